@@ -5,7 +5,7 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc setup.mjs ./
-COPY build/inputs.mjs build/install.mjs build/unpack.mjs build/unneeded.mjs build/
+COPY build/inputs.mjs build/install.mjs build/node-flags.mjs build/unpack.mjs build/unneeded.mjs build/
 RUN node setup.mjs
 COPY . .
 # The release tag; shown as the service's version.
@@ -31,7 +31,8 @@ LABEL org.opencontainers.image.title="agent-webui (bare)" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="$VERSION"
 COPY --from=files /image /
-ENV HOME=/data AGENT_WEBUI_HOST=0.0.0.0
+ENV HOME=/data AGENT_WEBUI_HOST=0.0.0.0 \
+    MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=524288
 VOLUME /data
 EXPOSE 8787
 USER 65532:65532
@@ -52,7 +53,8 @@ RUN apt-get update \
     && echo 'agent:x:65532:' >> /etc/group \
     && mkdir -m 1777 /data
 COPY --from=build /out/agent-webui /out/rg /usr/local/bin/
-ENV HOME=/data AGENT_WEBUI_HOST=0.0.0.0
+ENV HOME=/data AGENT_WEBUI_HOST=0.0.0.0 \
+    MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=524288
 VOLUME /data
 WORKDIR /data
 EXPOSE 8787

@@ -6,9 +6,10 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { isCurrent } from './build/inputs.mjs'
 import { installPackages } from './build/install.mjs'
+import { ALLOCATOR, NODE_FLAGS } from './build/node-flags.mjs'
 import { leaveOut, removeUnread } from './build/unneeded.mjs'
 
 const root = dirname(fileURLToPath(import.meta.url))
@@ -207,9 +208,9 @@ const findNode = () => {
 }
 
 /** Runs one file; our signals are its signals, and its end is ours. */
-const run = (node, words) =>
+const run = (node, words, env = process.env) =>
   new Promise(resolve => {
-    const child = spawn(node, words, { cwd: root, stdio: 'inherit' })
+    const child = spawn(node, words, { cwd: root, stdio: 'inherit', env })
     // A terminal sends Ctrl-C to the whole group: forwarded, it would arrive twice and cut the shutdown short.
     const forward = signal => {
       if (!(signal === 'SIGINT' && process.stdin.isTTY)) child.kill(signal)
@@ -227,13 +228,11 @@ const run = (node, words) =>
     })
   })
 
-/** As `run`, but without another process, which would take a tenth of a second and 40 MB. */
-const become = file => {
-  process.argv = [process.execPath, file, ...args.slice(1)]
+/** As `run`, but in this process, because another one would take 40 MB as long as the service runs. */
+const become = (node, words, env) => {
   process.chdir(root)
-  // For lib/app/parent.ts.
-  process.env.AGENT_WEBUI_PARENT = String(process.ppid)
-  return import(pathToFileURL(file).href)
+  // The parent is for lib/app/parent.ts.
+  process.execve(node, [node, ...words], { ...env, AGENT_WEBUI_PARENT: String(process.ppid) })
 }
 
 const needsInstall = !isInstalled()
@@ -247,11 +246,15 @@ if (wantsBuild && !(await isCurrent(root, file))) {
   const code = await withProgress('Building', () => run(node, build))
   if (code !== 0) process.exit(code)
 }
-// npm puts the pinned Node first on the PATH; an install may have replaced the one that runs this.
-if (wantsBuild && !needsInstall && node === process.execPath) await become(file)
+const words = wantsBuild
+  ? [...NODE_FLAGS, join(root, 'build', 'run-built.cjs'), file, ...args.slice(1)]
+  : args
+const env = wantsBuild ? { ...ALLOCATOR, ...process.env } : process.env
+// An older Node has no such call, and Windows none that works.
+const canBecome = typeof process.execve === 'function' && process.platform !== 'win32'
+if (wantsBuild && !needsInstall && canBecome) become(node, words, env)
 else {
-  // The options of Node that package.json gives to this process are meant for the program.
-  const ended = args.length === 0 ? 0 : run(node, [...process.execArgv, ...args])
+  const ended = args.length === 0 ? 0 : run(node, words, env)
   // Beside the program, whose first answer does not wait for it.
   if (needsInstall && !withTestTools) removeUnread(modules)
   process.exit(await ended)

@@ -2,10 +2,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Client, createClient } from '../test/_http.ts'
-import { NODE_FLAGS } from '../build/node-flags.mjs'
+import { ALLOCATOR, NODE_FLAGS } from '../build/node-flags.mjs'
 import { type Program, startProgram } from '../build/start-program.ts'
 import { type Shape, writeSessions } from './_data.ts'
 import type { Beside } from './_beside.ts'
+import { memoryMb } from './_child.ts'
 import type { Figure } from './_table.ts'
 
 export type Service = { program: Program; client: Client; home: string; stop(): Promise<void> }
@@ -17,12 +18,12 @@ export type Bench = {
   root: string
   add(figure: Figure): void
   note(text: string): void
-  /** Starts the built file with a home of this name; `data` is written before its first start. */
+  /** Starts the built file as `npm start` does, with a home of this name; `data` is written before its first start. `whole`: as `node FILE` does. */
   start(
     name: string,
     data?: readonly Shape[],
     config?: string,
-    more?: { env?: Record<string, string>; args?: readonly string[] },
+    more?: { env?: Record<string, string>; args?: readonly string[]; whole?: boolean },
   ): Promise<Service>
 }
 
@@ -41,19 +42,29 @@ export const createBench = ({ root, full, beside }: Pick<Bench, 'root' | 'full' 
         `${figure.what}: ${figure.measured}${figure.minimal ? `, minimal ${figure.minimal}` : ''}${figure.beside ? `, beside ${figure.beside}` : ''}`,
       )
     },
-    async start(name, data = [], config, { env = {}, args = ['--no-browser'] } = {}) {
+    async start(
+      name,
+      data = [],
+      config,
+      { env = {}, args = ['--no-browser'], whole = false } = {},
+    ) {
       const home = join(root, name)
       const agentHome = join(home, '.agent')
       mkdirSync(agentHome, { recursive: true, mode: 0o700 })
       for (const shape of data) writeSessions(join(agentHome, 'webui'), home, shape)
       if (config) writeFileSync(join(agentHome, 'config.yaml'), config)
       const file = join(import.meta.dirname, '..', 'dist', 'agent-webui.mjs')
-      const program = await startProgram(process.execPath, [...NODE_FLAGS, file, ...args], {
-        home,
-        env,
-        outputPath: join(home, 'output.log'),
-        startTimeoutMs: 120_000,
-      })
+      const runBuilt = join(import.meta.dirname, '..', 'build', 'run-built.cjs')
+      const program = await startProgram(
+        process.execPath,
+        whole ? [file, ...args] : [...NODE_FLAGS, runBuilt, file, ...args],
+        {
+          home,
+          env: whole ? env : { ...ALLOCATOR, ...env },
+          outputPath: join(home, 'output.log'),
+          startTimeoutMs: 120_000,
+        },
+      )
       programs.push(program)
       const client = createClient(() => program.url)
       const stop = async () => {
@@ -87,6 +98,12 @@ export const timeAnswers = async (
       throw new Error(`answered ${answer.status}: ${answer.text.slice(0, 200)}`)
   }
   return times
+}
+
+/** Resident memory in MB after some seconds without work, in which garbage is collected (`lib/base/collect-when-idle.ts`). */
+export const restedMb = async ({ program }: Service): Promise<number> => {
+  await new Promise(resolve => setTimeout(resolve, 12_000))
+  return memoryMb(program.child.pid)
 }
 
 /** Polls every 50 ms until the condition holds; returns the milliseconds waited. */

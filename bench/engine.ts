@@ -39,8 +39,8 @@ export const measureEngine = async (bench: Bench): Promise<void> => {
   bench.add({
     what: `one engine step with a file read, ${STEPS} steps (p50 / p99)`,
     measured: `${number(median(times))} / ${number(percentile(times, 0.99))} ms`,
-    bar: 'p50 ≤ 10 ms',
-    kept: median(times) <= 10,
+    bar: 'p50 ≤ 5 ms',
+    kept: median(times) <= 5,
   })
   bench.add({
     what: `the first ${EDGE} steps; the last ${EDGE}, with requests of ${number(lastRequestBytes / 1024)} kB (p50)`,

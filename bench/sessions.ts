@@ -1,5 +1,5 @@
 /** Lists, single sessions, search, and what they cost in memory, at very large sizes. */
-import { type Bench, type Service, startBare, timeAnswers, waitUntil } from './_bench.ts'
+import { type Bench, restedMb, type Service, startBare, timeAnswers, waitUntil } from './_bench.ts'
 import { memoryMb, median, percentile } from './_child.ts'
 import { sessionId, word } from './_data.ts'
 import { number } from './_table.ts'
@@ -20,10 +20,11 @@ const idleMemory = async (bench: Bench): Promise<void> => {
   await service.stop()
   const again = await bench.start('thousand')
   await timeAnswers(50, () => again.client.get('/api/sessions?limit=50'))
-  const mb = memoryMb(again.program.child.pid)
+  const atOnce = memoryMb(again.program.child.pid)
+  const mb = await restedMb(again)
   bench.add({
-    what: 'resident memory, idle, 1 000 sessions',
-    measured: `${number(mb)} MB`,
+    what: 'resident memory, idle, 1 000 sessions (after 12 s; at once)',
+    measured: `${number(mb)}; ${number(atOnce)} MB`,
     minimal: `${number(await bareMemory(bench))} MB`,
     bar: '≤ 80 MB',
     kept: mb <= 80,
@@ -121,10 +122,12 @@ const search = async (bench: Bench, service: Service, count: number): Promise<vo
     bar: 'p95 ≤ 30 ms',
     kept: percentile(times, 0.95) <= 30,
   })
-  const mb = memoryMb(service.program.child.pid)
+  const atOnce = memoryMb(service.program.child.pid)
+  const mb = await restedMb(service)
+  const highest = memoryMb(service.program.child.pid, 'VmHWM')
   bench.add({
-    what: `resident memory after searching ${number(count)} (now; highest)`,
-    measured: `${number(mb)}; ${number(memoryMb(service.program.child.pid, 'VmHWM'))} MB`,
+    what: `resident memory after searching ${number(count)} (after 12 s; at once; highest)`,
+    measured: `${number(mb)}; ${number(atOnce)}; ${number(highest)} MB`,
     bar: '≤ 120 MB',
     kept: mb <= 120,
   })

@@ -1,4 +1,5 @@
 export function createLoader(options: {
+  startup?: { code: string }
   read(name: string): { code: string } | undefined
   packed?: unknown
   selfUrl: string

@@ -1,17 +1,28 @@
 /** Packs the single file: a launcher, followed by the server's code, its V8 code cache, workers, native addon and assets as text. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
-import * as esbuild from 'esbuild'
 import { codePlatform } from '../lib/packed.ts'
 import { thisTarget } from '../lib/store/sqlite-addon.ts'
 import { freePort, programEnv } from './start-program.ts'
 import { listAssets } from './browser.mjs'
+import { PAYLOAD_MARK } from './run-built.cjs'
 import { kept, root, sha256 } from './files.mjs'
-import { hashInputs, inputsLine, isInput, readVersion } from './inputs.mjs'
+import { STARTUP } from './launch.mjs'
+import { bundleServer, startupScript } from './server-parts.mjs'
+import { bundle, checkInputs, oneLanguage, packedAddon } from './bundle.mjs'
+import { hashInputs, inputsLine, readVersion } from './inputs.mjs'
 
 const zstd = (bytes, { fast = false } = {}) =>
   zlib.zstdCompressSync(bytes, {
@@ -19,83 +30,6 @@ const zstd = (bytes, { fast = false } = {}) =>
   })
 
 // ── Code ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** The native addon is not beside the code in a single file: its path is passed when a database is opened. */
-const packedAddon = {
-  name: 'packed-addon',
-  setup: build =>
-    build.onLoad({ filter: /better-sqlite3[\\/]lib[\\/]binding\.js$/ }, () => ({
-      contents: `const loaded = new Map()
-exports.getBinding = path => {
-  if (typeof path !== 'string') throw new Error('The path of the native addon is missing')
-  if (!loaded.has(path)) {
-    const module = { exports: {} }
-    process.dlopen(module, path)
-    loaded.set(path, module.exports)
-  }
-  return loaded.get(path)
-}`,
-      loader: 'js',
-    })),
-}
-
-/** The packed code is a function, which has no top-level await. */
-const plainStart = {
-  name: 'plain-start',
-  setup: build =>
-    build.onLoad({ filter: /[\\/]router\.ts$/ }, ({ path }) => {
-      const contents = readFileSync(path, 'utf8')
-      return {
-        contents: contents.replace(/if \(import\.meta\.main\)\s+await /, 'void '),
-        loader: 'ts',
-      }
-    }),
-}
-
-/** Bundles only the English messages of zod. */
-const oneLanguage = {
-  name: 'one-language',
-  setup: build =>
-    build.onLoad({ filter: /zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
-      contents: "export { default as en } from './en.js'",
-      loader: 'js',
-    })),
-}
-
-/** Escapes non-ASCII characters, because V8 stores other strings with two bytes per character. esbuild leaves them in regular expressions. */
-const toAscii = code =>
-  code.replaceAll(
-    /[\u0080-\uffff]/g,
-    letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-
-/** `isCurrent` would not see a change of a file that is none of the inputs. */
-const checkInputs = ({ inputs }) => {
-  const unseen = Object.keys(inputs).filter(
-    path => !/^(?:node_modules\/|<|[\w-]+:)/.test(path) && !isInput(path),
-  )
-  if (unseen.length > 0) throw new Error(`${unseen.join(', ')}: missing in build/inputs.mjs`)
-}
-
-const BUNDLE = {
-  absWorkingDir: root,
-  bundle: true,
-  platform: 'node',
-  target: 'node24',
-  minifySyntax: true,
-  minifyWhitespace: true,
-  // An uncaught error prints its source line, which must not be the whole program.
-  lineLimit: 160,
-  write: false,
-  metafile: true,
-  logLevel: 'silent',
-}
-
-const bundle = async options => {
-  const built = await esbuild.build({ ...BUNDLE, ...options })
-  checkInputs(built.metafile)
-  return toAscii(built.outputFiles[0].text)
-}
 
 const bundleWorker = () =>
   bundle({
@@ -111,64 +45,6 @@ const bundleDocumentWorker = () =>
     // PDF.js comes minified: it takes three seconds to find half a percent more.
     minifySyntax: false,
   })
-
-/**
- * A CommonJS package that is imported at run time has only a default export in a split bundle of esbuild. Node gives it named
- * exports as well.
- */
-const withNames = code =>
-  code.replace(
-    /^export default (require_\w+\(\));$/m,
-    (_, exported) => `const exported = ${exported}
-module.exports = Object.defineProperties(
-  {},
-  {
-    ...Object.getOwnPropertyDescriptors(exported),
-    default: { value: exported, enumerable: true },
-    __esModule: { value: true },
-  },
-)`,
-  )
-
-const PART_PARAMETERS = 'require, module, exports, PACKED, SELF_URL, SELF_DIRECTORY'
-
-/** `[name, code, source]` of the parts of the server: what is imported at run time only becomes a part that is loaded then. `source` is the file that is imported. */
-export const bundleServer = async () => {
-  const { outputFiles, metafile } = await esbuild.build({
-    ...BUNDLE,
-    // By the second pass, which needs whole lines.
-    minifyWhitespace: false,
-    lineLimit: undefined,
-    entryPoints: ['router.ts'],
-    format: 'esm',
-    splitting: true,
-    outdir: 'parts',
-    chunkNames: '[name]-[hash]',
-    legalComments: 'eof',
-    plugins: [packedAddon, plainStart, oneLanguage],
-    external: ['./browser.mjs'],
-    define: { 'import.meta.url': 'SELF_URL', 'import.meta.dirname': 'SELF_DIRECTORY' },
-  })
-  checkInputs(metafile)
-  return Promise.all(
-    outputFiles.map(async ({ path, text }) => {
-      const { code } = await esbuild.transform(withNames(text), {
-        format: 'cjs',
-        platform: 'node',
-        target: BUNDLE.target,
-        // Becomes a call of the launcher's `require`: a script has no modules.
-        supported: { 'dynamic-import': false },
-        minifySyntax: true,
-        minifyWhitespace: true,
-        lineLimit: BUNDLE.lineLimit,
-        legalComments: 'eof',
-      })
-      const name = basename(path)
-      const { entryPoint } = metafile.outputs[`parts/${name}`]
-      return [`./${name}`, `(function (${PART_PARAMETERS}) {${toAscii(code)}\n})`, entryPoint]
-    }),
-  )
-}
 
 const MINIMUM_NODE = 24
 
@@ -228,12 +104,11 @@ const createPayload = () => {
   const size = () => texts.reduce((sum, text) => sum + text.length, 0)
   const add = bytes => {
     const text = Buffer.from(bytes).toString('base64')
-    const block = { at: size(), size: text.length, sha256: sha256(bytes) }
+    const block = { at: size(), size: text.length, crc32: zlib.crc32(bytes) }
     texts.push(text)
     return block
   }
-  const addAll = entries => Object.fromEntries(entries.map(([name, bytes]) => [name, add(bytes)]))
-  return { add, addAll, size, text: () => texts.join('') }
+  return { add, size, text: () => texts.join('') }
 }
 
 /** Formats that compress well. */
@@ -297,7 +172,10 @@ const gather = async (targets, speed) => {
     inputs,
     version: await readVersion(root),
     addons: await Promise.all(targets.map(target => packAddon(target, speed))),
-    server: server.map(([name, code]) => [name, zstd(code, speed)]),
+    startup: Buffer.from(startupScript(server), 'latin1'),
+    server: server
+      .filter(({ isFirst }) => !isFirst)
+      .map(({ name, code }) => [name, Buffer.from(code, 'latin1')]),
     worker: zstd(worker, speed),
     documentWorker: await zstdOnce(Buffer.from(documentWorker), speed),
     names: assets.map(([path]) => path),
@@ -305,9 +183,13 @@ const gather = async (targets, speed) => {
   }
 }
 
-/** `{ packing, payload }`: the index for the launcher, and the text it points into. */
-const lay = (parts, compiled) => {
+/** `{ packing, payload }`: the index for the launcher, and the text it points into. `caches`: V8's code caches by name. */
+const lay = (parts, speed, caches) => {
   const payload = createPayload()
+  const addPacked = bytes => payload.add(zstd(bytes, speed))
+  const addSized = bytes => ({ ...addPacked(bytes), bytes: bytes.length })
+  const addAllPacked = entries =>
+    Object.fromEntries([...entries].map(([name, bytes]) => [name, addPacked(bytes)]))
   const contents = {
     addons: Object.fromEntries(
       parts.addons.map(([target, { packed, sha256 }]) => [
@@ -315,10 +197,15 @@ const lay = (parts, compiled) => {
         { block: payload.add(packed), sha256 },
       ]),
     ),
-    server: payload.addAll(parts.server),
-    ...(compiled
-      ? { compiled: { platform: codePlatform(), blocks: payload.addAll(compiled) } }
-      : {}),
+    startup: addSized(parts.startup),
+    server: addAllPacked(parts.server),
+    ...(caches && {
+      compiled: {
+        platform: codePlatform(),
+        startup: addSized(caches.get(STARTUP)),
+        blocks: addAllPacked([...caches].filter(([name]) => name !== STARTUP)),
+      },
+    }),
     worker: payload.add(parts.worker),
     documentWorker: payload.add(parts.documentWorker),
     assets: parts.assets.map(({ raw, br, ...asset }, index) => ({
@@ -334,27 +221,33 @@ const lay = (parts, compiled) => {
 
 export const fileText = async ({ packing, payload, inputs }) => {
   const head = `#!/usr/bin/env node\n${inputsLine(inputs)}\n`
-  return `${await bundleLaunch(packing, 'esm', head)}\n/*${payload}*/\n`
+  return `${await bundleLaunch(packing, 'esm', head)}${PAYLOAD_MARK}${payload}*/\n`
 }
 
-/** Creates the V8 code caches by running the packed file until its first responses. They save a third of the start time. */
-const compileAhead = async (laid, speed) => {
+/** Creates the V8 code caches by running the packed file until its first responses: by name. They save a third of the start time. */
+const compileAhead = async laid => {
   const directory = mkdtempSync(join(tmpdir(), 'agent-webui-warm-'))
   const at = name => join(directory, name)
   try {
     writeFileSync(at('file.mjs'), await fileText(laid))
     writeFileSync(at('packing'), laid.packing)
+    // Most homes have a configuration file: the code that reads it gets a code cache as well.
+    mkdirSync(at('.agent'), { mode: 0o700 })
+    writeFileSync(at('.agent/config.yaml'), 'checkpoints:\n  enabled: true\n')
     const warm = join(root, 'build', 'warm.mjs')
     const run = spawnSync(process.execPath, [warm, at('file.mjs'), at('packing'), at('out')], {
-      env: programEnv(directory, await freePort()),
+      env: programEnv(
+        directory,
+        await freePort(),
+        process.env.CHECK_START ? { CHECK_START: '1' } : {},
+      ),
       encoding: 'utf8',
       timeout: 120_000,
     })
     if (run.status !== 0) throw new Error(`what was packed does not run:\n${run.stderr}`)
-    return readdirSync(at('out')).map(name => [
-      `./${name}`,
-      zstd(readFileSync(join(at('out'), name)), speed),
-    ])
+    return new Map(
+      readdirSync(at('out')).map(name => [`./${name}`, readFileSync(join(at('out'), name))]),
+    )
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
@@ -364,5 +257,6 @@ const compileAhead = async (laid, speed) => {
 export const pack = async (targets, speed) => {
   const parts = await gather(targets, speed)
   const runsHere = targets.includes(thisTarget())
-  return lay(parts, runsHere ? await compileAhead(lay(parts), speed) : undefined)
+  if (!runsHere) return lay(parts, speed)
+  return lay(parts, speed, await compileAhead(lay(parts, { fast: true })))
 }

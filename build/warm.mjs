@@ -1,10 +1,10 @@
-/** Runs a packed file once and saves the V8 code cache of each part that ran, in a directory: `node warm.mjs FILE PACKING OUT`. */
+/** Runs a packed file once and saves the V8 code cache of each script that ran, in a directory: `node warm.mjs FILE PACKING OUT`. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { launch } from './launch.mjs'
+import { LATE, launch } from './launch.mjs'
 
 const [, , file, packing, out] = process.argv
 process.argv = [process.execPath, file, '--no-browser']
@@ -31,6 +31,10 @@ const waitForAnswer = async () => {
 }
 
 await waitForAnswer()
+// Slower and not wrong, so only tests ask. Packages are for what a home may have.
+const loaded = [...scripts.keys()].filter(name => name.startsWith(`${LATE}lib-`))
+if (process.env.CHECK_START && loaded.length > 0)
+  throw new Error(`A start loads ${loaded.join(', ')}`)
 for (const path of ['/', '/api/settings', '/api/sessions?limit=50', '/api/sessions'])
   await ask(path)
 mkdirSync(out)

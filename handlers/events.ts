@@ -1,8 +1,8 @@
 /** The event stream of the page: one connection for everything. */
 import { z } from 'zod'
 import { endpoint, maySession } from '../lib/context.ts'
-import { parseWatch } from '../lib/hub.ts'
-import { eventStream } from '../lib/http/reply.ts'
+import { parseWatch } from '../lib/base/stream-cursor.ts'
+import { pushedEvents } from '../lib/http/reply.ts'
 
 export const events = endpoint({
   access: 'read',
@@ -16,17 +16,27 @@ export const events = endpoint({
   }),
   raw: 'text/event-stream',
   run: (ctx, { watch, after }) => {
-    ctx.app.hostSessionWatcher.watch(ctx.home, ctx.signal)
+    // Before the head is written: it may be refused.
+    const { home } = ctx
     const last = ctx.req.headers['last-event-id']
-    return eventStream(
-      ctx.app.hub.read({
-        watch: new Map([...parseWatch(watch)].filter(([id]) => maySession(ctx, 'read', id))),
-        accepts: profile =>
-          profile === undefined ? ctx.may('own', null) : ctx.may('read', profile),
-        after,
-        lastEventId: typeof last === 'string' ? last : undefined,
-        signal: ctx.signal,
-      }),
+    const stream = ctx.app.hub.stream({
+      watch: new Map([...parseWatch(watch)].filter(([id]) => maySession(ctx, 'read', id))),
+      accepts: profile => (profile === undefined ? ctx.may('own', null) : ctx.may('read', profile)),
+      after,
+      lastEventId: typeof last === 'string' ? last : undefined,
+    })
+    return pushedEvents(
+      sink => {
+        const leave = ctx.app.hostSessionWatcher.watch(home)
+        const { resume, close } = stream(sink)
+        return {
+          resume,
+          close() {
+            close()
+            leave()
+          },
+        }
+      },
       { closeDelimited: true },
     )
   },

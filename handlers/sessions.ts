@@ -7,6 +7,7 @@ import { jsonText } from '../lib/http/reply.ts'
 import { SESSION_ID, PROFILE_NAME, SessionId } from '../lib/schema/ids.ts'
 import { Message } from '../lib/schema/message.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
+import type { SessionJson } from '../lib/conversation/session-view.ts'
 import { Draft, Session, SessionRow } from '../lib/schema/session.ts'
 import { isEmptyRow } from '../lib/sessions/list-row.ts'
 import { toBoolean } from '../lib/settings.ts'
@@ -55,7 +56,7 @@ export const list = endpoint({
     return jsonText(
       [
         Buffer.from('{"sessions":'),
-        page.body,
+        ...page.body,
         ...(page.pinned ? [Buffer.from(',"pinned":'), page.pinned] : []),
         Buffer.from(`,"cli_count":${page.foreign}${tail}}`),
       ],
@@ -63,6 +64,8 @@ export const list = endpoint({
     )
   },
 })
+
+const sessionReply = ({ parts, etag }: SessionJson) => jsonText(parts, etag ? { etag } : {})
 
 export const get = endpoint({
   access: 'read',
@@ -75,26 +78,24 @@ export const get = endpoint({
     messages: z.string().optional(),
   }),
   output: z.object({ session: Session }),
-  run: async (ctx, { session_id, limit, before, messages }) => {
+  run: (ctx, { session_id, ...asked }) => {
     if (!session_id) throw invalid('session_id is required', { code: 'missing_fields' })
     if (!SESSION_ID.test(session_id))
       throw missing('Session not found', { code: 'session_not_found' })
+    const kept = ctx.app.sessionViews.kept(session_id, asked)
+    if (kept) return sessionReply(kept)
     const own = ctx.app.sessions.row(session_id)
     // An empty session of ours does not hide a command-line session with the same id.
     if (!own || isEmptyRow(own)) {
       const found = ctx.app.hostSessions.session(ctx.home, session_id)
       if (!found && !own) throw missing('Session not found', { code: 'session_not_found' })
-      if (found)
-        return { session: ctx.app.sessionViews.foreign(found, { limit, before, messages }) }
+      if (found) return { session: ctx.app.sessionViews.foreign(found, asked) }
     }
     // Load what was written at the terminal since the import.
-    const isFollowed = own?.is_cli_session && before === undefined
+    const isFollowed = own?.is_cli_session && asked.before === undefined
     if (isFollowed) ctx.app.hostSessions.refresh(ctx.app.homes.of(own.profile), own.session_id)
     const row = isFollowed || !own ? ctx.app.sessions.require(session_id) : own
-    const views = ctx.app.sessionViews
-    if (messages === '0') return { session: views.paged(session_id, { limit: 0 }, row) }
-    if (limit === undefined && before === undefined) return jsonText(await views.wholeJson(row))
-    return { session: views.paged(session_id, { limit: limit ?? 50, before }, row) }
+    return ctx.app.sessionViews.json(row, asked).then(sessionReply)
   },
 })
 

@@ -95,12 +95,8 @@ export const createHostSessionWatcher = (deps: HostSessionWatcherOptions) => {
     },
     /** False before the start, after the stop, and while the home's database cannot be read. */
     isAlive,
-    /** Keeps the home watched until `signal` aborts. */
-    watch(home: WatchedHome, signal: AbortSignal): void {
-      if (signal.aborted) return
-      const { leave } = attach(home)
-      signal.addEventListener('abort', leave, { once: true })
-    },
+    /** Keeps the home watched until the returned function is called. */
+    watch: (home: WatchedHome): (() => void) => attach(home).leave,
     /** Checks immediately, after a change of our own. */
     checkNow(home: WatchedHome): void {
       const watcher = watchers.get(home.dir)

@@ -6,7 +6,10 @@
  * them. The bytes of a frame are the same for all readers. Only live frames carry an SSE id: a cursor that moved between
  * the replays of two sources would lose events of the second one (storage.md, A4).
  */
+import { createTextPool } from './base/text-pool.ts'
 import { createRounds } from './base/rounds.ts'
+import { type Cursor, toCursor } from './base/stream-cursor.ts'
+import type { PushSource } from './base/push-source.ts'
 import { frame, idField } from './base/sse.ts'
 import type { Frame } from './schema/event.ts'
 
@@ -14,25 +17,31 @@ export type Source = Frame['source']
 type Event = { type: string; data: unknown }
 type StreamPosition = { stream?: string; pos?: number }
 /** `profile`: what the event concerns, on sources with events of all profiles; undefined: the server itself. */
-type LoggedFrame = { n: number; bytes: Buffer; idBytes: number; profile: string | undefined }
+type LoggedFrame = {
+  n: number
+  source: Source
+  bytes: Buffer
+  idBytes: number
+  profile: string | undefined
+}
 /** `floor`: the highest number that was dropped. */
 type SourceLog = { frames: LoggedFrame[]; sizeBytes: number; floor: number; touchedMs: number }
 
 type Reader = {
   sources: Set<Source>
   accepts: (source: Source, profile: string | undefined) => boolean
-  queue: { n: number; bytes: Buffer }[]
-  queuedBytes: number
-  /** The last number that was delivered: where a reader that fell behind catches up from. */
+  /** What follows this number is looked up when the reader takes it. */
   last: number
-  behind: boolean
-  wake: (() => void) | null
+  isPinged: boolean
+  /** Writes what it has not been given, until it is behind. */
+  write: () => void
 }
 
 const FIXED: readonly Source[] = ['list', 'inbox', 'gateway', 'notices']
 const LOG_FRAMES = 1_000
 const LOG_BYTES = 1 << 20
-const QUEUE_BYTES = 256 << 10
+/** A reader that is this far behind catches up from the logs. */
+const MAX_PENDING_BYTES = 256 << 10
 const IDLE_LOG_MS = 5 * 60_000
 const PING_MS = 10_000
 const PING = Buffer.from(frame('ping', {}))
@@ -54,28 +63,6 @@ function* batches(frames: Iterable<Buffer>): Generator<Buffer> {
   if (buffered.length > 0) yield Buffer.concat(buffered)
 }
 
-export type Cursor = { boot: string; n: number }
-
-/** Parses `<boot>-<n>`; undefined when it is malformed. */
-export const parseCursor = (text: string | undefined): Cursor | undefined => {
-  const match = /^([0-9a-f]{8})-(\d{1,15})$/.exec(text ?? '')
-  return match ? { boot: match[1]!, n: Number(match[2]) } : undefined
-}
-
-/** A malformed cursor counts as one of another boot: it leads to a reset, not to missing events. */
-const toCursor = (text: string | undefined): Cursor | undefined =>
-  text ? (parseCursor(text) ?? { boot: '', n: 0 }) : undefined
-
-/** Parses `watch=<id>,<id>@<boot>-<n>` into one entry per id. Malformed ids are skipped. */
-export const parseWatch = (text: string | undefined): Map<string, Cursor | undefined> => {
-  const watch = new Map<string, Cursor | undefined>()
-  for (const part of (text ?? '').split(',').slice(0, 64)) {
-    const [id = '', at] = part.split('@')
-    if (/^[0-9A-Za-z][0-9A-Za-z_-]{0,127}$/.test(id)) watch.set(id, toCursor(at))
-  }
-  return watch
-}
-
 export type ReadOptions = {
   watch: Map<string, Cursor | undefined>
   /** The connection's cursor, from the query; sources with their own cursor ignore it. */
@@ -84,7 +71,6 @@ export type ReadOptions = {
   lastEventId?: string | undefined
   /** Whether the reader may see events of a profile (undefined: of the server itself). Default: all. Not asked about the watched sessions. */
   accepts?: (profile: string | undefined) => boolean
-  signal: AbortSignal
 }
 
 const isSession = (source: Source): boolean => source.startsWith('session:')
@@ -173,26 +159,52 @@ const startCursors = ({
   return from
 }
 
-/** Queues a frame for a reader; one that falls behind by more than 256 KiB catches up from the logs instead. */
-const enqueue = (reader: Reader, n: number, bytes: Buffer): void => {
-  if (!reader.behind) {
-    reader.queue.push({ n, bytes })
-    reader.queuedBytes += bytes.length
-    if (reader.queuedBytes > QUEUE_BYTES) {
-      reader.behind = true
-      reader.queue = []
-      reader.queuedBytes = 0
-    }
-  }
-}
+/**
+ * The newest frames of all sources, in order. Readers are given their part of them when they take it: a queue for each reader
+ * would be an object for each frame and reader, most of which V8 keeps until its next full collection.
+ */
+const createRecent = () => {
+  const frames: LoggedFrame[] = []
+  let sizeBytes = 0
+  let shared: { frames: readonly LoggedFrame[]; bytes: Buffer } | undefined
 
-/** Takes everything that is queued, as one buffer. */
-const drain = (reader: Reader): Buffer => {
-  const batch = reader.queue
-  reader.queue = []
-  reader.queuedBytes = 0
-  reader.last = batch.at(-1)!.n
-  return batch.length === 1 ? batch[0]!.bytes : Buffer.concat(batch.map(({ bytes }) => bytes))
+  /** Readers of the same session are given the same frames. */
+  const join = (batch: readonly LoggedFrame[]): Buffer => {
+    if (batch.length === 1) return batch[0]!.bytes
+    const isSame =
+      shared?.frames.length === batch.length &&
+      batch.every((each, at) => each === shared!.frames[at])
+    if (!isSame) shared = { frames: batch, bytes: Buffer.concat(batch.map(({ bytes }) => bytes)) }
+    return shared!.bytes
+  }
+
+  return {
+    append(logged: LoggedFrame): void {
+      frames.push(logged)
+      sizeBytes += logged.bytes.length
+      if (frames.length <= LOG_FRAMES && sizeBytes <= LOG_BYTES) return
+      // The newest stays, whatever its size.
+      const dropped = frames.splice(0, frames.length >> 1)
+      for (const { bytes } of dropped) sizeBytes -= bytes.length
+      shared = undefined
+    },
+    /** What a reader has not been given, as one buffer; null: nothing; undefined: too much, or no longer known. */
+    after({ last, sources, accepts }: Reader): Buffer | null | undefined {
+      // Numbers have no gaps.
+      const from = last + 1 - (frames[0]?.n ?? last + 1)
+      if (from < 0) return undefined
+      const batch: LoggedFrame[] = []
+      let bytes = 0
+      for (let at = from; at < frames.length; at++) {
+        const each = frames[at]!
+        if (!sources.has(each.source) || !accepts(each.source, each.profile)) continue
+        batch.push(each)
+        bytes += each.bytes.length
+        if (bytes > MAX_PENDING_BYTES) return undefined
+      }
+      return batch.length === 0 ? null : join(batch)
+    },
+  }
 }
 
 export type Hub = ReturnType<typeof createHub>
@@ -221,14 +233,11 @@ export const createHub = ({ boot, nowMs = Date.now, profileOf = () => undefined 
   let n = 0
   let closed = false
   const logs = createSourceLogs(nowMs)
+  const recent = createRecent()
+  const encode = createTextPool()
   const readers = createReaders()
   const taps = new Set<(source: Source, event: Event) => void>()
-  const wake = createRounds<Reader>(reader => reader.wake?.())
-
-  const send = (reader: Reader, bytes: Buffer): void => {
-    enqueue(reader, n, bytes)
-    wake(reader)
-  }
+  const wake = createRounds<Reader>(reader => reader.write())
 
   /** `of`: the profile, where the event does not tell it. */
   const publish = (
@@ -237,16 +246,20 @@ export const createHub = ({ boot, nowMs = Date.now, profileOf = () => undefined 
     position: StreamPosition = {},
     of?: string,
   ): number => {
-    n += 1
+    // Everything that may throw or publish comes first: numbers have no gaps.
     const profile = of ?? (isSession(source) ? undefined : profileOfEvent(event.data, profileOf))
-    const id = Buffer.from(idField(`${boot}-${n}`))
-    const body = Buffer.from(frame(event.type, { source, n, ...position, data: event.data }))
-    const bytes = Buffer.concat([id, body])
-    logs.append(source, { n, bytes, idBytes: id.length, profile })
-    for (const reader of readers.of(source))
-      if (reader.accepts(source, profile)) send(reader, bytes)
+    const next = n + 1
+    // ASCII
+    const id = idField(`${boot}-${next}`)
+    const body = frame(event.type, { source, n: next, ...position, data: event.data })
+    const bytes = encode(`${id}${body}`)
+    n = next
+    const logged: LoggedFrame = { n: next, source, bytes, idBytes: id.length, profile }
+    logs.append(source, logged)
+    recent.append(logged)
+    for (const reader of readers.of(source)) if (reader.accepts(source, profile)) wake(reader)
     for (const tap of taps) tap(source, event)
-    return n
+    return next
   }
 
   /**
@@ -281,52 +294,82 @@ export const createHub = ({ boot, nowMs = Date.now, profileOf = () => undefined 
     yield Buffer.from(frame('ready', { n: to }, `${boot}-${to}`))
   }
 
-  /** The stream of one connection: replayed frames, `ready`, then live frames and pings until `signal` aborts. */
-  async function* read(options: ReadOptions): AsyncGenerator<Buffer> {
-    const from = startCursors(options)
-    const { accepts = () => true } = options
-    const reader: Reader = {
-      sources: new Set(from.keys()),
-      accepts: (source, profile) => isSession(source) || accepts(profile),
-      queue: [],
-      queuedBytes: 0,
-      last: n,
-      behind: false,
-      wake: null,
-    }
-    const onAbort = () => reader.wake?.()
-    options.signal.addEventListener('abort', onAbort)
-    // Subscribing and the replay start in one tick, so no event falls between them.
-    readers.add(reader)
-    try {
-      yield* batches(replayAll(from, n, reader.accepts))
-      while (!options.signal.aborted) {
-        if (reader.behind) {
+  /**
+   * The stream of one connection: replayed frames, `ready`, then live frames and pings. It is pushed: a promise for each
+   * reader and round would be kept by V8 until its next full collection.
+   */
+  const stream =
+    (options: ReadOptions): PushSource =>
+    sink => {
+      const from = startCursors(options)
+      const { accepts = () => true } = options
+      let mayWrite = true
+      let backlog: Generator<Buffer> | null = null
+
+      /** The next bytes; null when there are none yet. */
+      const next = (): Buffer | null => {
+        for (;;) {
+          if (backlog) {
+            const { done, value } = backlog.next()
+            if (!done) return value
+            backlog = null
+          }
+          // First, because there may always be something else.
+          if (reader.isPinged) {
+            reader.isPinged = false
+            return PING
+          }
+          const pending = recent.after(reader)
           const at = { boot, n: reader.last }
-          const sources = [...reader.sources].map((source): [Source, Cursor] => [source, at])
-          reader.behind = false
           reader.last = n
-          yield* batches(replayAll(sources, n, reader.accepts))
-        } else if (reader.queue.length > 0) {
-          yield drain(reader)
-        } else if (closed) {
-          return
-        } else {
-          await new Promise<void>(resolve => {
-            reader.wake = resolve
-          })
-          reader.wake = null
+          if (pending !== undefined) return pending
+          const sources = [...reader.sources].map((source): [Source, Cursor] => [source, at])
+          backlog = batches(replayAll(sources, n, reader.accepts))
         }
       }
-    } finally {
-      options.signal.removeEventListener('abort', onAbort)
-      readers.remove(reader)
+      const close = () => readers.remove(reader)
+      const write = () => {
+        try {
+          while (mayWrite) {
+            const bytes = next()
+            if (bytes) mayWrite = sink.write(bytes)
+            else if (!closed) return
+            else {
+              mayWrite = false
+              sink.end()
+            }
+          }
+        } catch (error) {
+          mayWrite = false
+          sink.fail(error)
+        }
+      }
+      const reader: Reader = {
+        sources: new Set(from.keys()),
+        accepts: (source, profile) => isSession(source) || accepts(profile),
+        last: n,
+        isPinged: false,
+        write,
+      }
+      // Subscribing and the replay start in one tick, so no event falls between them.
+      readers.add(reader)
+      backlog = batches(replayAll(from, n, reader.accepts))
+      write()
+      return {
+        resume() {
+          mayWrite = true
+          write()
+        },
+        close,
+      }
     }
-  }
 
   const timer = setInterval(() => {
     logs.dropIdle()
-    for (const reader of readers.all) send(reader, PING)
+    for (const reader of readers.all) {
+      reader.isPinged = true
+      wake(reader)
+    }
   }, PING_MS)
   timer.unref()
 
@@ -335,7 +378,7 @@ export const createHub = ({ boot, nowMs = Date.now, profileOf = () => undefined 
     /** The current position, sent along with data that HTTP fetches in the same tick. */
     cursor: () => `${boot}-${n}`,
     publish,
-    read,
+    stream,
     dropIdleLogs: logs.dropIdle,
     /** Calls `listener` for every event until the returned function is called. The listener must not throw. */
     tap(listener: (source: Source, event: Event) => void): () => void {
@@ -347,7 +390,7 @@ export const createHub = ({ boot, nowMs = Date.now, profileOf = () => undefined 
     close(): void {
       closed = true
       clearInterval(timer)
-      for (const reader of readers.all) reader.wake?.()
+      for (const reader of readers.all) reader.write()
     },
   }
 }

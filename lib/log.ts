@@ -30,6 +30,9 @@ export type Log = {
 
 /** Lines are batched for this long: one write per request would cost a third of the throughput (storage.md, B5). */
 const JOIN_MS = 20
+const BATCH_BYTES = 64 * 1024
+/** Bytes of a UTF-16 unit. */
+const MAX_UTF8 = 3
 const MAX_PATH = 2_000
 const MAX_MASKED = 1_000
 
@@ -85,16 +88,41 @@ const createStamp = () => {
   }
 }
 
-/** Masks paths. Most are asked for again and again; the results are dropped soon, because new secrets may become known. */
+/** Masks paths, as JSON. Most are asked for again and again; the results are dropped soon, because new secrets may become known. */
 const createPathMask = (redact: (text: string) => string) => {
   const masked = new Map<string, string>()
   return (path: string): string => {
     const known = masked.get(path)
     if (known !== undefined) return known
     if (masked.size >= MAX_MASKED) masked.clear()
-    const shown = redact(path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path)
+    const shown = jsonLine(redact(path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path))
     masked.set(path, shown)
     return shown
+  }
+}
+
+/** Collects lines as bytes: V8 would copy texts that wait, piece by piece. Flushes itself when it is full. */
+const createBatch = (out: (text: string) => void) => {
+  let bytes: Buffer | undefined
+  let size = 0
+  const flush = (): void => {
+    if (size === 0) return
+    const text = bytes!.toString('utf8', 0, size)
+    size = 0
+    out(text)
+  }
+  return {
+    flush,
+    add(line: string): void {
+      const most = line.length * MAX_UTF8
+      if (most > BATCH_BYTES - size) flush()
+      if (most > BATCH_BYTES) {
+        out(line)
+        return
+      }
+      bytes ??= Buffer.allocUnsafeSlow(BATCH_BYTES)
+      size += bytes.write(line, size)
+    },
   }
 }
 
@@ -113,12 +141,15 @@ const markOf = (cell: string | null): string => (cell === null ? '[webui]' : `[w
 
 const toText: Format = ({ ts, level, cell }, { text, extra, error, id }) => {
   const more = extra === undefined ? '' : ` ${JSON.stringify(extra)}`
-  const request = id === undefined ? '' : ` (request ${id})`
+  const request = id === undefined ? '' : ` (request ${JSON.parse(id)})`
   return `${markOf(cell)} ${ts} ${NAMES[level]}: ${oneLine(`${text}${error === undefined ? '' : `: ${error}`}${more}`)}${request}\n`
 }
 
 const toJson: Format = ({ ts, level, cell }, { text, extra, error, id }) =>
-  `${jsonLine({ ts, level, cell: cell ?? undefined, message: text, request_id: id, error, data: extra })}\n`
+  `${jsonLine({ ts, level, cell: cell ?? undefined, message: text, request_id: id && JSON.parse(id), error, data: extra })}\n`
+
+/** The usual ones, which are JSON with quotes around them. */
+const METHOD = /^[A-Z]+$/
 
 /** As the request listener makes them. Others come from a proxy, and could be anything. */
 const OWN_ID = /^[0-9a-f]{12}-[0-9a-z]{1,12}$/
@@ -132,13 +163,15 @@ export const createLog = ({
   redact = text => text,
   redactValue = value => value,
 }: LogOptions = {}): Log => {
-  let lines: string[] = []
+  const batch = createBatch(out)
   let timer: NodeJS.Timeout | undefined
   const now = createStamp()
   const maskPath = createPathMask(redact)
+  /** As JSON. */
   const requestId = (): string | undefined => {
     const id = requestScope()?.id
-    return id === undefined || OWN_ID.test(id) ? id : maskPath(id)
+    if (id === undefined) return undefined
+    return OWN_ID.test(id) ? `"${id}"` : maskPath(id)
   }
   const isShown = (level: LogLevel) => LOG_LEVELS.indexOf(level) <= LOG_LEVELS.indexOf(least)
   const isInfo = isShown('info')
@@ -149,13 +182,10 @@ export const createLog = ({
   const flush = () => {
     clearTimeout(timer)
     timer = undefined
-    if (lines.length === 0) return
-    const text = lines.join('')
-    lines = []
-    out(text)
+    batch.flush()
   }
   const add = (line: string) => {
-    lines.push(line)
+    batch.add(line)
     timer ??= setTimeout(flush, JOIN_MS)
   }
   const write = (level: LogLevel, text: string, extra?: unknown, error?: string) => {
@@ -186,7 +216,7 @@ export const createLog = ({
           : `${mark} {"ts":"${now()}"`
       const id = requestId()
       add(
-        `${head},"method":${jsonLine(method)},"path":${jsonLine(maskPath(path))},"status":${status},"ms":${Math.round(ms * 10) / 10}${id === undefined ? '' : `,"request_id":${jsonLine(id)}`}}\n`,
+        `${head},"method":${METHOD.test(method) ? `"${method}"` : jsonLine(method)},"path":${maskPath(path)},"status":${status},"ms":${Math.round(ms * 10) / 10}${id === undefined ? '' : `,"request_id":${id}`}}\n`,
       )
     },
     debug: (text, extra) => write('debug', text, extra),

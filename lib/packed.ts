@@ -1,12 +1,11 @@
 /** Reads the payload of the bundle: assets, native addon, workers and version, block by block on first use. */
-import { hash } from 'node:crypto'
 import { fstatSync, openSync, readSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import zlib from 'node:zlib'
 import type { Asset, AssetTable } from './http/static.ts'
 
-/** A block of the payload: offset and length in base64 characters, and the SHA-256 of its bytes. */
-export type Block = Readonly<{ at: number; size: number; sha256: string }>
+/** A block of the payload: offset and length in base64 characters, and the checksum of its bytes, which tells one version from another. */
+export type Block = Readonly<{ at: number; size: number; crc32: number }>
 
 /** Written into the launcher by the build, as JSON text in place of `PACKING`. */
 export type Packing = Readonly<{
@@ -17,11 +16,19 @@ export type Packing = Readonly<{
   /** The table of contents. */
   contents: Block
 }>
+/** `bytes`: the size of what it contains. */
+type SizedBlock = Block & Readonly<{ bytes: number }>
 type Contents = Readonly<{
-  /** By name: CommonJS functions, compressed with zstd. */
+  /** One script with the parts of the server that every start loads: an object of CommonJS functions by name. Compressed with zstd, like all code. */
+  startup: SizedBlock
+  /** The other parts, by name: a CommonJS function each. */
   server: Readonly<Record<string, Block>>
   /** V8's code caches for them, of the platform that made the build; absent when the file is not for that platform. */
-  compiled?: Readonly<{ platform: string; blocks: Readonly<Record<string, Block>> }>
+  compiled?: Readonly<{
+    platform: string
+    startup: SizedBlock
+    blocks: Readonly<Record<string, Block>>
+  }>
   /** CommonJS, compressed with zstd. */
   worker: Block
   /** The same, for the text of documents. */
@@ -40,12 +47,16 @@ export type PackedAsset = Readonly<{
   raw?: Block
 }>
 
+export type Code = { code: string; compiled: Buffer | undefined }
+
 export type Packed = Readonly<{
   version: string
   /** Only of the executable on Linux. */
   libc: string | undefined
-  /** A part of the server, for `build/launch.mjs`; undefined when there is none of this name. */
-  server(name: string): { code: string; compiled: Buffer | undefined } | undefined
+  /** For `build/launch.mjs`: the script with the first parts of the server. */
+  startup(): Code
+  /** Another part; undefined when there is none of this name. */
+  server(name: string): Code | undefined
   /** CommonJS text for `new Worker(text, { eval: true })`. */
   searchWorker(): string
   documentWorker(): string
@@ -57,26 +68,36 @@ export type Packed = Readonly<{
 /** Passed by the launcher to the code it runs. */
 declare const PACKED: Packed | undefined
 
+/** The smallest `chunkSize` of zlib. */
+const MIN_CHUNK = 64
+
 /** After the payload, the bundle ends with the end of the comment that contains it. */
 const TRAILER = '*/\n'.length
 
-/** Returns a reader of the payload. The file stays open, so that replacing it with a new build does not affect this process. */
-const openPayload = (
-  payloadSize: number,
-  selfUrl: string,
-): ((at: number, size: number) => string) => {
+/** Of base64: whole groups of four characters. */
+const PIECE = 64 * 1024
+
+/** Returns a reader of the payload's bytes. The file stays open, so that replacing it with a new build does not affect this process. */
+const openPayload = (payloadSize: number, selfUrl: string): ((block: Block) => Buffer) => {
   // Resolved at run time: an older Node without the module must get as far as the version check.
   const sea = process.getBuiltinModule('node:sea')
   if (sea.isSea()) {
     const payload = Buffer.from(sea.getRawAsset('payload'))
-    return (at, size) => payload.toString('latin1', at, at + size)
+    return ({ at, size }) => Buffer.from(payload.toString('latin1', at, at + size), 'base64')
   }
   const fd = openSync(fileURLToPath(selfUrl), 'r')
   const start = fstatSync(fd).size - TRAILER - payloadSize
-  return (at, size) => {
-    const text = Buffer.allocUnsafe(size)
-    readSync(fd, text, 0, size, start + at)
-    return text.toString('latin1')
+  // Memory that is new takes longer than what is done with it, so the text is read in pieces.
+  const text = Buffer.allocUnsafeSlow(PIECE)
+  return ({ at, size }) => {
+    const bytes = Buffer.allocUnsafe(Math.ceil(size / 4) * 3)
+    let length = 0
+    for (let from = 0; from < size; from += PIECE) {
+      const count = readSync(fd, text, 0, Math.min(PIECE, size - from), start + at + from)
+      if (count < Math.min(PIECE, size - from)) throw new Error('The program file is cut off.')
+      length += bytes.write(text.toString('latin1', 0, count), length, 'base64')
+    }
+    return bytes.subarray(0, length)
   }
 }
 
@@ -130,29 +151,35 @@ export const packedHere = (): Packed | undefined =>
 /** Opens the payload of the file at `selfUrl`. */
 export const openPacked = (text: string, selfUrl: string): Packed => {
   const packing: Packing = JSON.parse(text)
-  const readText = openPayload(packing.payloadSize, selfUrl)
+  const readBlock = openPayload(packing.payloadSize, selfUrl)
   const read = (block: Block): Buffer => {
-    const bytes = Buffer.from(readText(block.at, block.size), 'base64')
+    const bytes = readBlock(block)
     // The file may have been overwritten in place: never return data of another version.
-    if (hash('sha256', bytes) !== block.sha256) {
+    if (zlib.crc32(bytes) !== block.crc32) {
       throw new Error('The program file was changed while it was running. Restart it.')
     }
     return bytes
   }
   const unpack = (block: Block): Buffer => zlib.zstdDecompressSync(read(block))
-  const { server, compiled, worker, documentWorker, addons, assets }: Contents = JSON.parse(
-    read(packing.contents).toString(),
-  )
-  const caches = compiled?.platform === codePlatform() ? compiled.blocks : {}
+  /** In one piece, which takes half the time. */
+  const unpackWhole = (block: SizedBlock): Buffer =>
+    zlib.zstdDecompressSync(read(block), { chunkSize: Math.max(block.bytes, MIN_CHUNK) })
+  const { startup, server, compiled, worker, documentWorker, addons, assets }: Contents =
+    JSON.parse(read(packing.contents).toString())
+  const caches = compiled?.platform === codePlatform() ? compiled : undefined
   return {
     version: packing.version,
     libc: packing.libc,
+    startup: () => ({
+      code: unpackWhole(startup).toString('latin1'),
+      compiled: caches && unpackWhole(caches.startup),
+    }),
     server(name) {
-      const [code, cache] = [server[name], caches[name]]
+      const [code, cache] = [server[name], caches?.blocks[name]]
       return (
         code && {
           code: unpack(code).toString('latin1'),
-          compiled: cache ? unpack(cache) : undefined,
+          compiled: cache && unpack(cache),
         }
       )
     },

@@ -2,6 +2,7 @@
 import { isObject, isObjectOrArray } from './base/json.ts'
 import { ACCENTS, DENSITIES, FONT_SIZES, READING_FONTS } from './base/appearance.ts'
 import { PERSONAL_SETTINGS, Settings, SKINS } from './schema/settings.ts'
+import { lookAgain } from './store/file-stats.ts'
 import { jsonFile } from './store/json-file.ts'
 
 export type SettingsOptions = {
@@ -156,13 +157,15 @@ const toSettings = (stored: Stored, accept: Accept, botName: string): Settings =
 }
 
 export const createSettings = (path: string, options: SettingsOptions): SettingsStore => {
-  const file = jsonFile<Stored>(path, parseStored, { mayDangle: true, oncePerIteration: true })
+  const file = jsonFile<Stored>(path, parseStored, { mayDangle: true, isWatched: true })
   const accept = accepts(options)
   let hasRead = false
   let last: { stored: Stored; settings: Settings } | undefined
 
-  const moveDefaultModel = (raw: Stored): void => {
+  const moveDefaultModel = (): void => {
     try {
+      lookAgain()
+      const raw = file.read()
       if (typeof raw.default_model === 'string') options.migrateDefaultModel(raw.default_model)
       const { default_model: _, ...rest } = raw
       file.write(rest)
@@ -176,7 +179,7 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
     const isWhole = file.problem() === null
     hasRead ||= isWhole
     if (!isWhole || !('default_model' in raw)) return raw
-    moveDefaultModel(raw)
+    moveDefaultModel()
     return file.read()
   }
 
@@ -196,6 +199,7 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
 
   /** Stores only what was set, so that defaults from the environment still apply to the rest. */
   const write = (patch: Stored): void => {
+    lookAgain()
     const remaining = Object.entries(stored()).filter(([key]) => !OBSOLETE_KEYS.has(key))
     file.write({ ...Object.fromEntries(remaining), ...patch })
   }
@@ -238,6 +242,7 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
           : { kind: 'damaged', why: `The password_hash in ${path} is damaged` }
       },
       store(hash) {
+        lookAgain()
         const { password_hash: before, ...rest } = stored()
         if (hash === null ? before !== undefined : before !== hash)
           file.write(hash === null ? rest : { ...rest, password_hash: hash })

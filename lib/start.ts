@@ -5,7 +5,7 @@ import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
 import { clusterAddress, forOwnCell, ownCell, responseHold } from './app/cell.ts'
-import { preventExitHang } from './app/exit-hang.ts'
+import { setV8Flags } from './app/v8-flags.ts'
 import { openLocalHealth } from './app/local-health.ts'
 import { thisMachine } from './app/machine.ts'
 import { FORMER } from './app/former-state.ts'
@@ -14,6 +14,7 @@ import { watchParent } from './app/parent.ts'
 import { startChecks, toSentence } from './app/start-checks.ts'
 import { createSupervisor, type Supervisor } from './app/supervisor.ts'
 import { type Activity, createWorkerCell } from './app/worker-cell.ts'
+import { collectWhenIdle } from './base/collect-when-idle.ts'
 import { readLogSettings } from './base/read-log-settings.ts'
 import { commandOf, serverArguments } from './cli/arguments.ts'
 import type { Owned } from './cluster/types.ts'
@@ -23,7 +24,7 @@ import { sentenceOf } from './store/file-error.ts'
 import type { RouteTable } from './http/endpoint.ts'
 import type { Authenticator } from './http/access.ts'
 import {
-  type BaseCtx,
+  type CtxParameters,
   createRequestListener,
   type ListenerOptions,
 } from './http/request-listener.ts'
@@ -42,7 +43,7 @@ import type { OwnProgram } from './updates/prepare-switch.ts'
 /** What the process needs of the app. */
 export type Startable = {
   authenticator: Authenticator
-  makeCtx: (base: BaseCtx) => unknown
+  makeCtx: (...base: CtxParameters) => unknown
   version: string
   /** A sentence for each configuration file that cannot be read. */
   configProblems?: () => string[]
@@ -214,6 +215,13 @@ const run = async (
   const onEarly = () => log.info('SIGHUP: still starting')
   if (!hasTerminal) process.on('SIGHUP', onEarly)
   for (const warning of config.warnings) log.warn(warning)
+  const browser = prepareBrowser(config)
+  // Beside the rest of the start, which runs no program of the agent.
+  const marking = markOwnProcesses({
+    nonce: options.nonce,
+    warn: log.warn,
+    isOutside: pid => pid === browser?.pid,
+  })
   const checks = startChecks(config, thisMachine, firstSegments(routes, patternRoutes))
   const failed = checks.find(({ level }) => level === 'fail')
   if (failed) throw new Error(toSentence(failed))
@@ -246,12 +254,6 @@ const run = async (
       void supervisor.ready('Standby: another process serves this cell')
     },
   })
-  const browser = prepareBrowser(config)
-  const ownPrograms = markOwnProcesses({
-    nonce: options.nonce,
-    warn: log.warn,
-    isOutside: pid => pid === browser?.pid,
-  })
   // The worker, or another one, starts the cell again.
   const again = () => (worker ? process.exit(0) : replaceProcess(config, log))
   const app = await createApp(config, log, {
@@ -260,6 +262,7 @@ const run = async (
     restart: () => stop(0, again),
     program: ownProgram(config, () => address),
   })
+  const ownPrograms = await marking
   const { authenticator, makeCtx, version } = app
   const listener = createRequestListener(routes, {
     patternRoutes,
@@ -330,6 +333,7 @@ const run = async (
   standby?.close()
   cell.announce(clusterAddress(config, address))
   app.onListening?.()
+  collectWhenIdle()
   if (app.activity)
     worker?.begin(app.activity, why => {
       if (stopping) return
@@ -348,7 +352,7 @@ const run = async (
 
 /** Resolves when it listens. A start that cannot succeed is one sentence on stderr and exit code 1, or 78 where a new start would end the same way; a verb never returns. */
 export const start = async (options: StartOptions): Promise<Running> => {
-  preventExitHang()
+  setV8Flags()
   const { argv = process.argv.slice(2) } = options
   const live = options.environment === undefined ? processEnvironment() : undefined
   const nonce = randomBytes(8).toString('hex')

@@ -1,8 +1,8 @@
 /** The version: from git in our own checkout, or else from the build, or else `unknown`. */
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runGit } from './base/git.ts'
+import { readText } from './store/read-text.ts'
 
 const GIT_TIMEOUT_MS = 3_000
 
@@ -43,6 +43,5 @@ export const readVersion = async ({
 }): Promise<string> => {
   const described = existsSync(join(root, '.git')) ? await describe(root, path) : undefined
   if (described) return described
-  const written = await readFile(join(root, VERSION_FILE), 'utf8').catch(() => undefined)
-  return clean(written) ?? clean(builtIn) ?? 'unknown'
+  return clean(readText(join(root, VERSION_FILE)).text ?? undefined) ?? clean(builtIn) ?? 'unknown'
 }

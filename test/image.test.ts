@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { ALLOCATOR } from '../build/node-flags.mjs'
 import { parse } from 'yaml'
 import { clusterUrl } from '../lib/app/cell.ts'
 import { readConfig } from '../lib/config.ts'
@@ -90,6 +91,7 @@ test('the images run under any user id, are checked by the program itself, and t
     const config = readConfig(env, [])
     assert.equal([config.isExposed, String(config.port)], [true, only(stage, 'EXPOSE')])
     assert.is(env.HOME, only(stage, 'VOLUME'))
+    for (const [name, value] of Object.entries(ALLOCATOR)) assert.is(env[name], value)
     assert.match(only(stage, 'USER'), /^[1-9]\d*:[1-9]\d*$/)
     const entry = JSON.parse(only(stage, 'ENTRYPOINT')) as string[]
     const check = JSON.parse(/CMD (.*)$/.exec(only(stage, 'HEALTHCHECK'))?.[1] ?? '') as string[]

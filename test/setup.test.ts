@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { ALLOCATOR, NODE_FLAGS } from '../build/node-flags.mjs'
 import { cachePath, packPackage } from './_package.ts'
 
 const packages = (platform: Record<string, object> = {}): Record<string, object> => ({
@@ -67,12 +68,13 @@ const BUILD = `import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs
 import { hashInputs, inputsLine } from './build/inputs.mjs'
 appendFileSync('build.log', process.argv.slice(2).join(' ') + '\\n')
 mkdirSync('dist', { recursive: true })
-writeFileSync('dist/program.mjs', '#!\\n' + inputsLine(await hashInputs('.')) + '\\nconsole.log("program", ...process.argv.slice(2))\\nif (process.env.PRINT_PROCESS) console.log(process.pid, process.argv[1], process.cwd())\\n')
+writeFileSync('dist/program.mjs', '#!\\n' + inputsLine(await hashInputs('.')) + '\\nconsole.log("program", ...process.argv.slice(2))\\nif (process.env.PRINT_PROCESS) console.log(process.pid, process.argv[1], process.cwd(), ...process.execArgv, process.env.MALLOC_ARENA_MAX)\\n')
 `
 
 const SETUP = [
   'setup.mjs',
-  ...['inputs', 'install', 'unpack', 'unneeded'].map(name => `build/${name}.mjs`),
+  'build/run-built.cjs',
+  ...['inputs', 'install', 'node-flags', 'unpack', 'unneeded'].map(name => `build/${name}.mjs`),
 ]
 
 const SOURCES = ['handlers/a.ts', 'lib/b/c.ts', 'public/d.css', 'router.ts', 'tsconfig.json']
@@ -269,7 +271,7 @@ test('dependencies that nothing reads are left out, and those that only a test t
   remove()
 })
 
-test('on the pinned Node the program is the process that was started; after an install it is another one', () => {
+test('the program is the process that was started, after an install another one; its options and variables are the same', () => {
   const { remove, root, run } = createProject()
   const words = ['--build', 'dist/program.mjs', '9000']
   const options = { env: { PRINT_PROCESS: '1' }, cwd: dirname(root) }
@@ -277,7 +279,8 @@ test('on the pinned Node the program is the process that was started; after an i
     const [program, process = ''] = stdout.split('\n')
     return [program, process.replace(/^\d+/, id => (Number(id) === pid ? 'same' : 'other'))]
   })
-  const at = `${join(root, 'dist/program.mjs')} ${root}`
+  const given = `${NODE_FLAGS.join(' ')} ${ALLOCATOR.MALLOC_ARENA_MAX}`
+  const at = `${join(root, 'dist/program.mjs')} ${root} ${given}`
   assert.equal(seen, [
     ['program 9000', `other ${at}`],
     ['program 9000', `same ${at}`],

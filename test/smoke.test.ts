@@ -3,10 +3,11 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
 import { transform } from 'esbuild'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { HEAD_BYTES, PAYLOAD_MARK } from '../build/run-built.cjs'
 import { createClient } from './_http.ts'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -65,6 +66,21 @@ test('an old Node can read the file up to that sentence', async () => {
   assert.is(lowered!.code, asIs!.code)
 })
 
+test('npm start runs it without reading its payload', async () => {
+  const head = readFileSync(file).subarray(0, HEAD_BYTES)
+  assert.ok(head.includes(PAYLOAD_MARK), 'the launcher has grown beyond what is read')
+  const script = resolve('build/run-built.cjs')
+  const options = { home: join(root, 'launched'), cwd }
+  const program = await startProgram(process.execPath, [script, file, '--no-browser'], options)
+  // A page, and an endpoint whose code is loaded now.
+  const answers = await Promise.all(['/', '/api/crons'].map(path => fetch(program.url + path)))
+  assert.equal(
+    answers.map(({ status }) => status),
+    [200, 200],
+  )
+  assert.is(await program.stop(), 0)
+})
+
 test('rejects a second instance on the same state directory', async ({ program }) => {
   const port = await freePort()
   const second = launch(process.execPath, [file, '--no-browser'], { home, cwd, port })
@@ -112,7 +128,7 @@ test('names the sources it was built from', () => {
   assert.match(readFileSync(file, 'latin1').split('\n', 2)[1] ?? '', /^\/\/ Sources: [0-9a-f]{64}$/)
 })
 
-test('starts without Maglev, and with the code caches it was built with', async () => {
+test('starts without Maglev, with a collection that can be asked for, and with the code caches it was built with', async () => {
   const report = join(import.meta.dirname, '_report-v8.mjs')
   const program = await startProgram(process.execPath, ['--import', report, file, '--no-browser'], {
     home: join(root, 'cached'),
@@ -120,7 +136,7 @@ test('starts without Maglev, and with the code caches it was built with', async 
   })
   assert.is(await program.stop(), 0)
   // Before the first part, because a code cache fits only the flags it was made with.
-  assert.match(program.output(), /^V8 flags --no-maglev\ncode cache used\n/)
+  assert.match(program.output(), /^V8 flags --no-maglev --expose-gc\ncode cache used\n/)
   assert.not.match(program.output(), /code cache rejected/)
 })
 

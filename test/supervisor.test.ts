@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { ALLOCATOR } from '../build/node-flags.mjs'
 import { freePort, launch, SERVICE } from '../build/start-program.ts'
 import { watchParent } from '../lib/app/parent.ts'
 import { createSupervisor } from '../lib/app/supervisor.ts'
@@ -189,10 +190,14 @@ test('each unit of the system can be enabled, and its variables are in a file th
   }
 })
 
-test('what a new start cannot change is not started again', () => {
+test('what a new start cannot change is not started again, and freed memory is returned', () => {
   const units = [...SYSTEM_UNITS, 'systemd/user/agent-webui.service']
-  for (const unit of units)
-    assert.match(readFileSync(unit, 'utf8'), /^RestartPreventExitStatus=78$/m, unit)
+  const allocator = Object.entries(ALLOCATOR).map(pair => pair.join('='))
+  for (const unit of units) {
+    const lines = readFileSync(unit, 'utf8').split('\n')
+    assert.ok(lines.includes('RestartPreventExitStatus=78'), unit)
+    assert.ok(lines.includes(`Environment=${allocator.join(' ')}`), unit)
+  }
 })
 
 test('systemd accepts the units, and those of the system are exposed by 2.0 at most', () => {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { endpoint, readableProfiles } from '../../lib/context.ts'
 import { PROFILE_NAME } from '../../lib/schema/ids.ts'
-import type { SessionRow } from '../../lib/schema/session.ts'
+import { rowsOf } from '../../lib/sessions/listing.ts'
 import { toBoolean } from '../../lib/settings.ts'
 
 const SEARCH_LIMIT = 50
@@ -23,11 +23,7 @@ export const search = endpoint({
     const profiles = readableProfiles(ctx, profile)
     await ctx.app.sessions.catchUp()
     if (!q.trim()) {
-      return {
-        sessions: JSON.parse(
-          ctx.app.sessions.list({ profile: profiles }).body.toString(),
-        ) as SessionRow[],
-      }
+      return { sessions: rowsOf(ctx.app.sessions.list({ profile: profiles }).body) }
     }
     const hits = await ctx.app.sessions.search({
       q,

@@ -1,5 +1,5 @@
 /** Failures of model calls, classified by one table into types with hints for the user. */
-import type { FailureType } from '../schema/event.ts'
+import type { FailureType } from '../schema/failure-type.ts'
 import { retryAfterInText } from './retry-after.ts'
 import type { Failure } from './types.ts'
 

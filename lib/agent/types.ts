@@ -1,7 +1,7 @@
 /** Contracts of the engine: request in, events out, one outcome. No HTTP, sessions, profiles or environment in here. */
 import type { z } from 'zod'
 import type { AgentEvent, Emit } from './events.ts'
-import type { FailureType } from '../schema/event.ts'
+import type { FailureType } from '../schema/failure-type.ts'
 import type { RunsIn } from '../schema/command-place.ts'
 import type { HookActivity } from '../schema/hook.ts'
 import type { StoredImage } from '../schema/image.ts'

@@ -6,10 +6,10 @@ import { callableSkills } from '../commands.ts'
 import { alone } from '../cluster/alone.ts'
 import type { Owned } from '../cluster/types.ts'
 import type { Config } from '../config.ts'
-import { createContext, type Ctx } from '../context.ts'
+import { Ctx } from '../context.ts'
 import { type Cron, createCron } from '../cron/cron.ts'
 import { type FileProblems, toSentence } from '../file-problems.ts'
-import type { BaseCtx } from '../http/request-context.ts'
+import type { CtxParameters } from '../http/request-context.ts'
 import type { Authenticator } from '../http/access.ts'
 import type { AssetTable } from '../http/static.ts'
 import type { Log } from '../log.ts'
@@ -100,7 +100,7 @@ export type App = StoredData &
     fetchImage: ReturnType<typeof createImageProxy>
     redact: (text: string) => string
     authenticator: Authenticator
-    makeCtx: (base: BaseCtx) => Ctx
+    makeCtx: (...base: CtxParameters) => Ctx
     /** A sentence for each configuration file that cannot be read. */
     configProblems: () => string[]
     activity: Activity
@@ -301,7 +301,7 @@ export const createApp = async (
     redact,
     authenticator: createAuthenticator(data.auth, data.apiTokens),
     ...telemetry.services,
-    makeCtx: base => createContext(app, base),
+    makeCtx: (...base) => new Ctx(app, ...base),
     configProblems: () => maintenance.fileProblems.list().map(toSentence),
     activity: composeActivity(composition, active),
     async close() {

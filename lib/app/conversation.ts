@@ -7,6 +7,7 @@ import {
 import { createExternalAgentOptions } from '../conversation/external-agent-options.ts'
 import { createExternalAgentSessions } from '../conversation/external-agent-sessions.ts'
 import { createMessageQueue, type MessageQueue } from '../conversation/queue.ts'
+import { etagOf } from '../http/etag.ts'
 import { createSessionViews, type SessionViews } from '../conversation/session-view.ts'
 import { createSideQuestions, type SideQuestions } from '../conversation/side-questions.ts'
 import { createTurnStarter, type TurnStarter } from '../conversation/start-turn.ts'
@@ -98,6 +99,7 @@ export const composeConversation = (
       turns,
       hub,
       redactValue,
+      etagOf,
       shownModel: (model, profile) =>
         model === null ? null : models.compatible(homes.of(profile), model).model,
     }),

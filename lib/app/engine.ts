@@ -206,7 +206,8 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
       warnReduced: createSessionWarnings('window', redact, options.onWarning),
       toolsFor: createTurnTools({
         sources: [
-          codeTools,
+          // Looked up by each turn: a start does not load them.
+          scope => codeTools(scope),
           homeTools({
             skills,
             sessions,

@@ -17,7 +17,7 @@ import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { jsonReason } from '../store/json-file.ts'
-import { lstatOnce } from '../store/file-stats.ts'
+import { lookAgain, lstatWatched } from '../store/file-stats.ts'
 import { reportWrite } from '../store/write-reports.ts'
 
 /** The hash in settings.json, where the specification and the former server keep it. */
@@ -121,7 +121,7 @@ export const openPasswordRecord = ({
   const read = (): Read => {
     let stat: BigIntStats | undefined
     try {
-      stat = lstatOnce(path)
+      stat = lstatWatched(path)
     } catch (error) {
       return { kind: 'bad', why: `${path} cannot be read: ${messageOf(error)}` }
     }
@@ -136,7 +136,7 @@ export const openPasswordRecord = ({
 
   const isMarked = (): boolean => {
     try {
-      return lstatOnce(mark) !== undefined
+      return lstatWatched(mark) !== undefined
     } catch {
       // An inaccessible directory does not prove that the marker is missing.
       return true
@@ -144,10 +144,11 @@ export const openPasswordRecord = ({
   }
 
   const write = (hash: string | null): void => {
+    lookAgain()
     // Marker first: a kill in between leaves a state that rejects sign-ins, never one that admits everyone.
     if (hash !== null && !isMarked()) writeAtomic(mark, 'A password is set.\n')
     // rename() does not replace a directory.
-    if (lstatOnce(path)?.isDirectory()) rmSync(path, { recursive: true })
+    if (lstatWatched(path)?.isDirectory()) rmSync(path, { recursive: true })
     writeAtomic(path, `${JSON.stringify({ version: 1, hash, seal: sealOf(key, hash) })}\n`)
     if (hash === null) rmSync(mark, { force: true })
     reportWrite(mark)
@@ -155,10 +156,22 @@ export const openPasswordRecord = ({
     lastWarning = ''
   }
 
+  const isRecorded = (hash: string): boolean => {
+    const now = read()
+    return now.kind === 'read' && now.hash === hash
+  }
+
+  /** Whether the record, its marker, and settings.json say the same. */
+  const isConsistent = (): boolean => {
+    const old = settings.read()
+    if (old.kind !== 'none') return old.kind === 'hash' && isRecorded(old.hash)
+    const now = read()
+    return now.kind === 'read' || (now.kind === 'absent' && known === null && !isMarked())
+  }
+
   /** Another program set this password, or the record was lost. It counts even when the record cannot be written. */
   const adoptSettingsHash = (hash: string): Stored => {
-    const now = read()
-    if (now.kind !== 'read' || now.hash !== hash) {
+    if (!isRecorded(hash)) {
       try {
         write(hash)
         warn(`the password in settings.json applies; copied it to ${path}`)
@@ -179,6 +192,8 @@ export const openPasswordRecord = ({
 
   return {
     state(): Stored {
+      // One of the files may have been looked at before another program changed all of them.
+      if (!isConsistent()) lookAgain()
       const old = settings.read()
       if (old.kind === 'hash') return adoptSettingsHash(old.hash)
       const now = read()

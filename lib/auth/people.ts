@@ -13,7 +13,7 @@ import { OWNER_NAME } from '../base/owner-name.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { jsonReason } from '../store/json-file.ts'
 import { readWholeText } from '../store/read-text.ts'
-import { statOnce } from '../store/file-stats.ts'
+import { lookAgain, statWatched } from '../store/file-stats.ts'
 import { reportWrite } from '../store/write-reports.ts'
 
 const Passkey = z.object({
@@ -152,7 +152,7 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
   }
 
   const read = (): File => {
-    const stat = statOnce(path)
+    const stat = statWatched(path)
     const stamp = stampOf(stat)
     if (known?.stamp !== stamp || typeof known.file === 'string') {
       const before = known?.file
@@ -167,34 +167,41 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
     return known.file
   }
 
+  /** For what may be changed: another program may have written it a moment ago. */
+  const readNow = (): File => {
+    lookAgain()
+    return read()
+  }
+
   const ownerOf = (file: File): Person => file.people.find(isOwner) ?? newOwner()
 
-  const others = (): Person[] => {
-    const file = read()
+  const othersOf = (file: File): Person[] => {
     const { id } = ownerOf(file)
     return file.people.filter(each => each.id !== id)
   }
+  const others = (): Person[] => othersOf(readNow())
 
   /** One of the others; the first owner's sign-ins name no person. */
   const find = (id: string): Person | undefined => others().find(each => each.id === id)
 
   /** On disk first. */
-  const write = (people: Person[]): void => {
-    const file = { ...read(), people }
+  const write = (change: (people: Person[]) => Person[]): void => {
+    const before = readNow()
+    const file = { ...before, people: change(before.people) }
     known = undefined
     writeAtomic(path, `${JSON.stringify(file, null, 1)}\n`)
   }
 
   return {
     /** The first owner, who has the password of the server. Throws a 503 while the file cannot be read, like all of these. */
-    owner: (): Person => ownerOf(read()),
+    owner: (): Person => ownerOf(readNow()),
     others,
     find,
 
     /** Whether the password of the server is not enough to name who signs in. A file that cannot be read may name others. */
     hasOthers(): boolean {
       try {
-        return others().length > 0
+        return othersOf(read()).length > 0
       } catch {
         return true
       }
@@ -203,13 +210,13 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
     /** By the id of a sign-in; absent: the first owner. */
     caller(id: string | undefined): Caller | undefined {
       if (id === undefined) return OWNER
-      const person = find(id)
+      const person = othersOf(read()).find(each => each.id === id)
       return person && toCaller(person)
     },
 
     /** The person of a caller, who may be the first owner. */
     of: ({ id }: Pick<Caller, 'id'>): Person => {
-      const person = id === '' ? ownerOf(read()) : find(id)
+      const person = id === '' ? ownerOf(readNow()) : find(id)
       if (!person) throw missing('This person was removed.', { code: 'person_not_found' })
       return person
     },
@@ -217,7 +224,8 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
     /** For lists and logs; empty when the person was removed, or the file cannot be read. */
     nameOf({ id }: Pick<Caller, 'id'>): string {
       try {
-        return (id === '' ? ownerOf(read()) : find(id))?.name ?? ''
+        const file = read()
+        return (id === '' ? ownerOf(file) : othersOf(file).find(each => each.id === id))?.name ?? ''
       } catch {
         return ''
       }
@@ -225,27 +233,27 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
 
     /** Any of them; undefined when no one has this name. */
     named: (name: string): Person | undefined =>
-      [ownerOf(read()), ...others()].find(each => plainName(each.name) === plainName(name)),
+      readNow().people.find(each => plainName(each.name) === plainName(name)),
 
-    add: (person: Person): void => write([...read().people, person]),
+    add: (person: Person): void => write(people => [...people, person]),
 
     /** Changes one of the others. False when the person was removed. */
     change(id: string, patch: Partial<Person>): boolean {
       if (!find(id)) return false
-      write(read().people.map(each => (each.id === id ? { ...each, ...patch } : each)))
+      write(people => people.map(each => (each.id === id ? { ...each, ...patch } : each)))
       return true
     },
 
     /** Removes one of the others. */
     remove(id: string): boolean {
       if (!find(id)) return false
-      write(read().people.filter(each => each.id !== id))
+      write(people => people.filter(each => each.id !== id))
       return true
     },
 
     /** Changes the first owner. On disk first. */
     update(change: Partial<Pick<Person, 'passkeys' | 'totp' | 'identities' | 'name'>>): void {
-      const file = read()
+      const file = readNow()
       const next = { ...ownerOf(file), ...change }
       const people = file.people.map(each => (each.id === next.id ? { ...each, ...next } : each))
       known = undefined
@@ -258,7 +266,8 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
 
     /** Removes the first owner's passkeys and codes. A file that cannot be read is removed, and the other people with it. */
     reset(): void {
-      const found = parse(statOnce(path), false)
+      lookAgain()
+      const found = parse(statWatched(path), false)
       known = undefined
       if (typeof found === 'string') rmSync(path, { force: true })
       else {

@@ -38,6 +38,8 @@ export type CheckpointsOptions = WorkspacesOptions & {
   now: () => number
   /** The current id of a session; undefined when it was deleted. */
   resolve: (sessionId: string) => string | undefined
+  /** How long a turn waits for its files to be recorded; 15 s when absent. */
+  timeoutMs?: number
 }
 
 export type RestoreOptions = {
@@ -93,7 +95,7 @@ const isUndo = (turn: TurnRecord, records: ReadonlyMap<string, TurnRecord>): boo
 type Continues = (streamId: string) => boolean
 
 export const createCheckpoints = (options: CheckpointsOptions) => {
-  const { now, log, resolve } = options
+  const { now, log, resolve, timeoutMs } = options
   const workspaces = createCheckpointWorkspaces(options)
 
   /** Compares current ids: compaction can give a session a new one. */
@@ -157,7 +159,7 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
 
   return {
     startTurn: (start: TurnStart): TurnRecorder =>
-      createTurnRecorder(start, { workspaces, now, log }),
+      createTurnRecorder(start, { workspaces, now, log, timeoutMs }),
 
     /** Newest first. Waits for turns that are ending. */
     async list(home: CheckpointHome, sessionId: string): Promise<TurnRecord[]> {

@@ -54,6 +54,8 @@ export type TurnRecorderOptions = {
   /** Seconds since 1970. */
   now: () => number
   log: (line: string, extra?: Record<string, unknown>) => void
+  /** How long a turn waits for its files to be recorded; 15 s when absent. */
+  timeoutMs?: number | undefined
 }
 
 const newRecord = (start: TurnStart, root: string, at: number): OpenRecord => ({
@@ -70,12 +72,12 @@ const newRecord = (start: TurnStart, root: string, at: number): OpenRecord => ({
   notes: [],
 })
 
-/** Rejects after `TIMEOUT_MS`. A late rejection of `work` is ignored. */
-const withTimeout = async <T>(work: Promise<T>): Promise<T> => {
+/** Rejects after `timeoutMs`. A late rejection of `work` is ignored. */
+const withTimeout = async <T>(work: Promise<T>, timeoutMs: number): Promise<T> => {
   const clock = Promise.withResolvers<never>()
   const timer = setTimeout(
     () => clock.reject(unavailable('recording them took too long', { code: 'unavailable' })),
-    TIMEOUT_MS,
+    timeoutMs,
   )
   try {
     return await Promise.race([work, clock.promise])
@@ -118,7 +120,7 @@ const createCallTracker = (onStep: (calls: string[], may: MayChange) => void) =>
 
 export const createTurnRecorder = (
   start: TurnStart,
-  { workspaces, now, log }: TurnRecorderOptions,
+  { workspaces, now, log, timeoutMs = TIMEOUT_MS }: TurnRecorderOptions,
 ): TurnRecorder => {
   const { home, workspace, sessionId, streamId } = start
   const { oversized } = workspaces
@@ -211,7 +213,10 @@ export const createTurnRecorder = (
       }
       try {
         tracker.mayChange(target)
-        return await withTimeout(workspaces.exclusive(home, root, () => capture(target)))
+        return await withTimeout(
+          workspaces.exclusive(home, root, () => capture(target)),
+          timeoutMs,
+        )
       } catch (error) {
         tracker.lost()
         return giveUp(target, error)

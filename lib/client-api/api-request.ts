@@ -1,6 +1,6 @@
 /** A request of a program in one form, whichever API it was written for, and what it gets back. */
 import type { Effort, Tool } from '../agent/types.ts'
-import type { FailureType } from '../schema/event.ts'
+import type { FailureType } from '../schema/failure-type.ts'
 import type { Usage } from '../schema/usage.ts'
 
 export type ApiPart = { type: 'text'; text: string } | { type: 'image'; url: string }

@@ -5,6 +5,7 @@ import type { Home } from '../profiles/home.ts'
 import { completionsSince } from './completions.ts'
 import { type History, openHistory, type Run } from './history.ts'
 import { createJobs } from './jobs.ts'
+import { everyMinute } from './every-minute.ts'
 import { jobsFile } from './jobs-file.ts'
 import { readReports } from './outputs.ts'
 import type { ContinuedWork } from '../turns/continued-turns.ts'
@@ -77,34 +78,6 @@ const withReports = (history: History, report: (run: EndedRun) => void): History
   },
 })
 
-const START_MS = 1_000
-
-const everyMinute = (log: CronOptions['log']) => (tick: () => void) => {
-  const logMessage = (message: string | Error) => log('clock', { message: String(message) })
-  const stopped = new AbortController()
-  const start = async () => {
-    const { schedule } = await import('node-cron')
-    if (stopped.signal.aborted) return
-    const task = schedule('* * * * *', tick, {
-      unref: true,
-      // A late tick reads the current time, so nothing is missed.
-      suppressMissedWarning: true,
-      logger: {
-        info: () => undefined,
-        debug: () => undefined,
-        warn: logMessage,
-        error: logMessage,
-      },
-    })
-    stopped.signal.addEventListener('abort', () => void task.destroy(), { once: true })
-  }
-  // Importing node-cron is slow, so do it after startup, which checks all due times itself.
-  const later = setTimeout(() => void start().catch(logMessage), START_MS)
-  later.unref()
-  stopped.signal.addEventListener('abort', () => clearTimeout(later), { once: true })
-  return () => stopped.abort()
-}
-
 export type Cron = ReturnType<typeof createCron>
 
 export const createCron = (deps: CronOptions) => {
@@ -173,7 +146,7 @@ export const createCron = (deps: CronOptions) => {
       if (!homes.has(home) && scheduler.running().length === 0) byHome.delete(home)
     await Promise.all([...homes].map(home => of(home).scheduler.tick()))
   }
-  const stopTicking = (deps.ticker ?? everyMinute(log))(() => void tick())
+  const stopTicking = (deps.ticker ?? everyMinute)(() => void tick())
   const all = () => [...byHome.values()].map(homeCron => homeCron.scheduler)
 
   return {

@@ -146,7 +146,7 @@ export const createScheduler = (options: SchedulerOptions) => {
   let chain: Promise<void> = Promise.resolve()
   let lastTick: number | null = null
   let aliveSince = 0
-  let recovered = false
+  let recovery: Promise<void> | null = null
 
   const track = <T>(work: Promise<T>): Promise<T> => {
     pending.add(work)
@@ -234,10 +234,10 @@ export const createScheduler = (options: SchedulerOptions) => {
       // Reported elsewhere; nothing can be claimed in a file that cannot be written.
       if (file.problem() !== null) return
       try {
-        if (!recovered) {
-          recovered = true
-          enqueue(await recoverRuns(options))
-        }
+        // The next minute may begin while another process holds the lock: nothing is claimed before.
+        const isFirst = recovery === null
+        recovery ??= recoverRuns(options).then(enqueue)
+        await (isFirst ? recovery : recovery.catch(() => undefined))
         // Most minutes nothing is due: no lock is taken for them.
         if (decideAll(file.read(), contextOf).length === 0) return
         enqueue(await claimDue(options, contextOf))

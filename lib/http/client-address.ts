@@ -1,6 +1,6 @@
 /** The client of a request: the socket's peer, or what trusted proxies report in X-Forwarded-* headers. */
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP, isIPv6 } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import ipaddr from 'ipaddr.js'
 import { parseBasePath } from '../base/base-path.ts'
@@ -24,12 +24,15 @@ export type Client = {
   readonly hosts: readonly string[]
 }
 
+/** Of a valid address. Node's own test compiles a pattern at its first use, which takes four milliseconds of each start. */
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (address.includes(':') ? 'ipv6' : 'ipv4')
+
 /** `entries` were validated when the configuration was read. */
 const toBlockList = (entries: readonly string[]): BlockList => {
   const list = new BlockList()
   for (const entry of entries) {
     const [address = '', bits] = entry.split('/')
-    const type = isIPv6(address) ? 'ipv6' : 'ipv4'
+    const type = familyOf(address)
     if (bits === undefined) list.addAddress(address, type)
     else list.addSubnet(address, Number(bits), type)
   }
@@ -71,7 +74,7 @@ export const createClientReader = (
   const trusted = toBlockList(trustedProxies)
   const local = toBlockList(['127.0.0.0/8', '::1'])
   const has = (list: BlockList, address: string) =>
-    isIP(address) !== 0 && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+    isIP(address) !== 0 && list.check(address, familyOf(address))
 
   class RequestClient implements Client {
     readonly #req: IncomingMessage

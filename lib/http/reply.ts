@@ -1,5 +1,6 @@
 /** Replies that are more than a JSON value: status, headers, bytes, files, streams. `write-response.ts` writes them. */
 import { isObject } from '../base/json.ts'
+import type { PushSource } from '../base/push-source.ts'
 import { REPLY, type Reply } from './endpoint.ts'
 import type { OpenFile } from './file.ts'
 
@@ -10,6 +11,7 @@ export type Body =
   | { kind: 'json'; value: unknown }
   | { kind: 'bytes'; data: Chunk | readonly Buffer[] }
   | { kind: 'stream'; source: AsyncIterable<Chunk> }
+  | { kind: 'pushed'; source: PushSource }
   | { kind: 'file'; source: FileSource }
   | { kind: 'none' }
 
@@ -82,10 +84,18 @@ export const redirect = (location: string): Reply =>
 export const empty = (options: ReplyOptions = {}): Reply =>
   describe({ kind: 'none' }, undefined, { status: 204, ...options })
 
+const EVENTS = 'text/event-stream; charset=utf-8'
+
+const eventOptions = (options: ReplyOptions): ReplyOptions => ({
+  cache: 'no-cache',
+  ...options,
+  headers: { 'X-Accel-Buffering': 'no', ...options.headers },
+})
+
 /** Server-sent events: one generator per client. The stream ends with the generator. */
 export const eventStream = (source: AsyncIterable<Chunk>, options: ReplyOptions = {}): Reply =>
-  describe({ kind: 'stream', source }, 'text/event-stream; charset=utf-8', {
-    cache: 'no-cache',
-    ...options,
-    headers: { 'X-Accel-Buffering': 'no', ...options.headers },
-  })
+  describe({ kind: 'stream', source }, EVENTS, eventOptions(options))
+
+/** The same of a source that writes by itself: it costs less where many readers get the same events. Not collected for a repeated request. */
+export const pushedEvents = (source: PushSource, options: ReplyOptions = {}): Reply =>
+  describe({ kind: 'pushed', source }, EVENTS, eventOptions(options))

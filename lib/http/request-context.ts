@@ -53,8 +53,7 @@ export const cookiesOf = (exchange: Exchange): Record<string, string> => {
 }
 
 /**
- * Properties are computed on first use: most requests need few of them. Extend it with `Object.assign(base, { app })`.
- * Spreading copies no members of a class; the compiler rejects it because the methods are missing.
+ * Properties are computed on first use: most requests need few of them. The application extends it.
  */
 export class BaseCtx {
   readonly #exchange: Exchange
@@ -178,3 +177,5 @@ export class BaseCtx {
     return this.#service.routeAccess()
   }
 }
+
+export type CtxParameters = ConstructorParameters<typeof BaseCtx>

@@ -5,6 +5,7 @@ import { withoutBasePath } from '../base/base-path.ts'
 import { isObject } from '../base/json.ts'
 import { withinRequest } from '../base/request-scope.ts'
 import { missing } from '../errors.ts'
+import type { Access as Asked } from '../schema/person.ts'
 import { type Authenticator, createAccess, type IsOwnChild } from './access.ts'
 import { bodyTooLarge, declaredBytes, MAX_BODY_BYTES, readJson } from './body.ts'
 import { type Client, createClientReader } from './client-address.ts'
@@ -16,7 +17,7 @@ import { createOpenResponses } from './open-responses.ts'
 import { parseFields, parseInput, parseQuery } from './parse-input.ts'
 import { prefixHint } from './proxy-hints.ts'
 import { isDescribed, redirect, reply } from './reply.ts'
-import { BaseCtx, type Exchange, type RequestServices } from './request-context.ts'
+import type { CtxParameters, Exchange, RequestServices } from './request-context.ts'
 import type { AnyEndpoint } from './endpoint.ts'
 import {
   basePathProblem,
@@ -32,14 +33,13 @@ import {
   ResponseWriter,
 } from './write-response.ts'
 
-export { BaseCtx } from './request-context.ts'
+export { BaseCtx, type CtxParameters } from './request-context.ts'
 
 export type ListenerOptions<Ctx> = {
   /** Routes with one parameter (`GET /session/:id`) or a whole tree (`GET /static/*`). */
   patternRoutes?: RouteTable
   authenticator: Authenticator
-  /** Adds the application to a context: `Object.assign(base, { app, home })`. */
-  makeCtx: (base: BaseCtx) => Ctx
+  makeCtx: (...base: CtxParameters) => Ctx
   config: {
     host: string
     allowedOrigins: readonly string[]
@@ -91,11 +91,14 @@ const isThenable = (value: unknown): value is Promise<unknown> =>
 
 const isReading = (x: Exchange): boolean => x.method === 'GET' || x.method === 'HEAD'
 
+const isPublic = (endpoint: AnyEndpoint | undefined): boolean => endpoint?.public === true
+
 const findEndpoint = (match: RouteMatch | undefined, method: string): AnyEndpoint | undefined => {
   if (!match) return undefined
   const { entry } = match
-  if (method === 'HEAD') return entry.GET?.effects ? undefined : entry.GET
-  return isMethod(method) ? entry[method] : undefined
+  if (!isMethod(method) && method !== 'HEAD') return undefined
+  const endpoint = entry.endpoint(method === 'HEAD' ? 'GET' : method)
+  return method === 'HEAD' && endpoint?.effects ? undefined : endpoint
 }
 
 /** Throws when a JSON reply does not match `output`. The value is sent unchanged, extra keys included. */
@@ -175,9 +178,7 @@ export const createRequestListener = <Ctx>(
   const openResponses = createOpenResponses()
   const once = createOnce(options.keys)
   let document: unknown
-  const accessOfRoutes = Object.entries({ ...routes, ...patternRoutes })
-    .filter(([, { public: isPublic, byToken }]) => !isPublic && !byToken)
-    .map(([route, { access = 'own' }]) => [route, access] as const)
+  let accessOfRoutes: (readonly [route: string, access: Asked])[] | undefined
   const services: RequestServices = {
     clientOf(x) {
       x.client ??= readClient(x.req)
@@ -188,7 +189,12 @@ export const createRequestListener = <Ctx>(
       document ??= createOpenApiDocument(routes, patternRoutes, version)
       return document
     },
-    routeAccess: () => accessOfRoutes,
+    routeAccess() {
+      accessOfRoutes ??= Object.entries({ ...routes, ...patternRoutes })
+        .filter(([, { public: isPublic, byToken }]) => !isPublic && !byToken)
+        .map(([route, { access = 'own' }]) => [route, access] as const)
+      return accessOfRoutes
+    },
   }
   const { clientOf } = services
   const access = createAccess({
@@ -208,7 +214,7 @@ export const createRequestListener = <Ctx>(
 
   const isPublicPath = (path: string): boolean => {
     const entry = matchRoute(path)?.entry
-    return path === '/' || entry?.GET?.public === true || entry?.POST?.public === true
+    return path === '/' || isPublic(entry?.endpoint('GET')) || isPublic(entry?.endpoint('POST'))
   }
 
   const redirectToLogin = (x: Exchange) => {
@@ -228,7 +234,7 @@ export const createRequestListener = <Ctx>(
     }
     const hint = match || !isBase(x.path) ? null : prefixHint(x.path, isPublicPath)
     if (hint !== null) throw missing(hint)
-    const { GET, POST } = match?.entry ?? {}
+    const [GET, POST] = [match?.entry.endpoint('GET'), match?.entry.endpoint('POST')]
     if (!access.admit(x, GET?.public ? GET : POST?.public ? POST : (GET ?? POST)))
       return redirectToLogin(x)
     if (!match || ((GET ?? POST)?.loopback && !clientOf(x).loopback)) throw notFound()
@@ -239,7 +245,7 @@ export const createRequestListener = <Ctx>(
   }
 
   const run = (x: Exchange, endpoint: AnyEndpoint, input: unknown): unknown => {
-    const ctx = makeCtx(new BaseCtx(x, services))
+    const ctx = makeCtx(x, services)
     const { audit } = endpoint
     if (!audit) return endpoint.run(ctx, input as never)
     const result = new Promise(resolve => resolve(endpoint.run(ctx, input as never)))

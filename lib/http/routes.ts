@@ -1,13 +1,15 @@
 /** Route matching: exact paths by lookup, then routes with one parameter, then prefixes. */
 import { type AnyEndpoint, type Method, METHODS, type RouteTable } from './endpoint.ts'
 
-export type RouteEntry = Partial<Record<Method, AnyEndpoint>> & {
+/** The endpoints of one path. Reading one may load its code, so that a request loads only what it asks for. */
+export type RouteEntry = {
+  endpoint(method: Method): AnyEndpoint | undefined
   /** Value of the `Allow` header. */
-  allow: string
+  readonly allow: string
   /** The path as in the route table, such as `/session/:id`. */
-  route: string
+  readonly route: string
   /** Name of the path parameter; absent for exact paths and `/*`. */
-  param?: string
+  readonly param?: string | undefined
 }
 
 export type RouteMatch = { entry: RouteEntry; value?: string }
@@ -17,22 +19,44 @@ const KEY = /^([A-Z]+) (\/[^\s?#]*)$/
 export const isMethod = (text: string | undefined): text is Method =>
   METHODS.some(method => method === text)
 
-const addTo = (
-  entries: Map<string, RouteEntry>,
-  path: string,
-  method: Method,
-  endpoint: AnyEndpoint,
-  route: string,
-  param?: string,
-) => {
-  const entry = entries.get(path) ?? { allow: '', route }
-  if (param !== undefined) entry.param = param
-  entry[method] = endpoint
-  entry.allow = METHODS.filter(name => entry[name])
-    .map(name => (name === 'GET' && !entry.GET?.effects ? 'GET, HEAD' : name))
-    .join(', ')
-  entries.set(path, entry)
+class Entry implements RouteEntry {
+  readonly route: string
+  readonly param: string | undefined
+  readonly #keys: Partial<Record<Method, keyof RouteTable>> = {}
+  readonly #table: RouteTable
+
+  constructor(table: RouteTable, route: string, param?: string) {
+    this.#table = table
+    this.route = route
+    this.param = param
+  }
+
+  add(method: Method, key: keyof RouteTable): void {
+    this.#keys[method] = key
+  }
+
+  endpoint(method: Method): AnyEndpoint | undefined {
+    const key = this.#keys[method]
+    return key && this.#table[key]
+  }
+
+  get allow(): string {
+    return METHODS.filter(name => this.#keys[name])
+      .map(name => (name === 'GET' && !this.endpoint(name)?.effects ? 'GET, HEAD' : name))
+      .join(', ')
+  }
 }
+
+const entryOf = (entries: Map<string, Entry>, path: string, make: () => Entry): Entry => {
+  const known = entries.get(path)
+  if (known) return known
+  const made = make()
+  entries.set(path, made)
+  return made
+}
+
+/** Does not read the endpoints, which may load their code. */
+const routeKeys = (table: RouteTable) => Object.keys(table) as (keyof RouteTable)[]
 
 /** First segments of all paths. No base path begins with one: whether a proxy removed it could not be known. */
 export const firstSegments = (...tables: RouteTable[]): ReadonlySet<string> =>
@@ -54,26 +78,26 @@ export const createRouteMatcher = (
   routes: RouteTable,
   patternRoutes: RouteTable,
 ): ((path: string) => RouteMatch | undefined) => {
-  const exact = new Map<string, RouteEntry>()
-  const withParam = new Map<string, RouteEntry>()
-  const prefixes = new Map<string, RouteEntry>()
+  const exact = new Map<string, Entry>()
+  const withParam = new Map<string, Entry>()
+  const prefixes = new Map<string, Entry>()
   for (const [table, isPattern] of [
     [routes, false],
     [patternRoutes, true],
   ] as const) {
-    for (const [key, endpoint] of Object.entries(table)) {
+    for (const key of routeKeys(table)) {
       const [, method, path] = KEY.exec(key) ?? []
       if (!path || !isMethod(method)) throw new Error(`not a route: ${key}`)
-      if (!isPattern) {
-        addTo(exact, path, method, endpoint, path)
-        continue
-      }
       const cut = path.lastIndexOf('/') + 1
       const tail = path.slice(cut)
-      if (tail === '*') addTo(prefixes, path.slice(0, cut), method, endpoint, path)
-      else if (tail.startsWith(':'))
-        addTo(withParam, path.slice(0, cut), method, endpoint, path, tail.slice(1))
-      else throw new Error(`a pattern route ends in /:name or /*: ${key}`)
+      const name = tail.startsWith(':') ? tail.slice(1) : undefined
+      if (isPattern && tail !== '*' && name === undefined)
+        throw new Error(`a pattern route ends in /:name or /*: ${key}`)
+      const [entries, at] = !isPattern
+        ? [exact, path]
+        : [name === undefined ? prefixes : withParam, path.slice(0, cut)]
+      const make = () => new Entry(table, path, isPattern ? name : undefined)
+      entryOf(entries, at, make).add(method, key)
     }
   }
   const starts = [...prefixes.keys()]

@@ -1,5 +1,6 @@
 /** Writes event streams to responses with backpressure. Frames and heartbeats are in `lib/base/sse.ts`. */
 import type { ServerResponse } from 'node:http'
+import type { Flow, PushSource } from '../base/push-source.ts'
 import type { Chunk } from './reply.ts'
 import type { ResponseHold } from './write-response.ts'
 
@@ -78,3 +79,68 @@ export const writeStream = async (
   }
   res.end()
 }
+
+/**
+ * The same of a source that writes by itself. It is paused while more than 256 kB wait in the response, with the piece that it
+ * wrote last, which is not split because readers share it; or while `hold` keeps that piece. Rejects with what the source failed
+ * with. Thousands of these are open, so it is made of few objects.
+ */
+export const writePushed = (
+  res: ServerResponse,
+  source: PushSource,
+  hold?: ResponseHold,
+): Promise<void> =>
+  new Promise((resolve, reject) => {
+    // Its events are over.
+    if (res.destroyed) return resolve()
+    const { socket } = res
+    let flow: Flow | undefined
+    let isHeld = false
+    let isOver = false
+    const finish = (settle: () => void): void => {
+      if (isOver) return
+      isOver = true
+      res.off('drain', onDrain)
+      res.off('close', onGone)
+      socket?.off('end', onGone)
+      flow?.close()
+      settle()
+    }
+    const end = (): void =>
+      finish(() => {
+        res.end()
+        resolve()
+      })
+    /** Half-closed connections, too: a stream has no end. */
+    const onGone = (): void => {
+      res.destroy()
+      end()
+    }
+    // Nothing overtakes what is held.
+    const onDrain = (): void => {
+      if (!isHeld) flow?.resume()
+    }
+    const send = (piece: Buffer): boolean => {
+      if (res.destroyed) return false
+      res.write(piece)
+      return res.writableLength <= MAX_BUFFERED_BYTES
+    }
+    const write = (piece: Buffer): boolean => {
+      const wait = hold?.(true)
+      if (!wait) return send(piece)
+      isHeld = true
+      const release = () => {
+        isHeld = false
+        if (send(piece)) flow?.resume()
+      }
+      wait.then(release, () => res.destroy())
+      return false
+    }
+    res.flushHeaders()
+    res.on('drain', onDrain)
+    res.on('close', onGone)
+    socket?.on('end', onGone)
+    flow = source({ write, end, fail: error => finish(() => reject(error)) })
+    // It may have ended at once.
+    if (isOver) flow.close()
+  })

@@ -9,7 +9,7 @@ import { contentPolicy, securityHeaders } from './headers.ts'
 import { type Chunk, type FileSource, isDescribed, JSON_TYPE, type ReplyOptions } from './reply.ts'
 import type { Exchange } from './request-context.ts'
 import { isMethod } from './routes.ts'
-import { writeStream } from './sse.ts'
+import { writePushed, writeStream } from './sse.ts'
 
 /** The part of the log that this module uses. */
 export type RequestLog = {
@@ -48,11 +48,13 @@ const MAX_DRAINED_BYTES = 64 * 1024
 /** How long a client has to read a response before a connection with an unread body is closed. */
 const LINGER_MS = 300
 
-/** Node sends a text together with the head, in one system call instead of one with pieces. Copying more than this costs more. */
-const MAX_JOINED_BYTES = 64 * 1024
+/** Node sends a text together with the head, in one piece. Converting more bytes than this to a text costs more than sending a second piece. */
+const MAX_JOINED_BYTES = 4 * 1024
+/** Copying a longer text costs more than a second piece. */
+const MAX_JOINED_CHARS = 64 * 1024
 
 type Data = Chunk | readonly Buffer[]
-type Head = ReplyOptions & { cache: string; type?: string }
+type Head = ReplyOptions & { cache: string; type?: string | undefined }
 
 const isChunk = (data: Data): data is Chunk => typeof data === 'string' || Buffer.isBuffer(data)
 
@@ -121,7 +123,9 @@ export class ResponseWriter {
       case 'bytes':
         return this.#sendBytes(x, head, body.data)
       case 'stream':
-        return this.#sendStream(x, head, body.source)
+        return this.#sendStream(x, head, () => writeStream(x.res, body.source, this.#hold))
+      case 'pushed':
+        return this.#sendStream(x, head, () => writePushed(x.res, body.source, this.#hold))
       case 'file':
         return this.#sendFile(x, head, body.source)
       case 'none':
@@ -199,8 +203,7 @@ export class ResponseWriter {
     const { req, res } = x
     let status = options.status ?? 200
     if (status === 200 && isNotModified(req.headers['if-none-match'], options.etag)) status = 304
-    const { type: _, ...untyped } = options
-    const head = this.#head(x, status === 304 ? untyped : options)
+    const head = this.#head(x, status === 304 ? { ...options, type: undefined } : options)
     const length = data === undefined ? 0 : byteLength(data)
     if (status !== 304 && status !== 204) head.push('Content-Length', String(length))
     const body = data === undefined || status === 304 || x.method === 'HEAD' ? '' : data
@@ -210,9 +213,11 @@ export class ResponseWriter {
       res.writeHead(status, head)
       if (typeof body === 'string') res.end(body)
       else if (length <= MAX_JOINED_BYTES) res.end(latin1(body), 'latin1')
+      else if (isChunk(body)) res.end(body)
+      else if (body.length === 1) res.end(body[0])
       else {
         res.cork()
-        for (const chunk of isChunk(body) ? [body] : body) res.write(chunk)
+        for (const chunk of body) res.write(chunk)
         res.end()
       }
     }
@@ -225,11 +230,11 @@ export class ResponseWriter {
     const isReading = x.method === 'GET' || x.method === 'HEAD'
     const isCacheable = options.cache === 'no-cache' && (options.status ?? 200) === 200 && isReading
     const etag = options.etag ?? (isCacheable ? etagOf(text) : undefined)
-    const data = text.length > MAX_JOINED_BYTES ? Buffer.from(text) : text
+    const data = text.length > MAX_JOINED_CHARS ? Buffer.from(text) : text
     this.#sendBytes(x, { ...options, type: JSON_TYPE, etag }, data)
   }
 
-  async #sendStream(x: Exchange, options: Head, source: AsyncIterable<Chunk>): Promise<void> {
+  async #sendStream(x: Exchange, options: Head, write: () => Promise<void>): Promise<void> {
     const { res } = x
     const status = options.status ?? 200
     const head = this.#head(x, options)
@@ -239,7 +244,7 @@ export class ResponseWriter {
     }
     res.writeHead(status, head)
     if (x.method === 'HEAD') res.end()
-    else await writeStream(res, source, this.#hold)
+    else await write()
     this.#logRequest(x, status, true)
   }
 

@@ -1,6 +1,6 @@
 /** Recovery from provider failures within a turn: rotate to another key of the provider, then to a fallback model (decision 31). */
 import type { AgentRequest, ModelEndpoint, Recovery } from '../agent/types.ts'
-import type { FailureType } from '../schema/event.ts'
+import type { FailureType } from '../schema/failure-type.ts'
 import type { Candidate } from './credentials.ts'
 import { endpointKey } from './endpoint-key.ts'
 import { tryEndpoint, type EndpointOf, readFallbacks } from './fallbacks.ts'

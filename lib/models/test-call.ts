@@ -1,7 +1,7 @@
 /** A minimal model call that checks key, address and model. */
 import type { ModelEndpoint, Providers } from '../agent/types.ts'
 import { messageOf, UserError } from '../errors.ts'
-import { FailureType } from '../schema/event.ts'
+import { FailureType } from '../schema/failure-type.ts'
 
 export type TestCallResult = {
   ok: boolean

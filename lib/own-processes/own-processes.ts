@@ -2,7 +2,7 @@
  * Recognizes processes that this service has started, directly or not. Each inherits a mark that only root can remove:
  * a hard limit (RLIMIT_MSGQUEUE) one byte below that of other processes. Linux only.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -33,16 +33,19 @@ const hardLimitOf = (pid: number | 'self'): number | undefined => {
 }
 
 /** Lowers the limit for this process and all later children. Undefined when it cannot be set. */
-const lowerHardLimit = (): number | undefined => {
+const lowerHardLimit = async (): Promise<number | undefined> => {
   const hard = hardLimitOf('self')
   if (hard === undefined || hard < 1) return undefined
   // The kernel's default instead of "unlimited".
   const mark = Number.isFinite(hard) ? hard - 1 : 819_199
   // From util-linux: Node has no API for it.
-  spawnSync('prlimit', ['--pid', String(process.pid), `--msgqueue=${mark}:${mark}`], {
-    stdio: 'ignore',
-    timeout: 2_000,
-  })
+  const args = ['--pid', String(process.pid), `--msgqueue=${mark}:${mark}`]
+  try {
+    const program = spawn('prlimit', args, { stdio: 'ignore', timeout: 2_000 })
+    await new Promise(resolve => program.once('close', resolve).once('error', resolve))
+  } catch {
+    // Without memory for another process, for example: the limit below says that it was not set.
+  }
   return hardLimitOf('self') === mark ? mark : undefined
 }
 
@@ -117,10 +120,11 @@ export const isDescendantOf = (service: number): boolean => {
 }
 
 /**
- * From now on; `nonce` is the value of MARK_VARIABLE. `isOutside` names a child that is no program of the agent: the browser opened for the person, with
- * everything it starts. It has to be started before, so that it has no mark.
+ * Marks processes that are started after it resolves; `nonce` is the value of MARK_VARIABLE. `isOutside` names a child that is no
+ * program of the agent: the browser opened for the person, with everything it starts. Start it before calling this, so that it has
+ * no mark.
  */
-export const markOwnProcesses = ({
+export const markOwnProcesses = async ({
   nonce,
   warn,
   isOutside = () => false,
@@ -128,9 +132,9 @@ export const markOwnProcesses = ({
   nonce: string
   warn: (text: string) => void
   isOutside?: (pid: number) => boolean
-}): OwnProcesses => {
+}): Promise<OwnProcesses> => {
   if (process.platform !== 'linux') return { ownsPeerOf: () => false }
-  const mark = lowerHardLimit()
+  const mark = await lowerHardLimit()
   if (mark === undefined)
     warn(
       'The program prlimit (util-linux) is missing or cannot be used: a command of the agent that detaches itself completely is not recognized',

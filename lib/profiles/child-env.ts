@@ -20,10 +20,11 @@ export const isSecretName = (name: string): boolean =>
   SECRET.test(name) || COLLECTOR.test(name) || name === DATABASE
 
 /**
- * The service's own settings, including its password, and what its supervisor gave to it alone: a program that reports to
- * systemd would report as the service. Never passed to children.
+ * The service's own settings, including its password and those of its memory (`build/node-flags.mjs`), and what its supervisor
+ * gave to it alone: a program that reports to systemd would report as the service. Never passed to children.
  */
-const OURS = /^AGENT_WEBUI_|^(?:NOTIFY_SOCKET|WATCHDOG_(?:PID|USEC)|LISTEN_(?:PID|FDS|FDNAMES))$/i
+const OURS =
+  /^AGENT_WEBUI_|^MALLOC_(?:ARENA_MAX|(?:MMAP|TRIM)_THRESHOLD_)$|^(?:NOTIFY_SOCKET|WATCHDOG_(?:PID|USEC)|LISTEN_(?:PID|FDS|FDNAMES))$/i
 
 /** `terminal.home_mode: profile`: programs get the profile's own HOME where it exists, and none of the person's logins. */
 const profileHomeDir = ({ home_mode }: Terminal, dir: string): string | null => {

@@ -9,23 +9,9 @@ import { Queued } from './queue.ts'
 import { PendingRetry, RetryReason } from './retry.ts'
 import { SessionRow } from './session.ts'
 import { SummaryRef } from './summary.ts'
+import { FailureType } from './failure-type.ts'
 import { SubagentStatus } from './subagent.ts'
 import { Usage } from './usage.ts'
-
-/** Types of failure of a turn (contract, decision 30), also used for provider failures. */
-export const FailureType = z.enum([
-  'quota_exhausted',
-  'rate_limit',
-  'auth_mismatch',
-  'model_not_found',
-  'context_overflow',
-  'network',
-  'no_response',
-  'interrupted',
-  'budget_reached',
-  'error',
-])
-export type FailureType = z.infer<typeof FailureType>
 
 const event = <T extends string, S extends z.ZodRawShape>(type: T, shape: S) =>
   z.object({ type: z.literal(type), data: z.object(shape) })

@@ -9,6 +9,11 @@ import { sourceOf, type UsageRow } from './usage.ts'
 
 export type CatalogEntry = { summary: Summary; stamp: Stamp; live: LiveState; seq: number }
 
+/** Of more, only the newer half is kept. */
+const MAX_CHANGES = 1_000
+
+const toMs = ({ updated_at }: SessionRow): number => Math.round(updated_at * 1000)
+
 const NO_LIVE_STATE: LiveState = { active_stream_id: null, waiting: null }
 
 /** A turn runs, or a question is open, such as a plan whose turn was ended by a restart. */
@@ -34,6 +39,23 @@ export const toEntry = (stored: StoredEntry | undefined): CatalogEntry | undefin
 export const createCatalogRows = (db: CatalogDb, redact: (text: string) => string) => {
   let version = 0
   let seq = 0
+  /** The times of the rows of the last changes, before and after them; the change to a version is followed by the next one. */
+  let changes: { version: number; ms: number }[] = []
+  /** Changes up to this version are not in it. */
+  let forgotten = 0
+
+  const change = (...times: (number | undefined)[]): void => {
+    version += 1
+    for (const ms of times) if (ms !== undefined) changes.push({ version, ms })
+    if (changes.length <= MAX_CHANGES) return
+    forgotten = changes[changes.length >> 1]!.version
+    changes = changes.filter(each => each.version > forgotten)
+  }
+  const changeAll = (): void => {
+    version += 1
+    forgotten = version
+    changes = []
+  }
 
   const get = (id: string): CatalogEntry | undefined => toEntry(db.q.get.get(id))
 
@@ -43,7 +65,7 @@ export const createCatalogRows = (db: CatalogDb, redact: (text: string) => strin
       if (!stored) return undefined
       const row = toRow(stored.summary, live, redact)
       db.q.setLive.run(live.active_stream_id, live.waiting, JSON.stringify(row), id)
-      version += 1
+      change(toMs(row))
       return row
     })
 
@@ -59,10 +81,16 @@ export const createCatalogRows = (db: CatalogDb, redact: (text: string) => strin
       return version
     },
     setLive,
+    /**
+     * The times of the rows that were changed after that version, before and after each change, in milliseconds since 1970;
+     * null when it is not known.
+     */
+    changedSince: (since: number): Set<number> | null =>
+      since < forgotten
+        ? null
+        : new Set(changes.filter(each => each.version > since).map(({ ms }) => ms)),
     /** What was read may have been undone. */
-    invalidate(): void {
-      version += 1
-    },
+    invalidate: changeAll,
 
     /** Call before the first use of a database that was opened. */
     init(): void {
@@ -74,7 +102,7 @@ export const createCatalogRows = (db: CatalogDb, redact: (text: string) => strin
 
     /** Call when the database was replaced by an empty one. */
     reset(): void {
-      version += 1
+      changeAll()
       seq = 0
     },
 
@@ -94,10 +122,10 @@ export const createCatalogRows = (db: CatalogDb, redact: (text: string) => strin
         const old = q.liveOf.get(id)
         const row = toRow(summary, old ?? NO_LIVE_STATE, redact)
         seq += 1
-        version += 1
+        change(old?.updated_ms, toMs(row))
         q.put.run({
           id,
-          updated_ms: Math.round(row.updated_at * 1000),
+          updated_ms: toMs(row),
           listed: isEmptyRow(row) ? 0 : 1,
           profile: row.profile,
           count: row.message_count,
@@ -123,7 +151,7 @@ export const createCatalogRows = (db: CatalogDb, redact: (text: string) => strin
     /** Deletes a row and adds a tombstone: the text must also leave the search index. */
     remove: (id: string): void =>
       db.transaction(() => {
-        version += 1
+        change(db.q.liveOf.get(id)?.updated_ms)
         db.q.remove.run(id)
         db.q.removeFold.run(id)
         dropDerived(id)

@@ -91,7 +91,7 @@ export const PRAGMAS = [
   'journal_mode = WAL',
   'synchronous = OFF',
   'secure_delete = ON',
-  'cache_size = -8000',
+  'cache_size = -2000',
   'journal_size_limit = 4194304',
 ] as const
 

@@ -5,7 +5,12 @@ import { ENDED_IN_TROUBLE, NOT_ONLY_SCHEDULED } from './catalog-schema.ts'
 import type { Mark } from './files.ts'
 import type { UsageRow } from './usage.ts'
 
-type LiveColumns = { active_stream_id: string | null; waiting: number | null; epoch: number }
+type LiveColumns = {
+  active_stream_id: string | null
+  waiting: number | null
+  epoch: number
+  updated_ms: number
+}
 type Id = { id: string }
 /** Usage within a quarter of an hour, per model, provider, profile and source. */
 export type UsageBucket = Omit<UsageRow, 'n'> & { profile: string; source: string; turns: number }
@@ -25,21 +30,29 @@ const PINNED = `
   and updated_ms <= ? and (updated_ms < ? or id > ?)
   order by updated_ms desc, id limit ?`
 
-/** Joined by SQLite: 10,000 rows as one blob, without one JavaScript string per row. */
-const WHOLE = (where: string) => `
-  select cast('[' || coalesce(group_concat(row, ','), '') || ']' as blob) as body from (
-    select row from session where listed = 1 ${where} order by updated_ms desc, id)`
+/** Rows of a time, joined by SQLite: one blob, without one JavaScript string per row. Parameters: after, up to. */
+const SPAN = (where: string) => `
+  select cast(coalesce(group_concat(row, ','), '') as blob) as body from (
+    select row from session where listed = 1 and updated_ms > ? and updated_ms <= ? ${where}
+    order by updated_ms desc, id)`
+
+/** The time of each row whose number, newest first, is a multiple of the parameter. */
+const TIMES = (where: string) => `
+  select updated_ms as ms from (
+    select updated_ms, row_number() over (order by updated_ms desc) as number
+    from session where listed = 1 ${where})
+  where number % ? = 0 order by ms desc`
 
 export const prepareStatements = (db: Database) => ({
   get: db.prepare<[string], LiveColumns & { summary: string; stamp: string; seq: number }>(
-    'select summary, stamp, seq, epoch, active_stream_id, waiting from session join fold using (id) where id = ?',
+    'select summary, stamp, seq, epoch, updated_ms, active_stream_id, waiting from session join fold using (id) where id = ?',
   ),
   row: db.prepare<[string], { row: string }>('select row from session where id = ?'),
   profileOf: db.prepare<[string], { profile: string }>('select profile from session where id = ?'),
   stamp: db.prepare<[string], { stamp: string }>('select stamp from session where id = ?'),
   stamps: db.prepare<[], { id: string; stamp: string }>('select id, stamp from session'),
   liveOf: db.prepare<[string], LiveColumns>(
-    'select active_stream_id, waiting, epoch from session where id = ?',
+    'select active_stream_id, waiting, epoch, updated_ms from session where id = ?',
   ),
   put: db.prepare<[Record<string, string | number>]>(`
     insert into session (id, updated_ms, listed, profile, count, untitled, draft, open_turn, title, stamp, seq, epoch, row)
@@ -100,8 +113,10 @@ export const prepareStatements = (db: Database) => ({
   pinned: db.prepare<[string | null, string | null, number, number, string, number], PageRow>(
     PINNED,
   ),
-  whole: db.prepare<[], { body: Buffer }>(WHOLE('')),
-  wholeProfile: db.prepare<[string], { body: Buffer }>(WHOLE('and profile = ?')),
+  span: db.prepare<[number, number], { body: Buffer }>(SPAN('')),
+  profileSpan: db.prepare<[number, number, string], { body: Buffer }>(SPAN('and profile = ?')),
+  times: db.prepare<[number], { ms: number }>(TIMES('')),
+  profileTimes: db.prepare<[string, number], { ms: number }>(TIMES('and profile = ?')),
   alias: db.prepare<[string], Id>('select id from alias where old = ?'),
   putAlias: db.prepare<[string, string]>('insert or replace into alias values (?, ?)'),
   dropAliases: db.prepare<[string]>('delete from alias where id = ?'),

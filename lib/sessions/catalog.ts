@@ -146,13 +146,23 @@ export const createCatalog = (options: CatalogOptions) => {
       }),
     pinnedBelow: ({ ms, id }: { ms: number; id: string }, limit: number, profile: string | null) =>
       guard(() => db.q.pinned.all(profile, profile, ms, ms, id, limit)),
-    /** All rows as the text of a JSON array. */
-    listJson: (profile: string | null): Buffer =>
+    /** Rows that were changed after one time and up to another (milliseconds since 1970): JSON with commas between them. */
+    span: (profile: string | null, after: number, upTo: number): Buffer =>
       guard(
         () =>
-          (profile === null ? db.q.whole.get() : db.q.wholeProfile.get(profile))?.body ??
-          Buffer.alloc(0),
+          (profile === null
+            ? db.q.span.get(after, upTo)
+            : db.q.profileSpan.get(after, upTo, profile)
+          )?.body ?? Buffer.alloc(0),
       ),
+    /** The times of every `step`th row, newest first. */
+    times: (profile: string | null, step: number): number[] =>
+      guard(() =>
+        (profile === null ? db.q.times.all(step) : db.q.profileTimes.all(profile, step)).map(
+          ({ ms }) => ms,
+        ),
+      ),
+    changedSince: rows.changedSince,
     lastMark: (id: string): Mark | undefined => guard(() => db.q.lastMark.get(id)),
     markBefore: (id: string, n: number): Mark | undefined =>
       guard(() => db.q.markBefore.get(id, n)),

@@ -6,6 +6,7 @@ import type { SessionRow } from '../schema/session.ts'
 import type { Catalog } from './catalog.ts'
 import { createRecentReads } from './recent-reads.ts'
 import { isEmptyRow } from './list-row.ts'
+import { createWholeList } from './whole-list.ts'
 import type { ListPage, ProfileFilter, Sessions } from './types.ts'
 
 const MAX_PAGE = 500
@@ -46,6 +47,10 @@ const bodyOf = (rows: readonly ListEntry[]): Buffer =>
 
 const NONE: readonly SessionRow[] = []
 
+/** The rows of a page. */
+export const rowsOf = (body: readonly Buffer[]): SessionRow[] =>
+  JSON.parse(Buffer.concat(body).toString())
+
 /** What the catalog is asked for: null is all profiles, which one query answers. */
 export const toProfiles = (filter: ProfileFilter): readonly (string | null)[] =>
   typeof filter === 'object' ? filter : [filter || null]
@@ -56,7 +61,7 @@ type Kept = {
   version: number
   profiles: string
   foreign: readonly SessionRow[]
-  body: Buffer
+  body: readonly Buffer[]
   count: number
   /** Hash of the foreign rows: the catalog version does not change with them. */
   mark: string
@@ -68,6 +73,7 @@ export const createListing = (catalog: Catalog) => {
   let kept: Kept | null = null
   let drop: NodeJS.Timeout | null = null
   const recent = createRecentReads()
+  const wholeList = createWholeList(catalog)
   let knownForeign: readonly SessionRow[] = NONE
 
   /** An empty session of ours is not listed and does not hide a foreign row. */
@@ -93,18 +99,21 @@ export const createListing = (catalog: Catalog) => {
     const theirs = admitted(foreign, profiles)
     const [only = null] = profiles
     if (theirs.length === 0 && profiles.length === 1) {
-      return { ...same, body: catalog.listJson(only), count: 0, mark: '' }
+      return { ...same, body: wholeList.read(only), count: 0, mark: '' }
     }
-    const own = profiles
-      .flatMap(each => JSON.parse(catalog.listJson(each).toString()) as SessionRow[])
-      .map(toListEntry)
+    const own = profiles.flatMap(each => rowsOf(wholeList.read(each))).map(toListEntry)
     const mark = createHash('sha1').update(bodyOf(theirs)).digest('base64url')
     return {
       ...same,
-      body: bodyOf(sorted([...own, ...theirs])),
+      body: [bodyOf(sorted([...own, ...theirs]))],
       count: theirs.length,
       mark: `-${mark}`,
     }
+  }
+
+  const forget = (): void => {
+    kept = null
+    wholeList.drop()
   }
 
   const whole = (profiles: Profiles, foreign: readonly SessionRow[]): ListPage => {
@@ -114,9 +123,7 @@ export const createListing = (catalog: Catalog) => {
     const now = fits && kept ? kept : fill(profiles, foreign)
     kept = now
     if (drop) clearTimeout(drop)
-    drop = setTimeout(() => {
-      kept = null
-    }, CACHE_MS)
+    drop = setTimeout(forget, CACHE_MS)
     drop.unref()
     const etag = `${boot}-${version}-${encodeURIComponent(profiles.map(each => each ?? '').join())}${now.mark}`
     return { body: now.body, pinned: null, next: null, etag, foreign: now.count }
@@ -158,7 +165,7 @@ export const createListing = (catalog: Catalog) => {
       .update(next ?? '')
       .update(String(theirs.length))
       .digest('base64url')
-    return { body, pinned, next, etag: hash, foreign: theirs.length }
+    return { body: [body], pinned, next, etag: hash, foreign: theirs.length }
   }
 
   /** Devices that come back ask for the same page, mostly without a change. */
@@ -171,7 +178,8 @@ export const createListing = (catalog: Catalog) => {
       key,
       String(catalog.version),
       () => makePage(...asked),
-      ({ body, pinned }) => body.length + (pinned?.length ?? 0),
+      ({ body, pinned }) =>
+        body.reduce((sum, { length }) => sum + length, 0) + (pinned?.length ?? 0),
     )
   }
 
@@ -191,12 +199,12 @@ export const createListing = (catalog: Catalog) => {
     },
     /** Drops the cached list, which may contain deleted content. */
     drop(): void {
-      kept = null
+      forget()
       recent.clear()
     },
     close(): void {
       if (drop) clearTimeout(drop)
-      kept = null
+      forget()
       recent.clear()
     },
   }

@@ -15,7 +15,7 @@ import {
 } from './files.ts'
 import { isStateLine, parseEntry, type StoredState } from './entries.ts'
 import type { Folded, Head } from './fold.ts'
-import { readLines, type Stamp } from '../store/journal.ts'
+import { fileStamp, readLines, type Stamp } from '../store/journal.ts'
 import { spliceMessages } from './message-bytes.ts'
 import { createRecentReads } from './recent-reads.ts'
 import type { Sessions, Tail } from './types.ts'
@@ -142,8 +142,11 @@ export const createReader = ({ files, catalog, realId }: ReaderOptions) => {
           ? spliceMessages(files.jsonl(id), {
               cuts,
               redact: redactJsonLine,
-              // The file may have grown since it was listed.
-              places: (size, find) => places.read(id, `${version} ${size}`, find, placesBytes),
+              // The file may have changed since it was compared.
+              places: (size, find) =>
+                fileStamp(files.jsonl(id)) === stamp
+                  ? places.read(id, `${version} ${size}`, find, placesBytes)
+                  : find(),
             })
           : Buffer.from(JSON.stringify(redactValue(load(given).messages)))
       return recent.read(id, version, make, made => made.length)

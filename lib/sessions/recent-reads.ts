@@ -21,6 +21,7 @@ export const createRecentReads = ({
 }: RecentReadsOptions = {}) => {
   /** Least recently used first. */
   const kept = new Map<string, Kept>()
+  let newest: string | undefined
   let bytes = 0
   let timer: NodeJS.Timeout | undefined
 
@@ -36,23 +37,42 @@ export const createRecentReads = ({
     bytes = 0
   }
 
+  /** Undefined when it is not kept in this version. */
+  const find = <T>(key: string, version: string): T | undefined => {
+    const found = kept.get(key)
+    if (found?.version !== version) return undefined
+    if (key !== newest) {
+      kept.delete(key)
+      kept.set(key, found)
+      newest = key
+    }
+    timer?.refresh()
+    return found.value as T
+  }
+
+  const keep = (key: string, version: string, value: unknown, size: number): void => {
+    drop(key)
+    if (size > maxBytes / 4) return
+    kept.set(key, { version, bytes: size, value })
+    newest = key
+    bytes += size
+    for (const oldest of kept.keys()) {
+      if (bytes <= maxBytes) break
+      drop(oldest)
+    }
+    if (timer) timer.refresh()
+    else timer = setTimeout(clear, keptMs).unref()
+  }
+
   return {
+    find,
+    keep,
     /** The value of this key and version, made when it is not kept. `sizeOf`: its size in bytes. */
     read<T>(key: string, version: string, make: () => T, sizeOf: (value: T) => number): T {
-      const found = kept.get(key)
-      if (found) drop(key)
-      const same = found?.version === version ? found : undefined
-      const value = same ? (same.value as T) : make()
-      const size = same?.bytes ?? sizeOf(value)
-      if (size > maxBytes / 4) return value
-      kept.set(key, { version, bytes: size, value })
-      bytes += size
-      for (const oldest of kept.keys()) {
-        if (bytes <= maxBytes) break
-        drop(oldest)
-      }
-      if (timer) timer.refresh()
-      else timer = setTimeout(clear, keptMs).unref()
+      const found = find<T>(key, version)
+      if (found !== undefined) return found
+      const value = make()
+      keep(key, version, value, sizeOf(value))
       return value
     },
     clear,

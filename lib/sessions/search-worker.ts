@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
+import { collectWhenIdle } from '../base/collect-when-idle.ts'
 import { messageOf } from '../errors.ts'
 import { type Database, openDatabase, removeDatabase } from '../store/sqlite.ts'
 import { createSearchIndex, type SearchIndex, type Pending } from './search-index.ts'
@@ -116,6 +117,8 @@ const createWorker = (sources: Sources) => {
 
 const port = parentPort
 if (port) {
+  // What is read while sessions are indexed is tens of megabytes.
+  collectWhenIdle()
   let worker: ReturnType<typeof createWorker> | null = null
   let queue = Promise.resolve()
 

@@ -1,7 +1,7 @@
 /** The session store. Journals are the source of truth; the catalog and the search index are derived from them. */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { join } from 'node:path'
 import { missing } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
@@ -13,6 +13,7 @@ import { createSessionSearch } from './session-search.ts'
 import { createCatalogSync } from './catalog-sync.ts'
 import { createListing } from './listing.ts'
 import { createReader } from './reader.ts'
+import { createResolvedIds } from './resolved-ids.ts'
 import { createTrash } from './trash.ts'
 import type { LiveState } from './list-row.ts'
 import { createSearchClient } from './search-client.ts'
@@ -38,9 +39,23 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     bootId: options.bootId,
   })
   opened.catalog = catalog
+  const compare = (id: string): string | undefined => {
+    if (!SESSION_ID.test(id)) return undefined
+    // A file takes precedence over an alias.
+    if (catalogSync.refresh(id)) return id
+    const now = catalog.alias(id)
+    return now !== undefined && catalogSync.refresh(now) ? now : undefined
+  }
+  const resolved = createResolvedIds({
+    compare,
+    version: () => catalog.version,
+    isWatched: () => !watch.isPolling,
+  })
+  const { resolve } = resolved
   const watch = createWatch({
     dir,
     log,
+    changed: resolved.forget,
     sweep: async () => {
       catalog.verify()
       await catalogSync.sweep()
@@ -49,25 +64,6 @@ export const createSessions = (options: SessionsOptions): Sessions => {
   })
   catalogSync.sweepQuietly()
 
-  const compare = (id: string): string | undefined => {
-    if (!SESSION_ID.test(id)) return undefined
-    // A file takes precedence over an alias.
-    if (catalogSync.refresh(id)) return id
-    const now = catalog.alias(id)
-    return now !== undefined && catalogSync.refresh(now) ? now : undefined
-  }
-  const compared = { ids: new Map<string, string | undefined>(), version: -1 }
-  /** For reading. A request asks several times: the file is compared with its row once per tick, and again when a row has changed. */
-  const resolve = (id: string): string | undefined => {
-    const { ids } = compared
-    if (compared.version !== catalog.version) ids.clear()
-    if (ids.has(id)) return ids.get(id)
-    const real = compare(id)
-    if (ids.size === 0) queueMicrotask(() => ids.clear())
-    ids.set(id, real)
-    compared.version = catalog.version
-    return real
-  }
   const found = (id: string | undefined): string => {
     if (id === undefined) throw missing('Session not found', { code: 'session_not_found' })
     return id
@@ -110,8 +106,8 @@ export const createSessions = (options: SessionsOptions): Sessions => {
   const catchUp = async (): Promise<void> => {
     // Lets pending file system events arrive. Twice: when called from an I/O callback, the first setImmediate runs before
     // the event loop polls again.
-    await setImmediate()
-    await setImmediate()
+    await nextIteration()
+    await nextIteration()
     catalogSync.catchUp(watch)
   }
 
@@ -119,6 +115,13 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     row,
     require,
     resolve,
+    get version() {
+      return catalog.version
+    },
+    stamp(id) {
+      const real = resolve(id)
+      return real === undefined ? undefined : catalog.stamp(real)
+    },
     catchUp,
     create(meta: NewMeta) {
       const id = newId()

@@ -53,8 +53,8 @@ export type Tail = {
 }
 
 export type ListPage = {
-  /** JSON array text of rows. */
-  body: Buffer
+  /** JSON array text of rows, in pieces. */
+  body: readonly Buffer[]
   /** Pinned rows of the pages after a first one, as JSON array text; null when there are no such pages. */
   pinned: Buffer | null
   next: string | null
@@ -83,6 +83,10 @@ export type Sessions = {
   row(id: string): SessionRow | undefined
   require(id: string): SessionRow
   resolve(id: string): string | undefined
+  /** Another number after every change of any session. Call `resolve` first, which notices changes by other programs. */
+  readonly version: number
+  /** Another text after every change of the session's file. */
+  stamp(id: string): string | undefined
   /** Not redacted. */
   load(id: string): Folded
   /** What providers get back with messages of finished turns, by message id. Only for requests to them. */

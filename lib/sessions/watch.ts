@@ -7,6 +7,8 @@ export type WatchOptions = {
   /** Compares the whole directory with the catalog; resolves when all changes were handled. */
   sweep: () => Promise<void>
   log: (line: string, extra?: Record<string, unknown>) => void
+  /** A file was changed, by us or by another program. */
+  changed?: () => void
   sweepMs?: number | undefined
   /** Interval of sweeps when the system does not report changes. */
   pollMs?: number
@@ -27,6 +29,7 @@ export const createWatch = ({
   dir,
   sweep,
   log,
+  changed = () => undefined,
   sweepMs = 60_000,
   pollMs = 5_000,
   watch = watchFs,
@@ -58,6 +61,7 @@ export const createWatch = ({
   const startPolling = (error: unknown): void => {
     watcher?.close()
     watcher = null
+    changed()
     log('could not watch the session files; polling instead', {
       error: messageOf(error),
     })
@@ -69,6 +73,7 @@ export const createWatch = ({
     watcher = watch(dir, { persistent: false }, (_, name) => {
       if (name !== null) names.add(name)
       else known = -1n
+      changed()
     })
     watcher.on('error', startPolling)
     schedule()

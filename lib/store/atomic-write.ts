@@ -28,13 +28,14 @@ export const syncDir = (dir: string): void => {
 }
 
 /**
- * Writes `data` to `path` atomically. `mode` defaults to 0600, because nearly everything we write is private.
+ * Writes `data` to `path` atomically. `mode` defaults to 0600, because nearly everything we write is private. `sync` false: the
+ * file need not survive a power cut.
  * Throws the file system's error; the old file is then unchanged and the temporary file is removed.
  */
 export const writeAtomic = (
   path: string,
   data: string | Uint8Array,
-  { mode = 0o600 }: { mode?: number } = {},
+  { mode = 0o600, sync = true }: { mode?: number; sync?: boolean } = {},
 ): void => {
   const dir = dirname(path)
   const temporary = join(dir, `.${basename(path)}_${randomBytes(6).toString('hex')}.tmp`)
@@ -42,7 +43,7 @@ export const writeAtomic = (
     const fd = openSync(temporary, 'wx', mode)
     try {
       writeFileSync(fd, data)
-      fsyncSync(fd)
+      if (sync) fsyncSync(fd)
     } finally {
       closeSync(fd)
     }
@@ -54,7 +55,7 @@ export const writeAtomic = (
     throw error
   }
   reportWrite(path)
-  syncDir(dir)
+  if (sync) syncDir(dir)
 }
 
 const DISK_ERRORS: ReadonlyMap<string, string> = new Map(

@@ -1,5 +1,5 @@
-/** A parsed file that other programs may change: checked with stat on every use, read and parsed again only when it differs. */
-import { changedJustNow, lstatNow, lstatOnce, statNow, statOnce } from './file-stats.ts'
+/** A parsed file that other programs may change: looked at on every use, or when its directory reports a change; read and parsed again only when it differs. */
+import { changedJustNow, lstatNow, lstatWatched, statNow, statWatched } from './file-stats.ts'
 import { type FileText, type ReadOptions, readText } from './read-text.ts'
 
 export type { FileText }
@@ -8,7 +8,7 @@ export type { FileText }
 const MISSING = 'missing'
 const NONE: FileText = { text: null, problem: null }
 
-const STATS = { now: [lstatNow, statNow], once: [lstatOnce, statOnce] } as const
+const STATS = { now: [lstatNow, statNow], watched: [lstatWatched, statWatched] } as const
 type Look = (typeof STATS)[keyof typeof STATS]
 
 /** `stamp`: identity, size and times; empty for an inaccessible file, undefined while it changed too recently to be compared. */
@@ -34,8 +34,8 @@ const statFile = (
 export type CachedFileOptions = ReadOptions & {
   /** Report `EMPTIED_PROBLEM` when the file is truncated in place, instead of returning an empty file. */
   retainsWhenEmptied?: boolean
-  /** Look at the file once for each iteration of the event loop: for files that every request asks for. */
-  oncePerIteration?: boolean
+  /** Look at the file only when its directory reports a change, and after a second: for files that every request asks for. */
+  isWatched?: boolean
 }
 
 /**
@@ -51,10 +51,10 @@ const EMPTIED_PROBLEM = 'it was emptied (delete it if this was intended)'
 export const cachedFile = <T>(
   path: string,
   parse: (file: FileText) => T,
-  { retainsWhenEmptied = false, oncePerIteration = false, ...options }: CachedFileOptions = {},
+  { retainsWhenEmptied = false, isWatched = false, ...options }: CachedFileOptions = {},
 ): (() => T) => {
   let last: { stamp: string | undefined; file: FileText; value: T } | undefined
-  const look = oncePerIteration ? STATS.once : STATS.now
+  const look = isWatched ? STATS.watched : STATS.now
   /** The inode of the last non-empty content. */
   let nonEmptyInode = ''
   const read = (inode: string): FileText => {

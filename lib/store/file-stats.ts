@@ -1,33 +1,20 @@
 /**
- * Attributes of files that other programs may change, looked up once for each iteration of the event loop: settings and
- * sign-in are asked for several times in each request, and for each open stream.
+ * Attributes of files that other programs may change and that every request asks for, such as settings and sign-in: kept
+ * while the directory is watched and reports no change of them.
  */
-import { type BigIntStats, lstatSync, statSync } from 'node:fs'
+import { type BigIntStats, type FSWatcher, lstatSync, statSync, watch } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { onWrite } from './write-reports.ts'
 
 /** File times have a limited resolution: a file changed this recently may change again with the same time and size. */
 const TICK_MS = 50
+/** Network file systems and some mounts of containers do not report what changed elsewhere. */
+const LOOK_AGAIN_MS = 1_000
 
 export const changedJustNow = ({ mtimeMs }: BigIntStats): boolean =>
   Math.abs(Date.now() - Number(mtimeMs)) <= TICK_MS
 
 type Found = BigIntStats | undefined
-
-const createStats = (lookUp: (path: string) => Found) => {
-  const known = new Map<string, Found>()
-  const forget = () => known.clear()
-  // Of any file: the same one can have another name.
-  onWrite(forget)
-
-  return (path: string): Found => {
-    if (known.has(path)) return known.get(path)
-    const found = lookUp(path)
-    if (found && changedJustNow(found)) return found
-    if (known.size === 0) setImmediate(forget)
-    known.set(path, found)
-    return found
-  }
-}
 
 // Missing files are asked for hundreds of times in a turn, and an error costs as much as ten answers.
 const OPTIONS = { bigint: true, throwIfNoEntry: false } as const
@@ -38,5 +25,98 @@ export const statNow = (path: string): Found => statSync(path, OPTIONS)
 /** The same of a link itself. */
 export const lstatNow = (path: string): Found => lstatSync(path, OPTIONS)
 
-export const statOnce = createStats(statNow)
-export const lstatOnce = createStats(lstatNow)
+/** `changed`: called with the path of an entry that changed; null: any of them. */
+export const createDirectoryWatches = (
+  changed: (path: string | null) => void,
+  watchDirectory: typeof watch = watch,
+) => {
+  /** Null: the system does not watch it. */
+  const watchers = new Map<string, FSWatcher | null>()
+
+  const drop = (dir: string): void => {
+    watchers.get(dir)?.close()
+    watchers.delete(dir)
+  }
+
+  /** A table of watches that is full does not become free within this iteration of the event loop. */
+  const giveUp = (dir: string): void => {
+    drop(dir)
+    watchers.set(dir, null)
+    setTimeout(drop, LOOK_AGAIN_MS, dir).unref()
+  }
+
+  const open = (dir: string): void => {
+    try {
+      const watcher = watchDirectory(dir, { persistent: false }, (_, name) => {
+        // The directory itself was moved or deleted: another one may have its path now.
+        const isAll = name === null || name === basename(dir)
+        if (isAll) drop(dir)
+        changed(isAll ? null : join(dir, name))
+      })
+      watchers.set(dir, watcher)
+      watcher.on('error', () => {
+        giveUp(dir)
+        changed(null)
+      })
+    } catch {
+      // It is missing, or the system has no watches left.
+      giveUp(dir)
+    }
+  }
+
+  return {
+    /** Whether changes of its entries are reported from now on. */
+    covers(dir: string): boolean {
+      if (!watchers.has(dir)) open(dir)
+      return Boolean(watchers.get(dir))
+    },
+  }
+}
+
+const kept = new Set<Map<string, unknown>>()
+
+const forget = (path: string | null): void => {
+  for (const each of kept) {
+    if (path === null) each.clear()
+    else each.delete(path)
+  }
+}
+
+const watches = createDirectoryWatches(forget)
+// Of any file: the same one can have another name.
+onWrite(() => forget(null))
+
+const createStats = (lookUp: (path: string) => { found: Found; isLink?: boolean }) => {
+  const known = new Map<string, { found: Found; until: number }>()
+  kept.add(known)
+
+  return (path: string): Found => {
+    const last = known.get(path)
+    if (last && performance.now() < last.until) return last.found
+    // First, so that a change after the lookup is reported.
+    const isWatched = watches.covers(dirname(path))
+    const { found, isLink = false } = lookUp(path)
+    known.delete(path)
+    if (found && changedJustNow(found)) return found
+    known.set(path, { found, until: performance.now() + LOOK_AGAIN_MS })
+    // A link's target is in another directory.
+    if (!isWatched || isLink) setImmediate(() => known.delete(path))
+    return found
+  }
+}
+
+/** Call before a change to what was read, so that it is made to what another program wrote a moment ago. */
+export const lookAgain = (): void => forget(null)
+
+/**
+ * As `statNow`, but what is watched and has not changed is not looked up. Linux reports a change before the next request is
+ * read; elsewhere, and on network file systems, it may be seen only after `LOOK_AGAIN_MS`. What is not watched, and what is behind a
+ * link, is looked up once in an iteration of the event loop.
+ */
+export const statWatched = createStats(path => {
+  const entry = lstatNow(path)
+  return entry?.isSymbolicLink() ? { found: statNow(path), isLink: true } : { found: entry }
+})
+
+/** The same of a link itself. */
+export const lstatWatched = createStats(path => ({ found: lstatNow(path) }))

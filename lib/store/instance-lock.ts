@@ -85,7 +85,8 @@ export const acquireLock = (
   }
   try {
     const db = open()
-    const announce = (now: InstanceInfo) => writeAtomic(note, JSON.stringify(now))
+    // After a power cut, the process that it describes has ended.
+    const announce = (now: InstanceInfo) => writeAtomic(note, JSON.stringify(now), { sync: false })
     announce(info)
     return {
       announce,

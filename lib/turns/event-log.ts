@@ -8,6 +8,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { FRAME_END, frameHead } from '../base/sse.ts'
+import { createTextPool } from '../base/text-pool.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import { openJournal } from '../store/journal.ts'
 import { readWholeText } from '../store/read-text.ts'
@@ -56,6 +57,7 @@ export const createEventLog = (
   let closed = false
   let tail: TailLine[] = []
   let tailBytes = 0
+  const encode = createTextPool()
   const waiters = new Set<() => void>()
 
   const wake = (): void => {
@@ -64,7 +66,7 @@ export const createEventLog = (
   }
 
   const pushTail = (text: string, offset: number): void => {
-    const line = Buffer.from(text)
+    const line = encode(text)
     tail.push({ pos, line, offset })
     tailBytes += line.length
     if (tail.length > TAIL_EVENTS || tailBytes > TAIL_BYTES) {

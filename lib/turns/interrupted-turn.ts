@@ -1,7 +1,7 @@
 /** The closing messages of an interrupted turn: its partial text, a result for each unanswered call, and the reason. */
 import type { Failure } from '../agent/types.ts'
 import type { NewMessage } from '../schema/message.ts'
-import type { FailureType } from '../schema/event.ts'
+import type { FailureType } from '../schema/failure-type.ts'
 import type { LiveState } from './live-turn.ts'
 
 const LABELS: Record<FailureType, string> = {

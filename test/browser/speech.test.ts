@@ -30,23 +30,27 @@ const silence = (ms: number): Buffer => {
   return Buffer.concat([head, Buffer.alloc(size, 128)])
 }
 
-/** `long` parts last until they are stopped. */
+/** `long` parts last until they are stopped; the short ones are sent after `send`. */
 const speechService = async () => {
   const spoken: string[] = []
+  const wanted = Promise.withResolvers<void>()
   const server = createServer((req, res) => {
     const chunks: Buffer[] = []
     req.on('data', chunk => chunks.push(chunk))
-    req.on('end', () => {
+    req.on('end', async () => {
       const { input } = JSON.parse(`${Buffer.concat(chunks)}`)
+      const isLong = /long/.test(input)
       spoken.push(input)
+      if (!isLong) await wanted.promise
       res.writeHead(200, { 'content-type': 'audio/wav' })
-      res.end(silence(/long/.test(input) ? 60_000 : 100))
+      res.end(silence(isLong ? 600_000 : 100))
     })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     spoken,
+    send: wanted.resolve,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     close: () => server.close(),
   }
@@ -61,29 +65,29 @@ test('answers are read when the device is set to; hands-free listens, sends, rea
     await app.post('/api/session/rename', { session_id, title: 'Named' })
     const at = await openPage('about:blank', { viewport: { width: 390, height: 844 } })
     const { page, problems } = at
-    // The test browser has no microphone: what is said comes from the test, and a stop ends without words.
+    // The test browser has no microphone: `say` speaks to the last one that was opened.
     await page.addInitScript(() => {
-      const utterances = [undefined, 'Hello there']
       class Recognition {
         onresult: ((event: object) => void) | null = null
         onend: (() => void) | null = null
         start(): void {
-          const text = utterances.shift()
-          if (text === undefined) return
-          setTimeout(() => {
-            this.onresult?.({
-              resultIndex: 0,
-              results: [{ isFinal: true, 0: { transcript: text } }],
-            })
-            this.onend?.()
-          })
+          Object.assign(window, { say: this.hear.bind(this) })
         }
         stop(): void {
+          this.onend?.()
+        }
+        hear(transcript: string): void {
+          this.onresult?.({ resultIndex: 0, results: [{ isFinal: true, 0: { transcript } }] })
           this.onend?.()
         }
       }
       Object.assign(window, { SpeechRecognition: Recognition })
     })
+    const say = (text: string) =>
+      page.evaluate(
+        words => (window as unknown as { say: (words: string) => void }).say(words),
+        text,
+      )
     await page.goto(`${app.url}/settings`)
     await page.getByLabel('Read answers aloud').click()
     await page.goto(`${app.url}/session/${session_id}`)
@@ -93,6 +97,7 @@ test('answers are read when the device is set to; hands-free listens, sends, rea
     await box.fill('Say something')
     await page.getByRole('button', { name: /^Send/ }).click()
     await page.getByRole('button', { name: 'Stop reading' }).waitFor()
+    service.send()
     await page.getByRole('button', { name: 'Read aloud' }).waitFor()
     assert.equal(service.spoken, ['A short answer.'])
 
@@ -101,6 +106,8 @@ test('answers are read when the device is set to; hands-free listens, sends, rea
     assert.is(await page.getByRole('button', { name: 'Start hands-free mode' }).count(), 0)
     await page.getByRole('button', { name: 'Dictate' }).click()
     await page.getByRole('button', { name: 'Start hands-free mode' }).click()
+    await page.getByText('Listening…').waitFor()
+    await say('Hello there')
     await page.getByText('Reading the answer…').waitFor()
     await page.getByText('Hello there').waitFor()
     assert.equal(service.spoken.slice(1), ['A long answer.'])

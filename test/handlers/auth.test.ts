@@ -10,6 +10,7 @@ import * as pages from '../../handlers/pages.ts'
 import { createAuth } from '../../lib/auth/auth.ts'
 import { createAuthenticator } from '../../lib/auth/authenticator.ts'
 import { textsFor } from '../../lib/auth/login-page.ts'
+import { BaseCtx } from '../../lib/http/request-context.ts'
 import { createAsset } from '../../lib/http/static.ts'
 import { missingHeaders, openServer, type TestServer } from '../lib/http/_server.ts'
 
@@ -64,7 +65,7 @@ test.before.each(async context => {
   context.at = await openServer(routes, {
     patternRoutes,
     authenticator: createAuthenticator(auth),
-    makeCtx: base => Object.assign(base, { app, routeAccess: () => [] }) as never,
+    makeCtx: (...base) => Object.assign(new BaseCtx(...base), { app, may: () => true }) as never,
   })
 })
 test.after.each(async ({ at, dir, auth }) => {

@@ -46,6 +46,17 @@ test.before(async context => {
 })
 test.after(({ app }) => app.close())
 
+test('who was given no profile gets a refusal that says so, also of the event stream', async ({
+  app,
+}) => {
+  await setPerson(app, { name: 'Nina', role: 'member' })
+  const nina = await signIn(app, 'Nina')
+  for (const path of ['/api/events', '/api/events?watch=abc']) {
+    const { status, body } = await app.get(path, nina)
+    assert.equal([status, body.code], [403, 'no_profile'], path)
+  }
+})
+
 const newSession = async ({ app, as }: Context): Promise<string> =>
   (await app.post('/api/session/new', { profile: 'team' }, as.owner)).body.session.session_id
 

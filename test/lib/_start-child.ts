@@ -3,7 +3,7 @@ import { createAuth } from '../../lib/auth/auth.ts'
 import { createAuthenticator } from '../../lib/auth/authenticator.ts'
 import { endpointFor } from '../../lib/http/endpoint.ts'
 import { eventStream } from '../../lib/http/reply.ts'
-import type { BaseCtx } from '../../lib/http/request-listener.ts'
+import { BaseCtx } from '../../lib/http/request-listener.ts'
 import { start } from '../../lib/start.ts'
 
 const endpoint = endpointFor<BaseCtx>()
@@ -55,7 +55,7 @@ await start({
     })
     return {
       authenticator: createAuthenticator(auth),
-      makeCtx: base => base,
+      makeCtx: (...base) => new BaseCtx(...base),
       version: 'v9.9.9',
       async close() {
         log.info('closing')

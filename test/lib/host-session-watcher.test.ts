@@ -53,9 +53,8 @@ test('is_alive is false before start, true while running, false after stop', () 
 
 test('an unreadable home is not watched', () => {
   const { gateway, state, said, poll } = setup()
-  const leave = new AbortController()
   gateway.start()
-  gateway.watch(home, leave.signal)
+  const leave = gateway.watch(home)
   state.problem = 'file is not a database'
   poll()
   poll()
@@ -66,7 +65,7 @@ test('an unreadable home is not watched', () => {
     { alive: false, profile: 'default' },
     { alive: true, profile: 'default' },
   ])
-  leave.abort()
+  leave()
 })
 
 test('does not poll homes without readers', () => {
@@ -74,29 +73,26 @@ test('does not poll homes without readers', () => {
   gateway.start()
   poll()
   assert.is(state.looks, 0)
-  const [first, second] = [new AbortController(), new AbortController()]
-  gateway.watch(home, first.signal)
-  gateway.watch(home, second.signal)
+  const [first, second] = [gateway.watch(home), gateway.watch(home)]
   assert.equal(gateway.watched(), ['/home'])
-  first.abort()
+  first()
   assert.equal(gateway.watched(), ['/home'])
-  second.abort()
+  second()
   assert.equal(gateway.watched(), [])
 })
 
 test('does not poll while the setting is off; switching it on is a change', () => {
   const { gateway, state, said, poll } = setup()
   state.enabled = false
-  const leave = new AbortController()
   gateway.start()
-  gateway.watch(home, leave.signal)
+  const leave = gateway.watch(home)
   poll()
   assert.is(state.looks, 0)
   state.enabled = true
   poll()
   poll()
   assert.equal(said, [{ alive: true, profile: 'default', changed: true }])
-  leave.abort()
+  leave()
 })
 
 test('a reader receives the rows at once, then changes, and a heartbeat when idle', async () => {
@@ -137,14 +133,13 @@ test('stop ends every reader', async () => {
 
 test('publishes our own changes immediately', () => {
   const { gateway, state, said } = setup()
-  const leave = new AbortController()
   gateway.start()
   gateway.checkNow(home)
-  gateway.watch(home, leave.signal)
+  const leave = gateway.watch(home)
   state.rows = []
   gateway.checkNow(home)
   assert.equal(said, [{ alive: true, profile: 'default', changed: true }])
-  leave.abort()
+  leave()
 })
 
 test.run()

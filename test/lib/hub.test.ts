@@ -1,7 +1,10 @@
 /** The event stream: bad cursors get a reset, good ones miss nothing, slow readers have a bounded buffer. */
+import { mock } from 'node:test'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createHub, parseCursor, parseWatch } from '../../lib/hub.ts'
+import type { PushSource } from '../../lib/base/push-source.ts'
+import { parseCursor, parseWatch } from '../../lib/base/stream-cursor.ts'
+import { createHub } from '../../lib/hub.ts'
 
 const hub = suite('hub')
 const BOOT = '0badcafe'
@@ -26,16 +29,44 @@ const parse = (bytes: Buffer): Seen[] =>
       }
     })
 
-const reader = (h: ReturnType<typeof createHub>, watch: string, after?: string, last?: string) => {
-  const stop = new AbortController()
-  const frames = h.read({ watch: parseWatch(watch), after, lastEventId: last, signal: stop.signal })
-  return {
-    next: async () => parse((await frames.next()).value as Buffer),
-    stop: async () => {
-      stop.abort()
-      await frames.return(undefined)
+/** A receiver that is behind whenever it has something: each `next` takes one piece. */
+const receive = (source: PushSource) => {
+  const pieces: Buffer[] = []
+  let isEnded = false
+  let arrived = () => {}
+  const flow = source({
+    write(piece) {
+      pieces.push(piece)
+      arrived()
+      return false
     },
+    end() {
+      isEnded = true
+      arrived()
+    },
+    fail(error) {
+      throw error
+    },
+  })
+  let hasTaken = false
+  return {
+    /** Undefined: it has ended. */
+    async next(): Promise<Buffer | undefined> {
+      if (hasTaken) flow.resume()
+      while (pieces.length === 0 && !isEnded)
+        await new Promise<void>(resolve => {
+          arrived = resolve
+        })
+      hasTaken = true
+      return pieces.shift()
+    },
+    close: flow.close,
   }
+}
+
+const reader = (h: ReturnType<typeof createHub>, watch: string, after?: string, last?: string) => {
+  const { next, close } = receive(h.stream({ watch: parseWatch(watch), after, lastEventId: last }))
+  return { next: async () => parse((await next())!), stop: close }
 }
 
 hub('rejects a malformed cursor', () => {
@@ -65,7 +96,7 @@ hub(
       const reset = batch.filter(f => f.event === 'reset').map(f => f.data.source)
       assert.equal(reset, ['list', 'inbox', 'gateway', 'notices', 'session:abc'])
       assert.is(batch.at(-1)!.event, 'ready')
-      await r.stop()
+      r.stop()
     }
     const own = reader(h, 'abc@nonsense')
     assert.equal(
@@ -75,7 +106,7 @@ hub(
         ['ready', undefined],
       ],
     )
-    await own.stop()
+    own.stop()
     h.close()
   },
 )
@@ -103,7 +134,7 @@ hub('replayed frames have no id, live frames do', async () => {
       data: { source: 'session:a', n: 5, stream: 's', pos: 7, data: { text: '4' } },
     },
   ])
-  await r.stop()
+  r.stop()
   h.close()
 })
 
@@ -125,7 +156,7 @@ hub('a source with its own cursor ignores `after` and honors Last-Event-ID', asy
     (await now.next()).map(f => f.event),
     ['ready'],
   )
-  await Promise.all([fresh.stop(), again.stop(), now.stop()])
+  for (const each of [fresh, again, now]) each.stop()
   h.close()
 })
 
@@ -140,7 +171,7 @@ hub('sends a reset when the log no longer has the events', async () => {
       ['ready', undefined],
     ],
   )
-  await r.stop()
+  r.stop()
   h.close()
 })
 
@@ -157,7 +188,7 @@ hub('a dropped idle session log resets older cursors and serves newer ones', asy
     (await current.next()).map(f => f.event),
     ['ready'],
   )
-  await Promise.all([old.stop(), current.stop()])
+  for (const each of [old, current]) each.stop()
   h.close()
 })
 
@@ -180,9 +211,54 @@ hub('a slow reader has a bounded queue and is resumed or reset without a gap', a
   )
   for (let i = 0; i < 4_000; i++) h.publish('session:a', { type: 'token', data: { i, text } })
   assert.is((await r.next())[0]!.event, 'reset')
-  await r.stop()
+  r.stop()
   h.close()
 })
+
+hub('readers are pinged, busy or not, and one that leaves at a ping ends', async () => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  const h = createHub({ boot: BOOT })
+  const [idle, busy] = [reader(h, 'b'), reader(h, 'a')]
+  const leaving = reader(h, 'b')
+  await Promise.all([idle.next(), busy.next(), leaving.next()])
+  mock.timers.tick(10_000)
+  h.publish('session:a', { type: 'token', data: 1 })
+  assert.is((await idle.next())[0]?.event, 'ping')
+  assert.equal([(await busy.next())[0]?.event, (await busy.next())[0]?.event], ['ping', 'token'])
+  assert.is((await leaving.next())[0]?.event, 'ping')
+  for (const each of [leaving, idle, busy]) each.stop()
+  assert.is(h.readers(), 0)
+  h.close()
+  mock.timers.reset()
+})
+
+hub(
+  'an event that cannot be made, or that is larger than the list of the newest, costs no other event',
+  async () => {
+    const h = createHub({ boot: BOOT })
+    const r = reader(h, 'a')
+    await r.next()
+    const loop: Record<string, unknown> = {}
+    loop.self = loop
+    assert.throws(() => h.publish('session:a', { type: 'token', data: loop }))
+    h.publish('session:a', { type: 'token', data: 'next' })
+    const [token] = await r.next()
+    assert.equal([token?.event, token?.data.n, token?.data.data], ['token', 1, 'next'])
+    r.stop()
+    h.close()
+
+    const fresh = createHub({ boot: BOOT })
+    const other = reader(fresh, 'a')
+    await other.next()
+    fresh.publish('session:a', { type: 'token', data: 'x'.repeat(3 << 20) })
+    fresh.publish('session:a', { type: 'token', data: 'after' })
+    const events: string[] = []
+    while (!events.includes('ready')) events.push(...(await other.next()).map(f => f.event))
+    assert.ok(events.includes('reset'), 'it is told that it must fetch what it missed')
+    other.stop()
+    fresh.close()
+  },
+)
 
 hub('events during catch-up follow it; lost ones are a reset', async () => {
   const h = createHub({ boot: BOOT })
@@ -205,28 +281,27 @@ hub('events during catch-up follow it; lost ones are a reset', async () => {
     ns,
     Array.from({ length: 35 }, (_, i) => i + 1),
   )
-  await r.stop()
+  r.stop()
   const slow = reader(h, `a@${BOOT}-0`)
   await slow.next()
   say(300)
   assert.is((await slow.next())[0]!.event, 'reset')
-  await slow.stop()
+  slow.stop()
   h.close()
 })
 
 hub('what was published before the end is sent before it', async () => {
   const h = createHub({ boot: BOOT })
-  const stop = new AbortController()
-  const frames = h.read({ watch: parseWatch('abc'), signal: stop.signal })
-  assert.is(parse((await frames.next()).value as Buffer).at(-1)!.event, 'ready')
+  const frames = receive(h.stream({ watch: parseWatch('abc') }))
+  assert.is(parse((await frames.next())!).at(-1)!.event, 'ready')
   const next = frames.next()
   h.publish('session:abc', { type: 'done', data: {} })
   h.close()
   assert.equal(
-    parse((await next).value as Buffer).map(({ event }) => event),
+    parse((await next)!).map(({ event }) => event),
     ['done'],
   )
-  assert.is((await frames.next()).done, true)
+  assert.is(await frames.next(), undefined)
 })
 
 hub('random reconnects lose and duplicate nothing', async () => {
@@ -254,12 +329,12 @@ hub('random reconnects lose and duplicate nothing', async () => {
         sent[source]!.push(h.publish(source, { type: 'token', data: {} }))
       }
     }
-    await r.stop()
+    r.stop()
   }
   const last = reader(h, `a@${BOOT}-0,b@${BOOT}-0`, undefined, cursor)
   for (const f of await last.next()) take(f)
   assert.ok(JSON.stringify(got) === JSON.stringify(sent))
-  await last.stop()
+  last.stop()
   h.close()
 })
 

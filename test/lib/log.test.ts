@@ -89,6 +89,19 @@ test('errors are written at once, in order, without secrets', () => {
   assert.match(err[2] ?? '', /error: odd: \*\*\*\n$/)
 })
 
+test('a batch that is longer than its buffer is written in order, whole, also with letters of several bytes', () => {
+  const { out, log } = make()
+  const texts = ['first', 'ü€😀'.repeat(20_000), 'x'.repeat(40_000), 'y'.repeat(40_000), 'last']
+  for (const text of texts) log.info(text)
+  log.close()
+  const lines = out.join('').split('\n')
+  assert.equal(
+    texts.map((text, at) => lines[at]?.endsWith(`info: ${text}`)),
+    texts.map(() => true),
+  )
+  assert.is(lines.length, texts.length + 1)
+})
+
 /** A new line, a terminal's escape sequence, C1, and characters that are invisible or turn text around. */
 const HOSTILE = 'a\n[webui] forged\r\n\x1b[2J\x9b31m\u202egpj\u2028\u200bz\u2066"'
 

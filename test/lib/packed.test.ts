@@ -23,14 +23,23 @@ const write = (name: string, platform = 'plan9-mips') => {
   const add = (bytes: Buffer) => {
     const at = texts.join('').length
     texts.push(bytes.toString('base64'))
-    return { at, size: texts.at(-1)?.length, sha256: sha256(bytes) }
+    return { at, size: texts.at(-1)?.length, crc32: zlib.crc32(bytes) }
   }
   const asset = { type: 'text/css', etag: 'tag', immutable: true }
+  const addAll = (bytes: Buffer) => ({
+    ...add(zlib.zstdCompressSync(bytes)),
+    bytes: bytes.length,
+  })
   const contents = {
-    server: { './router.js': add(zlib.zstdCompressSync(Buffer.from('(function () {})'))) },
+    startup: addAll(Buffer.from('({})')),
+    server: { './later.js': add(zlib.zstdCompressSync(Buffer.from('(later)'))) },
     worker: add(zlib.zstdCompressSync(Buffer.from('work()'))),
     addons: { t: { block: add(zlib.zstdCompressSync(picture)), sha256: sha256(picture) } },
-    compiled: { platform, blocks: { './router.js': add(zlib.zstdCompressSync(picture)) } },
+    compiled: {
+      platform,
+      startup: addAll(page),
+      blocks: { './later.js': add(zlib.zstdCompressSync(picture)) },
+    },
     assets: [
       { path: '/static/a.css', ...asset, br: add(zlib.brotliCompressSync(page)) },
       { path: '/static/b.png', ...asset, raw: add(picture) },
@@ -53,22 +62,27 @@ test('rejects a file that was changed after its index was read', () => {
   const packed = open()
   writeFileSync(file, 'x'.repeat(5_000))
   assert.throws(() => packed.searchWorker(), /changed while it was running/)
-  assert.throws(() => packed.server('./router.js'), /changed while it was running/)
+  assert.throws(() => packed.server('./later.js'), /changed while it was running/)
+  assert.throws(() => packed.startup(), /changed while it was running/)
   assert.throws(open)
 })
 
 test('every entry unpacks to its original bytes', () => {
   const packed = write('good').open()
   assert.is(packed.version, 'v1')
-  assert.equal(packed.server('./router.js'), { code: '(function () {})', compiled: undefined })
+  assert.equal(packed.startup(), { code: '({})', compiled: undefined })
+  assert.equal(packed.server('./later.js'), { code: '(later)', compiled: undefined })
+  assert.is(packed.server('./none.js'), undefined)
   assert.is(packed.searchWorker(), 'work()')
   assert.equal(packed.addons.t?.read(), picture)
 })
 
 test('a code cache is used on its own platform only', () => {
   const here = write('here', `${process.platform}-${process.arch}`).open()
-  assert.equal(here.server('./router.js')?.compiled, picture)
-  assert.is(write('elsewhere').open().server('./router.js')?.compiled, undefined)
+  assert.equal([here.startup().compiled, here.server('./later.js')?.compiled], [page, picture])
+  const elsewhere = write('elsewhere').open()
+  assert.is(elsewhere.startup().compiled, undefined)
+  assert.is(elsewhere.server('./later.js')?.compiled, undefined)
 })
 
 test('an asset is available in every encoding a browser may request', () => {

@@ -9,6 +9,7 @@ import { Settings } from '../../lib/schema/settings.ts'
 import { createSettings, type SettingsOptions, toBoolean } from '../../lib/settings.ts'
 import { resolveDefaultWorkspace } from '../../lib/workspaces/default-workspace.ts'
 import { usableWorkspace } from '../../lib/workspaces/workspace-paths.ts'
+import { changesReported, writeOld } from '../_wait.ts'
 
 const test = suite<{ dir: string; path: string }>('settings')
 test.before.each(context => {
@@ -328,14 +329,26 @@ test('an old default model is migrated once, and later when it cannot be written
   assert.equal(onDisk(path), { theme: 'nord' })
 })
 
-test('picks up changes by another program on next use', ({ dir, path }) => {
+test('picks up changes by another program on next use', async ({ dir, path }) => {
   const settings = open(dir)
   for (const theme of ['aaa', 'bbb', 'ccc']) {
     writeFileSync(path, JSON.stringify({ theme }))
+    await changesReported()
     assert.is(settings.get().theme, theme)
   }
   rmSync(path)
+  await changesReported()
   assert.is(settings.get().theme, 'dark')
+})
+
+test('what another program wrote a moment ago is not lost by a change', ({ dir, path }) => {
+  const settings = open(dir)
+  for (const theme of ['aaa', 'bbb', 'ccc']) {
+    settings.get()
+    writeOld(path, JSON.stringify({ theme }))
+    settings.save({ bot_name: theme })
+    assert.equal(onDisk(path), { theme, bot_name: theme })
+  }
 })
 
 test.run()

@@ -10,7 +10,7 @@ import { createServer } from '../../lib/http/server.ts'
 import { endpointFor } from '../../lib/http/endpoint.ts'
 import { OWNER } from '../../lib/schema/person.ts'
 import { eventStream } from '../../lib/http/reply.ts'
-import type { BaseCtx } from '../../lib/http/request-listener.ts'
+import { BaseCtx } from '../../lib/http/request-listener.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { createProvider } from '../_provider.ts'
 import { startTenths, until } from '../_wait.ts'
@@ -195,7 +195,7 @@ test('a stream ends when its sign-in expires, without any request', async () => 
         personOf: () => (state.admits ? OWNER : undefined),
         may: () => true,
       },
-      makeCtx: base => base,
+      makeCtx: (...base) => new BaseCtx(...base),
       config: { host: '127.0.0.1', allowedOrigins: [], trustedProxies: [] },
       log: { request() {}, error: (what, error) => assert.unreachable(`${what} ${error}`) },
       version: 'v1',

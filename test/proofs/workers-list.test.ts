@@ -52,8 +52,16 @@ const stepOf = ({ messages }: Recorded['body']): Step => {
 
 /** A chat of the cell in which the agent has begun with that. `prefix`: `/cells/…`, or empty for the only one. */
 const begin = async (client: Client, prefix: string, title: string, message: string) => {
-  const { body } = await client.post(`${prefix}/api/session/new`, {})
-  const id: string = body.session.session_id
+  const made = { id: '' }
+  // A cell that ends because nothing happens may refuse until the next request starts it; nothing else may.
+  await until(async () => {
+    const { status, body, text } = await client.post(`${prefix}/api/session/new`, {})
+    if (status === 503) return false
+    assert.is(status, 200, text)
+    made.id = body.session.session_id
+    return true
+  }, 'a new chat')
+  const { id } = made
   await client.post(`${prefix}/api/session/rename`, { session_id: id, title })
   const started = await client.post(`${prefix}/api/chat/start`, { session_id: id, message })
   assert.is(started.status, 200, started.text)

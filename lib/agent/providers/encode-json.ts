@@ -1,8 +1,5 @@
 /** JSON bytes of a request body. As one string, the body of a long conversation would be garbage of that size on every step. */
 
-/** Sizes are rounded up to this: the memory of one body then fits the next one, which is a little longer. */
-const STEP_BYTES = 1024 * 1024
-
 /** A pair of backslashes, or the escape that `JSON.stringify` writes for half of a character. */
 const ESCAPE = /\\(?:\\|ud[89a-f][0-9a-f]{2})/g
 
@@ -12,8 +9,11 @@ const withoutHalves = (json: string): string =>
     ? json.replace(ESCAPE, found => (found === '\\\\' ? found : '\ufffd'))
     : json
 
-/** The bytes of `JSON.stringify(body)`, with U+FFFD for half a character. The elements of its arrays are encoded one by one. */
-export const encodeJson = (body: Readonly<Record<string, unknown>>): Buffer => {
+/** The bytes of `JSON.stringify(body)`, with U+FFFD for half a character. `take`: memory for so many bytes. The elements of arrays are encoded one by one. */
+export const encodeJson = (
+  body: Readonly<Record<string, unknown>>,
+  take: (bytes: number) => Buffer = Buffer.allocUnsafe,
+): Buffer => {
   const pieces: string[] = []
   let bytes = 0
   const add = (text: string): void => {
@@ -33,7 +33,7 @@ export const encodeJson = (body: Readonly<Record<string, unknown>>): Buffer => {
     add(']')
   }
   add(separator === '{' ? '{}' : '}')
-  const encoded = Buffer.allocUnsafe(Math.ceil(bytes / STEP_BYTES) * STEP_BYTES)
+  const encoded = take(bytes)
   let at = 0
   for (const piece of pieces) at += encoded.write(piece, at)
   return encoded.subarray(0, at)

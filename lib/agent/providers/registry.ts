@@ -9,6 +9,7 @@ import { createDemo } from './demo.ts'
 import { createOllamaChat } from './ollama-chat.ts'
 import { createOpenAiChat } from './openai-chat.ts'
 import { type KeySource, withCurrentKey } from './current-key.ts'
+import { createBodyMemory } from './body-memory.ts'
 import type { StreamOptions } from './stream-request.ts'
 
 /** Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` in either case, as curl does. Local servers are never proxied. */
@@ -23,27 +24,45 @@ export const createProxyDispatcher = async (
   return new EnvHttpProxyAgent({ httpProxy, httpsProxy, noProxy: noProxy.join(',') })
 }
 
-/** To add a wire format: extend `HttpApiMode`; the compiler then points here and to `lib/models/endpoint.ts`. */
+/** To add a wire format: extend `HttpApiMode`; the compiler then points here and to `lib/models/endpoint.ts`. Functions, so that their modules are not needed before. */
 const HTTP_PROVIDERS: Readonly<Record<HttpApiMode, (options: StreamOptions) => Provider>> = {
-  chat_completions: createOpenAiChat,
-  anthropic_messages: createAnthropicMessages,
-  codex_responses: createCodexResponses,
-  ollama_chat: createOllamaChat,
+  chat_completions: options => createOpenAiChat(options),
+  anthropic_messages: options => createAnthropicMessages(options),
+  codex_responses: options => createCodexResponses(options),
+  ollama_chat: options => createOllamaChat(options),
 }
 
-/** `keyFor` renews the keys that are tokens of a sign-in; absent: they are used until they expire. */
+/** Each is created when it is first used. `keyFor` renews the keys that are tokens of a sign-in; absent: they are used until they expire. */
 export const createProviders = (
   dispatcher: Dispatcher | undefined,
   keyFor?: KeySource,
-): Providers => ({
-  ...Object.fromEntries(
-    Object.entries(HTTP_PROVIDERS).map(([mode, create]) => {
-      const provider = create({ dispatcher })
-      return [mode, keyFor ? withCurrentKey(provider, keyFor) : provider]
-    }),
-  ),
-  demo: createDemo(),
-})
+): Providers => {
+  const memory = createBodyMemory()
+  const made = new Map<HttpApiMode, Provider>()
+  const provider = (mode: HttpApiMode): Provider => {
+    const known = made.get(mode)
+    if (known) return known
+    const created = HTTP_PROVIDERS[mode]({ dispatcher, memory })
+    const current = keyFor ? withCurrentKey(created, keyFor) : created
+    made.set(mode, current)
+    return current
+  }
+  return {
+    get chat_completions() {
+      return provider('chat_completions')
+    },
+    get anthropic_messages() {
+      return provider('anthropic_messages')
+    },
+    get codex_responses() {
+      return provider('codex_responses')
+    },
+    get ollama_chat() {
+      return provider('ollama_chat')
+    },
+    demo: createDemo(),
+  }
+}
 
 /** Throws `ProviderFailure` for a format without a provider: an external agent does not answer single model calls. */
 export const providerFor = (providers: Providers, apiMode: ApiMode): Provider => {

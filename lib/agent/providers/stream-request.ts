@@ -3,6 +3,7 @@ import { createParser } from 'eventsource-parser'
 import type { Dispatcher } from 'undici'
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
+import { type BodyMemory, NO_SPARE } from './body-memory.ts'
 import { encodeJson } from './encode-json.ts'
 import {
   hostOf,
@@ -21,6 +22,8 @@ export type StreamOptions = {
   trailMs?: number
   /** Dispatcher of a proxy; undici's global one when absent. */
   dispatcher?: Dispatcher
+  /** For the bodies of requests. Absent: each is garbage. */
+  memory?: BodyMemory
 }
 
 /** Converts the events of one response to deltas; a JSON document counts as one event. */
@@ -63,7 +66,9 @@ export async function* streamRequest(
   options: StreamOptions = {},
 ): AsyncGenerator<ProviderDelta> {
   const { endpoint, signal } = request
-  const encoded = encodeJson(body)
+  const { memory = NO_SPARE } = options
+  const server = URL.canParse(url) ? new URL(url).origin : url
+  const encoded = encodeJson(body, bytes => memory.take(bytes, server))
   const staleMs = (options.staleMs ?? defaultStaleMs)(encoded.length, isLoopback(endpoint.baseUrl))
   const deadline = createDeadline(signal, hostOf(url), options.overallMs ?? OVERALL_MS)
   let closed = false
@@ -88,6 +93,7 @@ export async function* streamRequest(
       const trailMs = now === 'finished' ? (options.trailMs ?? TRAIL_MS) : staleMs
       deadline.allowSilence(now === 'complete' ? CLOSE_MS : trailMs)
     }
+    memory.release(encoded, server)
   } catch (error) {
     if (signal.aborted) throw signal.reason
     // After the end of the message it does not matter how the connection closes.

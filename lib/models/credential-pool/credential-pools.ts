@@ -1,7 +1,7 @@
 /** Credential pools of all homes: chooses keys, tracks their cooldowns and saves their status to auth.json. */
 import { createHash } from 'node:crypto'
 import { messageOf } from '../../errors.ts'
-import type { FailureType } from '../../schema/event.ts'
+import type { FailureType } from '../../schema/failure-type.ts'
 import { mutex } from '../../store/mutex.ts'
 import { type Candidate, candidatesFor } from '../credentials.ts'
 import { chooseKey, strategyOf } from './strategy.ts'

@@ -1,6 +1,6 @@
 /** Error card: a title by cause, the provider's message, and the action that helps. */
 import type { ComponentChild } from 'preact'
-import type { FailureType } from '../../../lib/schema/event.ts'
+import type { FailureType } from '../../../lib/schema/failure-type.ts'
 import { LinkedText } from '../../markdown/linked-text.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'

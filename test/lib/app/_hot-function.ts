@@ -1,7 +1,7 @@
-/** Runs a function until V8 optimizes it; with `prevented`, after `preventExitHang`. For `--trace-opt`. */
-import { preventExitHang } from '../../../lib/app/exit-hang.ts'
+/** Runs a function until V8 optimizes it; with `prevented`, after `setV8Flags`. For `--trace-opt`. */
+import { setV8Flags } from '../../../lib/app/v8-flags.ts'
 
-if (process.argv[2] === 'prevented') preventExitHang()
+if (process.argv[2] === 'prevented') setV8Flags()
 const sum = (n: number): number => {
   let total = 0
   for (let i = 0; i < n; i++) total += i % 7

@@ -11,6 +11,7 @@ import { createCodes } from '../../../lib/auth/codes.ts'
 import { relyingPartyOf } from '../../../lib/auth/passkeys.ts'
 import { openPeople } from '../../../lib/auth/people.ts'
 import { UserError } from '../../../lib/errors.ts'
+import { changesReported, writeOld } from '../../_wait.ts'
 
 const test = suite<{ dir: string }>('sign-in factors')
 test.before.each(context => {
@@ -148,12 +149,15 @@ test('a removed or damaged people.json closes the password instead of opening it
   const good = readFileSync(path)
   for (const bad of ['', '{}', '{"version":1,"people":[]}', 'x'.repeat(100)]) {
     writeFileSync(path, bad)
+    await changesReported()
     assert.is(await codeOf(made.login(at(30))), 'factors_unreadable')
   }
   rmSync(path)
+  await changesReported()
   assert.is(await codeOf(made.login(at(30))), 'factors_unreadable')
   assert.is(await codeOf(make(dir).login()), 'factors_unreadable')
   writeFileSync(path, good)
+  await changesReported()
   made.clock.s += 60
   assert.is(await codeOf(made.login(at())), 'accepted')
   rmSync(path)
@@ -172,11 +176,13 @@ test('a people.json from before codes closes sign-in; a kill while they are turn
   const { at } = await turnOn(made)
   const good = readFileSync(path)
   writeFileSync(path, before)
+  await changesReported()
   assert.is(await codeOf(made.login()), 'factors_unreadable')
   assert.throws(() => made.people.update({ totp: null }), /cannot be read/)
   // Between the two files, in both directions.
   writeFileSync(path, good)
   rmSync(mark)
+  await changesReported()
   assert.is(await codeOf(made.login()), 'code_required')
   made.clock.s += 60
   assert.is(await codeOf(made.login(at())), 'accepted')
@@ -203,6 +209,8 @@ test('keys of people.json that a later version wrote are kept', ({ dir }) => {
   people.update({ passkeys: [] })
   const path = join(dir, 'people.json')
   const file = JSON.parse(readFileSync(path, 'utf8'))
+  writeOld(path, JSON.stringify(file))
+  people.owner()
   const guest = { ...file.people[0], id: 'guest', role: 'viewer', profiles: ['work'], since: 7 }
   writeFileSync(path, JSON.stringify({ ...file, more: 1, people: [file.people[0], guest] }))
   people.update({ totp: null })

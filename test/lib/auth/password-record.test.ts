@@ -18,6 +18,8 @@ import { openSigningKey } from '../../../lib/auth/signing-key.ts'
 import { createPasswordHasher } from '../../../lib/auth/password.ts'
 import { UserError } from '../../../lib/errors.ts'
 import { createSettings } from '../../../lib/settings.ts'
+import { openPasswordRecord } from '../../../lib/auth/password-record.ts'
+import { writeOld } from '../../_wait.ts'
 import { PASSWORD_ITERATIONS, startApp, type TestApp } from '../../_app.ts'
 
 const test = suite<{ dir: string; app: TestApp }>('auth: password record')
@@ -251,6 +253,36 @@ test('another signing key invalidates the record and keeps sign-in closed', asyn
   await app.restart()
   await assertClosed(app, 'another key, no copy')
   assert.is((await login(app)).status, 503)
+})
+
+test('a record that another program wrote with settings.json is not mistaken for an older one', ({
+  dir,
+}) => {
+  const path = join(dir, '.password')
+  const [first, second] = ['a'.repeat(64), 'b'.repeat(64)]
+  const stored = { hash: first }
+  const warnings: string[] = []
+  const record = openPasswordRecord({
+    dir,
+    key: Buffer.alloc(32),
+    settings: {
+      read: () => ({ kind: 'hash', hash: stored.hash }),
+      store(hash) {
+        stored.hash = hash ?? ''
+      },
+    },
+    warn: text => void warnings.push(text),
+  })
+  record.set(second)
+  const next = readFileSync(path, 'utf8')
+  record.set(first)
+  writeOld(path, readFileSync(path, 'utf8'))
+  assert.equal(record.state(), { kind: 'hash', hash: first })
+  // Nothing has reported this yet.
+  writeOld(path, next)
+  stored.hash = second
+  assert.equal(record.state(), { kind: 'hash', hash: second })
+  assert.equal(warnings, [])
 })
 
 test.run()

@@ -181,8 +181,23 @@ test('a workspace that is missing, or deleted with its records, causes no error'
   await turns.close()
 })
 
+test('a turn does not wait longer for its files than the limit, and says what cannot be undone', async () => {
+  const turns = createTurns({ timeoutMs: 0 })
+  turns.write('a', 'x')
+  const { recorder } = turns.open()
+  assert.match((await recorder.beforeChange('workspace')).join(), 'recording them took too long')
+  assert.equal(await recorder.beforeChange('workspace'), [])
+  turns.write('a', 'y')
+  await recorder.end()
+  assert.equal(
+    (await turns.list()).flatMap(({ changes }) => changes),
+    [],
+  )
+  await turns.close()
+})
+
 test('five thousand files: only the first scan takes time', async () => {
-  const turns = createTurns()
+  const turns = createTurns({ timeoutMs: 120_000 })
   for (let folder = 0; folder < 100; folder++) {
     mkdirSync(turns.at(`d${folder}`))
     for (let n = 0; n < 50; n++) writeFileSync(turns.at(`d${folder}/${n}.ts`), `${folder} ${n}\n`)

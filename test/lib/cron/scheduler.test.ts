@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as immediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { withFileLock } from '../../../lib/store/flock.ts'
@@ -292,6 +293,35 @@ test('kill −9 between claim and run: the run is recorded as interrupted and no
   const before = it.text()
   await it.service('third').scheduler.tick()
   assert.is(it.text(), before)
+})
+
+test('nothing is claimed before what an earlier process left is recovered, however long that waits for the lock', async ({
+  it,
+}) => {
+  it.put({ jobs: [job()] })
+  const due = it.text()
+  const child = spawnSync(
+    process.execPath,
+    [join(import.meta.dirname, '_killed.ts'), it.dir, '2026-02-02T11:00:00Z'],
+    { encoding: 'utf8' },
+  )
+  assert.is(child.signal, 'SIGKILL', child.stderr)
+  // As if it had been killed before the claim was in the list.
+  it.put(JSON.parse(due))
+  it.to('2026-02-02T11:01:00Z')
+  const service = it.service('next')
+  const lock = (name: string) => join(it.dir, name)
+  const ticks: Promise<void>[] = []
+  await withFileLock(lock('.jobs.lock'), { timeoutMs: 5_000 }, async () => {
+    ticks.push(service.scheduler.tick(), service.scheduler.tick())
+    await immediate()
+    // A tick that claims holds this one while it waits.
+    await withFileLock(lock('.tick.lock'), { timeoutMs: 0 }, async () => undefined)
+  })
+  await Promise.all(ticks)
+  await service.scheduler.settled()
+  assert.equal(service.ran, ['hourly 11:01'])
+  assert.equal(brief(service.history.list()), ['ran 1 schedule', 'interrupted 1 schedule'])
 })
 
 test('shutdown records running jobs as interrupted; the next process runs those that wait, once', async ({

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { endpointFor, type RouteTable } from '../../../lib/http/endpoint.ts'
 import type { Authenticator } from '../../../lib/http/access.ts'
 import {
-  type BaseCtx,
+  BaseCtx,
   createRequestListener,
   type ListenerOptions,
 } from '../../../lib/http/request-listener.ts'
@@ -34,7 +34,7 @@ export const openServer = async (
   const errors: unknown[] = []
   const listener = createRequestListener<TestCtx>(routes, {
     authenticator: OPEN,
-    makeCtx: base => Object.assign(base, { app: { word: 'hello' } }),
+    makeCtx: (...base) => Object.assign(new BaseCtx(...base), { app: { word: 'hello' } }),
     config: { host: '127.0.0.1', allowedOrigins: [], trustedProxies: ['127.0.0.0/8', '::1'] },
     log: {
       request: ({ method, path, status }) => requests.push({ method, path, status }),

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conflict, unavailable } from '../../../lib/errors.ts'
-import { eventStream } from '../../../lib/http/reply.ts'
+import { eventStream, pushedEvents } from '../../../lib/http/reply.ts'
 import { endpoint, openServer, type TestServer } from './_server.ts'
 
 const test = suite('http/hold')
@@ -30,6 +30,23 @@ const routes = {
           yield await next.chunk.promise
         })(),
       ),
+  }),
+  'GET /api/pushed': endpoint({
+    summary: 'a pushed stream',
+    raw: 'text/event-stream',
+    run: () =>
+      pushedEvents(sink => {
+        const pieces = ['a'.repeat(100_000), 'b', 'c', '']
+        const write = () => {
+          for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) {
+            if (piece === '') return sink.end()
+            gate.wait = piece === 'b' ? next.chunk.promise.then(() => undefined) : null
+            if (!sink.write(Buffer.from(piece))) return
+          }
+        }
+        write()
+        return { resume: write, close() {} }
+      }),
   }),
 }
 
@@ -112,6 +129,19 @@ test('each chunk of a stream waits; those before it have arrived', async () => {
   assert.not(isThere)
   kept.resolve()
   assert.is(await second, 'data: 2\n\n')
+})
+
+test('what a pushed source writes waits too, and nothing overtakes it', async () => {
+  const stream = await server.get('/api/pushed')
+  const reader = (stream.body as ReadableStream<Uint8Array>).getReader()
+  let text = ''
+  // The first piece has been sent while the second one waits.
+  while (text.length < 100_000) text += Buffer.from((await reader.read()).value ?? []).toString()
+  assert.is((await server.get('/health')).status, 200)
+  next.chunk.resolve('')
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read())
+    text += Buffer.from(piece.value).toString()
+  assert.is(text.slice(99_999), 'abc')
 })
 
 test.run()

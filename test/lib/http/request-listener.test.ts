@@ -461,4 +461,30 @@ test('logs each request once, without its query', async ({ at }) => {
   ])
 })
 
+test('a request reads its own route only, and none is read before: reading one loads its code', async () => {
+  const read: string[] = []
+  const late = Object.defineProperties(
+    {},
+    Object.fromEntries(
+      Object.entries(routes).map(([route, made]) => [
+        route,
+        {
+          enumerable: true,
+          get() {
+            read.push(route)
+            return made
+          },
+        },
+      ]),
+    ),
+  )
+  const at = await openServer(late as typeof routes)
+  assert.equal(read, [])
+  await (await at.get('/api/echo?a=1')).text()
+  assert.equal([...new Set(read)], ['GET /api/echo'])
+  assert.is((await at.get('/api/none')).status, 404)
+  assert.equal([...new Set(read)], ['GET /api/echo'])
+  await at.close()
+})
+
 test.run()

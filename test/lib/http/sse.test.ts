@@ -4,7 +4,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { eventStream } from '../../../lib/http/reply.ts'
+import type { PushSource } from '../../../lib/base/push-source.ts'
+import { eventStream, pushedEvents } from '../../../lib/http/reply.ts'
 import { comment, frame } from '../../../lib/base/sse.ts'
 import { endpoint, openServer, type TestServer } from './_server.ts'
 
@@ -57,6 +58,23 @@ async function* big() {
   yield Buffer.alloc(8 << 20, 'x')
 }
 
+const pushed = { written: 0, closed: () => {} }
+
+/** Writes whenever it may. */
+const pour: PushSource = sink => {
+  const write = () => {
+    while (sink.write(KB)) pushed.written += 1
+  }
+  write()
+  return { resume: write, close: () => pushed.closed() }
+}
+
+const breaks: PushSource = sink => {
+  sink.write(Buffer.from(frame('one', 1)))
+  queueMicrotask(() => sink.fail(new Error('secret')))
+  return { resume() {}, close() {} }
+}
+
 async function* failing() {
   yield frame('one', 1)
   throw new Error('secret')
@@ -72,6 +90,8 @@ test.before(async context => {
     'GET /open': endpoint({ summary: 'open', run: () => ({ ok: true }) }),
     'GET /big': endpoint({ ...raw, run: () => eventStream(big()) }),
     'GET /fail': endpoint({ ...raw, run: () => eventStream(failing()) }),
+    'GET /pour': endpoint({ ...raw, run: () => pushedEvents(pour) }),
+    'GET /break': endpoint({ ...raw, run: () => pushedEvents(breaks) }),
   })
 })
 test.after(({ at }) => at.close())
@@ -87,16 +107,17 @@ test('a field value cannot start another field', () => {
   assert.is(comment('a\nb'), ': a b\n\n')
 })
 
-test('a slow reader pauses only its own generator, with bounded memory', async ({ at }) => {
+/** Opens a stream, lets it fill what waits for the reader, then reads on. `made`: kB that the source has produced. */
+const readLate = async (at: TestServer, path: string, made: () => number) => {
   const socket = await at.open()
   socket.pause()
   const asked = once(at.server, 'request')
-  socket.write(ask('/flood'))
+  socket.write(ask(path))
   const [, res] = await asked
   // The kernel buffers a few megabytes; then the count stops.
   let before = -1
-  while (before !== state.produced || res.writableLength <= 256 * 1024) {
-    before = state.produced
+  while (before !== made() || res.writableLength <= 256 * 1024) {
+    before = made()
     for (let round = 0; round < 10; round++) assert.is((await at.get('/open')).status, 200)
   }
   assert.ok(res.writableLength < 300 * 1024, `${res.writableLength} bytes wait`)
@@ -109,13 +130,33 @@ test('a slow reader pauses only its own generator, with bounded memory', async (
     })
     socket.resume()
   })
-  assert.ok(state.produced > before)
+  assert.ok(made() > before)
+  return socket
+}
+
+test('a slow reader pauses only its own generator, with bounded memory', async ({ at }) => {
+  const socket = await readLate(at, '/flood', () => state.produced)
   const gone = new Promise<void>(resolve => {
     left = resolve
   })
   socket.destroy()
   await gone
   assert.is(state.ended, 1)
+})
+
+test('a pushed source pauses for a slow reader, continues after it, and is closed when the reader has gone', async ({
+  at,
+}) => {
+  for (const leave of ['destroy', 'end'] as const) {
+    pushed.written = 0
+    const socket = await readLate(at, '/pour', () => pushed.written)
+    const gone = new Promise<void>(resolve => {
+      pushed.closed = resolve
+    })
+    socket[leave]()
+    await gone
+    socket.destroy()
+  }
 })
 
 test('a disconnect aborts the signal of a waiting generator', async ({ at }) => {
@@ -145,11 +186,14 @@ test('the end of the generator closes the stream without aborting', async ({ at 
   assert.is(state.aborted, 2)
 })
 
-test('a failing generator cuts the stream without details', async ({ at }) => {
-  const answer = await at.raw(ask('/fail'))
-  assert.match(answer, /event: one/)
-  assert.not.match(answer, /secret|\r\n0\r\n/)
-  assert.is(at.errors.length, 1)
+test('a failing generator or source cuts the stream without details', async ({ at }) => {
+  for (const path of ['/fail', '/break']) {
+    at.errors.length = 0
+    const answer = await at.raw(ask(path))
+    assert.match(answer, /event: one/)
+    assert.not.match(answer, /secret|\r\n0\r\n/)
+    assert.is(at.errors.length, 1, path)
+  }
 })
 
 setFlagsFromString('--expose-gc')

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { ALLOCATOR } from '../../../build/node-flags.mjs'
 import { UserError } from '../../../lib/errors.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
 
@@ -193,6 +194,7 @@ test('child processes get their home and only the keys passed explicitly', ({ ba
     KEYBOARD: 'x',
     AGENT_WEBUI_PASSWORD: 'p',
     NOTIFY_SOCKET: '/run/s',
+    ...ALLOCATOR,
     WATCHDOG_USEC: '1',
     WATCHDOG_PID: '1',
     AGENT_HOME: '/wrong',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { redact } from '../../../lib/redact/redact.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
+import { rowsOf } from '../../../lib/sessions/listing.ts'
 import { createSessions } from '../../../lib/sessions/store.ts'
 import type { NewEntry } from '../../../lib/sessions/entries.ts'
 import type { Sessions, SessionsOptions } from '../../../lib/sessions/types.ts'
@@ -31,8 +32,7 @@ export const say = (content: string, role: 'user' | 'assistant' = 'user'): NewEn
 export const texts = (sessions: Sessions, id: string): unknown[] =>
   sessions.load(id).messages.map(({ content }) => content)
 
-export const listed = (sessions: Sessions): SessionRow[] =>
-  JSON.parse(sessions.list().body.toString()) as SessionRow[]
+export const listed = (sessions: Sessions): SessionRow[] => rowsOf(sessions.list().body)
 
 export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
   const root = mkdtempSync(join(tmpdir(), 'sessions-'))

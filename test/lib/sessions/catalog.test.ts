@@ -15,6 +15,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { UserError } from '../../../lib/errors.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
+import { rowsOf } from '../../../lib/sessions/listing.ts'
 import { createWatch } from '../../../lib/sessions/watch.ts'
 import { type Bench, listed, NEW, say, texts, withBench } from './_sessions.ts'
 
@@ -46,20 +47,20 @@ test(
   withBench(bench => {
     fill(bench, 23)
     for (const profile of [undefined, 'work', 'nobody']) {
-      const whole = JSON.parse(bench.sessions.list({ profile }).body.toString())
+      const whole = rowsOf(bench.sessions.list({ profile }).body)
       const joined: unknown[] = []
       let cursor: string | undefined
       do {
         const page = bench.sessions.list({ limit: 4, cursor, profile })
-        const rows = JSON.parse(page.body.toString())
+        const rows = rowsOf(page.body)
         assert.ok(rows.length <= 4)
         joined.push(...rows)
         cursor = page.next ?? undefined
       } while (cursor !== undefined)
       assert.equal(joined, whole)
     }
-    assert.is(JSON.parse(bench.sessions.list({ limit: 0 }).body.toString()).length, 1)
-    assert.is(JSON.parse(bench.sessions.list({ limit: 1e9 }).body.toString()).length, 23)
+    assert.is(rowsOf(bench.sessions.list({ limit: 0 }).body).length, 1)
+    assert.is(rowsOf(bench.sessions.list({ limit: 1e9 }).body).length, 23)
   }),
 )
 

@@ -2,17 +2,21 @@
 import {
   appendFileSync,
   existsSync,
+  linkSync,
+  mkdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { UserError } from '../../../lib/errors.ts'
 import type { NewEntry } from '../../../lib/sessions/entries.ts'
 import { watchSecrets } from '../../../lib/redact/redact.ts'
+import { changesReported, until, writeOld } from '../../_wait.ts'
 import { NEW, say, texts, listed, withBench } from './_sessions.ts'
 
 /** The same array each time: it has not changed. */
@@ -302,6 +306,21 @@ test(
 )
 
 test(
+  'a secret that another program puts into a file of the same size is masked at once',
+  withBench(async ({ sessions, path }) => {
+    const { session_id: id } = sessions.create(NEW)
+    const harmless = 'sk_0123456789-0123456789-0123'
+    const secret = 'sk-abcdefghijklmnopqrstuvwxyz'
+    // Too large to be kept as bytes: only the places of secrets are.
+    sessions.append(id, [say(`${'long '.repeat(300_000)}${harmless}`)])
+    assert.match((await sessions.wholeJson(id)).toString(), harmless)
+    // Nothing has reported this yet.
+    writeOld(path(id), readFileSync(path(id), 'utf8').replace(harmless, secret))
+    assert.not.match((await sessions.wholeJson(id)).toString(), secret)
+  }),
+)
+
+test(
   'redacts responses, not the file',
   withBench(async ({ sessions, path }) => {
     const secret = 'sk-abcdefghijklmnopqrstuvwxyz'
@@ -315,7 +334,7 @@ test(
       (await sessions.wholeJson(id)).toString(),
       JSON.stringify(sessions.tail(id, { limit: 5 })),
       JSON.stringify(sessions.row(id)),
-      sessions.list().body.toString(),
+      Buffer.concat(sessions.list().body).toString(),
     ].join('')
     assert.not.match(out, /abcdefghijkl|hunter2/)
     assert.match(out, /é the key is sk-abc\.\.\.wxyz/)
@@ -342,7 +361,7 @@ test('a full disk rejects the whole batch and nothing else', async () => {
       const [entry] = bench.sessions.append(id, [say('again')])
       assert.is(entry?.n, 3)
       assert.equal(texts(bench.sessions, id), ['kept', 'again'])
-      assert.is(bench.sessions.list().body.toString().includes('again'), true)
+      assert.is(Buffer.concat(bench.sessions.list().body).toString().includes('again'), true)
       bench.sessions.release(id)
     },
     {
@@ -477,8 +496,7 @@ test(
       path(other),
       '{"n":1,"t":"session","at":1,"v":1,"id":"q","meta":{"title":"real"}}\n',
     )
-    // Files are compared once per tick.
-    await Promise.resolve()
+    await changesReported()
     assert.is(again.require(other).title, 'real')
   }),
 )
@@ -523,6 +541,44 @@ test(
     sessions.append(copy.session_id, [{ t: 'cut', after: 0 }])
     assert.is(texts(sessions, id).length, 3)
     assert.throws(() => sessions.duplicate('nobody'), kind('missing'))
+  }),
+)
+
+test(
+  'reading a session that another program changes, replaces, or deletes: seen when it is reported',
+  withBench(async ({ sessions, path }) => {
+    const { session_id: id } = sessions.create({ ...NEW, title: 'before' })
+    assert.is(sessions.require(id).title, 'before')
+    appendFileSync(path(id), '{"n":2,"t":"meta","at":2,"patch":{"title":"appended"}}\n')
+    await changesReported()
+    assert.is(sessions.require(id).title, 'appended')
+    const replacement = `{"n":1,"t":"session","at":1,"v":1,"id":"${id}","meta":{"title":"replaced"}}\n`
+    writeFileSync(path(id, '.tmp'), replacement)
+    renameSync(path(id, '.tmp'), path(id))
+    await changesReported()
+    assert.is(sessions.require(id).title, 'replaced')
+    rmSync(path(id))
+    await changesReported()
+    assert.is(sessions.row(id), undefined)
+    // Also one that did not exist when it was asked for.
+    assert.is(sessions.row('appears'), undefined)
+    writeFileSync(path('appears'), replacement.replace(id, 'appears'))
+    await changesReported()
+    assert.is(sessions.require('appears').title, 'replaced')
+  }),
+)
+
+test(
+  'a session whose changes nothing reports is compared again after a second',
+  withBench(async ({ sessions, path }) => {
+    const { session_id: id } = sessions.create({ ...NEW, title: 'before' })
+    const other = path(id, '.elsewhere')
+    mkdirSync(other)
+    linkSync(path(id), join(other, 'file'))
+    await changesReported()
+    assert.is(sessions.require(id).title, 'before')
+    appendFileSync(join(other, 'file'), '{"n":2,"t":"meta","at":2,"patch":{"title":"after"}}\n')
+    await until(() => sessions.require(id).title === 'after')
   }),
 )
 

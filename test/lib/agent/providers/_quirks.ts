@@ -1,6 +1,6 @@
 /** Answers of real servers that differ from the documentation of their format: of any format, and of `chat_completions`. */
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import type { FailureType } from '../../../../lib/schema/event.ts'
+import type { FailureType } from '../../../../lib/schema/failure-type.ts'
 import { delta, frame, type Step, streamFor } from '../../../_provider.ts'
 import { type Body, type Format, said } from './_matrix.ts'
 

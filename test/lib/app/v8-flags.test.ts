@@ -1,10 +1,10 @@
-/** The compiler that can keep a process from ending at its exit is not used. The hang itself is too rare for a test. */
+/** The compiler that can keep a process from ending at its exit is not used; the hang itself is too rare for a test. */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 
-const test = suite('exit hang')
+const test = suite('V8 flags')
 
 const compilations = (mode: string): string =>
   execFileSync(

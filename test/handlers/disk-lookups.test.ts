@@ -1,0 +1,75 @@
+/** How often a request looks at the disk: a count, which does not depend on the machine. */
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startApp } from '../_app.ts'
+
+const test = suite('disk lookups')
+
+const COUNTED = [
+  'statSync',
+  'lstatSync',
+  'fstatSync',
+  'openSync',
+  'readFileSync',
+  'readdirSync',
+] as const
+
+/** Counts calls of these functions until `stop`. */
+const countCalls = () => {
+  const calls: Record<string, number> = {}
+  const originals = COUNTED.map(name => [name, fs[name]] as const)
+  for (const [name, original] of originals)
+    Object.assign(fs, {
+      [name]: (...args: unknown[]) => {
+        calls[name] = (calls[name] ?? 0) + 1
+        return Reflect.apply(original, fs, args)
+      },
+    })
+  syncBuiltinESMExports()
+  return {
+    calls,
+    stop() {
+      for (const [name, original] of originals) Object.assign(fs, { [name]: original })
+      syncBuiltinESMExports()
+    },
+  }
+}
+
+test('what has not changed is neither looked at nor read', async () => {
+  const app = await startApp()
+  try {
+    const messages = [
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'two' },
+    ]
+    const { body } = await app.post('/api/session/import', { title: 'Talk', messages })
+    const id = body.session.session_id
+    const lookups = async (path: string): Promise<{ stats: number; reads: number }> => {
+      const counted = countCalls()
+      for (let i = 0; i < 10; i++) assert.is((await app.get(path)).status, 200)
+      counted.stop()
+      const { statSync = 0, lstatSync = 0, fstatSync = 0, ...reads } = counted.calls
+      const sum = Object.values(reads).reduce((all, count) => all + count, 0)
+      return { stats: (statSync + lstatSync + fstatSync) / 10, reads: sum / 10 }
+    }
+    const most = async (path: string, stats: number) => {
+      let found = { stats: 0, reads: 0 }
+      // A file that changed within the resolution of its times is read again for a moment.
+      for (let round = 0; round < 100; round++) {
+        found = await lookups(path)
+        if (found.stats <= stats && found.reads === 0) return
+      }
+      assert.unreachable(`${path}: ${JSON.stringify(found)}`)
+    }
+    await most('/health', 0)
+    await most(`/api/session?session_id=${id}`, 0)
+    await most(`/api/session?session_id=${id}&limit=50`, 0)
+    await most('/api/sessions?limit=50', 1)
+  } finally {
+    await app.close()
+  }
+})
+
+test.run()

@@ -1,0 +1,126 @@
+/** Replies to the same request are sent again while nothing in them has changed, and a request leaves nothing behind. */
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { App } from '../../lib/app/app.ts'
+import { Ctx } from '../../lib/context.ts'
+import { refreshSecrets } from '../../lib/redact/redact.ts'
+import { OWNER } from '../../lib/schema/person.ts'
+import { Session } from '../../lib/schema/session.ts'
+import { startApp, type TestApp } from '../_app.ts'
+
+const test = suite<{ app: TestApp; id: string }>('kept replies')
+
+test.before.each(async context => {
+  context.app = await startApp()
+  const messages = ['one', 'two', 'three', 'four'].map((content, i) => ({
+    role: i % 2 ? 'assistant' : 'user',
+    content,
+  }))
+  const { body } = await context.app.post('/api/session/import', { title: 'Talk', messages })
+  context.id = body.session.session_id
+})
+test.after.each(({ app }) => app.close())
+
+test('a reply that is sent again is the one that would be made now, whatever has changed', async ({
+  app,
+  id,
+}) => {
+  const journal = join(app.state, 'sessions', `${id}.jsonl`)
+  const asked = ['', '&limit=2', '&limit=2&before=m4', '&messages=0']
+  let asks = 0
+  const check = async (after: string) => {
+    for (const more of asked) {
+      const path = `/api/session?session_id=${id}${more}`
+      // Any value but 0 means the same, and was never asked for before.
+      const fresh = more.includes('messages')
+        ? `${path}&limit=${++asks}`
+        : `${path}&messages=f${++asks}`
+      const [first, again, made] = [await app.get(path), await app.get(path), await app.get(fresh)]
+      assert.equal([first.status, made.status], [200, 200], `${more} after ${after}`)
+      assert.is(again.text, first.text, `${more} after ${after}`)
+      assert.is(again.text, made.text, `${more} after ${after}`)
+      Session.parse(again.body.session)
+    }
+  }
+  await check('the import')
+  const changes: [string, () => unknown][] = [
+    ['a new title', () => app.post('/api/session/rename', { session_id: id, title: 'Other' })],
+    ['a draft', () => app.post('/api/session/draft', { session_id: id, text: 'draft' })],
+    ['a pin', () => app.post('/api/session/pin', { session_id: id })],
+    ['an event elsewhere', () => app.post('/api/session/new', {})],
+    [
+      'a line of another program',
+      () => {
+        const n = readFileSync(journal, 'utf8').trimEnd().split('\n').length + 1
+        appendFileSync(
+          journal,
+          `{"n":${n},"t":"message","at":1,"message":{"id":"m${n}","role":"user","content":"Zq7vR2mX9kL4pT8wB3nC","timestamp":1}}\n`,
+        )
+      },
+    ],
+    [
+      'a key',
+      () => {
+        writeFileSync(join(app.home, '.env'), 'EXAMPLE_API_KEY=Zq7vR2mX9kL4pT8wB3nC\n')
+        refreshSecrets()
+      },
+    ],
+    [
+      'a configuration',
+      () => writeFileSync(join(app.home, 'config.yaml'), 'model:\n  default: openai/gpt-5\n'),
+    ],
+  ]
+  for (const [name, change] of changes) {
+    await change()
+    await check(name)
+  }
+  const { body } = await app.get(`/api/session?session_id=${id}`)
+  assert.is(body.session.messages.at(-1).content, 'Zq7vR2...B3nC')
+  await app.post('/api/session/delete', { session_id: id })
+  assert.is((await app.get(`/api/session?session_id=${id}`)).status, 404)
+})
+
+test('a message that was sent is in the next reply, and the running turn too', async ({
+  app,
+  id,
+}) => {
+  const path = `/api/session?session_id=${id}&limit=50`
+  await app.get(path)
+  const { body } = await app.post('/api/chat/start', { session_id: id, message: 'five' })
+  const running = (await app.get(path)).body.session
+  assert.ok(running.messages.some((message: { content: string }) => message.content === 'five'))
+  await app.get(`/api/chat/stream?stream_id=${body.stream_id}`)
+  const ended = (await app.get(path)).body.session
+  assert.is(ended.live, null)
+  assert.is(ended.messages.at(-1).role, 'assistant')
+})
+
+test('what a request brought with it is garbage with it, not only when all memory is collected', () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as (options?: { type: 'minor' }) => void
+  const home = { name: 'default', lenient: undefined }
+  const app = { homes: { forCookie: () => home } } as unknown as App
+  const answer = () => {
+    const brought = new Array(1000).fill(0)
+    const exchange = { req: brought, method: 'POST', cookies: {}, person: OWNER }
+    const ctx = new Ctx(app, exchange as never, {} as never)
+    return ctx.home === (home as never) && ctx.may('own', null)
+  }
+  const left = (count: number): number => {
+    collect()
+    const before = process.memoryUsage().heapUsed
+    for (let i = 0; i < count; i++) assert.ok(answer())
+    collect({ type: 'minor' })
+    collect({ type: 'minor' })
+    return process.memoryUsage().heapUsed - before
+  }
+  left(100)
+  const grown = left(1000)
+  assert.ok(grown < 1_000_000, `${grown} bytes of 8 MB are left`)
+})
+
+test.run()
