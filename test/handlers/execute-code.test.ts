@@ -8,10 +8,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as later } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { languageOf } from '../../lib/agent/code/languages.ts'
@@ -192,9 +192,10 @@ test('ignores calls that arrive after the script ended', async () => {
   const line = (tool: string) => `${JSON.stringify({ token: 't', tool, args: {} })}\n`
   const script = connect(path, () => script.write(line('one') + line('two') + line('three')))
   await begun.promise
+  const closed = once(script, 'close')
   socket.close()
   first.resolve('late')
-  await later(20)
+  await closed
   assert.equal(done, ['one'])
   rmSync(dir, { recursive: true })
 })

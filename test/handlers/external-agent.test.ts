@@ -338,15 +338,14 @@ test(
     })
     const { job } = body
     await at.app.post('/api/crons/run', { job_id: job.id })
-    const done = async (): Promise<string> => {
-      for (;;) {
-        const { sessions } = (await at.app.get('/api/sessions')).body
-        const row = sessions.find((each: { last_turn: string | null }) => each.last_turn !== null)
-        if (row) return row.session_id
-        await new Promise(resolve => setTimeout(resolve, 20))
-      }
-    }
-    assert.match(await at.last(await done()), /It was c\./)
+    const done: string[] = []
+    await until(async () => {
+      const { sessions } = (await at.app.get('/api/sessions')).body
+      for (const { session_id, last_turn } of sessions)
+        if (last_turn !== null) done.push(session_id)
+      return done.length > 0
+    }, 'the end of the run')
+    assert.match(await at.last(done[0]!), /It was c\./)
   }),
 )
 

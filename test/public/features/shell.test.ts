@@ -67,6 +67,61 @@ test('reverts a rejected setting and marks its row', async () => {
   assert.is(settings.theme.value, 'my-own')
 })
 
+test('what the server answers to an older request does not undo a choice', async () => {
+  const { platform, service } = fakePlatform()
+  const settings = createSettings(platform, createToasts(platform))
+  const held: PromiseWithResolvers<object>[] = []
+  const hold = () => {
+    held.push(Promise.withResolvers())
+    return held.at(-1)!.promise
+  }
+  service.answers['GET /api/settings'] = hold
+  service.answers['POST /api/settings/personal'] = hold
+  const old = { theme: 'dark', font_size: 'default' }
+  const [before, nord, large, during] = [
+    settings.load(),
+    settings.save('theme', 'nord'),
+    settings.save('font_size', 'large'),
+    settings.load(),
+  ]
+  const look = () => [settings.current.value.theme, settings.current.value.font_size]
+  held[0]?.resolve(old)
+  await before
+  assert.equal(look(), ['nord', 'large'])
+  held[1]?.resolve({ theme: 'nord', font_size: 'default' })
+  await nord
+  assert.equal(look(), ['nord', 'large'])
+  held[3]?.resolve(old)
+  await during
+  assert.equal(look(), ['nord', 'large'])
+  held[2]?.resolve({ theme: 'nord', font_size: 'large' })
+  await large
+  assert.equal(look(), ['nord', 'large'])
+  // What another page chose later is taken over.
+  const after = settings.load()
+  held[4]?.resolve(old)
+  await after
+  assert.equal(look(), ['dark', 'default'])
+})
+
+test('of two choices in one setting, the newer one is kept and says whether it was saved', async () => {
+  const { platform, service } = fakePlatform()
+  const settings = createSettings(platform, createToasts(platform))
+  const held: PromiseWithResolvers<object>[] = []
+  service.answers['POST /api/settings/personal'] = () => {
+    held.push(Promise.withResolvers())
+    return held.at(-1)!.promise
+  }
+  const saves = (['nord', 'light', 'nord'] as const).map(name => settings.save('theme', name))
+  held[0]?.resolve({ theme: 'nord' })
+  held[1]?.resolve({ theme: 'light' })
+  await Promise.all(saves.slice(0, 2))
+  assert.equal([settings.theme.value, settings.saveStatus.value.theme], ['nord', 'saving'])
+  held[2]?.resolve({ theme: 'nord' })
+  await saves[2]
+  assert.equal([settings.theme.value, settings.saveStatus.value.theme], ['nord', 'saved'])
+})
+
 test('models: exact before prefix before anywhere; the recent ones are remembered', () => {
   const model = (id: string, label: string) => ({ id, label, provider: 'P' })
   const all = [model('x/gpt-mini', 'GPT Mini'), model('@o:gpt', 'GPT'), model('c', 'Claude')]
