@@ -4,21 +4,12 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type SpawnedApp, spawnApp } from '../_app.ts'
-import { createProvider, delta, frame, type Step } from '../_provider.ts'
+import { broken, createProvider, type Step } from '../_provider.ts'
 import { startChat, textOf, types } from './_chat.ts'
 import { create, runNow } from './_crons.ts'
 
 const test = suite('dropped streams')
 
-/** Words, then an error of the server that says how soon it may be asked again. */
-const broken = (text: string[], wait: string): Step => ({
-  raw: [
-    ...text.map(content => delta({ content })),
-    { error: { code: 529, message: `Overloaded. Please try again in ${wait}.` } },
-  ]
-    .map(frame)
-    .join(''),
-})
 const refused = (wait: string): Step => ({
   status: 503,
   body: { error: { message: `Overloaded. Please try again in ${wait}.` } },
