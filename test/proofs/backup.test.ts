@@ -48,7 +48,7 @@ const createHome = () => {
   return { dir, home, out: join(dir, 'out') }
 }
 
-const start = (home: string, target: string, ...hold: ['hold'?]) => {
+const start = (home: string, target: string, ...hold: string[]) => {
   const child = spawn(process.execPath, [program, home, target, ...hold], { stdio: 'pipe' })
   const exited = new Promise(resolve => child.once('close', resolve))
   const ended = async () => {

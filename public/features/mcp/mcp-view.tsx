@@ -11,6 +11,7 @@ import { McpForm } from './mcp-form.tsx'
 import { returnFromSignIn, SignIn } from './sign-in.tsx'
 import { TestResult } from '../models/models-view.tsx'
 import { useShell } from '../../contexts.ts'
+import { every } from '../../parts/every.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
@@ -189,8 +190,7 @@ export const McpSettings = () => {
   const isWaiting = mcp.waiting.value
   useEffect(() => {
     if (!isWaiting) return
-    const clock = setInterval(() => void mcp.load(), POLL_MS)
-    return () => clearInterval(clock)
+    return every(app.platform.clock, POLL_MS, () => void mcp.load())
   }, [isWaiting])
   const state = mcp.state.value
   return (

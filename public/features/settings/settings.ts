@@ -95,7 +95,7 @@ export const writeLook = (page: Element, settings: Look): void => {
 }
 
 export const createSettings = (
-  { api, schedule }: Pick<Platform, 'api' | 'schedule'>,
+  { api, clock }: Pick<Platform, 'api' | 'clock'>,
   toasts: Toasts,
   /** What the server put into the page, used by the first paint. */
   look: Partial<Look> = {},
@@ -136,7 +136,7 @@ export const createSettings = (
 
   const finishSave = (key: string, value: SaveStatus): void => {
     setSaveStatus(key, value)
-    schedule(() => saveStatus.value[key] === value && setSaveStatus(key, null), MARK_MS)
+    clock.timer(MARK_MS, () => saveStatus.value[key] === value && setSaveStatus(key, null))
   }
 
   const save = async <K extends keyof Settings>(key: K, value: Settings[K]): Promise<void> => {
