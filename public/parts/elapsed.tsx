@@ -1,6 +1,6 @@
 /** Formats durations; `Elapsed` counts up without re-rendering its parents. */
 import { t } from '../strings/transcript-strings.ts'
-import { useSeconds } from './every.ts'
+import { useSeconds } from './use-seconds.ts'
 import type { ServerClock } from './server-clock.ts'
 
 export const formatSeconds = (seconds: number): string => {

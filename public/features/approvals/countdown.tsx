@@ -1,5 +1,5 @@
 /** How long a card still waits for an answer, by the server's clock. */
-import { useSeconds } from '../../parts/every.ts'
+import { useSeconds } from '../../parts/use-seconds.ts'
 import type { ServerClock } from '../../parts/server-clock.ts'
 
 type Props = {

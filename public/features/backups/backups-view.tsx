@@ -1,9 +1,9 @@
 /** Settings → Backups: when and where, the last result, a backup now, and the files. */
+import { every } from '../../../lib/base/clock.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { BackupSettings, BackupState } from '../../../lib/schema/backup.ts'
 import { useShell } from '../../contexts.ts'
-import { every } from '../../parts/every.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row, Select, Switch } from '../../parts/field.tsx'
 import { Field } from '../../parts/form.tsx'

@@ -1,4 +1,5 @@
 /** Settings → MCP servers: their state and tools; adding, testing, editing, and removing them. */
+import { every } from '../../../lib/base/clock.ts'
 import { useEffect, useId, useMemo } from 'preact/hooks'
 import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
 import { Button } from '../../parts/button.tsx'
@@ -11,7 +12,6 @@ import { McpForm } from './mcp-form.tsx'
 import { returnFromSignIn, SignIn } from './sign-in.tsx'
 import { TestResult } from '../models/models-view.tsx'
 import { useShell } from '../../contexts.ts'
-import { every } from '../../parts/every.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 

@@ -1,6 +1,5 @@
 /** Listens for one utterance: by the speech recognition of the browser, or a recording that ends with silence. */
-import { every } from '../../parts/every.ts'
-import type { Clock } from '../../../lib/base/clock.ts'
+import { type Clock, every } from '../../../lib/base/clock.ts'
 import type { Recognition, Voice } from '../composer/dictation.ts'
 
 /** The microphone may not be used. */

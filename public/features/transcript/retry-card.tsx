@@ -1,10 +1,9 @@
 /** Card of a failed model call that is about to be repeated: the cause, a countdown, and buttons to retry now or stop. */
 import { useEffect, useState } from 'preact/hooks'
-import { toSeconds } from '../../../lib/base/clock.ts'
+import { every, toSeconds } from '../../../lib/base/clock.ts'
 import { formatSeconds } from '../../parts/elapsed.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
-import { every } from '../../parts/every.ts'
 import type { ServerClock } from '../../parts/server-clock.ts'
 import type { ShownRetry } from './pending-retry.ts'
 import { causeText } from '../../strings/server-text.ts'
