@@ -1,6 +1,5 @@
 /** Runs tests (`--proof`: proofs) in a few processes; the last line is `N passed, N failed`. */
 import { type ChildProcess, fork, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { globSync, mkdtempSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -65,10 +64,13 @@ const NOTHING = { passed: 0, failed: 0, skipped: 0, report: '', grown: true }
 const runFile = async (child: ChildProcess, file: string): Promise<Result> => {
   const limit = setTimeout(() => child.kill('SIGKILL'), FILE_LIMIT_MS)
   child.send(file)
-  const [result] = await Promise.race([once(child, 'message'), once(child, 'exit')])
+  const result = await new Promise<Result | string>(done => {
+    child.on('message', done)
+    child.on('exit', (code, signal) => done(`the file ended its process: ${signal ?? code}`))
+  })
+  child.removeAllListeners()
   clearTimeout(limit)
-  const why = `the file ended its process: ${result ?? child.signalCode}`
-  return typeof result === 'object' && result ? result : { ...NOTHING, failed: 1, report: why }
+  return typeof result === 'string' ? { ...NOTHING, failed: 1, report: result } : result
 }
 
 const runFiles = async (_: unknown, index: number): Promise<void> => {
