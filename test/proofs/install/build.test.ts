@@ -8,14 +8,14 @@ import { pathToFileURL } from 'node:url'
 import { runInThisContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { PAYLOAD_MARK } from '../build/run-built.cjs'
-import { builtName } from '../build/files.mjs'
-import { FONTS_DIRECTORY } from '../build/fonts.mjs'
-import { createLoader } from '../build/launch.mjs'
-import { bundleServer, startupScript, withLateHandlers } from '../build/server-parts.mjs'
-import { PACKAGE_TARGETS } from '../build/package.mjs'
-import { makeFonts } from '../build/subset-fonts.mjs'
-import { thisTarget } from '../lib/store/sqlite-addon.ts'
+import { PAYLOAD_MARK } from '../../../build/run-built.cjs'
+import { builtName } from '../../../build/files.mjs'
+import { FONTS_DIRECTORY } from '../../../build/fonts.mjs'
+import { createLoader } from '../../../build/launch.mjs'
+import { bundleServer, startupScript, withLateHandlers } from '../../../build/server-parts.mjs'
+import { PACKAGE_TARGETS } from '../../../build/package.mjs'
+import { makeFonts } from '../../../build/subset-fonts.mjs'
+import { thisTarget } from '../../../lib/store/sqlite-addon.ts'
 
 const test = suite('build')
 
@@ -101,7 +101,7 @@ url, import
 const createServerLoader = async () => {
   const parts = await serverParts()
   const code = new Map(parts.map(part => [part.name, part]))
-  const file = join(import.meta.dirname, '..', 'router.ts')
+  const file = join(import.meta.dirname, '../../..', 'router.ts')
   const { load } = createLoader({
     read: name => code.get(name),
     selfUrl: pathToFileURL(file).href,
@@ -116,7 +116,7 @@ test('a package that is imported at run time has the exports that Node gives it'
   const packages = parts.filter(({ source }) => source?.startsWith('node_modules/'))
   assert.ok(packages.length > 10)
   for (const { name, source = '' } of packages) {
-    const theirs: object = await import(join(import.meta.dirname, '..', source))
+    const theirs: object = await import(join(import.meta.dirname, '../../..', source))
     const missing = Object.keys(theirs).filter(key => !(key in (load(name) ?? {})))
     // Names for `require`, which only Node makes.
     assert.equal(
