@@ -216,7 +216,7 @@ const run = async (
   if (!hasTerminal) process.on('SIGHUP', onEarly)
   for (const warning of config.warnings) log.warn(warning)
   const browser = prepareBrowser(config)
-  // Beside the rest of the start, which runs no program of the agent.
+  // Beside the checks and the lock. Awaited before `createApp`, which may start programs of the agent: turns that continue, due tasks.
   const marking = markOwnProcesses({
     nonce: options.nonce,
     warn: log.warn,
@@ -256,13 +256,13 @@ const run = async (
   })
   // The worker, or another one, starts the cell again.
   const again = () => (worker ? process.exit(0) : replaceProcess(config, log))
+  const ownPrograms = await marking
   const app = await createApp(config, log, {
     addon,
     cell,
     restart: () => stop(0, again),
     program: ownProgram(config, () => address),
   })
-  const ownPrograms = await marking
   const { authenticator, makeCtx, version } = app
   const listener = createRequestListener(routes, {
     patternRoutes,

@@ -1,81 +1,75 @@
-/** A worker process of the test run: receives test files from `run.ts` one by one and reports their results. */
+/** A process of the test run: runs the files that `run.ts` sends with uvu, one by one, and reports each. */
 import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { countSuites } from './_rules.ts'
+import { removeLeftovers } from './_leftovers.ts'
 import './_jsx.ts'
 
-export type FileResult = {
-  file: string
-  passed: number
-  failed: number
-  skipped: number
-  /** Formatted failures; empty when all passed. */
+/** `report`: what failed. `grown`: the next file needs a new process; forking programs from a large one is slow. */
+export type Result = Record<'passed' | 'failed' | 'skipped', number> & {
   report: string
-  /** Resident memory of the lane after the file, in bytes. */
-  rss?: number
+  grown: boolean
 }
 
 type Suite = () => Promise<[errors: string | true, passed: number, skipped: number, total: number]>
-/** uvu's own hook, which its command line uses too: with these set, `.run()` queues instead of running. */
-type UvuGlobals = { UVU_DEFER: 1; UVU_INDEX: number; UVU_QUEUE: Suite[][] }
+/** uvu's own hook, which its command line uses too: with these set, `.run()` queues. */
+const uvu = Object.assign(globalThis, { UVU_DEFER: 1, UVU_INDEX: 0, UVU_QUEUE: [] as Suite[][] })
+/** Set by `_browser.ts`. */
+const pages = globalThis as { describePages?: () => Promise<string[]>; closedPages?: string[] }
 
-const uvu = globalThis as typeof globalThis & UvuGlobals
-Object.assign(uvu, { UVU_DEFER: 1, UVU_INDEX: 0, UVU_QUEUE: [[]] })
-
-/** Uncaught errors, reported for the file that is running. */
 const strays: string[] = []
-const keep = (what: string) => (error: unknown) => {
-  strays.push(`  ${what}: ${error instanceof Error ? error.stack : String(error)}`)
-}
-process.on('unhandledRejection', keep('unhandled rejection'))
-process.on('uncaughtException', keep('uncaught exception'))
+for (const kind of ['unhandledRejection', 'uncaughtException'])
+  process.on(kind, (error: Error) => strays.push(`${kind}: ${error?.stack ?? error}`))
 
-const runFile = async (file: string): Promise<FileResult> => {
+let result: Result
+/** Sockets with their addresses, child processes, timers, pages: what a file that hangs waits for. */
+const hang = async () => {
+  const { libuv } = process.report.getReport() as { libuv?: Record<string, unknown>[] }
+  const open = libuv?.filter(({ is_active, is_referenced }) => is_active && is_referenced) ?? []
+  const handles = open.map(({ address: _, ...handle }) => JSON.stringify(handle))
+  const shown = [...handles, ...((await pages.describePages?.()) ?? [])].join('\n')
+  const report = `${output}\nno test ended within the limit; what is open:\n${shown}`
+  process.send?.({ ...result, failed: result.failed + 1, report, grown: true })
+}
+/** Of one test: uvu prints a mark after each. */
+const limit = setTimeout(hang, Number(process.env.TEST_LIMIT_MS))
+let output = ''
+process.stdout.write = (chunk: string | Uint8Array) => {
+  output += chunk
+  return Boolean(limit.refresh())
+}
+
+const runFile = async (file: string): Promise<void> => {
   const queue: Suite[] = []
   uvu.UVU_QUEUE[0] = queue
-  const result: FileResult = { file, passed: 0, failed: 0, skipped: 0, report: '' }
-  const fail = (text: string, count = 1) => {
-    result.failed += count
-    result.report += `${text}\n`
-  }
+  const errors: string[] = []
+  output = ''
+  result = { passed: 0, failed: 0, skipped: 0, report: '', grown: false }
   try {
-    await import(pathToFileURL(resolve(file)).href)
+    await import(resolve(file))
     for (const run of queue) {
-      const [errors, passed, skipped, total] = await run()
+      const [failures, passed, skipped, total] = await run()
       result.passed += passed
       result.skipped += skipped
-      if (errors !== true) fail(errors, total - passed)
-      // uvu returns from a `finally`, so an error in a `before` hook is lost and its tests are not run.
-      else if (passed < total) fail('  a hook threw, tests did not run', total - passed)
+      result.failed += total - passed
+      // uvu loses the error of a `before` hook, and does not run the tests behind it.
+      if (passed < total) errors.push(failures === true ? 'a hook threw' : failures)
     }
   } catch (error) {
-    // The file itself or an `after` hook: counts as one failed test.
-    fail(`  ${error instanceof Error ? error.stack : String(error)}`)
+    strays.push(`${error instanceof Error ? error.stack : error}`)
   }
   // Rejections of the last tick surface now.
-  await new Promise(resolve => setImmediate(resolve))
-  for (const stray of strays.splice(0)) fail(stray)
-  // A service that is killed writes nothing to the cache; what this process has compiled serves the next one.
+  await new Promise(setImmediate)
+  const suites = readFileSync(file, 'utf8').match(/^(?:export )?const \w+ = suite\b/gm)?.length ?? 0
+  if (suites > queue.length) strays.push(`${suites - queue.length} suite(s) without .run()`)
+  if (queue.length + strays.length === 0) strays.push('no test in this file')
+  result.failed += strays.length
+  errors.push(...strays.splice(0), ...(pages.closedPages?.splice(0) ?? []))
+  // A service that is killed writes nothing to it: what this process compiled serves the next one.
   flushCompileCache()
-  const pages = (globalThis as { closedPages?: string[] }).closedPages?.splice(0) ?? []
-  if (result.failed > 0 && pages.length > 0)
-    result.report += `  pages when they were closed:\n${pages.join('\n---\n')}\n`
-  const made = countSuites(readFileSync(file, 'utf8'))
-  if (made > queue.length) fail(`  ${made - queue.length} suite(s) without .run()`)
-  if (result.passed + result.failed + result.skipped === 0) fail('  no test in this file')
-  return result
+  const report = result.failed > 0 ? [...errors, output].join('\n') : ''
+  process.send?.({ ...result, report, grown: process.memoryUsage.rss() > 500e6 })
 }
-
-process.on('message', async (order: { file: string } | { describe: true }) => {
-  if ('describe' in order) {
-    const { describePages } = globalThis as { describePages?: () => Promise<string[]> }
-    const pages = (await describePages?.()) ?? []
-    return process.send?.(`  pages:\n${pages.join('\n---\n')}`)
-  }
-  const result = await runFile(order.file)
-  return process.send?.({ ...result, rss: process.memoryUsage.rss() })
-})
-// The runner has exited.
-process.on('disconnect', () => process.exit())
+process.on('message', runFile)
+// The runner has ended, perhaps without a chance to clean up.
+process.on('disconnect', () => process.exit(void removeLeftovers(process.env.TEST_HOME ?? '')))

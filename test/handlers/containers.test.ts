@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createFakeDocker } from '../lib/containers/_place.ts'
+import { createFakeDocker } from '../proofs/boundary/_place.ts'
 import { startChat } from './_chat.ts'
 
 const test = suite('containers of a turn')

@@ -342,7 +342,7 @@ test('a hook that hangs is ended with the turn, and holds up no other chat', asy
   await chat.follow(stream, 'tool')
   provider.push(DONE)
   await chat.turn(second, 'hello')
-  await until(() => existsSync(mark) && readFileSync(mark, 'utf8') !== '', 'the hook')
+  await until(() => existsSync(mark) && readFileSync(mark, 'utf8') !== '')
   await app.get(`/api/chat/cancel?stream_id=${stream}`)
   await chat.follow(stream)
   await ended(Number(readFileSync(mark, 'utf8')))
@@ -371,7 +371,7 @@ test('a kill of the service while a hook runs: the call is not made again, and t
     const { body } = await app.post('/api/session/new', {})
     const { session_id } = body.session
     const started = await app.post('/api/chat/start', { session_id, message: 'go' })
-    await until(() => existsSync(mark), 'the hook')
+    await until(() => existsSync(mark))
     await app.kill()
     rmSync(hold)
     provider.push(use('terminal', { command: 'echo again' }, 'c2'), DONE)

@@ -11,8 +11,8 @@ import { startApp, type TestApp } from '../_app.ts'
 import { ended, isAlive } from '../_wait.ts'
 
 const world = {} as { app: TestApp; session: string }
-/** Reads without any output after which what is waited for does not come; each waits twenty seconds. */
-const MAX_SILENT = 5
+/** A read waits for output. */
+const MAX_READS = 10_000
 const SIZE = { cols: 100, rows: 30 }
 
 const PATHS: Readonly<Record<string, string>> = {
@@ -55,12 +55,11 @@ const openTerminal = async (given: Record<string, unknown> = {}) => {
     type: async (data: string) => one('input', { n: ++state.n, data }),
     /** Reads until the output matches. */
     async until(pattern: RegExp): Promise<string> {
-      for (let silent = 0; silent < MAX_SILENT; ) {
+      for (let round = 0; round < MAX_READS; round++) {
         if (pattern.test(state.text)) return state.text
         const { body: part } = await one('read', { after: state.next })
         if (part.reset) state.text = ''
         state.text += part.text
-        if (part.text === '') silent += 1
         state.next = part.next
         if (part.terminal.status === 'exited' && !part.more && part.text === '') break
       }

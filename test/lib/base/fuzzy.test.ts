@@ -48,10 +48,9 @@ test('more words than are tried in any order are found as well: those in the typ
   assert.equal(show(['one two three'], 'one two three four five'), [])
 })
 
-test('100,000 paths are searched, and a hostile query comes to its end', () => {
+test('100,000 paths are searched, also for a hostile query', () => {
   const texts = Array.from({ length: 100_000 }, (_, n) => `src/part${n % 100}/module-${n}/index.ts`)
   assert.ok(fuzzyMatches(texts, 'part7 module').length > 0)
-  // Without limits, the words in any order would take longer than the runner waits.
   fuzzyMatches(texts, 'a'.repeat(5_000))
   fuzzyMatches(texts, 'i x e d '.repeat(100))
 })

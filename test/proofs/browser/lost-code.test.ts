@@ -1,0 +1,104 @@
+/** Code that is loaded late, over plain HTTP without a service worker, when the network is lost before it has arrived. */
+import type { Page } from 'playwright-core'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openPage } from '../../_browser.ts'
+import { createNetwork, waitingIn, write } from '../../_network.ts'
+import { startChat } from '../../handlers/_chat.ts'
+
+const test = suite('code that could not be loaded')
+
+const LATE = '**/static/announce-answers-*.js'
+
+/** What the page loads after it was shown is there: a module is, once importing it again succeeds. */
+const untilLoaded = async (page: Page) => {
+  for (const part of ['lazy-queue', 'announce-answers']) {
+    const found = await page.waitForFunction(
+      name =>
+        performance.getEntriesByType('resource').find(each => each.name.includes(`/${name}-`))
+          ?.name,
+      part,
+    )
+    await page.evaluate(url => import(url!), await found.jsonValue())
+  }
+}
+
+const open = async () => {
+  const chat = await startChat({ text: 'An answer' }, { text: 'A title' })
+  const network = await createNetwork(() => chat.app.url, '')
+  const id = await chat.newSession()
+  await chat.turn(id, 'hello')
+  return { chat, network, url: `${network.url}/session/${id}` }
+}
+
+test('a message that has to wait is shown as such, although none has waited before', async () => {
+  const { chat, network, url } = await open()
+  const at = await openPage(url)
+  const { page } = at
+  try {
+    await page.getByText('An answer').first().waitFor()
+    await untilLoaded(page)
+    await network.cut()
+    await write(page, 'later')
+    await waitingIn(page).filter({ hasText: 'later' }).waitFor()
+    assert.is(await page.getByText('Couldn’t load this page').count(), 0)
+    chat.provider.push({ text: 'The later answer' })
+    await network.up()
+    await page.getByText('The later answer').first().waitFor()
+  } finally {
+    await at.close()
+    await network.cut().catch(() => undefined)
+    await chat.close()
+  }
+})
+
+test('a view that could not be loaded is there after Retry, once the server can be reached; the draft stays', async () => {
+  const { chat, network, url } = await open()
+  const at = await openPage(url)
+  const { page } = at
+  try {
+    await page.getByText('An answer').first().waitFor()
+    await untilLoaded(page)
+    await page.locator('#composer').fill('Half a thought')
+    await network.cut()
+    await page.getByRole('link', { name: 'Usage' }).click()
+    const retry = page.getByRole('alert').getByRole('button', { name: 'Retry' })
+    const asked = page.waitForEvent('requestfailed', request => request.url().endsWith('/health'))
+    await retry.click()
+    await asked
+    await retry.waitFor()
+    await network.up()
+    await retry.click()
+    await page.getByRole('heading', { name: 'Usage' }).waitFor()
+    await page.goto(url)
+    await page.waitForFunction(
+      () => document.querySelector<HTMLTextAreaElement>('#composer')?.value === 'Half a thought',
+    )
+  } finally {
+    await at.close()
+    await network.cut().catch(() => undefined)
+    await chat.close()
+  }
+})
+
+test('a page without its late code offers a reload, in its own words', async () => {
+  const { chat, network, url } = await open()
+  const at = await openPage('about:blank', { locale: 'de-DE' })
+  const { page } = at
+  try {
+    await page.route(LATE, route => route.abort())
+    await page.goto(url)
+    const toast = page.locator('.toast')
+    await toast.getByText('Diese Seite konnte nicht geladen werden.').waitFor()
+    assert.is(await page.getByText('Failed to fetch').count(), 0)
+    await page.unroute(LATE)
+    await toast.getByRole('button', { name: 'Neu laden' }).click()
+    await untilLoaded(page)
+  } finally {
+    await at.close()
+    await network.cut().catch(() => undefined)
+    await chat.close()
+  }
+})
+
+test.run()

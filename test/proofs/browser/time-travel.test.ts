@@ -1,0 +1,91 @@
+/** Time travel in a real browser: the files after a step, and the replay of a chat, by keyboard. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openPage } from '../../_browser.ts'
+import { startChat } from '../../handlers/_chat.ts'
+
+const test = suite('browser: time travel')
+
+const call = (id: string, name: string, args: Record<string, unknown>) => ({
+  id,
+  name,
+  arguments: args,
+})
+
+test('a step shows the files as they were; the chat is replayed without executing anything', async () => {
+  const chat = await startChat()
+  chat.enableCheckpoints()
+  const { app, provider } = chat
+  const dir = join(app.userHome, 'project')
+  mkdirSync(join(dir, 'src'), { recursive: true })
+  await app.post('/api/workspaces/add', { path: dir })
+  const { body } = await app.post('/api/session/new', { workspace: dir })
+  const session = String(body.session.session_id)
+  writeFileSync(join(dir, 'src/a.ts'), 'const one = 1\n')
+  provider.push(
+    { toolCalls: [call('c1', 'write_file', { path: 'src/a.ts', content: 'const two = 2\n' })] },
+    {
+      toolCalls: [
+        call('c2', 'terminal', {
+          command: 'echo made > made.txt; echo "const three = 3" > src/a.ts',
+        }),
+      ],
+    },
+    { text: 'All changed.' },
+  )
+  await chat.turn(session, 'Change the file')
+  await app.get(`/api/rollback/list?session_id=${session}`)
+  const { page, axe, problems, close } = await openPage(`${app.url}/session/${session}`)
+
+  await page
+    .getByRole('button', { name: /2 steps/ })
+    .first()
+    .click()
+  await page
+    .getByRole('button', { name: /src\/a\.ts/ })
+    .first()
+    .click()
+  await page.getByRole('button', { name: 'Files after this step' }).click()
+  const past = page.getByRole('region', { name: 'Files at an earlier step' })
+  await past.getByText('After change 1 of 2').waitFor()
+  await past.getByText('Didn’t exist yet').waitFor()
+  await past.getByRole('button', { name: /^a\.ts/ }).click()
+  await past.getByText('const two = 2').waitFor()
+  await past.getByRole('button', { name: 'Compared with now' }).click()
+  await past.locator('.diff-added').getByText('const three = 3').waitFor()
+  assert.equal(await axe(), [])
+  await past.getByRole('button', { name: 'Earlier' }).click()
+  await past.getByText('Before this response').waitFor()
+  await past.locator('.diff-removed').getByText('const one = 1').waitFor()
+  await past.getByRole('button', { name: 'Back to now' }).click()
+  await past.waitFor({ state: 'detached' })
+  assert.is(readFileSync(join(dir, 'src/a.ts'), 'utf8'), 'const three = 3\n')
+
+  const requests = provider.requests.length
+  const replay = page.getByRole('region', { name: 'Replay' })
+  await page.locator('.turn-sum-head').click()
+  await page.getByRole('button', { name: 'Replay', exact: true }).click()
+  await replay.getByRole('button', { name: 'Play', exact: true }).waitFor()
+  assert.is(await page.locator('#composer').count(), 0)
+  assert.is(await replay.getByText('All changed.').count(), 0)
+  // Paused at its first step without motion, where an empty page would be.
+  await replay.getByText('Change the file').waitFor()
+  await page.keyboard.press('ArrowRight')
+  await replay.getByText('Writing').first().waitFor()
+  await page.keyboard.press('ArrowRight')
+  await replay.getByRole('button', { name: 'Changed a.ts' }).waitFor()
+  assert.equal(await axe(), [])
+  await replay.getByLabel('Position').fill('6')
+  await replay.getByText('All changed.').waitFor()
+  await page.keyboard.press('Escape')
+  await replay.waitFor({ state: 'detached' })
+  await page.locator('#composer').waitFor()
+  assert.is(provider.requests.length, requests)
+  assert.equal(problems, [])
+  await close()
+  await chat.close()
+})
+
+test.run()

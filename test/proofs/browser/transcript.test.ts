@@ -1,0 +1,213 @@
+/** The chat as a document, in a real browser: the first page, the spine, the outline, the step limit. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { closeBrowser, openPage } from '../../_browser.ts'
+import { startChat } from '../../handlers/_chat.ts'
+
+const test = suite('the chat as a document')
+test.after(closeBrowser)
+
+const call = (id: string, name: string, args: Record<string, unknown>) => ({
+  toolCalls: [{ id, name, arguments: args }],
+})
+const long = Array.from({ length: 60 }, (_, n) => `Line ${n} of the answer.`).join('\n\n')
+
+test('a phone requests nothing beside a chat until the chat is shown', async () => {
+  const chat = await startChat()
+  try {
+    const session_id = await chat.newSession()
+    chat.provider.push({ text: '## Found\n\n`a.ts` is **fine**.' })
+    await chat.follow(await chat.send(session_id, 'Look at it'))
+    const phone = await openPage(`${chat.app.url}/session/none`, {
+      viewport: { width: 390, height: 844 },
+    })
+    const { page } = phone
+    await page.goto('about:blank')
+    // A slow machine does not reach the limit of the waiting.
+    await page.addInitScript(() => {
+      const { setTimeout } = window
+      Object.assign(window, {
+        setTimeout: (run: () => void, ms?: number) => setTimeout(run, ms === 2000 ? 60_000 : ms),
+      })
+    })
+    const requested: string[] = []
+    page.on('request', request => requested.push(new URL(request.url()).pathname))
+    let shownFirst: boolean | undefined
+    await page.route('**/api/sessions?*', async route => {
+      shownFirst ??= await page.getByRole('heading', { name: 'Found' }).isVisible()
+      await route.continue()
+    })
+    await page.goto(`${chat.app.url}/session/${session_id}`)
+    await page.waitForResponse('**/api/sessions?*')
+    assert.is(shownFirst, true)
+    const FIRST =
+      /\/session\/|\/static\/(?:main|transcript|first-request|sans|serif|mono)-|\/api\/session$|\/api\/settings$/
+    const first = requested.slice(0, requested.indexOf('/api/sessions'))
+    assert.equal(
+      first.filter(path => !FIRST.test(path)),
+      [],
+    )
+    await phone.close()
+  } finally {
+    await chat.close()
+  }
+})
+
+test('an approval is answered from the first page; the outline, arrow keys and the address lead to a place; a limit continues', async () => {
+  const chat = await startChat()
+  try {
+    const { app, provider } = chat
+    const session_id = await chat.newSession()
+    await app.post('/api/session/rename', { session_id, title: 'Named' })
+    provider.push({ text: `${long}\n\n## The heart of it\n\n${long}` })
+    await chat.follow(await chat.send(session_id, 'First request'))
+    provider.push({ text: `${long}\n\nسلام\n\n- سلام` })
+    await chat.follow(await chat.send(session_id, 'Second request'))
+    await app.post('/api/budgets', { steps: 2 })
+    provider.push(
+      call('c1', 'terminal', { command: 'echo one two three four five && rm -rf build' }),
+      call('c2', 'terminal', { command: 'exit 3' }),
+      { text: '### Half of it' },
+      { text: 'All of it.' },
+    )
+    const stream = await chat.send(session_id, 'Third request')
+    await chat.follow(stream, 'approval')
+
+    const desktop = await openPage(`${app.url}/`)
+    const { page } = desktop
+    await page.locator('.waiting-command .ask-risk', { hasText: 'rm -rf' }).waitFor()
+    assert.equal(await desktop.axe(), [])
+    assert.is((await page.locator('.session .mark-waiting').boundingBox())!.width, 8)
+
+    // The messages are requested even before the code is there, and once.
+    const early = await openPage(`${app.url}/session/none`)
+    await early.page.route('**/main-*.js', route => route.abort())
+    const requested = early.page.waitForRequest('**/api/session?*')
+    const settings = early.page.waitForRequest('**/api/settings')
+    await early.page.goto(`${app.url}/session/${session_id}`)
+    const asked = await requested
+    const shown = new URLSearchParams({ session_id, limit: '60' })
+    assert.is(asked.url(), `${app.url}/api/session?${shown}`)
+    for (const one of [asked, await settings]) assert.ok('x-agent-account' in one.headers())
+    await early.close()
+
+    // On a phone: the card follows the line that waits for it, and a marked word is in one line.
+    const phone = await openPage(`${app.url}/session/${session_id}`, {
+      viewport: { width: 390, height: 844 },
+    })
+    await phone.page.locator('.ask-risk').waitFor()
+    const loaded = await phone.page.evaluate(() =>
+      performance.getEntriesByType('resource').map(({ name }) => name),
+    )
+    assert.is(loaded.filter(name => name.includes('/api/session?')).length, 1)
+    assert.is(loaded.filter(name => name.endsWith('/api/settings')).length, 1)
+    assert.ok(loaded.filter(name => name.endsWith('.js')).length <= 16, loaded.join('\n'))
+    const [waits, card] = await Promise.all(
+      ['.act-live', '.ask'].map(name => phone.page.locator(name).boundingBox()),
+    )
+    const gap = card!.y - waits!.y - waits!.height
+    assert.ok(gap >= 0 && gap < 24, `${gap}`)
+    const rects = (element: Element) => element.getClientRects().length
+    assert.is(await phone.page.locator('.ask-risk').evaluate(rects), 1)
+    const middle = (box: { y: number; height: number } | null | undefined) =>
+      box!.y + box!.height / 2
+    const node = await phone.page.locator('.tx-row-activity:has(.act-live) > .node').boundingBox()
+    assert.ok(Math.abs(middle(node) - middle(waits)) <= 1)
+    assert.equal(await phone.axe(), [])
+
+    await page.getByRole('button', { name: 'Allow once' }).click()
+    await chat.follow(stream)
+    await page.getByText('Needs your input').waitFor({ state: 'detached' })
+    await page.locator('.home-row', { hasText: 'Named' }).click()
+
+    await page.getByText('Stopped after 2 steps').waitFor()
+    assert.ok((await page.locator('.node-failed').count()) > 0)
+    // What opens at the end of the chat opens below the pointer.
+    const opensInPlace = async (opener: string, body: string) => {
+      await page.locator('.tx-scroll').press('End')
+      const place = (await page.locator(opener).last().boundingBox())!.y
+      await page.locator(opener).last().click()
+      await page.locator(body).last().waitFor()
+      assert.is((await page.locator(opener).last().boundingBox())!.y, place)
+    }
+    await opensInPlace('.act', '.tool-head')
+    await opensInPlace('.tool-head', '.tool-body')
+    await opensInPlace('.turn-sum-head', '.turn-sum-body')
+    assert.is(await page.locator('.md ul[dir="rtl"]').count(), 1)
+    assert.equal(await desktop.axe(), [])
+    const edge = (await page.locator('.tx-scroll').boundingBox())!.y
+    const isOnTop = async (text: string) => {
+      const box = await page.getByText(text, { exact: true }).first().boundingBox()
+      return box !== null && box.y >= edge && box.y < edge + 60
+    }
+    await page.keyboard.press('Control+j')
+    await page.getByRole('combobox', { name: 'Go to a request or heading' }).fill('heart')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/at=.*~0$/)
+    await page.waitForFunction(() => document.activeElement?.classList.contains('node'))
+    assert.ok(await isOnTop('The heart of it'))
+    await page.keyboard.press('Alt+ArrowUp')
+    await page.waitForFunction(() => document.activeElement?.classList.contains('node-request'))
+    assert.ok(await isOnTop('First request'))
+
+    // The same address on a phone.
+    await phone.page.goto(page.url())
+    await phone.page.getByText('First request', { exact: true }).waitFor()
+    await phone.page.locator('.node[aria-current="location"]').waitFor()
+    const width = await phone.page.evaluate(() => document.documentElement.scrollWidth)
+    assert.is(width, 390)
+
+    await page.keyboard.press('End')
+    await page.locator('.tx-scroll').focus()
+    await page.keyboard.press('End')
+    await page.getByRole('button', { name: 'Continue', exact: true }).click()
+    await page.getByText('All of it.').first().waitFor()
+    // A key beside three thousand messages is a layout of the field: no row is rendered again.
+    const messages = Array.from({ length: 750 }, (_, n) => [
+      { role: 'user', content: `Request ${n}` },
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [
+          { id: `l${n}`, type: 'function', function: { name: 'terminal', arguments: '{}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: `l${n}`, content: '{"output":"ok","exit_code":0}' },
+      { role: 'assistant', content: `Answer ${n}: see \`src/a.ts\`.` },
+    ]).flat()
+    const made = await app.post('/api/session/import', { title: 'Long', messages })
+    await page.goto(`${app.url}/session/${made.body.session.session_id}`)
+    await page.getByText('Answer 749').waitFor()
+    await page.locator('.turn-sum-head').last().waitFor()
+    assert.ok((await page.locator('*').count()) <= 2_500)
+    const cdp = await page.context().newCDPSession(page)
+    await cdp.send('Performance.enable')
+    const counted = async (name: string) =>
+      (await cdp.send('Performance.getMetrics')).metrics.find(each => each.name === name)!.value
+    await page.locator('#composer').press('a')
+    const before = await Promise.all(['LayoutCount', 'RecalcStyleCount'].map(counted))
+    await page.evaluate(() => {
+      const observer = new MutationObserver(list => {
+        document.body.dataset.changes = `${Number(document.body.dataset.changes ?? 0) + list.length}`
+      })
+      const all = { subtree: true, childList: true, attributes: true, characterData: true }
+      for (const place of document.querySelectorAll('.tx-column, .head, .sidebar'))
+        observer.observe(place, all)
+    })
+    await page.keyboard.type('b'.repeat(40))
+    const after = await Promise.all(['LayoutCount', 'RecalcStyleCount'].map(counted))
+    const changes = await page.evaluate(() => Number(document.body.dataset.changes ?? 0))
+    assert.ok(changes < 40, `${changes} changes outside of the composer`)
+    const cost = after.map((count, at) => (count - before[at]!) / 40)
+    assert.ok(cost[0]! <= 2 && cost[1]! <= 3, `layouts and style changes of a key: ${cost}`)
+
+    assert.equal([...desktop.problems, ...phone.problems], [])
+    await desktop.close()
+    await phone.close()
+  } finally {
+    await chat.close()
+  }
+})
+
+test.run()

@@ -1,0 +1,66 @@
+/** A tiny application for the tests of startup and shutdown; its environment selects the behavior. */
+import { createAuth } from '../../../lib/auth/auth.ts'
+import { createAuthenticator } from '../../../lib/auth/authenticator.ts'
+import { endpointFor } from '../../../lib/http/endpoint.ts'
+import { eventStream } from '../../../lib/http/reply.ts'
+import { BaseCtx } from '../../../lib/http/request-listener.ts'
+import { start } from '../../../lib/start.ts'
+
+const endpoint = endpointFor<BaseCtx>()
+const stop = new AbortController()
+const mode = process.env.MODE ?? ''
+
+async function* events() {
+  yield 'data: 1\n\n'
+  await new Promise(resolve => stop.signal.addEventListener('abort', resolve))
+  yield 'data: end\n\n'
+}
+
+await start({
+  routes: {
+    'GET /health': endpoint({ summary: 'health', public: true, run: () => ({ status: 'ok' }) }),
+    'GET /events': endpoint({
+      summary: 'events',
+      raw: 'text/event-stream',
+      run: () => eventStream(events()),
+    }),
+    'GET /slow': endpoint({
+      summary: 'slow',
+      run: () =>
+        new Promise<{ ok: boolean }>(resolve => {
+          process.stdout.write('slow begins\n')
+          // Well after the streams have been closed.
+          stop.signal.addEventListener('abort', () => setTimeout(resolve, 20, { ok: true }))
+        }),
+    }),
+    'GET /never': endpoint({ summary: 'never', run: () => new Promise<never>(() => {}) }),
+    'GET /crash': endpoint({
+      summary: 'crash',
+      run: () => {
+        setImmediate(() => {
+          throw new Error('outside every border')
+        })
+        return {}
+      },
+    }),
+  },
+  graceMs: 400,
+  async createApp(config, log) {
+    if (mode === 'bug') throw new TypeError('x is not a function')
+    const auth = createAuth({
+      stateDir: config.stateDir,
+      config,
+      settings: { read: () => ({ kind: 'none' }), store() {} },
+      log,
+    })
+    return {
+      authenticator: createAuthenticator(auth),
+      makeCtx: (...base) => new BaseCtx(...base),
+      version: 'v9.9.9',
+      async close() {
+        log.info('closing')
+        stop.abort()
+      },
+    }
+  },
+})

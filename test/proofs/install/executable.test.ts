@@ -1,0 +1,34 @@
+/** Proof: the executable, inside a checkout, offers no update that it could not apply. Built only at full size. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createClient } from '../../_http.ts'
+import { startProgram } from '../../../build/start-program.ts'
+
+const test = suite('executable')
+
+test('inside a checkout the executable responds, and its own update is neither offered nor applied', async () => {
+  if (process.env.PROOF !== 'full') {
+    console.log('  executable: skipped, building it takes too long; npm run proof -- executable')
+    return
+  }
+  const built = spawnSync(process.execPath, ['build.mjs', '--exe', '--quiet'], { encoding: 'utf8' })
+  assert.is(built.status, 0, built.stderr)
+  const home = mkdtempSync(join(tmpdir(), 'executable-'))
+  const program = await startProgram(join(process.cwd(), 'dist/agent-webui'), ['--no-browser'], {
+    home,
+  })
+  const { closeClient, get, post } = createClient(() => program.url)
+  assert.is((await get('/api/updates/check')).body.webui, null)
+  const { body } = await post('/api/updates/apply', { target: 'webui' })
+  assert.equal([body.ok, body.message], [false, 'Not a git repository'])
+  assert.is((await get('/health')).status, 200)
+  closeClient()
+  assert.is(await program.stop(), 0)
+  rmSync(home, { recursive: true, force: true })
+})
+
+test.run()
