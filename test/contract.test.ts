@@ -333,7 +333,7 @@ const tryAll = async (app: TestApp, method: string, attempts: readonly Attempt[]
   const waiting = [...attempts]
   const lane = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const options = { ...next.options, headOnly: true }
+      const options = { ...next.options, headOnly: true, timeoutMs: 10_000 }
       check(await app.request(method, next.path, options), next.what)
     }
   }

@@ -189,6 +189,7 @@ for (const [key, { input, raw, byToken }] of Object.entries<AnyEndpoint>(table))
           ...(isQuery ? {} : { body: JSON.stringify(values.body) }),
           headers,
           headOnly: true,
+          timeoutMs: 10_000,
         },
       )
       const what = `seed ${SEED}, try ${at}: ${key} ${JSON.stringify(isQuery ? query : values.body).slice(0, 500)} → ${answer.status} ${answer.text.slice(0, 200)}`
