@@ -67,7 +67,7 @@ const NAMED: Record<string, number> = {
 }
 
 /** Which module a file belongs to. Undefined: not part of the product. */
-export const moduleOf = (path: string): Module | undefined => {
+const moduleOf = (path: string): Module | undefined => {
   const [top = '', second = ''] = path.split('/')
   if (path === 'router.ts') return { layer: LAYERS.router, name: 'router' }
   if (top === 'handlers') return { layer: LAYERS.handlers, name: path }
