@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { countSuites } from './_rules.ts'
+import { countSuites } from './_count-suites.ts'
 import './_jsx.ts'
 
 export type FileResult = {

@@ -175,6 +175,12 @@ const build = check('build', process.execPath, [
 const checks = [
   check('types', bin('tsc'), ['-p', '.', '--singleThreaded']),
   check('format and lint', bin('biome'), ['ci', '--colors=off', '--diagnostic-level=error', '.']),
+  check('style sheets', process.execPath, [bin('stylelint'), '--no-color', 'public/**/*.css']),
+  check('imports', process.execPath, [
+    bin('depcruise'),
+    ...['router.ts', 'handlers', 'lib', 'public'],
+  ]),
+  check('unused code', process.execPath, [bin('knip'), '--no-progress']),
 ]
 
 const needsBuild = (file: string) => /smoke|lighthouse/.test(file)
