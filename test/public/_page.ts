@@ -5,8 +5,6 @@ import type { JsonStorage, Platform } from '../../public/platform.ts'
 import type { Frame } from '../../lib/schema/event.ts'
 import type { SessionRow } from '../../lib/schema/session.ts'
 
-export type Clock = ReturnType<typeof fakeClock>
-
 /** A clock that advances only by `pass`; due timers run in order. */
 export const fakeClock = (startMs = 1_000_000) => {
   let nowMs = startMs
