@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Message } from '../lib/schema/message.ts'
 
 /** A seeded random generator, so that every run measures the same data. */
-export const createRandom = (seed: number) => {
+const createRandom = (seed: number) => {
   const state = { value: seed >>> 0 }
   return (): number => {
     state.value = (Math.imul(state.value, 1_664_525) + 1_013_904_223) >>> 0

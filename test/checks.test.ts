@@ -7,14 +7,20 @@ import * as assert from 'uvu/assert'
 const TOOLS: Readonly<Record<string, string[]>> = {
   types: ['tsc', '-p', '.', '--singleThreaded'],
   'format and lint': ['biome', 'ci', '--colors=off', '--diagnostic-level=error', '.'],
+  'style sheets': ['stylelint', '--no-color', 'public/**/*.css'],
+  imports: ['depcruise', 'router.ts', 'handlers', 'lib', 'public'],
+  'unused code': ['knip', '--no-progress'],
 }
+
+const bin = (tool: string) => join('node_modules/.bin', tool)
 
 const test = suite('checks')
 
 for (const [name, [tool = '', ...words]] of Object.entries(TOOLS))
   test(name, async () => {
     const output = await new Promise<string>(resolve =>
-      execFile(join('node_modules/.bin', tool), words, { maxBuffer: 1e8 }, (error, out, err) =>
+      // On our Node: the scripts name whichever is on the path.
+      execFile(process.execPath, [bin(tool), ...words], { maxBuffer: 1e8 }, (error, out, err) =>
         resolve(error ? `${out}${err}${error.message}` : ''),
       ),
     )

@@ -9,7 +9,7 @@ const MESSAGE_CHARS = 6_000
 const RESULT_CHARS = 2_400
 const ARGUMENT_CHARS = 600
 
-export const SECTIONS = [
+const SECTIONS = [
   ['Goal', 'what the person wants, in their own words where they matter'],
   ['Constraints and preferences', 'what they asked for, forbade or dislike; the style they want'],
   ['Done', 'what was carried out, with the facts and results that were found'],

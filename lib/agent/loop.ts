@@ -59,8 +59,6 @@ export const createAgent = (options: EngineOptions = {}): Agent => {
   return agent
 }
 
-export const runAgent: Agent = createAgent()
-
 const runLoop = async (run: Run): Promise<void> => {
   const { request } = run
   let invalidBatches = 0

@@ -3,7 +3,7 @@ import type { ToolCall } from '../schema/message.ts'
 import { isJsonObject, parseArguments } from './tool-calls.ts'
 import type { LoopMessage } from './types.ts'
 
-export const NO_RESULT = JSON.stringify({
+const NO_RESULT = JSON.stringify({
   error: 'No result: the call was interrupted before it finished.',
 })
 

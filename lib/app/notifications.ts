@@ -37,7 +37,7 @@ const isBudget = ({ pattern_key: key }: Approval): boolean => key.startsWith('bu
  * Whether more than a tap on a lock screen is wanted. A program that is only unknown, and more of a budget, are not risky; all other
  * reasons to ask name damage that a command may do.
  */
-export const isRisky = (approval: Approval): boolean =>
+const isRisky = (approval: Approval): boolean =>
   approval.runs_in === 'outside' ||
   !(isBudget(approval) || approval.pattern_keys.every(key => unrecognizedName(key) !== null))
 

@@ -60,7 +60,7 @@ const openTracing = async (
 }
 
 /** Throws an Error with a sentence when the configuration cannot work. */
-export const openTelemetry = async (config: Config, options: Options): Promise<Telemetry> => {
+const openTelemetry = async (config: Config, options: Options): Promise<Telemetry> => {
   const [counted, tracing] = await Promise.all([
     openMetrics(config, options),
     openTracing(config, options),

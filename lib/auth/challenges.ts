@@ -9,8 +9,6 @@ const RANDOM_BYTES = 16
 const TIME_BYTES = 6
 const HEAD_BYTES = RANDOM_BYTES + TIME_BYTES
 
-export type Challenges = ReturnType<typeof createChallenges>
-
 /** `now` is in seconds. */
 export const createChallenges = (now: () => number) => {
   const key = randomBytes(32)

@@ -25,7 +25,7 @@ export const dataFrame = (data: unknown): string =>
 export const comment = (text: string): string => `: ${oneLine(text)}${FRAME_END}`
 
 /** Proxies close streams that are idle for longer, often 30 or 60 s. */
-export const HEARTBEAT_MS = 15_000
+const HEARTBEAT_MS = 15_000
 const HEARTBEAT = comment('heartbeat')
 
 /** The items of `source`, and a heartbeat for every 15 s without one. Ends `source` when the reader stops early. */

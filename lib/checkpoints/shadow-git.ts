@@ -62,8 +62,6 @@ const environment = (dir: string, root: string, path: string | undefined) => ({
   ...configEnv(CONFIG),
 })
 
-export type ShadowGit = Awaited<ReturnType<typeof openShadowGit>>
-
 /** `dir`: the repository. `root`: the workspace. Resolves to undefined when git is not installed. */
 export const openShadowGit = async (dir: string, root: string, gitOptions: GitOptions) => {
   const env = environment(dir, root, gitOptions.path)

@@ -79,8 +79,6 @@ export type RunOptions = {
   param: string
 }
 
-export type ClientApi = ReturnType<typeof createClientApi>
-
 const NEVER = new AbortController().signal
 
 /** A model that cannot be called fails the turn later, with its reason. */

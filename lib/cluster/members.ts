@@ -136,5 +136,3 @@ export const createMembers = ({ query }: Pick<Reader, 'query'>) => {
     },
   }
 }
-
-export type Members = ReturnType<typeof createMembers>

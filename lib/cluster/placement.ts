@@ -82,8 +82,6 @@ export const createPlacement = ({ query }: Pick<Reader, 'query'>) => ({
   },
 })
 
-export type Placement = ReturnType<typeof createPlacement>
-
 export type WorkerState = {
   name: string
   address: string

@@ -12,8 +12,6 @@ const BATCH_BYTES = 4 << 20
 const bytesOf = (change: Change): Buffer =>
   change.kind === 'gone' ? Buffer.alloc(0) : change.bytes
 
-export type Sender = ReturnType<typeof createSender>
-
 export const createSender = (options: {
   cell: string
   epoch: number

@@ -25,7 +25,7 @@ export type EngineCli = {
 
 const NAMES: Readonly<Record<Engine, string>> = { docker: 'Docker', podman: 'Podman' }
 
-export const isUnreachable = (stderr: string): boolean =>
+const isUnreachable = (stderr: string): boolean =>
   /cannot connect to the docker daemon|is the docker daemon running|error during connect|trying to connect to the docker|(?:cannot|unable to) connect to podman|dial unix|connection refused/i.test(
     stderr,
   )

@@ -2,7 +2,7 @@
 import type { ScriptResult } from './job-script.ts'
 
 /** A response of exactly this is not delivered. */
-export const SILENT = '[SILENT]'
+const SILENT = '[SILENT]'
 
 /** Added to the system prompt for this turn. */
 export const PREAMBLE = `This is a scheduled run. No one is watching and no one can answer, so do not ask questions: decide, act, and report the result in your last message. That last message is stored and delivered. If there is truly nothing to report, answer with exactly ${SILENT} and nothing else; then nothing is delivered. Commands that need approval are denied; do not look for a way around that, and name what you could not do.`

@@ -88,8 +88,6 @@ const toRecord = (home: string, given: JobFields): RawJob => {
   }
 }
 
-export type Jobs = ReturnType<typeof createJobs>
-
 export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
   const iso = (ms: number | null): string | null => (ms === null ? null : toIso(ms, zone()))
   const next = (schedule: Schedule): number | null =>

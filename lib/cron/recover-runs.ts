@@ -7,7 +7,7 @@ import type { Claim, RunResult, SchedulerOptions } from './scheduler.ts'
 
 export const STOPPED = 'The server stopped while this task was running.'
 
-export const INTERRUPTED: RunResult = {
+const INTERRUPTED: RunResult = {
   status: 'error',
   error: STOPPED,
   deliveryError: null,

@@ -135,8 +135,6 @@ const claimDue = async (
   return claims
 }
 
-export type Scheduler = ReturnType<typeof createScheduler>
-
 export const createScheduler = (options: SchedulerOptions) => {
   const { file, history, now, zone, log } = options
   const active = new Map<string, Active>()

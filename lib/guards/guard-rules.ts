@@ -171,7 +171,7 @@ const unknownLists = (value: unknown): string[] =>
   Object.keys(bag(value)).filter(key => !/^(?:deny|ask|allow)$/.test(key))
 
 /** In display order. */
-export const RULES: readonly Rule[] = [
+const RULES: readonly Rule[] = [
   section('terminal', COMMANDS),
   {
     key: 'terminal.backend',

@@ -20,8 +20,6 @@ type CachedList = {
   problem: string | null
 }
 
-export type SessionList = ReturnType<typeof createSessionList>
-
 export const createSessionList = ({ rowOptions, log, addon }: SessionListOptions) => {
   const cache = new Map<string, CachedList>()
 

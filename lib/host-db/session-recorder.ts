@@ -212,8 +212,6 @@ export const createSessionRecorder = ({
   }
 }
 
-export type SessionRecorder = ReturnType<typeof createSessionRecorder>
-
 /** The id of the newest CLI session; undefined when there is none. */
 export const newestHostSession = (file: string, addon: string | undefined): string | undefined =>
   readState(file, addon, db =>

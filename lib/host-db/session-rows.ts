@@ -3,7 +3,7 @@ import type { SessionRow } from '../schema/session.ts'
 import { cacheTokens } from '../schema/usage.ts'
 import { columnsOf, type Database } from './state-db.ts'
 
-export const MAX_ROWS = 200
+const MAX_ROWS = 200
 
 /** The columns a list row needs, for every version of the schema. */
 type Stored = {

@@ -21,8 +21,6 @@ export type SessionSyncOptions = {
   now: () => number
 }
 
-export type SessionSync = ReturnType<typeof createSessionSync>
-
 export const createSessionSync = (options: SessionSyncOptions) => {
   const { sessions, isActive, rowOptions, read, now } = options
   /** The database stamp each session was last synced with. */

@@ -92,8 +92,6 @@ const isApi = (path: string): boolean => path === '/api' || path.startsWith('/ap
 
 const isReading = ({ method }: Exchange): boolean => method === 'GET' || method === 'HEAD'
 
-export type Access = ReturnType<typeof createAccess>
-
 export const createAccess = (options: AccessOptions) => {
   const { authenticator, config, isOwnChild, clientOf } = options
   let { warn } = options

@@ -7,7 +7,7 @@ import { type Allow, checkAddresses } from './public-address.ts'
 
 export type Resolve = (host: string) => Promise<LookupAddress[]>
 
-export const resolveAll: Resolve = host => lookup(host, { all: true })
+const resolveAll: Resolve = host => lookup(host, { all: true })
 
 /** Checks the addresses that are connected to: a second lookup could return others (DNS rebinding). */
 export const createGuardedDispatcher = async (

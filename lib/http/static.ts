@@ -35,7 +35,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.webmanifest': 'application/manifest+json',
 }
 
-export const mediaType = (name: string): string =>
+const mediaType = (name: string): string =>
   TYPES[extname(name).toLowerCase()] ?? 'text/plain; charset=utf-8'
 
 export const createAsset = (

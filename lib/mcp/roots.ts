@@ -2,8 +2,6 @@
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-export type Roots = ReturnType<typeof createRoots>
-
 /** `onChange` is called when the list differs from the last one. */
 export const createRoots = (onChange: () => void) => {
   const byTurn = new Map<AbortSignal, string>()

@@ -94,8 +94,6 @@ const shownOf = ({ messages, systemPrompt }: Request): string => {
 const sizeOf = (request: Request): number =>
   JSON.stringify([request.systemPrompt, request.messages]).length
 
-export type Sampling = ReturnType<typeof createSampling>
-
 /** For one server. `now` returns milliseconds since 1970. */
 export const createSampling = (server: string, now: () => number) => {
   let starts: number[] = []

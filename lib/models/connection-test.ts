@@ -55,8 +55,6 @@ const variablesFor = (
   )
 }
 
-export type ConnectionTests = ReturnType<typeof createConnectionTests>
-
 export const createConnectionTests = ({ live, catalog, trial }: ConnectionTestsOptions) => {
   /** The home with the unsaved key and address applied. */
   const suppose = (

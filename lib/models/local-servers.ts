@@ -6,7 +6,7 @@ import { type ModelHome, readSetup } from './provider-config.ts'
 
 type Server = { id: string; name: string; baseUrl: string; baseUrlEnv?: string }
 
-export const LOCAL_SERVERS: readonly Server[] = [
+const LOCAL_SERVERS: readonly Server[] = [
   {
     id: 'ollama',
     name: 'Ollama',

@@ -14,7 +14,7 @@ import { baseUrlOf } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 
 /** spec.md, Limits. */
-export const LIST_TIMEOUT_MS = 8_000
+const LIST_TIMEOUT_MS = 8_000
 const TTL_MS = 60_000
 /** Failures are retried sooner. */
 const FAILURE_TTL_MS = 15_000

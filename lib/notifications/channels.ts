@@ -154,7 +154,7 @@ const sendGotify = ({ url, secret = '' }: Service, message: Addressed, post: Pos
 }
 
 /** The signature of Standard Webhooks: HMAC-SHA256 over id, timestamp and body, with the decoded key. */
-export const sign = (secret: string, id: string, timestamp: number, body: string): string => {
+const sign = (secret: string, id: string, timestamp: number, body: string): string => {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
 }

@@ -4,8 +4,6 @@
 const LEASE_MS = 90_000
 const MAX_PAGES = 200
 
-export type Presence = ReturnType<typeof createPresence>
-
 /** `now` is in milliseconds. */
 export const createPresence = (now: () => number) => {
   const pages = new Map<string, { person: string; sessions: readonly string[]; until: number }>()

@@ -55,8 +55,6 @@ const TEST = {
   profile: '',
 } as const
 
-export type Receivers = ReturnType<typeof createReceivers>
-
 export const createReceivers = (options: ReceiversOptions) => {
   const { store, post, vapid, now, redact, allowPush: allow, statuses, onRemoved, log } = options
 

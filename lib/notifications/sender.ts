@@ -25,8 +25,6 @@ export type SenderOptions = {
   log: (message: string, extra?: Record<string, unknown>) => void
 }
 
-export type Sender = ReturnType<typeof createSender>
-
 export const createSender = (options: SenderOptions) => {
   const { outbox, now, decide, deliver, onDelivery, firstDelayMs, log } = options
   /** Receivers with a request under way. */

@@ -243,7 +243,7 @@ const sorted = (mounts: readonly Mount[]): Mount[] =>
   )
 
 /** Directories of a Linux system that every sandbox shows read-only. */
-export const SYSTEM = [
+const SYSTEM = [
   '/usr',
   '/bin',
   '/sbin',

@@ -65,8 +65,6 @@ const splitVariables = (
   ]
 }
 
-export type Sandboxes = ReturnType<typeof createSandboxes>
-
 export const createSandboxes = (
   env: Readonly<Record<string, string | undefined>>,
   system: SandboxSystem = sandboxSystem(),

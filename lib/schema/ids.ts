@@ -11,9 +11,6 @@ export const SessionId = z
 /** The input of endpoints that act on one session. */
 export const OneSession = z.object({ session_id: SessionId })
 
-/** 32 lowercase hex digits: the stream of one turn. */
-export const STREAM_ID = /^[0-9a-f]{32}$/
-
 /** A profile's name, matched against the whole string; `default` is the base home. */
 export const PROFILE_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/
 

@@ -64,7 +64,7 @@ export const SessionRow = z
 export type SessionRow = z.infer<typeof SessionRow>
 
 /** A comment on lines of a diff; see `lib/base/comment-text.ts`. */
-export const DraftComment = z
+const DraftComment = z
   .object({
     path: z.string().min(1).max(4_096),
     /** The numbers are those of before the change, because all lines are removed ones. */

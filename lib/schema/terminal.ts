@@ -1,8 +1,8 @@
 /** A terminal of a session: a shell of the person, on a pseudo-terminal of this computer. */
 import { z } from 'zod'
 
-export const MAX_COLS = 500
-export const MAX_ROWS = 300
+const MAX_COLS = 500
+const MAX_ROWS = 300
 
 /** A column is half as wide as it is high, so a window of one is too small for any program. */
 export const TerminalSize = z.object({

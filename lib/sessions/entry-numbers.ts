@@ -8,8 +8,6 @@ const idNumber = (id: string | undefined): number => {
   return match ? Number(match[1]) : 0
 }
 
-export type EntryNumbers = ReturnType<typeof createEntryNumbers>
-
 /** `now`: seconds since 1970. */
 export const createEntryNumbers = (now: () => number) => {
   /** Numbers promised to messages that are still being streamed, by session. */

@@ -143,7 +143,7 @@ export const toPreview = (message: Message): string =>
 const isDraft = (draft: unknown): boolean =>
   isObject(draft) && 'text' in draft && (draft.text !== '' || draft.comments !== undefined)
 
-export const applyPatch = (meta: Meta, patch: MetaPatch): Meta =>
+const applyPatch = (meta: Meta, patch: MetaPatch): Meta =>
   Object.fromEntries(
     Object.entries({ ...meta, ...patch }).filter(
       ([, value]) => value !== null && value !== undefined,

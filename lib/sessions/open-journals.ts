@@ -22,8 +22,6 @@ type OpenJournal = { journal: Journal; refs: number; stamp: string }
 /** `close` when done; a journal that others keep open stays open. */
 export type JournalLease = { entry: CatalogEntry; journal: Journal; close: () => void }
 
-export type OpenJournals = ReturnType<typeof createOpenJournals>
-
 export const createOpenJournals = (options: OpenJournalsOptions) => {
   const { files, catalog, catalogSync, watch, write } = options
   const journals = new Map<string, OpenJournal>()

@@ -13,8 +13,6 @@ type Kept = { version: string; bytes: number; value: unknown }
 const MAX_BYTES = 4 * 1024 * 1024
 const KEPT_MS = 10_000
 
-export type RecentReads = ReturnType<typeof createRecentReads>
-
 export const createRecentReads = ({
   maxBytes = MAX_BYTES,
   keptMs = KEPT_MS,

@@ -72,7 +72,7 @@ const isForUs = (values: Readonly<Record<string, unknown>>, platform: string): b
   return wanted.length === 0 || wanted.includes(PLATFORMS[platform] ?? platform)
 }
 
-export const toSlug = (name: string): string =>
+const toSlug = (name: string): string =>
   name
     .toLowerCase()
     .replace(/[\s_]+/g, '-')

@@ -280,5 +280,3 @@ export const createOwnFiles = ({ callable }: { callable: Callable }) => {
     },
   }
 }
-
-export type OwnFiles = ReturnType<typeof createOwnFiles>

@@ -14,7 +14,7 @@ import { errorCode, fileReason } from './file-error.ts'
 import { reportWrite } from './write-reports.ts'
 
 /** Far larger than any settings file. */
-export const MAX_FILE_BYTES = 8 * 1024 * 1024
+const MAX_FILE_BYTES = 8 * 1024 * 1024
 
 /** `text` is null for a missing file; `problem` says why an existing one could not be read. */
 export type FileText = { text: string | null; problem: string | null }
@@ -133,16 +133,6 @@ export type ReadOptions = {
   mayDangle?: boolean
   /** For logs: invalid bytes are replaced, so that they damage one line and not the whole file. */
   lossy?: boolean
-}
-
-/** The bytes of a regular file. Throws an Error with the reason, or the system's error for a missing file. */
-export const readBytes = (path: string, maxBytes = MAX_FILE_BYTES): Buffer => {
-  try {
-    return readBounded(path, maxBytes)
-  } catch (error) {
-    if (isMissing(path, error)) throw error
-    throw new Error(reasonOf(error), { cause: error })
-  }
 }
 
 export const readText = (

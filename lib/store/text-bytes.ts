@@ -38,7 +38,7 @@ const utf16Of = (bytes: Uint8Array): Encoding | null => {
   return bytes[0] === 0xfe && bytes[1] === 0xff ? 'UTF-16 BE' : null
 }
 
-export const isBinary = (bytes: Uint8Array): boolean => {
+const isBinary = (bytes: Uint8Array): boolean => {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(HEAD_BYTES, bytes.length))
   if (head.includes(0)) return utf16Of(bytes) === null
   const text = head.toString('latin1', 0, 8)

@@ -28,7 +28,7 @@ const READ_MESSAGE_CHARS = 6_000
 const fold = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 
 /** Splits a query into words and "quoted phrases". */
-export const toWords = (query: string): string[] =>
+const toWords = (query: string): string[] =>
   [...query.matchAll(/"([^"]+)"|[^\s"]+/g)]
     .map(match => (match[1] ?? match[0]).trim())
     .filter(Boolean)

@@ -38,8 +38,6 @@ export type EndedTurn = {
   isAttended: boolean
 }
 
-export type TurnEndings = ReturnType<typeof createTurnEndings>
-
 export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSignal) => {
   const { sessions, active, eventLogs, questions, now } = options
   /** Turns whose end could not be written: session → event log. */

@@ -1,7 +1,5 @@
 /** Work on a session that is not a turn, for example a compaction: one at a time, and no turn starts until it settles. */
 
-export type ExclusiveWork = ReturnType<typeof createExclusiveWork>
-
 export const createExclusiveWork = () => {
   const controllers = new Map<string, AbortController>()
   const running = new Set<Promise<unknown>>()

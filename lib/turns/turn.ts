@@ -27,8 +27,6 @@ import type { LiveState } from './live-turn.ts'
 import type { StreamMask } from './mask-stream.ts'
 import { elide, toCompressedEvent, toTurnEvent } from './to-stream-event.ts'
 
-export type Ending = 'done' | 'failed' | 'cancelled'
-
 /** An unattended turn: its addition to the prompt, and the approval policy that answers instead of the user. */
 export type Unattended = {
   preamble: string
@@ -116,7 +114,7 @@ export type TurnContext = {
 }
 
 /** Writes to the transcript first, then to the turn's log and its readers. */
-export const recordMessage = (
+const recordMessage = (
   turn: Turn,
   context: TurnContext,
   message: NewMessage,

@@ -65,8 +65,6 @@ const wait = (run: () => void, ms: number): (() => void) => {
   return () => clearTimeout(timer)
 }
 
-export type UpdateRunner = ReturnType<typeof createUpdateRunner>
-
 const CURRENT = { message: 'Already up to date', code: 'current' } as const
 
 const describe = (error: unknown): Pick<UpdateResult, 'message' | 'code' | 'values'> => {

@@ -149,5 +149,3 @@ export const createFileScopes = ({
     },
   }
 }
-
-export type FileScopes = ReturnType<typeof createFileScopes>

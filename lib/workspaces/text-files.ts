@@ -25,7 +25,7 @@ import type { FileScope } from './file-scope.ts'
 import { moveUnlessTaken } from './move-entries.ts'
 
 /** Larger files are not shown as text (contract §6.1). */
-export const MAX_TEXT_BYTES = 200_000
+const MAX_TEXT_BYTES = 200_000
 /** A NUL this early makes a file binary. */
 const HEAD_BYTES = 8_192
 

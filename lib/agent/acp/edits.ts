@@ -203,5 +203,3 @@ export const createEdits = (workspace: string, read: ReadFile) => {
     },
   }
 }
-
-export type Edits = ReturnType<typeof createEdits>

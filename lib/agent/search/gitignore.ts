@@ -1,7 +1,5 @@
 /** Parses .gitignore files and globs. */
 
-export type Ignore = (name: string, relative: string, isDir: boolean) => boolean
-
 export const ALWAYS_IGNORED: ReadonlySet<string> = new Set(
   '.git node_modules .hg .svn __pycache__ .venv .DS_Store'.split(' '),
 )

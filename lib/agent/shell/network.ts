@@ -3,14 +3,10 @@ import { hasUnknown, UNKNOWN } from './syntax.ts'
 import type { ShellContext, SimpleCommand } from './types.ts'
 
 export const SENDS = 'send data to another machine'
-export const SHELL = 'network shell'
+const SHELL = 'network shell'
 
 const LOCAL =
   /^(?:[a-z]+:\/\/)?(?:[^@/\s]*@)?(?:localhost|[\w-]+\.localhost|127(?:\.\d+){1,3}|0\.0\.0\.0|\[::1?\]|::1|host\.docker\.internal|[\w-]+\.local|[\w-]+\.test)(?::|\/|\?|$)|^:\d*(?:\/|$)|^\d{2,5}(?:\/|$)/i
-
-const isUrl = (word: string): boolean =>
-  /^[a-z][a-z0-9+.-]*:\/\//i.test(word) ||
-  /^[\w.-]+\.[a-z]{2,}(?:[/:?]|$)|^localhost\b|^127\.|^\[?::1|^:\d/i.test(word)
 
 const CURL_VALUES =
   /^(?:-[a-zA-Z]*[AbcCdDeEFhHKmoPQrtTuUwxXyYz]|--(?:user-agent|cookie|cookie-jar|continue-at|data|data-\w+|dump-header|referer|cert|form|form-string|header|config|max-time|output|ftp-port|quote|range|telnet-option|upload-file|user|proxy-user|write-out|proxy|request|speed-limit|speed-time|time-cond|connect-timeout|retry|retry-delay|retry-max-time|resolve|connect-to|cacert|capath|key|cert-type|url|json|limit-rate|interface|output-dir|max-redirs|unix-socket|url-query|abstract-unix-socket|netrc-file|oauth2-bearer|aws-sigv4|noproxy|doh-url|dns-servers|stderr|trace|trace-ascii|etag-save|etag-compare|hsts|alt-svc|libcurl|keepalive-time|local-port|parallel-max|create-file-mode|ciphers|tls\w*|proto|proto-default|proto-redir))$/
@@ -309,8 +305,6 @@ export const networkLabels = (simple: SimpleCommand): string[] | null => {
   }
   return null
 }
-
-export const isLocal = (word: string): boolean => isUrl(word) && LOCAL.test(word)
 
 /** Whether the text contains an address of this service. */
 export const reachesUs = (text: string, ports: readonly string[]): boolean =>

@@ -7,7 +7,7 @@ import type { Value } from './words.ts'
 
 const ESCAPES: Record<string, string> = { n: '\n', t: '\t', r: '\r', a: '', b: '', e: '\u001b' }
 
-export const unescaped = (text: string): string =>
+const unescaped = (text: string): string =>
   text.replace(
     /\\(?:x([0-9a-f]{1,2})|0?([0-7]{1,3})|u([0-9a-f]{1,4})|([\s\S]))/gi,
     (_, hex, octal, wide, char) => {

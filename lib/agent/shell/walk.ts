@@ -10,17 +10,11 @@ import {
   type SyntaxNode,
 } from 'unbash'
 import { settingsOfSyntax } from './assignments.ts'
+import { changeShell } from './change-shell.ts'
 import { isLoadedSetting } from './environment.ts'
 import { pipedText, substitutionValue } from './printing.ts'
 import { baseName, isForkBomb, runsEmptyVariable, setsVariables } from './tree.ts'
-import {
-  changeShell,
-  knownFile,
-  newShell,
-  type ShellVisitor,
-  type Shell,
-  variableOf,
-} from './state.ts'
+import { knownFile, newShell, type ShellVisitor, type Shell, variableOf } from './state.ts'
 import { HIDDEN_INDEX, parseShell, UNKNOWN } from './syntax.ts'
 import type { ShellContext, Redirect, SimpleCommand } from './types.ts'
 import {

@@ -13,8 +13,6 @@ const LIVE_EVERY_MS = 40
 
 export type Printed = { output: string; colored?: string }
 
-export type CommandOutput = ReturnType<typeof createOutput>
-
 /** `live` is called with batched pieces, colors kept; `text` returns head and tail. */
 export const createOutput = (live: (text: string) => void) => {
   const decoder = new StringDecoder('utf8')

@@ -11,7 +11,7 @@ import { replay } from './replay.ts'
 import type { EditorSession, SessionContext } from './session.ts'
 
 /** The supported protocol version. */
-export const PROTOCOL = 1
+const PROTOCOL = 1
 /** Sessions per page of a list. */
 /** Sources of the sessions that an editor sees. */
 const LISTED = ['acp', 'cli'] as const

@@ -20,8 +20,6 @@ const COMPACT: acp.AvailableCommand = {
 
 type Resumed = { session: EditorSession; messages: readonly Message[] }
 
-export type OpenSessions = ReturnType<typeof createOpenSessions>
-
 export const createOpenSessions = (context: SessionContext) => {
   const { engine, home, sessions } = context
   const open = new Map<string, EditorSession>()

@@ -30,7 +30,7 @@ export const modeState = (current: ModeId): SessionModeState => ({
   availableModes: MODES.map(mode => ({ ...mode })),
 })
 
-export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
 
 export const isEffort = (value: unknown): value is Effort =>
   EFFORTS.some(effort => effort === value)

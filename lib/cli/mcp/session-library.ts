@@ -73,8 +73,6 @@ const toMessage = (message: Message): MessageEntry => ({
   ...(message.timestamp !== undefined && { at: isoTime(message.timestamp) }),
 })
 
-export type SessionLibrary = ReturnType<typeof createSessionLibrary>
-
 export const createSessionLibrary = ({
   home,
   stored,

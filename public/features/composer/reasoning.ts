@@ -6,7 +6,7 @@ type Reasoning = { show_reasoning: boolean; reasoning_effort: string }
 
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
 export type Effort = (typeof EFFORTS)[number]
-export const isEffort = (text: string): text is Effort => EFFORTS.includes(text as Effort)
+const isEffort = (text: string): text is Effort => EFFORTS.includes(text as Effort)
 export const isEffortChoice = (text: string): text is Effort | 'default' =>
   text === 'default' || isEffort(text)
 

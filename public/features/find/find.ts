@@ -146,5 +146,3 @@ export const createFind = ({ chat, loadBefore }: FindOptions) => {
     },
   }
 }
-
-export type Find = ReturnType<typeof createFind>

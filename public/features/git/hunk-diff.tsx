@@ -12,7 +12,7 @@ import { t } from './strings.ts'
 import { may } from '../../parts/may.ts'
 
 /** Numbers of the lines of each hunk: added and removed lines of the file from 0, as the server counts them; −1 for others. */
-export const lineNumbers = (diff: string): number[][] => {
+const lineNumbers = (diff: string): number[][] => {
   let count = 0
   return hunksOf(diff).map(({ file }) =>
     file.lines.map(({ kind }) => (kind === 'same' ? -1 : count++)),

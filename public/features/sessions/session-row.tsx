@@ -16,10 +16,7 @@ import { useSessions } from '../../contexts.ts'
 type Mark = 'streaming' | 'waiting' | 'failed' | 'unread'
 
 /** The most urgent status of a row. */
-export const statusOf = (
-  row: Row,
-  { unread, open }: { unread: boolean; open: boolean },
-): Mark | null => {
+const statusOf = (row: Row, { unread, open }: { unread: boolean; open: boolean }): Mark | null => {
   if (row.waiting > 0) return 'waiting'
   if (row.is_streaming) return 'streaming'
   if (unread && !open) return row.last_turn === 'failed' ? 'failed' : 'unread'

@@ -41,7 +41,7 @@ export const THEMES = [
 export type Theme = (typeof THEMES)[number]
 export const isTheme = (name: string): name is Theme => THEMES.includes(name as Theme)
 
-export const DEFAULTS: Settings = {
+const DEFAULTS: Settings = {
   bot_name: 'Agent',
   language: 'en',
   language_from: 'browser',

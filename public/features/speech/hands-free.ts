@@ -75,5 +75,3 @@ export const createHandsFree = ({ listen, send, read, stopReading, onEnd }: Hand
     },
   }
 }
-
-export type HandsFree = ReturnType<typeof createHandsFree>

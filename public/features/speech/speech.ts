@@ -53,5 +53,3 @@ export const createSpeech = ({ speaker, onFailure }: SpeechOptions) => {
     },
   }
 }
-
-export type Speech = ReturnType<typeof createSpeech>

@@ -127,5 +127,3 @@ export const createTerminalClient = (options: TerminalClientOptions) => {
     },
   }
 }
-
-export type TerminalClient = ReturnType<typeof createTerminalClient>

@@ -176,7 +176,7 @@ function Found({
 }
 
 /** Matching lines as parts, of which every second one matches. Case counts only when the query has capitals. */
-export const findLines = (
+const findLines = (
   lines: readonly string[],
   query: string,
 ): { number: number; parts: string[] }[] => {

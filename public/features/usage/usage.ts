@@ -62,6 +62,4 @@ export const createUsage = (
   }
 }
 
-export type UsageState = ReturnType<typeof createUsage>
-
 export const usageOf = lazyState(app => createUsage(app))

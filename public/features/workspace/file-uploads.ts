@@ -85,5 +85,3 @@ export const createFileUploads = (options: FileUploadsOptions) => {
     },
   }
 }
-
-export type FileUploads = ReturnType<typeof createFileUploads>

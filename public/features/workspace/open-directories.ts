@@ -122,5 +122,3 @@ export const createOpenDirectories = ({ api }: Pick<Platform, 'api'>) => {
     },
   }
 }
-
-export type OpenDirectories = ReturnType<typeof createOpenDirectories>

@@ -13,7 +13,7 @@ import { createServer, type ServerLimits } from '../../../lib/http/server.ts'
 export type TestCtx = BaseCtx & { app: { word: string } }
 export const endpoint = endpointFor<TestCtx>()
 
-export const OPEN: Authenticator = {
+const OPEN: Authenticator = {
   isRequired: () => false,
   personOf: () => undefined,
   may: () => true,
@@ -97,7 +97,7 @@ export const openServer = async (
   }
 }
 
-export const SECURITY = {
+const SECURITY = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'same-origin',

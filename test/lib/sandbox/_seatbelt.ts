@@ -2,7 +2,7 @@
 
 export type Expression = string | { text: string } | { regex: string } | Expression[]
 
-export class ProfileError extends Error {}
+class ProfileError extends Error {}
 
 /** Strict: quoted texts may contain only what needs no escaping. */
 export const parseProfile = (text: string): Expression[] => {

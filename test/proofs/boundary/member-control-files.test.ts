@@ -102,7 +102,7 @@ type Place = {
   /** In the clone whose pushes the remote gets. */
   push: Repositories['push']
   /** By the owner. */
-  post: (path: string, input?: object) => Promise<{ status: number; body: any }>
+  post: (path: string, input?: object) => ReturnType<TestApp['post']>
 }
 /** Prepares a request, and returns what it sends. `path` is the file that it would change. */
 type Prepare = (place: Place, path: string) => Promise<object> | object

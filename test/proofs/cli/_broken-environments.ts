@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { env, put, type Setup } from './_broken-setup.ts'
 
-export const makeCertificate = (dir: string, days: string, ...more: string[]) => {
+const makeCertificate = (dir: string, days: string, ...more: string[]) => {
   mkdirSync(dir, { recursive: true })
   const [cert, key] = [join(dir, 'cert.pem'), join(dir, 'key.pem')]
   const words = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -subj /CN=localhost -days ${days}`

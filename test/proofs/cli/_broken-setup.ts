@@ -26,7 +26,7 @@ export const stateFile = (name: string, text: string) => (_: Desk, state: string
 export const env = (given: Record<string, string>) => (): Made => ({ env: given })
 export const machine = (given: Partial<Machine>) => (): Made => ({ machine: given })
 
-export const systemError = (code: string) => Object.assign(new Error(`${code}: raw text`), { code })
+const systemError = (code: string) => Object.assign(new Error(`${code}: raw text`), { code })
 /** Of paths that end with this name. */
 export const failsAt = (name: string, code: string) => (path: string) =>
   path.endsWith(name) ? systemError(code) : null

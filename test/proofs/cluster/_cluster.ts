@@ -138,8 +138,6 @@ export const closeAll = async (
   for (const other of others) await other.close()
 }
 
-export type Forwarder = Awaited<ReturnType<typeof startForwarder>>
-
 /** `start` uses the same port again, as after a kill. */
 export const startForwarder = async (url: string) => {
   const home = mkdtempSync(join(tmpdir(), 'forwarder-'))

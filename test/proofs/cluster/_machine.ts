@@ -11,7 +11,7 @@ import { openJournal } from '../../../lib/store/journal.ts'
 
 export type Machine = ReturnType<typeof createMachine>
 
-export const KEY = 'a key that is only used in this test 01'
+const KEY = 'a key that is only used in this test 01'
 
 export const createMachine = (
   url: string,

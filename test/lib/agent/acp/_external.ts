@@ -24,7 +24,7 @@ import type {
 } from '../../../../lib/agent/types.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
 
-export const AGENT = bundleProgram(join(import.meta.dirname, '../../../_acp-agent.ts'))
+const AGENT = bundleProgram(join(import.meta.dirname, '../../../_acp-agent.ts'))
 
 export type TurnOutput = {
   outcome: Outcome

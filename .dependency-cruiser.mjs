@@ -1,0 +1,123 @@
+/** Who may import whom. ARCHITECTURE.md describes the layers. */
+
+/** The modules of each layer above the foundation that are no domain, lowest layer first. */
+const INFRASTRUCTURE = 'config log hub redact prompt-injection packed assets http store'
+const ABOVE_DOMAINS = ['turns', 'turn-context', 'conversation client-api', 'cron']
+const COMPOSITION = 'app cli context start preflight'
+const FOUNDATION = 'schema errors base'
+
+const modules = names => `(?:${names.replaceAll(' ', '|')})(?:/|\\.ts$)`
+const within = names => `^lib/${modules(names)}`
+const NOT_A_DOMAIN = [FOUNDATION, INFRASTRUCTURE, ...ABOVE_DOMAINS, COMPOSITION].join(' ')
+const DOMAIN = `^lib/(?!${modules(NOT_A_DOMAIN)})`
+
+const LAYERS = [
+  ['foundation', within(FOUNDATION)],
+  ['infrastructure', within(INFRASTRUCTURE)],
+  ['domain', DOMAIN],
+  ...ABOVE_DOMAINS.map(names => [names, within(names)]),
+  ['composition', within(COMPOSITION)],
+  ['handlers', '^handlers/'],
+  ['router', '^router\\.ts$'],
+]
+
+/** The modules with full-text statements, and the worker that runs them. */
+const FULL_TEXT = '^lib/sessions/(?:search-worker|search-index|ranked-hits|stored-sessions)\\.ts$'
+
+/** Only a value: types of the other are fine. */
+const VALUE = { dependencyTypesNot: ['type-only'] }
+
+const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to })
+
+export default {
+  forbidden: [
+    ...LAYERS.map(([name, path], at) =>
+      forbid(
+        `${name}-imports-down`,
+        'A layer imports nothing of a higher one.',
+        { path },
+        {
+          path: [
+            ...LAYERS.slice(at + 1).map(([, higher]) => higher),
+            '^(?:public|test|bench|eval)/',
+          ],
+        },
+      ),
+    ),
+    ...[INFRASTRUCTURE, 'conversation client-api'].map(names =>
+      forbid(
+        'no-value-of-the-same-layer',
+        'A module gets the functions of another module of its layer as arguments.',
+        { path: `^lib/(${names.replaceAll(' ', '|')})(?:/|\\.ts$)` },
+        { path: within(names), pathNot: '^lib/$1(?:/|\\.ts$)', ...VALUE },
+      ),
+    ),
+    forbid(
+      'no-value-of-another-domain',
+      'A domain gets the functions of another domain as arguments.',
+      { path: `${DOMAIN}([^/.]+)` },
+      { path: DOMAIN, pathNot: '^lib/$1(?:/|\\.ts$)', ...VALUE },
+    ),
+    forbid(
+      'engine-alone',
+      'The engine imports the foundation, and of the store only paths and bytes of text.',
+      { path: '^lib/agent/' },
+      {
+        path: '^(?:lib|handlers|router)',
+        pathNot: [
+          within(`${FOUNDATION} agent`),
+          '^lib/store/(?:write-in-place|path-within|text-bytes|text-rewrite)\\.ts$',
+        ],
+      },
+    ),
+    forbid(
+      'handler-gets-its-context',
+      'What has a lifetime or a file comes with the context.',
+      { path: '^handlers/' },
+      {
+        path: '^(?:handlers/|lib/(?:app|cli|store)/|lib/(?:start|preflight|config|log)\\.ts$)',
+        ...VALUE,
+      },
+    ),
+    forbid(
+      'router-lists-handlers',
+      'The route table imports handlers and starts the service.',
+      { path: '^router\\.ts$' },
+      { path: '^lib/', pathNot: within('app context start preflight'), ...VALUE },
+    ),
+    forbid(
+      'page-without-server',
+      'The page imports of the server lib/base, and types of the router and of lib/schema.',
+      { path: '^public/' },
+      { path: '^(?:router\\.ts$|lib/|handlers/)', pathNot: '^lib/base/', ...VALUE },
+    ),
+    forbid(
+      'page-knows-schemas',
+      'The page imports of the server lib/base, and types of the router and of lib/schema.',
+      { path: '^public/' },
+      { path: '^(?:lib/|handlers/|test/)', pathNot: '^lib/(?:base|schema)/' },
+    ),
+    forbid(
+      'full-text-in-the-worker',
+      'A full-text statement blocks for tens of milliseconds: only the worker and the command line run it.',
+      { pathNot: `^lib/cli/|${FULL_TEXT}` },
+      { path: FULL_TEXT, ...VALUE },
+    ),
+    forbid(
+      'no-cycle',
+      'Of values that are imported at once.',
+      {},
+      {
+        circular: true,
+        viaOnly: { dependencyTypesNot: ['type-only', 'dynamic-import'] },
+      },
+    ),
+  ],
+  options: {
+    // TypeScript's own parser tells imports of types from those of values.
+    parser: 'tsc',
+    tsPreCompilationDeps: true,
+    exclude: 'node_modules',
+    enhancedResolveOptions: { extensions: ['.ts', '.tsx', '.mjs'] },
+  },
+}

@@ -1,0 +1,123 @@
+/** What the build puts into the page: chunks, sources, and licenses; and the lock file that it installs from. */
+import { globSync, readFileSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { AFTER_FIRST_VIEW, bundleBrowser } from '../build/browser.mjs'
+import { joinFirstLoad } from '../build/first-load.mjs'
+import { leaveOut } from '../build/unneeded.mjs'
+
+const test = suite('bundle')
+
+/** Built once for all tests below. */
+const bundle = async () => (bundle.built ??= await bundleBrowser())
+bundle.built = undefined as Awaited<ReturnType<typeof bundleBrowser>> | undefined
+
+test('what the page needs at once is one file, and every chunk imports what it exports', async () => {
+  const transcript = 'public/features/transcript/transcript.tsx'
+  const later = [transcript, 'public/features/home/lazy-home.ts']
+  const { mainFile, files, chunksOf } = await joinFirstLoad(await bundle(), 'public/main.tsx', {
+    later,
+    after: AFTER_FIRST_VIEW,
+  })
+  const texts = new Map([...files].map(([name, contents]) => [name, contents.toString()]))
+  const main = texts.get(mainFile)!
+  // Not the end of a route in a string: `/api/session/import"`.
+  assert.not.match(main, /(?<!\/)\bimport\s*(?:\{|")/)
+  const exportsOf = (file: string) =>
+    (/\bexport\{([^}]*)\}/.exec(texts.get(file)!)?.[1] ?? '')
+      .split(',')
+      .map(each => each.split(' as ').at(-1)!)
+  const [transcriptFile = ''] = chunksOf(transcript)
+  assert.ok(exportsOf(transcriptFile).includes('Transcript'))
+  for (const modules of AFTER_FIRST_VIEW)
+    assert.ok(new Set(modules.flatMap(chunksOf)).size <= 3, `${modules[0]}`)
+  const scripts = [...texts].filter(([name]) => name.endsWith('.js'))
+  const exported = new Map(scripts.map(([name]) => [name, new Set(exportsOf(name))]))
+  for (const [name, text] of scripts) {
+    for (const [, from] of text.matchAll(/(?:from|import|import\()"\.\/([\w-]+\.js)"/g))
+      assert.ok(texts.has(from!), `${name} imports ${from}`)
+    for (const [, list, from] of text.matchAll(/import\{([^}]*)\}from"\.\/([\w-]+\.js)"/g)) {
+      const wanted = list!.split(',').map(each => each.split(' as ')[0]!)
+      for (const each of wanted)
+        assert.ok(exported.get(from!)?.has(each), `${name} imports ${each} from ${from}`)
+    }
+  }
+  assert.ok(scripts.filter(([, text]) => text.includes(`from"./${mainFile}"`)).length > 10)
+})
+
+test('the browser bundle contains files of public/, lib/base and packages only', async () => {
+  const { metafile } = await bundle()
+  const foreign = Object.keys(metafile.inputs).filter(
+    path => !/^(public\/|lib\/base\/|node_modules\/|<|font:)/.test(path),
+  )
+  assert.equal(foreign, [])
+})
+
+/** For packages that name their license only in a file. */
+const licenseText = (path: string): string => {
+  const [file] = globSync(`${path}/[Ll][Ii][Cc][Ee][Nn][CcSs][Ee]*`)
+  return file ? readFileSync(file, 'utf8') : ''
+}
+
+const isPermissive = (license: string): boolean =>
+  /\b(?:MIT|ISC|BSD|0BSD|Apache-2\.0|Unlicense|CC0-1\.0)\b/.test(license)
+
+test('the browser bundle contains only code under permissive licenses', async () => {
+  const { metafile, outputFiles } = await bundle()
+  const packages = new Set(
+    Object.keys(metafile.inputs).flatMap(
+      path => /^(node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [],
+    ),
+  )
+  const strict = [...packages].filter(path => {
+    const { license = licenseText(path) } = JSON.parse(readFileSync(`${path}/package.json`, 'utf8'))
+    return !isPermissive(String(license))
+  })
+  assert.equal(strict, [])
+  // mermaid's file contains what the install leaves out; of that, build/browser.mjs removes ELK. khroma (MIT) names its license in a file.
+  const { packages: locked }: Lock = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+  const kept = leaveOut(locked)
+  const inFile = Object.entries(locked).filter(([path, { dev }]) => !dev && !kept[path])
+  const others = inFile.filter(([, { license = '' }]) => !isPermissive(license))
+  assert.equal(
+    others.map(([path]) => path),
+    ['node_modules/elkjs', 'node_modules/khroma'],
+  )
+  assert.not.ok(outputFiles.some(({ text }) => text.includes('eclipse.elk')))
+})
+
+type Lock = {
+  packages: Record<
+    string,
+    {
+      name?: string
+      version: string
+      resolved?: string
+      integrity?: string
+      license?: string
+      dev?: boolean
+      optional?: boolean
+      optionalDependencies?: Record<string, string>
+    }
+  >
+}
+
+test('the lock file has the checksum of every package, names no registry, and has every platform', () => {
+  const { packages }: Lock = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+  const wrong = Object.entries(packages).filter(([path, { resolved, integrity, optional }]) => {
+    // A registry may lack what another platform needs.
+    if (path === '' || (optional && !resolved && !integrity)) return false
+    return resolved !== undefined || !integrity?.startsWith('sha512-')
+  })
+  assert.equal(
+    wrong.map(([path]) => path),
+    [],
+  )
+  // `npm ci` refuses a lock without them, on every platform.
+  const missing = Object.values(packages)
+    .flatMap(entry => Object.keys(entry.optionalDependencies ?? {}))
+    .filter(name => !packages[`node_modules/${name}`])
+  assert.equal(missing, [])
+})
+
+test.run()
