@@ -32,7 +32,7 @@ const Shown = z.object({
 const People = z.object({ people: z.array(Shown) })
 
 const show = ({ app, person }: Ctx): z.output<typeof People> => {
-  const now = Date.now() / 1_000
+  const open = new Set(app.invitations.open().map(({ person: { id } }) => id))
   const first = app.people.owner()
   return {
     people: [first, ...app.people.others()].map(each => ({
@@ -42,8 +42,7 @@ const show = ({ app, person }: Ctx): z.output<typeof People> => {
       profiles: each.role === 'owner' ? null : (each.profiles ?? []),
       first: each.id === first.id,
       current: each.id === (person.id || first.id),
-      invited_until:
-        each.invitation && each.invitation.expires_at > now ? each.invitation.expires_at : null,
+      invited_until: open.has(each.id) ? (each.invitation?.expires_at ?? null) : null,
       joined: each.id === first.id || hasJoined(each),
       sign_in_as: each.sign_in_as ?? '',
     })),

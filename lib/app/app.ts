@@ -157,7 +157,7 @@ const catchUp = ({ notifications, cron, clientApi, turns, turnStarter, log }: Ap
       workOf: { task: cron.resume, program: clientApi.resume },
     })
     .catch((error: unknown) => log.error('a turn could not be closed', error))
-  void cron.tick()
+  cron.start()
 }
 
 /** How turns continue after a stop. */
@@ -247,6 +247,7 @@ export const createApp = async (
   const clientApi = composeClientApi(composition, engine, conversation, options.addon)
 
   const cron = createCron({
+    clock,
     isSole: cell.epoch > 0,
     homes: homes.list,
     start: conversation.turnStarter.unattended,

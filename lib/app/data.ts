@@ -119,10 +119,10 @@ export type Composition = {
 }
 
 export const openAppData = (config: Config, options: AppDataOptions): AppData => {
-  const { log, now, addon } = options
+  const { log, clock, now, addon } = options
   const { stateDir } = config
   restrictSecrets(config, line => log.warn(line))
-  const homes = createHomes(config)
+  const homes = createHomes(config, clock)
   const settings = createSettings(join(stateDir, 'settings.json'), {
     botName: config.botName,
     usableWorkspace: path => usableWorkspace(path, config.userHome),
@@ -136,7 +136,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
   )
   const own = ownSecrets(config)
   const audit = openAudit(join(stateDir, 'audit.jsonl'), {
-    now: () => Date.now() / 1_000,
+    clock,
     redact,
     warn: log.warn,
   })
@@ -144,12 +144,13 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
   const codes = createCodes({
     people,
     throttlePath: join(stateDir, 'auth-code-throttle.json'),
-    now: () => Date.now() / 1_000,
+    clock,
     warn: log.warn,
     onSecret: own.add,
   })
-  const identities = createIdentities({ people, now: () => Date.now() / 1_000 })
+  const identities = createIdentities({ people, clock })
   const auth = createAuth({
+    clock,
     codes,
     identities: config.authHeader === null ? undefined : identities,
     onProxySignIn: ({ address, agent = '' }, user) =>
@@ -170,17 +171,17 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     onSignOut: options.onSignOut,
   })
   const apiTokens = openApiTokens(join(stateDir, 'api-tokens.json'), {
-    now: () => Date.now() / 1_000,
-    throttle: openThrottle(),
+    clock,
+    throttle: openThrottle({ clock }),
     warn: log.warn,
     mayCall: mayToken,
   })
   const requestKeys = openRequestKeys(join(stateDir, 'cache', 'requests.db'), {
     addon,
-    nowMs: Date.now,
+    clock,
     log: log.warn,
     ...(options.isShared && {
-      journal: createKeyJournal(join(stateDir, 'request-keys'), Date.now),
+      journal: createKeyJournal(join(stateDir, 'request-keys'), clock),
     }),
   })
   const unwatch = [watchSecrets(createKnownSecrets(homes.list)), watchSecrets(own.values)]

@@ -138,18 +138,20 @@ export type Engine = {
 const identity = <T>(value: T): T => value
 
 export const createEngine = async (options: EngineOptions): Promise<Engine> => {
-  const { config, version, homes, sessions, hostSessions, skills, hub, log, now } = options
+  const { config, version, homes, sessions, hostSessions, skills, hub, log, clock, now } = options
   const { wrapAgent = identity, wrapPrompt = identity, wrapContext = identity } = options
   const dispatcher = await createProxyDispatcher(config.env)
   const signIns = new SignIns({
+    clock,
     sharedFile: sharedSignInFile(config.baseHome, config.env),
     dispatcher,
     log: log.warn,
   })
   const providers = createProviders(dispatcher, signIns.keyFor)
-  const mcp = createMcp({ version, dispatcher })
+  const mcp = createMcp({ version, dispatcher, clock })
   const external = createExternalAgents({ version, redact, log: log.info })
   const models = createModelServices({
+    clock,
     config,
     providers,
     dispatcher,
@@ -189,7 +191,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const hooks = createHookRecords(now, redact)
   const grants = createGrants({ path: join(config.stateDir, 'grants.json'), now })
   const controlOf = createControlOf(config)
-  const containers = createContainerRunners({ config, log, controlOf })
+  const containers = createContainerRunners({ clock, config, log, controlOf })
   void containers.cleanUp(homes.list())
   const runners = withContainers(createCommandRunners({ config, homes, controlOf }), containers)
   const languageServers = createLanguageServers({ warn: log.warn })

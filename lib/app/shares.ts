@@ -48,7 +48,7 @@ type Wanted = ShareOptions & {
   expires_at: number | null
 }
 
-export const composeShares = ({ config, data, log, now }: Composition): ShareServices => {
+export const composeShares = ({ config, data, log, clock, now }: Composition): ShareServices => {
   const { homes, sessions, settings, toolOutput } = data
   const shares = openShares(join(config.stateDir, 'shares.json'), { now, log })
   const hide = hidePaths([config.userHome, config.baseHome, config.agentHome, config.stateDir])
@@ -108,7 +108,7 @@ export const composeShares = ({ config, data, log, now }: Composition): ShareSer
 
   return {
     shares,
-    shareThrottle: openThrottle(),
+    shareThrottle: openThrottle({ clock }),
     sharedState: id => ({ title: titleOf(id), before: sessions.head(id).nextN }),
     sharePages: {
       preview: (session_id, options) =>

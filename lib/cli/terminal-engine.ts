@@ -58,9 +58,6 @@ const NO_CHECKPOINTS: TurnRecorder = {
   end: async () => undefined,
 }
 
-/** Scheduled jobs run in the server only. */
-const noScheduler = () => () => undefined
-
 export const createTerminalEngine = async (
   config: Config,
   {
@@ -86,7 +83,7 @@ export const createTerminalEngine = async (
   const pathOf = (name: string) => join(dir, name)
   const clock = systemClock
   const now = () => toSeconds(clock.now())
-  const homes = createHomes(config)
+  const homes = createHomes(config, clock)
   watchSecrets(createKnownSecrets(homes.list))
   const hub = createHub({ boot: randomBytes(4).toString('hex') })
   const sessions = createSessions({
@@ -122,6 +119,7 @@ export const createTerminalEngine = async (
     skillNames: skills.names,
   })
   const cron = createCron({
+    clock,
     homes: homes.list,
     start: () => Promise.reject(unavailable('Scheduled tasks run in the server only.')),
     stop: () => false,
@@ -129,7 +127,6 @@ export const createTerminalEngine = async (
     forbids: () => null,
     redact,
     log: problem,
-    ticker: noScheduler,
   })
   const { models, turns, mcp, compressions, runners, languageServers } = await createEngine({
     config,
@@ -187,6 +184,7 @@ export const createTerminalEngine = async (
     turns,
     mcp,
     compressions,
+    clock,
     now,
     /** A private directory for files that last as long as the engine. */
     dir,

@@ -4,6 +4,7 @@
  * of the two files would be lost: the portal revokes a sign-in whose old refresh token is used again.
  */
 import { join } from 'node:path'
+import { toSeconds } from '../../base/clock.ts'
 import { asString, type JsonObject } from '../../base/json.ts'
 import { replaceText } from '../../store/atomic-write.ts'
 import { type FileLockOptions, withFileLock } from '../../store/flock.ts'
@@ -35,7 +36,7 @@ export const tokensInShared = (
   if (accessToken === '' || refreshToken === '' || refreshToken === refreshTokenOf(entry))
     return undefined
   const expiresAtMs = timeMs(shared.expires_at)
-  const expiresIn = expiresAtMs === undefined ? undefined : (expiresAtMs - nowMs) / 1_000
+  const expiresIn = expiresAtMs === undefined ? undefined : toSeconds(expiresAtMs - nowMs)
   return { accessToken, refreshToken, idToken: undefined, expiresIn }
 }
 

@@ -1,4 +1,5 @@
 /** Changes entries of auth.json: new tokens, or the mark of a rejected sign-in. Keys it does not know are kept. */
+import { fromSeconds, toSeconds } from '../../base/clock.ts'
 import { asArray, asObject, isObject, type JsonObject } from '../../base/json.ts'
 import { jwtClaims } from '../../base/jwt.ts'
 import { isoDate } from '../credential-pool/auth-json.ts'
@@ -42,7 +43,7 @@ export const entriesWith = (
 const likeBefore = (before: unknown, ms: number): number | string => {
   const number = Number(isObject(before) ? before.rawJSON : before)
   if (typeof before === 'string' || !(number > 0)) return isoDate(ms)
-  return number > 1e11 ? ms : Math.floor(ms / 1_000)
+  return number > 1e11 ? ms : Math.floor(toSeconds(ms))
 }
 
 const NO_STATUS = {
@@ -69,8 +70,8 @@ export const setTokens = (
   if (refreshToken) tokens.refresh_token = refreshToken
   if (idToken) setExisting(tokens, { id_token: idToken })
   const expiresAtMs =
-    timeMs(jwtClaims(accessToken).exp) ?? (expiresIn ? nowMs + expiresIn * 1_000 : undefined)
-  const seconds = expiresAtMs === undefined ? null : Math.floor((expiresAtMs - nowMs) / 1_000)
+    timeMs(jwtClaims(accessToken).exp) ?? (expiresIn ? nowMs + fromSeconds(expiresIn) : undefined)
+  const seconds = expiresAtMs === undefined ? null : Math.floor(toSeconds(expiresAtMs - nowMs))
   for (const holder of new Set([entry, tokens])) {
     if (expiresAtMs === undefined) {
       // The dates of the old token would be wrong for the new one.
@@ -116,7 +117,7 @@ export const setRejected = (entry: JsonObject, rejection: Rejection, nowMs: numb
   setExisting(entry, {
     ...NO_STATUS,
     last_status: 'exhausted',
-    last_status_at: nowMs / 1_000,
+    last_status_at: toSeconds(nowMs),
     last_error_code: status,
     last_error_reason: 'auth',
     last_error_message: message,
