@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
-import { systemClock, toSeconds } from './base/clock.ts'
+import { type Clock, systemClock, toSeconds } from './base/clock.ts'
 import { clusterAddress, forOwnCell, ownCell, responseHold } from './app/cell.ts'
 import { setV8Flags } from './app/v8-flags.ts'
 import { openLocalHealth } from './app/local-health.ts'
@@ -66,6 +66,7 @@ export type StartOptions = {
     config: Config,
     log: Log,
     given: {
+      clock: Clock
       addon: string | undefined
       cell: Owned
       restart: () => Promise<never>

@@ -102,7 +102,8 @@ export const openApiTokens = (
     const hash = hashOf(given)
     return state.tokens.find(token => isSame(token.hash, hash))
   }
-  const isExpired = ({ expires_at }: Stored): boolean => expires_at !== null && fromSeconds(expires_at) <= clock.now()
+  const isExpired = ({ expires_at }: Stored): boolean =>
+    expires_at !== null && fromSeconds(expires_at) <= clock.now()
 
   /** Ends what the token runs when it expires. */
   const armExpiry = (token: Stored, controller: AbortController): void => {

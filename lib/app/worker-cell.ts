@@ -1,7 +1,7 @@
 /** Composition: what is different where a worker runs this process: only forwarders reach it, it ends with its worker, and it ends when there is nothing to do. */
 import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import type { Clock } from '../base/clock.ts'
+import { type Clock, every } from '../base/clock.ts'
 import type { Backups } from '../backups/backups.ts'
 import type { Config } from '../config.ts'
 import type { Cron } from '../cron/cron.ts'
@@ -111,11 +111,9 @@ const startWorkerCell = (
       if (idleMs === 0) return
       const check = (): void => {
         if (idle.open > 0 || activity.isBusy()) idle.since = clock.monotonic()
-        else if (clock.monotonic() - idle.since >= idleMs) return stop('There is nothing to do')
-        checkLater()
+        else if (clock.monotonic() - idle.since >= idleMs) stop('There is nothing to do')
       }
-      const checkLater = () => clock.timer(Math.min(MAX_CHECK_MS, idleMs / 4), check)
-      checkLater()
+      every(clock, Math.min(MAX_CHECK_MS, idleMs / 4), check)
     },
 
     /** When a worker shall start the cell again: at once for what is under way, such as turns that are parked. */
@@ -127,5 +125,7 @@ const startWorkerCell = (
 /** Null where no worker runs this process. */
 export const createWorkerCell = (config: Config, clock: Clock): WorkerCell | null => {
   const { cluster } = config
-  return cluster === null || cluster.runBy === null ? null : startWorkerCell({ ...config, cluster }, clock)
+  return cluster === null || cluster.runBy === null
+    ? null
+    : startWorkerCell({ ...config, cluster }, clock)
 }

@@ -132,7 +132,8 @@ export const createCodes = ({ people, throttlePath, clock, warn, onSecret }: Opt
       generator.label = people.owner().name
       const secret = generator.secret.base32
       onSecret(secret)
-      for (const [other, { expiresAt }] of pending) if (expiresAt <= clock.now()) pending.delete(other)
+      for (const [other, { expiresAt }] of pending)
+        if (expiresAt <= clock.now()) pending.delete(other)
       pending.set(by, { secret, expiresAt: clock.now() + PENDING_MS })
       return { secret, uri: generator.toString() }
     },

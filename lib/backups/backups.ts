@@ -52,17 +52,7 @@ export type BackupsOptions = {
 export type Backups = ReturnType<typeof createBackups>
 
 export const createBackups = (options: BackupsOptions) => {
-  const {
-    path,
-    saved,
-    make,
-    hasKeys,
-    suggestedDir,
-    nextDue,
-    onFailure,
-    log,
-    clock,
-  } = options
+  const { path, saved, make, hasKeys, suggestedDir, nextDue, onFailure, log, clock } = options
   const file = jsonFile(path, value => File.parse(value ?? {}))
   const stopped = new AbortController()
   let running: Promise<void> | null = null

@@ -123,7 +123,12 @@ const createFailures = (clock: Clock) => {
 /** The cells of this worker. `onEnd` is called with the name of one that did not end in order. */
 export const createCells = (
   config: Config,
-  { clock, name, log, onEnd }: { clock: Clock; name: string; log: Log; onEnd: (failed: string | null) => void },
+  {
+    clock,
+    name,
+    log,
+    onEnd,
+  }: { clock: Clock; name: string; log: Log; onEnd: (failed: string | null) => void },
 ) => {
   const capacity = config.cluster?.worker.capacity ?? 0
   const running = new Map<string, Running>()

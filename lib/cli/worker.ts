@@ -93,7 +93,13 @@ export const work = async (
     onInterrupt,
     clock = systemClock,
     log = createLog({ ...config.log, redact, redactValue }),
-  }: { clock?: Clock; version: string; addon: string | undefined; onInterrupt: Interrupts; log?: Log },
+  }: {
+    clock?: Clock
+    version: string
+    addon: string | undefined
+    onInterrupt: Interrupts
+    log?: Log
+  },
 ): Promise<number> => {
   const { cluster } = config
   if (cluster === null)

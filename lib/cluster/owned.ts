@@ -1,5 +1,5 @@
 /** The life of an owner: sends what is written, gives signs of life, and connects again when the database was away. */
-import type { Clock } from '../base/clock.ts'
+import { type Clock, every } from '../base/clock.ts'
 import { createWake } from '../base/wake.ts'
 import { messageOf } from '../errors.ts'
 import { onWrite } from '../store/write-reports.ts'
@@ -191,12 +191,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   await sweep()
   options.db.ended.addEventListener('abort', kick)
   const running = run()
-  const sweepLater = (): (() => void) =>
-    clock.timer(SWEEP_MS, () => {
-      cancelSweep = sweepLater()
-      void sweep()
-    })
-  let cancelSweep = sweepLater()
+  const stopSweeping = every(clock, SWEEP_MS, () => void sweep())
 
   const settled = (): Promise<void> => {
     if (lost.signal.aborted) return Promise.reject(lost.signal.reason)
@@ -226,7 +221,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
       kick()
     },
     async release(timeoutMs, wakeAt = null) {
-      cancelSweep()
+      stopSweeping()
       if (phase !== 'open') return
       phase = 'releasing'
       await sweep()

@@ -1,6 +1,6 @@
 /** A cluster whose cells are kept in PostgreSQL. */
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../base/clock.ts'
+import { type Clock, every } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { bringUp } from './bring-up.ts'
 import { connect, type Database } from './database.ts'
@@ -105,7 +105,7 @@ export const createPostgresCluster = ({ clock, url, key, log }: PostgresOptions)
     const { db, claimed } = await take(cell, place, { sealer, directory })
     // Without an answer the next statement fails as well.
     const alive = () => void showAlive(db, cell, claimed.epoch).catch(() => undefined)
-    const timer = setInterval(alive, ALIVE_MS)
+    const stopSigns = every(clock, ALIVE_MS, alive)
     try {
       const mirror = createMirror(files, { sealer, warn: log.warn })
       const since = note?.epoch ?? 0
@@ -118,7 +118,7 @@ export const createPostgresCluster = ({ clock, url, key, log }: PostgresOptions)
       db.end()
       throw error
     } finally {
-      clearInterval(timer)
+      stopSigns()
     }
   }
 

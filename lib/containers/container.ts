@@ -57,14 +57,13 @@ export type ContainerServices = {
   warn: (line: string) => void
   /** Rejects with a sentence when it cannot be used. */
   engine: () => Promise<EngineCli>
-  checkValidMs?: number
 }
 
 export type Container = ReturnType<typeof createContainer>
 
 export const createContainer = (
   { name, settings, workspace, shows, labels }: ContainerPlan,
-  { clock, images, warn, engine: open, checkValidMs = CHECK_VALID_MS }: ContainerServices,
+  { clock, images, warn, engine: open }: ContainerServices,
 ) => {
   const files = createContainerFiles({ name, settings, workspace, shows })
   let cli: EngineCli | undefined
@@ -189,7 +188,7 @@ export const createContainer = (
     /** Rejects with a sentence when it cannot run. Cheap while it runs. */
     async ensure(): Promise<Running> {
       lastUsed = clock.monotonic()
-      if (running && clock.monotonic() - checkedAt < checkValidMs) return running
+      if (running && clock.monotonic() - checkedAt < CHECK_VALID_MS) return running
       starting ??= start().finally(() => {
         starting = undefined
         checkedAt = clock.monotonic()

@@ -9,11 +9,11 @@ const PULL_TIMEOUT_MS = 60 * 60_000
 
 type Pull = { done: Promise<void>; startedAt: number }
 
-export type ImagesOptions = { clock: Clock; log: (line: string) => void; waitMs?: number }
+export type ImagesOptions = { clock: Clock; log: (line: string) => void }
 
 export type Images = ReturnType<typeof createImages>
 
-export const createImages = ({ clock, log, waitMs = WAIT_MS }: ImagesOptions) => {
+export const createImages = ({ clock, log }: ImagesOptions) => {
   const pulls = new Map<string, Pull>()
   const closing = new AbortController()
 
@@ -54,7 +54,7 @@ export const createImages = ({ clock, log, waitMs = WAIT_MS }: ImagesOptions) =>
         )
       const { done, startedAt } = start(cli, image)
       const late = Promise.withResolvers<never>()
-      const cancel = clock.timer(waitMs, () => {
+      const cancel = clock.timer(WAIT_MS, () => {
         const seconds = Math.round(toSeconds(clock.monotonic() - startedAt))
         late.reject(
           conflict(

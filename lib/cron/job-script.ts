@@ -102,7 +102,11 @@ export const runScript = async (given: {
     stopped ??= reason
     killGroup(child, 'SIGKILL')
   }
-  const timer = setTimeout(stop, timeoutMs, `The script was stopped after ${toSeconds(timeoutMs)} s.`)
+  const timer = setTimeout(
+    stop,
+    timeoutMs,
+    `The script was stopped after ${toSeconds(timeoutMs)} s.`,
+  )
   const onAbort = () => stop('The server stopped while the script was running.')
   signal.addEventListener('abort', onAbort, { once: true })
   if (signal.aborted) onAbort()

@@ -274,8 +274,7 @@ export const createScheduler = (options: SchedulerOptions) => {
       const job = file.read().find(each => each.id === id)
       if (!isJob(job)) throw missing('Job not found', { code: 'job_not_found' })
       const running = active.get(id)
-      if (running)
-        return { status: 'running', elapsed: toSeconds(clock.now() - running.startedAt) }
+      if (running) return { status: 'running', elapsed: toSeconds(clock.now() - running.startedAt) }
       if (isBusy(id)) return { status: 'running', elapsed: 0 }
       if (active.size >= MAX_MANUAL_RUNS)
         throw conflict(`${active.size} tasks are running already; wait for one to end.`, {

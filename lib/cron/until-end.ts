@@ -1,5 +1,5 @@
 /** Waits for the end of the turn of a task, bounded in time: a stuck turn must not block the jobs behind it. */
-import { type Clock, toSeconds } from '../base/clock.ts'
+import { type Clock, every, toSeconds } from '../base/clock.ts'
 import type { Failure, Outcome } from '../agent/types.ts'
 import { STOPPED } from './recover-runs.ts'
 
@@ -67,10 +67,9 @@ export const createUntilEnd = (
       const isActive = position !== seen.position || turn.retries.isWaiting()
       Object.assign(seen, { position, unchanged: isActive ? 0 : seen.unchanged + 1 })
       if (seen.unchanged * everyMs >= idleMs)
-        return outOfTime(`Stopped: nothing happened for ${toSeconds(idleMs)} seconds.`)
-      cancelLook = clock.timer(everyMs, look)
+        outOfTime(`Stopped: nothing happened for ${toSeconds(idleMs)} seconds.`)
     }
-    let cancelLook = idleMs > 0 ? clock.timer(everyMs, look) : undefined
+    const stopLooking = idleMs > 0 ? every(clock, everyMs, look) : undefined
     const cancelEnd =
       maxMs > 0
         ? clock.timer(maxMs, () =>
@@ -86,7 +85,7 @@ export const createUntilEnd = (
         result.then(outcome => toRunOutcome(outcome, turn, signal)),
       ])
     } finally {
-      cancelLook?.()
+      stopLooking?.()
       cancelEnd?.()
       signal.removeEventListener('abort', onAbort)
     }

@@ -244,11 +244,7 @@ export const needsSignIn = (setup: ModelSetup, provider: string): boolean => {
 }
 
 /** Every usable key of `provider` that may be sent to `url`, in order of precedence: keys before tokens of sign-ins. */
-export const candidatesFor = (
-  setup: ModelSetup,
-  provider: string,
-  url: string,
-): Candidate[] => {
+export const candidatesFor = (setup: ModelSetup, provider: string, url: string): Candidate[] => {
   const host = hostOf(url)
   // At an address the home chose, the key written beside it comes first; at the provider's own, the variables.
   const written = (

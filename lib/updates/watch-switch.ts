@@ -77,7 +77,8 @@ const stop = async (
   const pid = own !== undefined && own !== record.pid ? own : ended ? undefined : record.pid
   if (pid === undefined || !isAlive(pid)) return
   kill(pid, 'SIGTERM')
-  for (let waited = 0; waited < STOP_MS && isAlive(pid); waited += POLL_MS) await clock.delay(POLL_MS)
+  for (let waited = 0; waited < STOP_MS && isAlive(pid); waited += POLL_MS)
+    await clock.delay(POLL_MS)
   if (isAlive(pid)) kill(pid, 'SIGKILL')
   while (isAlive(pid)) await clock.delay(POLL_MS)
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../lib/base/clock.ts'
 import * as authHandlers from '../../handlers/auth.ts'
 import * as health from '../../handlers/health.ts'
 import * as pages from '../../handlers/pages.ts'
@@ -42,6 +43,7 @@ const test = suite<{ at: TestServer; dir: string; auth: ReturnType<typeof create
 test.before.each(async context => {
   context.dir = mkdtempSync(join(tmpdir(), 'agent-webui-login-'))
   const auth = createAuth({
+    clock: systemClock,
     stateDir: context.dir,
     config: { password: null, isExposed: false },
     settings: { read: () => ({ kind: 'none' }), store() {} },
@@ -59,7 +61,8 @@ test.before.each(async context => {
     config: { allowedOrigins: [] },
     version: 'v1.2.3',
     assets: async () => assets,
-    startedAt: Date.now() - 1500,
+    clock: systemClock,
+    startedAt: systemClock.now() - 1500,
     turns: { count: () => 2 },
   }
   context.at = await openServer(routes, {

@@ -184,7 +184,10 @@ export class TokenSource implements AuthProvider {
     const { refresh_token: refreshToken } = tokens
     const { clock, dispatcher, allowPrivate } = this.#options
     if (refreshToken === undefined) {
-      if (tokens.access_token !== rejected && fromSeconds(tokens.expires_at ?? Infinity) > clock.now())
+      if (
+        tokens.access_token !== rejected &&
+        fromSeconds(tokens.expires_at ?? Infinity) > clock.now()
+      )
         return tokens.access_token
       this.#file.write({ ...stored, grant: null })
       throw this.needed()

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { todo } from '../../../lib/agent/tools/todo.ts'
 import type { ModelEndpoint, Tool } from '../../../lib/agent/types.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
@@ -34,7 +35,10 @@ const tool = (name: string) => ({ ...todo, name }) as Tool
 
 /** The prompt as of now; omitted inputs are unchanged. */
 const open = ({ dir }: Context) => {
-  const home = createHomes({ baseHome: dir, agentHome: dir, configPath: null, env: {} }).base
+  const home = createHomes(
+    { baseHome: dir, agentHome: dir, configPath: null, env: {} },
+    systemClock,
+  ).base
   const logged: string[] = []
   const shelf = createPromptCache({
     dir: join(dir, 'prompts'),
