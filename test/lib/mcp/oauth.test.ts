@@ -36,7 +36,7 @@ const test = suite<World>('mcp sign-in')
 test.before.each(state => {
   state.dir = mkdtempSync(join(tmpdir(), 'mcp-oauth-'))
   state.clock = createTestClock(Date.now())
-  state.mcp = createMcp({ version: '1', clock: state.clock })
+  state.mcp = createMcp({ version: '1', clock: state.clock, idleMs: 30 * 86_400_000 })
   state.close = []
 })
 test.after.each(async ({ mcp, dir, close }) => {
