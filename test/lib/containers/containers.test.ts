@@ -255,6 +255,7 @@ test('a container that ended is replaced; one that ends under a command says so'
   const lost = await place.run('true')
   assert.is(lost.exit_code, 125)
   assert.match(lost.output, 'The container ended before the command started.')
+  await clock.advance(2_000)
   await place.run('true')
   const [own] = docker.state().containers
   // Stopped from outside; its name is still taken.
