@@ -1,6 +1,6 @@
 /** Checks of notifications: what is set up, and why something could not be sent to it. */
 import { join } from 'node:path'
-import { systemClock } from '../base/clock.ts'
+import { fromSeconds, systemClock } from '../base/clock.ts'
 import { NOTIFICATION_PROBLEMS } from '../base/notification-problems.ts'
 import { messageOf } from '../errors.ts'
 import { openOutbox, OUTBOX } from '../notifications/outbox.ts'
@@ -44,7 +44,7 @@ export const notificationChecks = ({ config: { stateDir } }: CheckContext): Chec
         return warn(about, problem, NOTIFICATION_PROBLEMS[code])
       return ok(
         about,
-        at === null ? 'nothing sent yet' : `last sent ${new Date(at * 1_000).toISOString()}`,
+        at === null ? 'nothing sent yet' : `last sent ${new Date(fromSeconds(at)).toISOString()}`,
       )
     }),
   ]

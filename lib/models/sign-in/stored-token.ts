@@ -13,9 +13,9 @@ export type TokenFacts = {
   canRenew: boolean
 }
 
-/** Expired, and only the user can get another one. */
-export const isLapsed = (token: TokenFacts | undefined, nowMs: number): boolean =>
-  token !== undefined && !token.canRenew && token.expiresAtMs <= nowMs
+/** Expired at `now` (milliseconds since 1970), and only the user can get another one. */
+export const isLapsed = (token: TokenFacts | undefined, now: number): boolean =>
+  token !== undefined && !token.canRenew && token.expiresAtMs <= now
 
 /** For the user. `name` is the provider's display name. */
 export const signInExpired = (name: string): string =>
