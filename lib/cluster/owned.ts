@@ -41,7 +41,7 @@ export type OwnedOptions = {
   log: { info: (text: string) => void; warn: (text: string) => void }
 }
 
-/** By both times: one of them stands still while the machine sleeps, the other can be set back. */
+/** By both times: one of them is paused while the machine sleeps, the other can be set back. */
 const createLease = (clock: Clock) => {
   let at = { elapsed: Number.NEGATIVE_INFINITY, wall: 0 }
   return {
