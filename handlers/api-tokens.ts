@@ -1,6 +1,6 @@
 /** Settings of the client API: the switch, and the tokens of programs. */
-import { z } from 'zod'
 import { toSeconds } from '../lib/base/clock.ts'
+import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { ApiToken, TokenPath, TokenScope } from '../lib/schema/api-token.ts'
 import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
@@ -9,7 +9,7 @@ import { signInClient } from '../lib/auth/sign-in-client.ts'
 
 const ApiAccess = z.object({ enabled: z.boolean(), tokens: z.array(ApiToken) })
 
-const DAY_MS = 86_400_000
+const DAY_S = 86_400
 
 const show = (ctx: Ctx): z.output<typeof ApiAccess> => ctx.app.apiTokens.list()
 
@@ -61,7 +61,7 @@ export const create = endpoint({
       ...given,
       profile: home.name,
       workspace: place,
-      expires_at: days === null ? null : Math.floor(toSeconds(ctx.app.clock.now() + days * DAY_MS)),
+      expires_at: days === null ? null : Math.floor(toSeconds(ctx.app.clock.now())) + days * DAY_S,
       paths: [...new Set(paths)],
     })
     return { ...show(ctx), secret }

@@ -1,4 +1,5 @@
 /** The people of this server: the list, invitations, roles, and a person's own password. */
+import { toSeconds } from '../../lib/base/clock.ts'
 import { z } from 'zod'
 import { join } from '../../lib/auth/joined.ts'
 import { SESSION_COOKIE } from '../../lib/auth/cookie.ts'
@@ -32,7 +33,7 @@ const Shown = z.object({
 const People = z.object({ people: z.array(Shown) })
 
 const show = ({ app, person }: Ctx): z.output<typeof People> => {
-  const open = new Set(app.invitations.open().map(({ person: { id } }) => id))
+  const now = toSeconds(app.clock.now())
   const first = app.people.owner()
   return {
     people: [first, ...app.people.others()].map(each => ({
@@ -42,7 +43,8 @@ const show = ({ app, person }: Ctx): z.output<typeof People> => {
       profiles: each.role === 'owner' ? null : (each.profiles ?? []),
       first: each.id === first.id,
       current: each.id === (person.id || first.id),
-      invited_until: open.has(each.id) ? (each.invitation?.expires_at ?? null) : null,
+      invited_until:
+        each.invitation && each.invitation.expires_at > now ? each.invitation.expires_at : null,
       joined: each.id === first.id || hasJoined(each),
       sign_in_as: each.sign_in_as ?? '',
     })),
