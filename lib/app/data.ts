@@ -11,6 +11,7 @@ import { openPeople, type People } from '../auth/people.ts'
 import { openSigningKey } from '../auth/signing-key.ts'
 import { mayToken } from '../auth/may.ts'
 import { openThrottle } from '../auth/throttle.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import { type AcceptedGuards, createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { createHub, type Hub } from '../hub.ts'
@@ -48,6 +49,7 @@ export const unpackSqliteAddon = ({ stateDir, userHome, env }: Config): string |
 
 export type AppDataOptions = {
   log: Log
+  clock: Clock
   /** Seconds since 1970. */
   now: () => number
   /** Path of the SQLite addon, in the single-file build. */
@@ -108,6 +110,7 @@ export type AppData = {
 export type Composition = {
   config: Config
   log: Log
+  clock: Clock
   /** Seconds since 1970. */
   now: () => number
   data: AppData

@@ -7,6 +7,7 @@ import { createAgent } from '../agent/loop.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
 import type { Agent, ModelEndpoint, Providers } from '../agent/types.ts'
 import type { HostSessions } from '../host-db/host-sessions.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import {
   type CommandRunners,
@@ -83,6 +84,7 @@ export type EngineOptions = {
   liveDir: string
   /** As in `TurnsOptions`. */
   resume?: TurnsOptions['resume']
+  clock: Clock
   /** Seconds since 1970. */
   now: () => number
   log: {

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentEvent, AgentRequest } from '../agent/types.ts'
+import { systemClock, toSeconds } from '../base/clock.ts'
 import type { TurnRecorder } from '../checkpoints/turn-recorder.ts'
 import { createHostSessions } from '../host-db/host-sessions.ts'
 import { callableSkills } from '../commands.ts'
@@ -83,7 +84,8 @@ export const createTerminalEngine = async (
 ) => {
   const dir = mkdtempSync(join(tmpdir(), 'agent-webui-chat-'))
   const pathOf = (name: string) => join(dir, name)
-  const now = () => (performance.timeOrigin + performance.now()) / 1_000
+  const clock = systemClock
+  const now = () => toSeconds(clock.now())
   const homes = createHomes(config)
   watchSecrets(createKnownSecrets(homes.list))
   const hub = createHub({ boot: randomBytes(4).toString('hex') })
@@ -143,6 +145,7 @@ export const createTerminalEngine = async (
     guardsFor: guarding.of,
     cron: () => cron,
     liveDir: pathOf('live'),
+    clock,
     now,
     log: { info: problem, warn: problem, error: problem },
     surface,
