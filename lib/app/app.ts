@@ -184,7 +184,6 @@ export const createApp = async (
     ...options,
     log,
     clock,
-    now,
     isShared: cell.epoch > 0,
     onSignOut: ids =>
       notifier.services.notifications.store.removeDevicesOf(id => ids.includes(id ?? '')),

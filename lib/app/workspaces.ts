@@ -31,7 +31,7 @@ export type WorkspaceServices = {
 }
 
 export const composeWorkspaces = (
-  { config, log, now, data }: Composition,
+  { config, log, clock, now, data }: Composition,
   { hostSessions }: { hostSessions: HostSessions },
 ): WorkspaceServices => {
   const { homes, hub, sessions, workspaces } = data
@@ -79,7 +79,7 @@ export const composeWorkspaces = (
   const startingFacts = createStartingFacts({
     path: config.env.PATH,
     userHome: config.userHome,
-    now,
+    clock,
   })
   const shellOf = (home: Home) => personShell(home.childEnv(), config.userHome)
   return {

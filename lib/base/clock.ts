@@ -37,6 +37,16 @@ export const systemClock: Clock = {
     }),
 }
 
+/** Calls `run` after each `ms`, until the returned function is called. Does not keep the process alive. */
+export const every = (clock: Pick<Clock, 'timer'>, ms: number, run: () => void): (() => void) => {
+  const tick = () => {
+    cancel = clock.timer(ms, tick)
+    run()
+  }
+  let cancel = clock.timer(ms, tick)
+  return () => cancel()
+}
+
 /** Of files and of the wire, which count seconds. */
 export const toSeconds = (ms: number): number => ms / 1_000
 

@@ -2,6 +2,7 @@
  * `agent-webui doctor`: checks the setup and suggests fixes; with `--fix`, applies those that lose nothing. Exits with 1
  * when a check failed.
  */
+import { systemClock } from '../base/clock.ts'
 import { hintFor } from '../agent/failure.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
 import { type Machine, thisMachine } from '../app/machine.ts'
@@ -111,7 +112,7 @@ const openContext = async (
   const dispatcher = await createProxyDispatcher(config.env)
   const models = createModelServices({
     config,
-    providers: createProviders(dispatcher),
+    providers: createProviders(dispatcher, systemClock),
     dispatcher,
     hintFor,
     writeEnv,

@@ -88,7 +88,7 @@ export const createTerminalEngine = async (
   const now = () => toSeconds(clock.now())
   const homes = createHomes(config)
   watchSecrets(createKnownSecrets(homes.list))
-  const hub = createHub({ boot: randomBytes(4).toString('hex') })
+  const hub = createHub({ boot: randomBytes(4).toString('hex'), clock })
   const sessions = createSessions({
     dir: pathOf('sessions'),
     trashDir: pathOf('trash'),
@@ -98,7 +98,7 @@ export const createTerminalEngine = async (
     onDeleted: () => undefined,
     onCopied: () => undefined,
     log: problem,
-    now,
+    clock,
     addon,
     ...searchWorkerOf(packedHere()),
   })
@@ -139,7 +139,7 @@ export const createTerminalEngine = async (
     hostSessions,
     skills,
     hub,
-    promptCache: createPromptCache({ dir: pathOf('prompts'), log: problem }),
+    promptCache: createPromptCache({ dir: pathOf('prompts'), clock, log: problem }),
     toolOutput: createToolOutput({ dir: pathOf('tool-output'), log: problem }),
     checkpoints: { startTurn: () => NO_CHECKPOINTS, canUndo: false },
     guardsFor: guarding.of,

@@ -1,4 +1,5 @@
 /** The loop: retries, unusual responses, tool order, stopping at any moment. */
+import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
@@ -8,6 +9,8 @@ import type { Tool, WireMessage } from '../../../lib/agent/types.ts'
 import { createProvider, gate } from '../../_provider.ts'
 import { finish, run, scripted, shape, text, thought, use } from './_run.ts'
 import { startTenths } from '../../_wait.ts'
+import { createTestClock } from '../../_clock.ts'
+import { waitOn } from '../../../lib/agent/retry.ts'
 
 const test = suite('loop')
 
@@ -444,12 +447,11 @@ test('stopped before the start, while streaming, while waiting', async () => {
   assert.is(before.outcome.status, 'stopped')
   assert.is(before.outcome.steps, 0)
   const later = new AbortController()
-  const { wait } = await import('../../../lib/agent/retry.ts')
   const waiting = await run(
     scripted([down]).provider,
     { signal: later.signal },
     () => queueMicrotask(() => later.abort()),
-    wait,
+    waitOn(createTestClock()),
   )
   assert.is(waiting.outcome.status, 'stopped')
 })
@@ -549,7 +551,7 @@ test('loop and provider together over HTTP', async () => {
     { reasoning: 'think', toolCalls: [{ name: 'ok', arguments: {} }], portion: 5 },
     { text: 'Done', usage: { prompt_tokens: 9, completion_tokens: 1 } },
   )
-  const { outcome, events } = await run(createOpenAiChat(), {
+  const { outcome, events } = await run(createOpenAiChat({ clock: systemClock }), {
     tools: [ok],
     endpoint: {
       provider: 'custom',

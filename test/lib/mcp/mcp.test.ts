@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bundleProgram } from '../../_program.ts'
@@ -73,7 +74,7 @@ const run = async (
     approve: async () => 'deny',
     clarify: async () => null,
     memo: new Map(),
-    now: Date.now,
+    clock: systemClock,
     ...given,
   }
   return tool.run(ctx, args)

@@ -12,6 +12,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
@@ -105,7 +106,7 @@ const callTool = async (mcp: Mcp, home: Home): Promise<ToolResult> => {
     approve: async () => 'deny',
     clarify: async () => null,
     memo: new Map(),
-    now: Date.now,
+    clock: systemClock,
   }
   return tool.run(ctx, {})
 }

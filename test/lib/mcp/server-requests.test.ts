@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ApprovalRequest, Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
@@ -44,7 +45,7 @@ const contextOf = (given: Partial<ToolContext> = {}): ToolContext => ({
   approve: async () => 'deny',
   clarify: async () => null,
   memo: new Map(),
-  now: Date.now,
+  clock: systemClock,
   ...given,
 })
 

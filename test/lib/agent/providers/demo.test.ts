@@ -1,6 +1,7 @@
 /** The demo model: its intents, and real tool calls through the real loop. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createDemo } from '../../../../lib/agent/providers/demo.ts'
@@ -20,7 +21,7 @@ test.before.each(() => {
 test.after.each(() => bench.close())
 
 const say = (text: string, more: Partial<AgentRequest> = {}) =>
-  run(createDemo({ delayMs: 0 }), {
+  run(createDemo({ clock: systemClock, delayMs: 0 }), {
     endpoint: {
       provider: 'demo',
       model: 'demo',
@@ -181,7 +182,7 @@ test('an abort takes effect between two pieces', async () => {
   const stop = new AbortController()
   let tokens = 0
   const { outcome } = await run(
-    createDemo({ delayMs: 1 }),
+    createDemo({ clock: systemClock, delayMs: 1 }),
     { signal: stop.signal, history: [{ role: 'user', content: 'long answer' }] },
     event => {
       if (event.type === 'token' && ++tokens === 3) stop.abort()

@@ -8,6 +8,7 @@ import { createDocuments } from '../../../../lib/documents/documents.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
 import type { TerminalSettings } from '../../../../lib/agent/tools/terminal.ts'
 import { createToolbox } from '../../../../lib/agent/tools/toolbox.ts'
+import { createTestClock } from '../../../_clock.ts'
 
 export type Bench = {
   root: string
@@ -57,7 +58,7 @@ export const createBench = (parent = tmpdir(), terminal?: TerminalSettings): Ben
     clarify: async () => null,
     readDocument: createDocuments(),
     memo: new Map(),
-    now: () => 0,
+    clock: createTestClock(),
   }
   const use = async (name: string, args: Record<string, unknown>) => {
     const tool = toolNamed(name, terminal)
