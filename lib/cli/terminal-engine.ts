@@ -109,7 +109,7 @@ export const createTerminalEngine = async (
     redact,
     redactValue,
     trashDir: pathOf('trash'),
-    now,
+    clock,
     log: problem,
     onChange: () => undefined,
     addon,
@@ -187,6 +187,7 @@ export const createTerminalEngine = async (
     turns,
     mcp,
     compressions,
+    clock,
     now,
     /** A private directory for files that last as long as the engine. */
     dir,

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../../../lib/base/clock.ts'
 import type { CommandRunner } from '../../../lib/agent/tool-services.ts'
 import { createContainers } from '../../../lib/containers/containers.ts'
 import { createContainerRunner } from '../../../lib/containers/runner.ts'
@@ -42,7 +43,7 @@ export const createPlace = (
     void logged.push(`${line} ${JSON.stringify(extra ?? '')}`)
   const containers = options.containers ?? createContainers({ log, ...options })
   const own = { source: bench.workspace, target: bench.workspace }
-  const processes = createProcessRegistry({ now: () => Date.now() / 1_000 })
+  const processes = createProcessRegistry({ clock: systemClock })
   const turnEnv = { ...bench.ctx.env, ...env, AGENT_SESSION_KEY: 's1' }
   const runner = createContainerRunner({
     containers,

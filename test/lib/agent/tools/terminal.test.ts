@@ -1,6 +1,7 @@
 /** Commands: refused, denied, stopped, too loud, and ordinary. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createProcessRegistry } from '../../../../lib/processes.ts'
@@ -22,7 +23,7 @@ const withProcesses = (options: { maxAdopted?: number } = {}) => {
   const exits: [string, number | null][] = []
   const registry = createProcessRegistry({
     ...options,
-    now: () => Date.now() / 1_000,
+    clock: systemClock,
     onEnded: (_, { command, exit_code }) => exits.push([command, exit_code]),
   })
   bench.ctx.processes = registry.of('a')
