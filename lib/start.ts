@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
+import { systemClock } from './base/clock.ts'
 import { clusterAddress, forOwnCell, ownCell, responseHold } from './app/cell.ts'
 import { setV8Flags } from './app/v8-flags.ts'
 import { openLocalHealth } from './app/local-health.ts'
@@ -266,6 +267,7 @@ const run = async (
   const { authenticator, makeCtx, version } = app
   const listener = createRequestListener(routes, {
     patternRoutes,
+    clock: systemClock,
     authenticator,
     makeCtx,
     config,

@@ -193,7 +193,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const containers = createContainerRunners({ config, log, controlOf })
   void containers.cleanUp(homes.list())
   const runners = withContainers(createCommandRunners({ config, homes, controlOf }), containers)
-  const languageServers = createLanguageServers({ warn: log.warn })
+  const languageServers = createLanguageServers({ clock, warn: log.warn })
   const createContext = createTurnContextFactory({
     sessions,
     agentFor: endpoint =>

@@ -84,7 +84,7 @@ type Observed = () => {
 }
 
 export const composeTelemetry = async (
-  { config, log, data, cell }: Composition,
+  { config, log, clock, data, cell }: Composition,
   version: string,
   observed: Observed,
 ) => {
@@ -111,7 +111,7 @@ export const composeTelemetry = async (
     services: {
       ...services,
       readiness,
-      proxyCheck: createProxyCheck(),
+      proxyCheck: createProxyCheck(clock),
       onListening: () => readiness.enter('running'),
     } satisfies TelemetryServices,
   }

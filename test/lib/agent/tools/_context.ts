@@ -2,13 +2,13 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { systemClock } from '../../../../lib/base/clock.ts'
 import { coerceArguments } from '../../../../lib/agent/tool-calls.ts'
 import type { ApprovalRequest, Tool, ToolContext, ToolResult } from '../../../../lib/agent/types.ts'
 import { createDocuments } from '../../../../lib/documents/documents.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
 import type { TerminalSettings } from '../../../../lib/agent/tools/terminal.ts'
 import { createToolbox } from '../../../../lib/agent/tools/toolbox.ts'
-import { createTestClock } from '../../../_clock.ts'
 
 export type Bench = {
   root: string
@@ -58,7 +58,7 @@ export const createBench = (parent = tmpdir(), terminal?: TerminalSettings): Ben
     clarify: async () => null,
     readDocument: createDocuments(),
     memo: new Map(),
-    clock: createTestClock(),
+    clock: systemClock,
   }
   const use = async (name: string, args: Record<string, unknown>) => {
     const tool = toolNamed(name, terminal)
