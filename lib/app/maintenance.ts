@@ -24,6 +24,7 @@ export const startMaintenance = (
 ): Maintenance => {
   const { homes, projects, promptCache, sessions, toolOutput, workspaces } = data
   const fileProblems = watchFileProblems({
+    clock,
     check: createFileCheck({ homes, workspaces, projects, jobsOf: home => cron.of(home).jobs }),
     log: log.warn,
     notify: data.notify,
