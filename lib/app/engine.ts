@@ -85,8 +85,6 @@ export type EngineOptions = {
   /** As in `TurnsOptions`. */
   resume?: TurnsOptions['resume']
   clock: Clock
-  /** Seconds since 1970. */
-  now: () => number
   log: {
     info: (line: string, extra?: Record<string, unknown>) => void
     warn: (line: string, extra?: Record<string, unknown>) => void

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentEvent, AgentRequest } from '../agent/types.ts'
-import { systemClock, toSeconds } from '../base/clock.ts'
+import { systemClock } from '../base/clock.ts'
 import type { TurnRecorder } from '../checkpoints/turn-recorder.ts'
 import { createHostSessions } from '../host-db/host-sessions.ts'
 import { callableSkills } from '../commands.ts'
@@ -85,7 +85,6 @@ export const createTerminalEngine = async (
   const dir = mkdtempSync(join(tmpdir(), 'agent-webui-chat-'))
   const pathOf = (name: string) => join(dir, name)
   const clock = systemClock
-  const now = () => toSeconds(clock.now())
   const homes = createHomes(config)
   watchSecrets(createKnownSecrets(homes.list))
   const hub = createHub({ boot: randomBytes(4).toString('hex'), clock })
@@ -146,7 +145,6 @@ export const createTerminalEngine = async (
     cron: () => cron,
     liveDir: pathOf('live'),
     clock,
-    now,
     log: { info: problem, warn: problem, error: problem },
     surface,
     sessionServers,
@@ -188,7 +186,6 @@ export const createTerminalEngine = async (
     mcp,
     compressions,
     clock,
-    now,
     /** A private directory for files that last as long as the engine. */
     dir,
     /** Ends running turns and child processes, and deletes the transcripts. */
