@@ -271,6 +271,7 @@ const run = async (
   const { authenticator, makeCtx, version } = app
   const listener = createRequestListener(routes, {
     patternRoutes,
+    clock: systemClock,
     authenticator,
     makeCtx,
     config,

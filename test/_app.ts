@@ -129,6 +129,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     const server = createServer(
       createRequestListener(routes, {
         patternRoutes,
+        clock: app.clock,
         authenticator,
         makeCtx,
         config,

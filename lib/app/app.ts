@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createAssets } from '../assets.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import { callableSkills } from '../commands.ts'
-import { type Clock, systemClock, toSeconds } from '../base/clock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import { alone } from '../cluster/alone.ts'
 import type { Owned } from '../cluster/types.ts'
 import type { Config } from '../config.ts'
@@ -174,7 +174,6 @@ export const createApp = async (
 ): Promise<App> => {
   const [{ stateDir }, { cell = alone, clock = systemClock }] = [config, options]
   const [startedAt, packed] = [clock.now(), packedHere()]
-  const now = () => toSeconds(clock.now())
   const root = packed ? import.meta.dirname : join(import.meta.dirname, '..', '..')
   const version =
     options.version ??
@@ -184,13 +183,12 @@ export const createApp = async (
     ...options,
     log,
     clock,
-    now,
     isShared: cell.epoch > 0,
     onSignOut: ids =>
       notifier.services.notifications.store.removeDevicesOf(id => ids.includes(id ?? '')),
   })
   const { homes, hub, sessions, settings } = data
-  const composition: Composition = { config, log, clock, now, data, cell }
+  const composition: Composition = { config, log, clock, data, cell }
 
   const shareServices = composeShares(composition)
   const notifier = composeNotifications(composition, () => engine, options.notificationTests)

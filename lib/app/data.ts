@@ -50,8 +50,6 @@ export const unpackSqliteAddon = ({ stateDir, userHome, env }: Config): string |
 export type AppDataOptions = {
   log: Log
   clock: Clock
-  /** Seconds since 1970. */
-  now: () => number
   /** Path of the SQLite addon, in the single-file build. */
   addon?: string | undefined
   /** Another machine may continue with these files. */
@@ -111,15 +109,13 @@ export type Composition = {
   config: Config
   log: Log
   clock: Clock
-  /** Seconds since 1970. */
-  now: () => number
   data: AppData
   /** The right to serve this directory. */
   cell: Owned
 }
 
 export const openAppData = (config: Config, options: AppDataOptions): AppData => {
-  const { log, clock, now, addon } = options
+  const { log, clock, addon } = options
   const { stateDir } = config
   restrictSecrets(config, line => log.warn(line))
   const homes = createHomes(config, clock)
@@ -187,10 +183,15 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
   const unwatch = [watchSecrets(createKnownSecrets(homes.list)), watchSecrets(own.values)]
   const hub = createHub({
     boot: randomBytes(4).toString('hex'),
+    clock,
     profileOf: id => sessions.row(id)?.profile,
   })
   const acceptedGuards = createAcceptedGuards(join(stateDir, 'accepted-guards.json'))
-  const promptCache = createPromptCache({ dir: join(stateDir, 'cache', 'prompts'), log: log.warn })
+  const promptCache = createPromptCache({
+    dir: join(stateDir, 'cache', 'prompts'),
+    clock,
+    log: log.warn,
+  })
   const toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
   const sessions = createSessions({
     dir: join(stateDir, 'sessions'),
@@ -205,7 +206,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     },
     onCopied: toolOutput.copyImages,
     log: log.warn,
-    now,
+    clock,
     addon,
     ...searchWorkerOf(packedHere()),
   })
@@ -213,7 +214,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     path: join(stateDir, 'projects.json'),
     members: sessions.idsByProject,
     unassign: id => void sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
-    now,
+    clock,
   })
   return {
     homes,

@@ -85,8 +85,6 @@ export type EngineOptions = {
   /** As in `TurnsOptions`. */
   resume?: TurnsOptions['resume']
   clock: Clock
-  /** Seconds since 1970. */
-  now: () => number
   log: {
     info: (line: string, extra?: Record<string, unknown>) => void
     warn: (line: string, extra?: Record<string, unknown>) => void
@@ -138,7 +136,7 @@ export type Engine = {
 const identity = <T>(value: T): T => value
 
 export const createEngine = async (options: EngineOptions): Promise<Engine> => {
-  const { config, version, homes, sessions, hostSessions, skills, hub, log, clock, now } = options
+  const { config, version, homes, sessions, hostSessions, skills, hub, log, clock } = options
   const { wrapAgent = identity, wrapPrompt = identity, wrapContext = identity } = options
   const dispatcher = await createProxyDispatcher(config.env)
   const signIns = new SignIns({
@@ -147,9 +145,9 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     dispatcher,
     log: log.warn,
   })
-  const providers = createProviders(dispatcher, signIns.keyFor)
+  const providers = createProviders(dispatcher, clock, signIns.keyFor)
   const mcp = createMcp({ version, dispatcher, clock })
-  const external = createExternalAgents({ version, redact, log: log.info })
+  const external = createExternalAgents({ clock, version, redact, log: log.info })
   const models = createModelServices({
     clock,
     config,
@@ -165,6 +163,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const endpointOf: Engine['endpointOf'] = (home, model) =>
     models.endpoint(home, models.compatible(home, model).model)
   const auxiliaryFor = createAuxiliaryModels({
+    clock,
     providers,
     endpoint: models.endpoint,
     apply: models.windows.apply,
@@ -186,15 +185,15 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const agent = createAgent()
   const spentSince = createSpentSince({ sessions, running: () => turns.running() })
   const budgetFor: Engine['budgetFor'] = (scope, ask) =>
-    createSpendingLimit(scope, { sessions, ask, spentSince, now })
+    createSpendingLimit(scope, { sessions, ask, spentSince, clock })
 
-  const hooks = createHookRecords(now, redact)
-  const grants = createGrants({ path: join(config.stateDir, 'grants.json'), now })
+  const hooks = createHookRecords(clock, redact)
+  const grants = createGrants({ path: join(config.stateDir, 'grants.json'), clock })
   const controlOf = createControlOf(config)
   const containers = createContainerRunners({ clock, config, log, controlOf })
   void containers.cleanUp(homes.list())
   const runners = withContainers(createCommandRunners({ config, homes, controlOf }), containers)
-  const languageServers = createLanguageServers({ warn: log.warn })
+  const languageServers = createLanguageServers({ clock, warn: log.warn })
   const createContext = createTurnContextFactory({
     sessions,
     agentFor: endpoint =>

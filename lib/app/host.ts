@@ -31,7 +31,7 @@ export type HostServices = {
 }
 
 const composeHostSessions = (
-  { config, log, now, data }: Composition,
+  { config, log, clock, data }: Composition,
   { addon, isActive }: HostOptions,
 ) => {
   const { homes, hub, sessions, settings, workspaces } = data
@@ -42,12 +42,13 @@ const composeHostSessions = (
     redact,
     redactValue,
     trashDir: join(config.stateDir, 'trash'),
-    now,
+    clock,
     log: log.warn,
     onChange: home => hostSessionWatcher.checkNow(home),
     addon,
   })
   const hostSessionWatcher = createHostSessionWatcher({
+    clock,
     rowsOf: hostSessions.rows,
     problemOf: hostSessions.problem,
     enabled: () => settings.get().show_cli_sessions,

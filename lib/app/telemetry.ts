@@ -112,7 +112,7 @@ export const composeTelemetry = async (
     services: {
       ...services,
       readiness,
-      proxyCheck: createProxyCheck(),
+      proxyCheck: createProxyCheck(clock),
       onListening: () => readiness.enter('running'),
     } satisfies TelemetryServices,
   }

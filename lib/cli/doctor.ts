@@ -113,7 +113,7 @@ const openContext = async (
   const models = createModelServices({
     clock: systemClock,
     config,
-    providers: createProviders(dispatcher),
+    providers: createProviders(dispatcher, systemClock),
     dispatcher,
     hintFor,
     writeEnv,

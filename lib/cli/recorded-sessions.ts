@@ -46,7 +46,7 @@ export const createRecordedSessions = (options: RecordedSessionsOptions) => {
     file,
     source,
     addon,
-    now: engine.now,
+    clock: engine.clock,
     onError: error => onError(error, file),
   })
 

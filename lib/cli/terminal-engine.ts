@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentEvent, AgentRequest } from '../agent/types.ts'
-import { systemClock, toSeconds } from '../base/clock.ts'
+import { systemClock } from '../base/clock.ts'
 import type { TurnRecorder } from '../checkpoints/turn-recorder.ts'
 import { createHostSessions } from '../host-db/host-sessions.ts'
 import { callableSkills } from '../commands.ts'
@@ -82,10 +82,9 @@ export const createTerminalEngine = async (
   const dir = mkdtempSync(join(tmpdir(), 'agent-webui-chat-'))
   const pathOf = (name: string) => join(dir, name)
   const clock = systemClock
-  const now = () => toSeconds(clock.now())
   const homes = createHomes(config, clock)
   watchSecrets(createKnownSecrets(homes.list))
-  const hub = createHub({ boot: randomBytes(4).toString('hex') })
+  const hub = createHub({ boot: randomBytes(4).toString('hex'), clock })
   const sessions = createSessions({
     dir: pathOf('sessions'),
     trashDir: pathOf('trash'),
@@ -95,7 +94,7 @@ export const createTerminalEngine = async (
     onDeleted: () => undefined,
     onCopied: () => undefined,
     log: problem,
-    now,
+    clock,
     addon,
     ...searchWorkerOf(packedHere()),
   })
@@ -106,7 +105,7 @@ export const createTerminalEngine = async (
     redact,
     redactValue,
     trashDir: pathOf('trash'),
-    now,
+    clock,
     log: problem,
     onChange: () => undefined,
     addon,
@@ -136,14 +135,13 @@ export const createTerminalEngine = async (
     hostSessions,
     skills,
     hub,
-    promptCache: createPromptCache({ dir: pathOf('prompts'), log: problem }),
+    promptCache: createPromptCache({ dir: pathOf('prompts'), clock, log: problem }),
     toolOutput: createToolOutput({ dir: pathOf('tool-output'), log: problem }),
     checkpoints: { startTurn: () => NO_CHECKPOINTS, canUndo: false },
     guardsFor: guarding.of,
     cron: () => cron,
     liveDir: pathOf('live'),
     clock,
-    now,
     log: { info: problem, warn: problem, error: problem },
     surface,
     sessionServers,
@@ -185,7 +183,6 @@ export const createTerminalEngine = async (
     mcp,
     compressions,
     clock,
-    now,
     /** A private directory for files that last as long as the engine. */
     dir,
     /** Ends running turns and child processes, and deletes the transcripts. */

@@ -14,6 +14,7 @@ import { textsFor } from '../../lib/auth/login-page.ts'
 import { BaseCtx } from '../../lib/http/request-context.ts'
 import { createAsset } from '../../lib/http/static.ts'
 import { missingHeaders, openServer, type TestServer } from '../lib/http/_server.ts'
+import { createTestClock } from '../_clock.ts'
 
 const routes = {
   'GET /': pages.shell,
@@ -51,6 +52,7 @@ test.before.each(async context => {
     iterations: 10,
   })
   context.auth = auth
+  const clock = createTestClock()
   const app = {
     auth,
     audit: { note() {} },
@@ -61,8 +63,8 @@ test.before.each(async context => {
     config: { allowedOrigins: [] },
     version: 'v1.2.3',
     assets: async () => assets,
-    clock: systemClock,
-    startedAt: systemClock.now() - 1500,
+    clock,
+    startedAt: clock.now() - 1500,
     turns: { count: () => 2 },
   }
   context.at = await openServer(routes, {

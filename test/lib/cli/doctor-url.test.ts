@@ -2,10 +2,10 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
-import { systemClock } from '../../../lib/base/clock.ts'
 import { addressChecks, type AddressOptions } from '../../../lib/cli/check-address.ts'
 import { createProxyCheck } from '../../../lib/http/proxy-check.ts'
 import { startApp, type TestApp } from '../../_app.ts'
@@ -231,7 +231,7 @@ test('a right proxy is OK, and so is no proxy', async ({ app }) => {
 })
 
 test('only so many streams are open at the same time', async () => {
-  const { stream } = createProxyCheck()
+  const { stream } = createProxyCheck(systemClock)
   const clients = Array.from({ length: 8 }, () => new AbortController())
   const streams = clients.map(({ signal }) => stream(signal))
   for (const each of streams) assert.match((await each.next()).value ?? '', 'event: ready')

@@ -42,7 +42,7 @@ export const createPlace = (
     void logged.push(`${line} ${JSON.stringify(extra ?? '')}`)
   const containers = options.containers ?? createContainers({ clock: systemClock, log, ...options })
   const own = { source: bench.workspace, target: bench.workspace }
-  const processes = createProcessRegistry({ now: () => Date.now() / 1_000 })
+  const processes = createProcessRegistry({ clock: systemClock })
   const turnEnv = { ...bench.ctx.env, ...env, AGENT_SESSION_KEY: 's1' }
   const runner = createContainerRunner({
     containers,

@@ -3,10 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock, type TestClock } from '../../_clock.ts'
-import { systemClock } from '../../../lib/base/clock.ts'
 import { bundleProgram } from '../../_program.ts'
 import { createImageKeeper } from '../../../lib/agent/images.ts'
 import type { Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
@@ -79,7 +79,7 @@ const run = async (
     approve: async () => 'deny',
     clarify: async () => null,
     memo: new Map(),
-    now: Date.now,
+    clock: systemClock,
     ...given,
   }
   return tool.run(ctx, args)

@@ -107,7 +107,7 @@ const callTool = async (mcp: Mcp, home: Home): Promise<ToolResult> => {
     approve: async () => 'deny',
     clarify: async () => null,
     memo: new Map(),
-    now: Date.now,
+    clock: systemClock,
   }
   return tool.run(ctx, {})
 }

@@ -2,9 +2,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { systemClock } from '../../../lib/base/clock.ts'
 import type { ApprovalRequest, Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
 import { createMcp, type Mcp } from '../../../lib/mcp/mcp.ts'
 import { parseServers, type ServerConfig } from '../../../lib/mcp/config.ts'
@@ -45,7 +45,7 @@ const contextOf = (given: Partial<ToolContext> = {}): ToolContext => ({
   approve: async () => 'deny',
   clarify: async () => null,
   memo: new Map(),
-  now: Date.now,
+  clock: systemClock,
   ...given,
 })
 

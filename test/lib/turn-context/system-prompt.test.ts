@@ -13,6 +13,7 @@ import type { TurnScope } from '../../../lib/turn-context/turn-scope.ts'
 import { createPromptCache } from '../../../lib/turn-context/prompt-cache.ts'
 import { createSystemPrompt } from '../../../lib/turn-context/system-prompt.ts'
 import { configOf } from '../../_config.ts'
+import { createTestClock } from '../../_clock.ts'
 
 type Context = { dir: string }
 const test = suite<Context>('prompting', { dir: '' })
@@ -43,7 +44,7 @@ const open = ({ dir }: Context) => {
   const shelf = createPromptCache({
     dir: join(dir, 'prompts'),
     log: line => void logged.push(line),
-    nowMs: () => NOON * 1_000,
+    clock: createTestClock(NOON * 1_000),
   })
   const world = { spans: [] as Span[], createdAt: NOON, notes: 'Note one.', gathered: 0 }
   const prompt = createSystemPrompt({
@@ -64,7 +65,7 @@ const open = ({ dir }: Context) => {
       ? { preamble: 'Nobody watches.', ask: () => 'deny' as const }
       : null
     const place = {
-      turn: { startedAt: more.at ?? NOON, endpoint },
+      turn: { startedAt: (more.at ?? NOON) * 1_000, endpoint },
       sessionId: 's1',
       home,
       workspace: dir,
