@@ -37,6 +37,25 @@ export const systemClock: Clock = {
     }),
 }
 
+/** Calls `run` after each `ms`, until the returned function is called. Does not keep the process alive. */
+export const every = (clock: Pick<Clock, 'timer'>, ms: number, run: () => void): (() => void) => {
+  const tick = () => {
+    cancel = clock.timer(ms, tick)
+    run()
+  }
+  let cancel = clock.timer(ms, tick)
+  return () => cancel()
+}
+
+/** Milliseconds since 1970 that rise with every call, also when the clock is set back: for what is ordered by time. */
+export const rising = (clock: Pick<Clock, 'now'>): (() => number) => {
+  let last = 0
+  return () => {
+    last = Math.max(clock.now(), last + 1)
+    return last
+  }
+}
+
 /** Of files and of the wire, which count seconds. */
 export const toSeconds = (ms: number): number => ms / 1_000
 

@@ -1,6 +1,7 @@
 /** Runs a request of a program as a turn of the agent: session, images, functions, and what happens when a connection closes. */
 import { parseDataUrl } from '../base/data-url.ts'
 import { join } from 'node:path'
+import { toSeconds } from '../base/clock.ts'
 import { readImageFile } from '../agent/image-file.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import type { TurnStarter } from '../conversation/start-turn.ts'
@@ -242,7 +243,7 @@ export const createClientApi = (options: ClientApiOptions) => {
         const answer: Answer = {
           id: turn.streamId,
           sessionId: turn.sessionId,
-          createdAt: Math.floor(turn.startedAt),
+          createdAt: Math.floor(toSeconds(turn.startedAt)),
         }
         const settled = settle(turn, request, given, (head, result) => onEnd(answer, head, result))
           .catch(error => options.log('could not follow a turn', { error: String(error) }))

@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert'
 import { bundleProgram } from '../_program.ts'
 import { spawnApp } from '../_app.ts'
 import { createProvider, type Step } from '../_provider.ts'
+import { ended, until } from '../_wait.ts'
 import { startChat } from './_chat.ts'
 import { create, runNow } from './_crons.ts'
 import { requirePrefix } from './_prefix.ts'
@@ -341,19 +342,10 @@ test('a hook that hangs is ended with the turn, and holds up no other chat', asy
   await chat.follow(stream, 'tool')
   provider.push(DONE)
   await chat.turn(second, 'hello')
-  while (!existsSync(mark) || readFileSync(mark, 'utf8') === '')
-    await new Promise(resolve => setTimeout(resolve, 10))
+  await until(() => existsSync(mark) && readFileSync(mark, 'utf8') !== '')
   await app.get(`/api/chat/cancel?stream_id=${stream}`)
   await chat.follow(stream)
-  const pid = Number(readFileSync(mark, 'utf8'))
-  for (;;) {
-    try {
-      process.kill(pid, 0)
-    } catch {
-      break
-    }
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
+  await ended(Number(readFileSync(mark, 'utf8')))
 })
 
 test('a kill of the service while a hook runs: the call is not made again, and the turn continues', async () => {
@@ -373,7 +365,7 @@ test('a kill of the service while a hook runs: the call is not made again, and t
     const { body } = await app.post('/api/session/new', {})
     const { session_id } = body.session
     const started = await app.post('/api/chat/start', { session_id, message: 'go' })
-    while (!existsSync(mark)) await new Promise(resolve => setTimeout(resolve, 10))
+    await until(() => existsSync(mark))
     await app.kill()
     provider.push(use('terminal', { command: 'echo again' }, 'c2'), DONE)
     provider.otherwise = () => ({ text: 'A title' })

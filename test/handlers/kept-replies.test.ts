@@ -1,14 +1,9 @@
 /** Replies to the same request are sent again while nothing in them has changed, and a request leaves nothing behind. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { App } from '../../lib/app/app.ts'
-import { Ctx } from '../../lib/context.ts'
 import { refreshSecrets } from '../../lib/redact/redact.ts'
-import { OWNER } from '../../lib/schema/person.ts'
 import { Session } from '../../lib/schema/session.ts'
 import { startApp, type TestApp } from '../_app.ts'
 
@@ -97,30 +92,6 @@ test('a message that was sent is in the next reply, and the running turn too', a
   const ended = (await app.get(path)).body.session
   assert.is(ended.live, null)
   assert.is(ended.messages.at(-1).role, 'assistant')
-})
-
-test('what a request brought with it is garbage with it, not only when all memory is collected', () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as (options?: { type: 'minor' }) => void
-  const home = { name: 'default', lenient: undefined }
-  const app = { homes: { forCookie: () => home } } as unknown as App
-  const answer = () => {
-    const brought = new Array(1000).fill(0)
-    const exchange = { req: brought, method: 'POST', cookies: {}, person: OWNER }
-    const ctx = new Ctx(app, exchange as never, {} as never)
-    return ctx.home === (home as never) && ctx.may('own', null)
-  }
-  const left = (count: number): number => {
-    collect()
-    const before = process.memoryUsage().heapUsed
-    for (let i = 0; i < count; i++) assert.ok(answer())
-    collect({ type: 'minor' })
-    collect({ type: 'minor' })
-    return process.memoryUsage().heapUsed - before
-  }
-  left(100)
-  const grown = left(1000)
-  assert.ok(grown < 1_000_000, `${grown} bytes of 8 MB are left`)
 })
 
 test.run()

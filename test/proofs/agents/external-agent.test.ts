@@ -339,12 +339,15 @@ test(
     const { job } = body
     await at.app.post('/api/crons/run', { job_id: job.id })
     const done = async (): Promise<string> => {
-      for (;;) {
+      let id: string | undefined
+      await until(async () => {
         const { sessions } = (await at.app.get('/api/sessions')).body
-        const row = sessions.find((each: { last_turn: string | null }) => each.last_turn !== null)
-        if (row) return row.session_id
-        await new Promise(resolve => setTimeout(resolve, 20))
-      }
+        id = sessions.find(
+          (each: { last_turn: string | null }) => each.last_turn !== null,
+        )?.session_id
+        return id !== undefined
+      })
+      return id ?? ''
     }
     assert.match(await at.last(await done()), /It was c\./)
   }),

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createRequestListener } from '../../../lib/http/request-listener.ts'
@@ -190,6 +191,7 @@ test('a stream ends when its sign-in expires, without any request', async () => 
       }),
     },
     {
+      clock: systemClock,
       authenticator: {
         isRequired: () => true,
         personOf: () => (state.admits ? OWNER : undefined),
