@@ -1,7 +1,6 @@
 /** Runs a request of a program as a turn of the agent: session, images, functions, and what happens when a connection closes. */
 import { parseDataUrl } from '../base/data-url.ts'
 import { join } from 'node:path'
-import { toSeconds } from '../base/clock.ts'
 import { readImageFile } from '../agent/image-file.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import type { TurnStarter } from '../conversation/start-turn.ts'
@@ -58,7 +57,7 @@ export type Answer = {
   /** Hexadecimal, different for each request. */
   id: string
   sessionId: string
-  /** Whole seconds since 1970. */
+  /** Milliseconds since 1970. */
   createdAt: number
 }
 
@@ -243,7 +242,7 @@ export const createClientApi = (options: ClientApiOptions) => {
         const answer: Answer = {
           id: turn.streamId,
           sessionId: turn.sessionId,
-          createdAt: Math.floor(toSeconds(turn.startedAt)),
+          createdAt: turn.startedAt,
         }
         const settled = settle(turn, request, given, (head, result) => onEnd(answer, head, result))
           .catch(error => options.log('could not follow a turn', { error: String(error) }))
