@@ -4,6 +4,7 @@
  */
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '../lib/base/clock.ts'
 import { createCellFiles } from '../lib/app/cell-files.ts'
 import { createPostgresCluster } from '../lib/cluster/postgres.ts'
 import { readConfig } from '../lib/config.ts'
@@ -153,7 +154,7 @@ const commits = async (bench: Bench, db: Postgres): Promise<void> => {
   const dir = join(config.stateDir, 'sessions')
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const log = { info: () => undefined, warn: () => undefined }
-  const cluster = createPostgresCluster({ url: db.url, key: KEY, log })
+  const cluster = createPostgresCluster({ clock: systemClock, url: db.url, key: KEY, log })
   const owned = await cluster.own('commits', {
     files: createCellFiles(config, true),
     stateDir: config.stateDir,

@@ -1,4 +1,5 @@
 /** Settings of the client API: the switch, and the tokens of programs. */
+import { toSeconds } from '../lib/base/clock.ts'
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { ApiToken, TokenPath, TokenScope } from '../lib/schema/api-token.ts'
@@ -60,7 +61,7 @@ export const create = endpoint({
       ...given,
       profile: home.name,
       workspace: place,
-      expires_at: days === null ? null : Math.floor(Date.now() / 1_000) + days * DAY_S,
+      expires_at: days === null ? null : Math.floor(toSeconds(ctx.app.clock.now())) + days * DAY_S,
       paths: [...new Set(paths)],
     })
     return { ...show(ctx), secret }

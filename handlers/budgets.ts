@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { BudgetChanges, BudgetsOut, measures, scopes } from '../lib/turn-context/budget-settings.ts'
+import { localDay } from '../lib/turn-context/spending-limit.ts'
 
 const Answer = z.object({
   budgets: BudgetsOut,
@@ -12,9 +13,8 @@ const Answer = z.object({
 })
 
 const show = (ctx: Ctx): z.output<typeof Answer> => {
-  const midnight = new Date()
-  midnight.setHours(0, 0, 0, 0)
-  const spent = ctx.app.spentSince(ctx.home.name, midnight.getTime() / 1_000)
+  const { since } = localDay(ctx.app.clock.now())
+  const spent = ctx.app.spentSince(ctx.home.name, since)
   return {
     budgets: ctx.home.settings().budgets,
     steps: ctx.home.settings().agent.max_turns,

@@ -1,4 +1,5 @@
 /** The client API: other programs talk to the agent in the formats of OpenAI and Anthropic. */
+import type { Clock } from '../lib/base/clock.ts'
 import { z } from 'zod'
 import { estimateTextTokens } from '../lib/agent/tokens.ts'
 import { withHeartbeats } from '../lib/base/sse.ts'
@@ -65,12 +66,13 @@ const header = (ctx: Ctx, name: string): string | null => {
 const withFirst = async (
   events: AsyncGenerator<ApiEvent>,
   errorOf: (failure: ApiFailure) => Error,
+  clock: Clock,
 ): Promise<AsyncGenerator<ApiEvent, void>> => {
   const first = events.next()
   const { promise: late, resolve } = Promise.withResolvers<null>()
-  const timer = setTimeout(resolve, FIRST_EVENT_MS, null)
+  const cancel = clock.timer(FIRST_EVENT_MS, () => resolve(null))
   const early = await Promise.race([first, late])
-  clearTimeout(timer)
+  cancel()
   if (early?.value?.type === 'failed') throw errorOf(early.value.failure)
   return (async function* () {
     try {
@@ -115,7 +117,7 @@ const serve = async <R extends ApiRequest>(
   if (request.stream) {
     const frames = format.frames(
       { ...answer, requestId: ctx.requestId },
-      await withFirst(events, errorOf),
+      await withFirst(events, errorOf, ctx.app.clock),
       request,
     )
     return eventStream(withHeartbeats(frames, format.heartbeat), { headers })

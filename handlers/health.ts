@@ -22,7 +22,7 @@ export const health = endpoint({
       status: 'ok' as const,
       sessions: running,
       active_streams: running,
-      uptime_seconds: Math.round((Date.now() - app.startedAt) / 100) / 10,
+      uptime_seconds: Math.round((app.clock.now() - app.startedAt) / 100) / 10,
     }
   },
 })

@@ -42,7 +42,7 @@ export const report = endpoint({
   run: async (ctx, { days, format, timezone }) => {
     const own = ctx.home.lenient.settings().timezone
     const zone = timezone ? requireZone(timezone) : zoneOf(own)
-    const now = Date.now() / 1_000
+    const now = ctx.app.clock.now()
     await ctx.app.sessions.catchUp()
     const { buckets, sessions } = ctx.app.sessions.usage(
       daysUpTo(now, { days, zone }).since,

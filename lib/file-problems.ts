@@ -1,5 +1,6 @@
 /** Watches shared files for damage by hand edits or other programs; each change is logged and shown once. */
 import { join } from 'node:path'
+import { type Clock, every } from './base/clock.ts'
 import type { Home } from './profiles/home.ts'
 import type { Projects } from './projects.ts'
 import type { FileProblem } from './schema/file-problem.ts'
@@ -37,7 +38,7 @@ export type FileProblemsOptions = {
   check: () => FileProblem[]
   log: (line: string) => void
   notify: Notify
-  intervalMs?: number
+  clock: Pick<Clock, 'timer'>
 }
 
 const CHECK_MS = 2_000
@@ -54,12 +55,7 @@ export const toSentence = ({ file, reason, in_force }: FileProblem): string =>
 
 export type FileProblems = ReturnType<typeof watchFileProblems>
 
-export const watchFileProblems = ({
-  check,
-  log,
-  notify,
-  intervalMs = CHECK_MS,
-}: FileProblemsOptions) => {
+export const watchFileProblems = ({ check, log, notify, clock }: FileProblemsOptions) => {
   let known = new Map<string, FileProblem>()
 
   /** The current problems. Reports changes since the last call. */
@@ -85,7 +81,5 @@ export const watchFileProblems = ({
     return [...found.values()]
   }
 
-  const timer = setInterval(list, intervalMs)
-  timer.unref()
-  return { list, close: () => clearInterval(timer) }
+  return { list, close: every(clock, CHECK_MS, list) }
 }

@@ -1,4 +1,5 @@
 /** Polls the host agent's sessions of every home that has readers, and publishes changes. */
+import { type Clock, every } from './base/clock.ts'
 import type { SessionRow } from './schema/session.ts'
 
 export const POLL_MS = 5_000
@@ -16,8 +17,7 @@ export type HostSessionWatcherOptions = {
   enabled: () => boolean
   /** Publishes whether a home can be read, and that its sessions changed. */
   publish: (said: { alive: boolean; profile: string; changed?: boolean }) => void
-  /** Calls `run` periodically until the returned function is called. Injectable for tests. */
-  every?: (run: () => void, ms: number) => () => void
+  clock: Pick<Clock, 'timer'>
 }
 
 type Watcher = {
@@ -30,16 +30,10 @@ type Watcher = {
   wake: Set<() => void>
 }
 
-const repeat = (run: () => void, ms: number): (() => void) => {
-  const timer = setInterval(run, ms)
-  timer.unref()
-  return () => clearInterval(timer)
-}
-
 export type HostSessionWatcher = ReturnType<typeof createHostSessionWatcher>
 
 export const createHostSessionWatcher = (deps: HostSessionWatcherOptions) => {
-  const { rowsOf, problemOf, enabled, publish, every = repeat } = deps
+  const { rowsOf, problemOf, enabled, publish, clock } = deps
   const watchers = new Map<string, Watcher>()
   let stopPolling: (() => void) | null = null
 
@@ -91,7 +85,7 @@ export const createHostSessionWatcher = (deps: HostSessionWatcherOptions) => {
 
   return {
     start(): void {
-      stopPolling ??= every(poll, POLL_MS)
+      stopPolling ??= every(clock, POLL_MS, poll)
     },
     /** False before the start, after the stop, and while the home's database cannot be read. */
     isAlive,
@@ -111,10 +105,10 @@ export const createHostSessionWatcher = (deps: HostSessionWatcherOptions) => {
       let wakeReader: (() => void) | null = null
       let quiet = false
       const onWake = () => wakeReader?.()
-      const stopBeating = every(() => {
+      const stopBeating = every(clock, HEARTBEAT_MS, () => {
         quiet = true
         onWake()
-      }, HEARTBEAT_MS)
+      })
       watcher.wake.add(onWake)
       signal.addEventListener('abort', onWake)
       try {

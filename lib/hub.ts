@@ -6,6 +6,7 @@
  * them. The bytes of a frame are the same for all readers. Only live frames carry an SSE id: a cursor that moved between
  * the replays of two sources would lose events of the second one (storage.md, A4).
  */
+import { type Clock, every } from './base/clock.ts'
 import { createTextPool } from './base/text-pool.ts'
 import { createRounds } from './base/rounds.ts'
 import { type Cursor, toCursor } from './base/stream-cursor.ts'
@@ -76,7 +77,7 @@ export type ReadOptions = {
 const isSession = (source: Source): boolean => source.startsWith('session:')
 
 /** The recent frames of each source, bounded in count, bytes and idle time. */
-const createSourceLogs = (nowMs: () => number) => {
+const createSourceLogs = (clock: Pick<Clock, 'monotonic'>) => {
   const logs = new Map<Source, SourceLog>()
   /** The highest number in any session log that was dropped as a whole. */
   let droppedSessions = 0
@@ -86,7 +87,7 @@ const createSourceLogs = (nowMs: () => number) => {
   const logOf = (source: Source): SourceLog => {
     let log = logs.get(source)
     if (!log) {
-      log = { frames: [], sizeBytes: 0, floor: initialFloor(source), touchedMs: nowMs() }
+      log = { frames: [], sizeBytes: 0, floor: initialFloor(source), touchedMs: clock.monotonic() }
       logs.set(source, log)
     }
     return log
@@ -97,7 +98,7 @@ const createSourceLogs = (nowMs: () => number) => {
       const log = logOf(source)
       log.frames.push(logged)
       log.sizeBytes += logged.bytes.length
-      log.touchedMs = nowMs()
+      log.touchedMs = clock.monotonic()
       // Dropped in halves: shifting one by one would copy the array at every event.
       if (log.frames.length > LOG_FRAMES || log.sizeBytes > LOG_BYTES) {
         const dropped = log.frames.splice(0, Math.ceil(log.frames.length / 2))
@@ -111,7 +112,7 @@ const createSourceLogs = (nowMs: () => number) => {
       logs.get(source)?.frames.find(each => each.n > n),
     dropIdle(): void {
       for (const [source, log] of logs) {
-        if (!isSession(source) || nowMs() - log.touchedMs < IDLE_LOG_MS) continue
+        if (!isSession(source) || clock.monotonic() - log.touchedMs < IDLE_LOG_MS) continue
         droppedSessions = Math.max(droppedSessions, log.frames.at(-1)?.n ?? log.floor)
         logs.delete(source)
       }
@@ -212,8 +213,8 @@ export type Hub = ReturnType<typeof createHub>
 type HubOptions = {
   /** 8 hex characters, new at every start. */
   boot: string
-  /** Decides when an idle log is dropped. */
-  nowMs?: () => number
+  /** Decides when an idle log is dropped, and when readers are pinged. */
+  clock: Pick<Clock, 'monotonic' | 'timer'>
   /** The profile of a session. */
   profileOf?: (sessionId: string) => string | undefined
 }
@@ -229,10 +230,10 @@ const profileOfEvent = (
   return about.session_id === undefined ? undefined : profileOf(about.session_id)
 }
 
-export const createHub = ({ boot, nowMs = Date.now, profileOf = () => undefined }: HubOptions) => {
+export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptions) => {
   let n = 0
   let closed = false
-  const logs = createSourceLogs(nowMs)
+  const logs = createSourceLogs(clock)
   const recent = createRecent()
   const encode = createTextPool()
   const readers = createReaders()
@@ -364,14 +365,13 @@ export const createHub = ({ boot, nowMs = Date.now, profileOf = () => undefined 
       }
     }
 
-  const timer = setInterval(() => {
+  const stopPings = every(clock, PING_MS, () => {
     logs.dropIdle()
     for (const reader of readers.all) {
       reader.isPinged = true
       wake(reader)
     }
-  }, PING_MS)
-  timer.unref()
+  })
 
   return {
     boot,
@@ -389,7 +389,7 @@ export const createHub = ({ boot, nowMs = Date.now, profileOf = () => undefined 
     /** Ends every stream after what was published, so that open pages do not delay the shutdown. */
     close(): void {
       closed = true
-      clearInterval(timer)
+      stopPings()
       for (const reader of readers.all) reader.write()
     },
   }

@@ -1,4 +1,5 @@
 /** Usage reports: the catalog's 15-minute buckets, grouped by day, model, profile and source. */
+import { toSeconds } from './base/clock.ts'
 import { canonicalZone, toWall } from './base/time-zone.ts'
 import { invalid } from './errors.ts'
 import type { UsageBucket } from './sessions/catalog-statements.ts'
@@ -37,10 +38,10 @@ const add = (sum: Amount, bucket: UsageBucket): void => {
   sum.cache_write_tokens += bucket.cache_write_tokens
 }
 
-/** Local time of an instant, both in seconds. */
-const createClock = (zone: string) => (at: number) => {
-  const wall = Math.floor(toWall(at * 1_000, zone) / 1_000)
-  return { wall, hour: Math.floor(wall / 3_600) % 24 }
+/** Local time of an instant, both in milliseconds. */
+const createWallClock = (zone: string) => (at: number) => {
+  const wall = toWall(at, zone)
+  return { wall, hour: Math.floor(wall / 3_600_000) % 24 }
 }
 
 /** The time zone to count days in. */
@@ -50,21 +51,21 @@ export const requireZone = (zone: string): string => {
   return found
 }
 
-const DAY = 86_400
-const dateOf = (wall: number): string => new Date(wall * 1_000).toISOString().slice(0, 10)
+const DAY_MS = 86_400_000
+const dateOf = (wall: number): string => new Date(wall).toISOString().slice(0, 10)
 
-/** The last days up to today, oldest first, and the instant the first one begins. */
+/** The last days up to today, oldest first, and the instant the first one begins; milliseconds since 1970. */
 export const daysUpTo = (
   now: number,
   { days, zone }: { days: number; zone: string },
 ): { dates: string[]; since: number } => {
-  const clock = createClock(zone)
-  const today = Math.floor(clock(now).wall / DAY) * DAY
-  const dates = Array.from({ length: days }, (_, at) => dateOf(today - (days - 1 - at) * DAY))
-  const first = today - (days - 1) * DAY
+  const wallAt = createWallClock(zone)
+  const today = Math.floor(wallAt(now).wall / DAY_MS) * DAY_MS
+  const dates = Array.from({ length: days }, (_, at) => dateOf(today - (days - 1 - at) * DAY_MS))
+  const first = today - (days - 1) * DAY_MS
   // The offset at the day's beginning may be another than now; the second look settles it.
   let since = first
-  for (let look = 0; look < 2; look += 1) since -= clock(since).wall - first
+  for (let look = 0; look < 2; look += 1) since -= wallAt(since).wall - first
   return { dates, since }
 }
 
@@ -83,6 +84,7 @@ const groupBy = <K extends string, B extends UsageBucket>(
   return [...rows.values()].sort((a, b) => b.total_tokens - a.total_tokens || b.turns - a.turns)
 }
 
+/** `now`: milliseconds since 1970. */
 export type ReportOptions = { days: number; zone: string; now: number; sessions: number }
 
 export const toReport = (
@@ -90,26 +92,26 @@ export const toReport = (
   { days, zone, now, sessions }: ReportOptions,
 ) => {
   const { dates, since } = daysUpTo(now, { days, zone })
-  const clock = createClock(zone)
+  const wallAt = createWallClock(zone)
   const totals = { ...zeroUsage(), sessions }
   const daily = new Map(dates.map(date => [date, { date, ...zeroUsage() }]))
   const weekdays = Array.from({ length: 7 }, (_, weekday) => ({ weekday, ...zeroUsage() }))
   const hours = Array.from({ length: 24 }, (_, hour) => ({ hour, ...zeroUsage() }))
   const inside: (UsageBucket & { date: string })[] = []
   for (const bucket of buckets) {
-    const { wall, hour } = clock(bucket.at)
+    const { wall, hour } = wallAt(bucket.at)
     const day = daily.get(dateOf(wall))
     if (!day) continue
     inside.push({ ...bucket, date: day.date })
-    for (const sum of [totals, day, weekdays[new Date(wall * 1_000).getUTCDay()], hours[hour]]) {
+    for (const sum of [totals, day, weekdays[new Date(wall).getUTCDay()], hours[hour]]) {
       if (sum) add(sum, bucket)
     }
   }
   return {
     days,
     timezone: zone,
-    since,
-    generated_at: now,
+    since: toSeconds(since),
+    generated_at: toSeconds(now),
     totals,
     daily: [...daily.values()],
     models: groupBy(inside, ({ model, provider }) => ({ model, provider })),

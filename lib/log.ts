@@ -2,6 +2,7 @@
  * The log: one line per event, as text or as JSON. Information goes to standard output, problems to standard error. Every
  * line of a request has its id, which the response has in `X-Request-Id`.
  */
+import { type Clock, fromSeconds, systemClock, toSeconds } from './base/clock.ts'
 import { isObject } from './base/json.ts'
 import { requestScope } from './base/request-scope.ts'
 import { messageOf } from './errors.ts'
@@ -59,6 +60,7 @@ const NAMES: Readonly<Record<LogLevel, string>> = {
 }
 
 export type LogOptions = Partial<LogSettings> & {
+  clock?: Pick<Clock, 'now'>
   out?: (text: string) => void
   err?: (text: string) => void
   /** Removes secrets from lines that may quote input. */
@@ -75,14 +77,14 @@ const consoleWriter = (stream: NodeJS.WriteStream) => {
 }
 
 /** Seconds, formatted once each. */
-const createStamp = () => {
+const createStamp = (clock: Pick<Clock, 'now'>) => {
   let second = 0
   let stamp = ''
   return (): string => {
-    const at = Math.floor(Date.now() / 1000)
+    const at = Math.floor(toSeconds(clock.now()))
     if (at !== second) {
       second = at
-      stamp = `${new Date(at * 1000).toISOString().slice(0, 19)}Z`
+      stamp = `${new Date(fromSeconds(at)).toISOString().slice(0, 19)}Z`
     }
     return stamp
   }
@@ -158,6 +160,7 @@ export const createLog = ({
   format = 'text',
   level: least = 'info',
   cell = null,
+  clock = systemClock,
   out = consoleWriter(process.stdout),
   err = consoleWriter(process.stderr),
   redact = text => text,
@@ -165,7 +168,7 @@ export const createLog = ({
 }: LogOptions = {}): Log => {
   const batch = createBatch(out)
   let timer: NodeJS.Timeout | undefined
-  const now = createStamp()
+  const now = createStamp(clock)
   const maskPath = createPathMask(redact)
   /** As JSON. */
   const requestId = (): string | undefined => {

@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
+import { type Clock, toSeconds } from './base/clock.ts'
 import {
   type Exit,
   killGroup,
@@ -36,7 +37,10 @@ type Entry = {
   /** It was started in the foreground. */
   isAdopted: boolean
   child: ChildProcess
+  /** Milliseconds since 1970. */
   startedAt: number
+  /** Of the monotonic clock, as `endedAt`. */
+  begunAt: number
   endedAt: number | null
   exitCode: number | null
   /** Output so far, truncated at the front in large steps. */
@@ -53,8 +57,7 @@ type Entry = {
 export type ProcessRegistry = ReturnType<typeof createProcessRegistry>
 
 export type ProcessesOptions = {
-  /** Seconds since 1970. */
-  now: () => number
+  clock: Clock
   /** The current id of a session: its id can change. */
   resolve?: (sessionId: string) => string | undefined
   /** A process with `notify` has exited. Must not throw. */
@@ -118,11 +121,16 @@ const writeInput = (entry: Entry, data: string): Promise<void> => {
 }
 
 /** Resolves when the process ends, after `timeoutMs`, or when `signal` aborts. */
-const waitForEnd = (entry: Entry, timeoutMs: number, signal: AbortSignal): Promise<void> =>
+const waitForEnd = (
+  clock: Pick<Clock, 'timer'>,
+  entry: Entry,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<void> =>
   new Promise(resolve => {
-    const timer = setTimeout(done, timeoutMs)
+    const cancel = clock.timer(timeoutMs, done)
     function done() {
-      clearTimeout(timer)
+      cancel()
       signal.removeEventListener('abort', done)
       resolve()
     }
@@ -141,7 +149,7 @@ const terminate = async (entry: Entry): Promise<void> => {
 }
 
 const createEntry = (
-  own: Pick<Entry, 'owner' | 'given' | 'isAdopted' | 'child' | 'startedAt'>,
+  own: Pick<Entry, 'owner' | 'given' | 'isAdopted' | 'child' | 'startedAt' | 'begunAt'>,
 ): Entry => ({
   ...own,
   id: `proc_${randomBytes(6).toString('hex')}`,
@@ -154,20 +162,22 @@ const createEntry = (
   ended: Promise.resolve(),
 })
 
-const spawnEntry = (owner: string, given: ProcessStart, startedAt: number): Entry => {
+type Begun = Pick<Entry, 'startedAt' | 'begunAt'>
+
+const spawnEntry = (owner: string, given: ProcessStart, begun: Begun): Entry => {
   const { placed } = given
   const stdio = ['pipe', 'pipe', 'ignore'] as const
   const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
-  const entry = createEntry({ owner, given, isAdopted: false, child, startedAt })
+  const entry = createEntry({ owner, given, isAdopted: false, child, ...begun })
   collectOutput(entry, new StringDecoder('utf8'))
   // EPIPE after the process exited: its status says so.
   child.stdin.on('error', () => undefined)
   return entry
 }
 
-const adoptEntry = (owner: string, given: ProcessHandover, startedAt: number): Entry => {
+const adoptEntry = (owner: string, given: ProcessHandover, begun: Begun): Entry => {
   const { child, output, decoder } = given
-  const entry = createEntry({ owner, given, isAdopted: true, child, startedAt })
+  const entry = createEntry({ owner, given, isAdopted: true, child, ...begun })
   entry.droppedChars = output.omitted
   addOutput(entry, output.text)
   entry.polledChars = entry.droppedChars + entry.text.length
@@ -182,13 +192,17 @@ const waitForSpawn = (child: ChildProcess): Promise<void> =>
   })
 
 export const createProcessRegistry = (options: ProcessesOptions) => {
-  const { now, onEnded, resolve } = options
+  const { clock, onEnded, resolve } = options
   const { finishedRetentionMs = FINISHED_RETENTION_MS, maxProcesses = MAX_PROCESSES } = options
   const { maxAdopted = MAX_ADOPTED } = options
   const entries = new Map<string, Entry>()
   let isClosed = false
 
   const currentId = (sessionId: string) => resolve?.(sessionId) ?? sessionId
+  const begun = (elapsedMs = 0): Begun => ({
+    startedAt: clock.now() - elapsedMs,
+    begunAt: clock.monotonic() - elapsedMs,
+  })
   const isOwnedBy = (owner: string) => (entry: Entry) => currentId(entry.owner) === currentId(owner)
 
   const toView = (entry: Entry): ProcessView => ({
@@ -198,13 +212,13 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
     pid: entry.child.pid ?? 0,
     status: isRunning(entry) ? 'running' : 'exited',
     exit_code: entry.exitCode,
-    uptime: Math.max(0, Math.round((entry.endedAt ?? now()) - entry.startedAt)),
-    started_at: entry.startedAt,
+    uptime: Math.round(toSeconds((entry.endedAt ?? clock.monotonic()) - entry.begunAt)),
+    started_at: toSeconds(entry.startedAt),
   })
 
   const dropExpired = (): void => {
     for (const entry of entries.values())
-      if (entry.endedAt !== null && (now() - entry.endedAt) * 1_000 > finishedRetentionMs)
+      if (entry.endedAt !== null && clock.monotonic() - entry.endedAt > finishedRetentionMs)
         entries.delete(entry.id)
   }
 
@@ -223,14 +237,14 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
     const exit = await closed.catch(() => null)
     if (!exit) return
     entry.exitCode = exit.code ?? (exit.signal === 'SIGKILL' ? 137 : 143)
-    entry.endedAt = now()
+    entry.endedAt = clock.monotonic()
     if (entry.given.notify && !isClosed) onEnded?.(entry.owner, toView(entry))
   }
 
   const start = async (owner: string, given: ProcessStart): Promise<ProcessView> => {
     if (isClosed) throw new Error('The server is shutting down.')
     requireCapacity()
-    const entry = spawnEntry(owner, given, now())
+    const entry = spawnEntry(owner, given, begun())
     entry.ended = watch(entry, waitForClose(entry.child))
     // Registered before the spawn is confirmed: the limit must hold for processes started at the same time.
     entries.set(entry.id, entry)
@@ -250,7 +264,7 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
     if (adopted.length >= maxAdopted)
       throw new Error(`${maxAdopted} commands were moved to the background already.`)
     requireCapacity()
-    const entry = adoptEntry(owner, given, now() - given.elapsedMs / 1_000)
+    const entry = adoptEntry(owner, given, begun(given.elapsedMs))
     entry.ended = watch(entry, given.closed)
     entries.set(entry.id, entry)
     return toView(entry)
@@ -288,7 +302,7 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
       },
       async wait(id, timeoutMs, signal) {
         const entry = find(owner, id)
-        await waitForEnd(entry, timeoutMs, signal)
+        await waitForEnd(clock, entry, timeoutMs, signal)
         return toView(entry)
       },
       async kill(id) {

@@ -1,6 +1,7 @@
 /** Projects: a list in one file, which other programs may edit. */
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
+import { type Clock, toSeconds } from './base/clock.ts'
 import { isObject } from './base/json.ts'
 import { invalid, missing } from './errors.ts'
 import { PROJECT_COLOR, PROJECT_NAME_CHARS, type Project } from './schema/project.ts'
@@ -12,8 +13,7 @@ export type ProjectsOptions = {
   /** Sessions of a project, as on disk now. */
   members: (id: string) => readonly string[]
   unassign: (sessionId: string) => void
-  /** Seconds since 1970. */
-  now: () => number
+  clock: Pick<Clock, 'now'>
 }
 
 export type Projects = ReturnType<typeof createProjects>
@@ -71,7 +71,7 @@ const checkProjectColor = (raw: string | null): string | null => {
   return raw
 }
 
-export const createProjects = ({ path, members, unassign, now }: ProjectsOptions) => {
+export const createProjects = ({ path, members, unassign, clock }: ProjectsOptions) => {
   const file = jsonFile(path, parseList)
 
   const find = (id: string): Project => {
@@ -102,7 +102,7 @@ export const createProjects = ({ path, members, unassign, now }: ProjectsOptions
         project_id: randomBytes(6).toString('hex'),
         name: checkProjectName(name),
         color: checkProjectColor(color ?? null),
-        created_at: now(),
+        created_at: toSeconds(clock.now()),
       }
       file.write([...file.read().raw, project])
       return project

@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import type { Clock } from './base/clock.ts'
 import { appendText, readWholeText } from './store/read-text.ts'
 import { reportWrite } from './store/write-reports.ts'
 
@@ -36,7 +37,7 @@ const parse = (line: string): KeyLine[] => {
   }
 }
 
-export const createKeyJournal = (dir: string, nowMs: () => number): KeyJournal => {
+export const createKeyJournal = (dir: string, clock: Clock): KeyJournal => {
   let today = ''
   const nameOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 10)}.jsonl`
   const names = (): string[] => {
@@ -46,7 +47,7 @@ export const createKeyJournal = (dir: string, nowMs: () => number): KeyJournal =
       .sort()
   }
   const removeOld = (): void => {
-    const kept = nameOf(nowMs() - DAY_MS)
+    const kept = nameOf(clock.now() - DAY_MS)
     for (const name of names()) {
       if (name >= kept) continue
       rmSync(join(dir, name), { force: true })
@@ -55,14 +56,14 @@ export const createKeyJournal = (dir: string, nowMs: () => number): KeyJournal =
   }
   return {
     add(line) {
-      const name = nameOf(nowMs())
+      const name = nameOf(clock.now())
       if (name !== today) removeOld()
       today = name
       // A line that a kill has torn ends before this one.
       appendText(join(dir, name), `\n${JSON.stringify(line)}\n`)
     },
     read() {
-      const kept = nameOf(nowMs() - DAY_MS)
+      const kept = nameOf(clock.now() - DAY_MS)
       return names()
         .filter(name => name >= kept)
         .flatMap(name => readWholeText(join(dir, name)).split('\n').flatMap(parse))

@@ -1,6 +1,7 @@
 /** The idempotency keys of a day, with the replies to their requests. */
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { Clock } from './base/clock.ts'
 import { messageOf } from './errors.ts'
 import type { KeyStore, KnownRequest, SavedReply } from './http/once.ts'
 import type { KeyJournal, KeyLine } from './request-key-journal.ts'
@@ -16,7 +17,7 @@ export type RequestKeys = KeyStore & { close(): void }
 
 export type RequestKeysOptions = {
   addon: string | undefined
-  nowMs: () => number
+  clock: Clock
   log: (message: string, extra?: Record<string, unknown>) => void
   maxKeys?: number
   /** In a cluster, where the next owner needs them. */
@@ -99,7 +100,7 @@ const replay = (
 /** The file is opened on first use, and replaced when it is damaged. */
 export const openRequestKeys = (
   path: string,
-  { addon, nowMs, log, maxKeys = MAX_KEYS, journal }: RequestKeysOptions,
+  { addon, clock, log, maxKeys = MAX_KEYS, journal }: RequestKeysOptions,
 ): RequestKeys => {
   const memory = createMemory()
   let begun = 0
@@ -130,7 +131,7 @@ export const openRequestKeys = (
 
   return {
     find(id: string): KnownRequest | undefined {
-      const row = use(({ find }) => find.get(id, nowMs() - KEPT_MS))
+      const row = use(({ find }) => find.get(id, clock.now() - KEPT_MS))
       if (!row) return undefined
       const reply =
         memory.get(id) ?? (row.reply === null ? null : (JSON.parse(row.reply) as SavedReply))
@@ -139,9 +140,9 @@ export const openRequestKeys = (
 
     begin(id: string, fingerprint: string): void {
       use(({ begin, expire, trim }) => {
-        expire.run(nowMs() - KEPT_MS)
+        expire.run(clock.now() - KEPT_MS)
         if (begun++ % TRIM_EVERY === 0) trim.run(maxKeys)
-        const at = nowMs()
+        const at = clock.now()
         journal?.add({ t: 'begun', id, at, fingerprint })
         begin.run(id, at, fingerprint)
       })

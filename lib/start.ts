@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
+import { type Clock, systemClock, toSeconds } from './base/clock.ts'
 import { clusterAddress, forOwnCell, ownCell, responseHold } from './app/cell.ts'
 import { setV8Flags } from './app/v8-flags.ts'
 import { openLocalHealth } from './app/local-health.ts'
@@ -65,6 +66,7 @@ export type StartOptions = {
     config: Config,
     log: Log,
     given: {
+      clock: Clock
       addon: string | undefined
       cell: Owned
       restart: () => Promise<never>
@@ -232,7 +234,8 @@ const run = async (
   prepareStateDir(config)
   const tls = readTls(config)
   const addon = options.unpackAddon?.(config)
-  const startedAt = Math.floor(Date.now() / 1000)
+  const clock = systemClock
+  const startedAt = Math.floor(toSeconds(clock.now()))
   const info = (port: number) => ({
     pid: process.pid,
     address: urlOf(config, port),
@@ -240,12 +243,13 @@ const run = async (
   })
   const lock = acquireLock(config.stateDir, info(config.port), { addon })
   const supervisor = createSupervisor(config, log.warn)
-  const worker = createWorkerCell(config)
+  const worker = createWorkerCell(config, clock)
   // A cell of a worker waits for seconds only.
   const standby = config.cluster === null || worker ? null : await openLocalHealth('standby')
   if (standby) lock.announce({ ...info(config.port), address: standby.address })
   let hasWaited = false
   const cell = await ownCell(config, log, {
+    clock,
     ...worker?.place,
     onWait() {
       if (hasWaited) return
@@ -258,6 +262,7 @@ const run = async (
   const again = () => (worker ? process.exit(0) : replaceProcess(config, log))
   const ownPrograms = await marking
   const app = await createApp(config, log, {
+    clock,
     addon,
     cell,
     restart: () => stop(0, again),
@@ -266,13 +271,14 @@ const run = async (
   const { authenticator, makeCtx, version } = app
   const listener = createRequestListener(routes, {
     patternRoutes,
+    clock: systemClock,
     authenticator,
     makeCtx,
     config,
     log,
     onRequest: app.onRequest,
     keys: app.requestKeys,
-    hold: responseHold(cell),
+    hold: responseHold(cell, clock),
     version,
     isOwnChild: ownPrograms.ownsPeerOf,
     checkOutput: options.checkOutput ?? false,

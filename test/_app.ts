@@ -8,6 +8,7 @@ import type { NotificationTestOptions } from '../lib/app/notifications.ts'
 import { readConfig } from '../lib/config.ts'
 import { createRequestListener } from '../lib/http/request-listener.ts'
 import { createServer } from '../lib/http/server.ts'
+import type { Clock } from '../lib/base/clock.ts'
 import { createLog } from '../lib/log.ts'
 import { redact, redactValue } from '../lib/redact/redact.ts'
 import { acquireLock } from '../lib/store/instance-lock.ts'
@@ -32,6 +33,8 @@ export type AppOptions = {
   startTimeoutMs?: number
   /** Errors of the service fail the test on close; with this they are only collected. */
   allowErrors?: boolean
+  /** Of a service in this process: turned by hand. */
+  clock?: Clock
 }
 
 type Base = Omit<Client, 'closeClient'> & {
@@ -114,6 +117,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     const lock = acquireLock(config.stateDir, { pid: process.pid, address: '', started_at: 0 })
     const app = await createApp(config, log, {
       assets: loadAssets,
+      clock: options.clock,
       checkout: options.checkout ?? null,
       version: await version,
       notificationTests: options.notificationTests,
@@ -125,6 +129,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     const server = createServer(
       createRequestListener(routes, {
         patternRoutes,
+        clock: app.clock,
         authenticator,
         makeCtx,
         config,

@@ -20,7 +20,7 @@ const settle = async (): Promise<void> => {
   for (let round = 0; round < ROUNDS; round++) await turn()
 }
 
-/** Stands still at `start`, milliseconds since 1970, until it is moved. */
+/** Shows `start`, milliseconds since 1970, until it is moved. */
 export const createTestClock = (start = Date.UTC(2026, 0, 1)): TestClock => {
   const timers = new Set<Timer>()
   let passed = 0

@@ -47,16 +47,3 @@ export const isAlive = (pid: number): boolean => {
 
 /** Resolves when the process has ended. */
 export const ended = (pid: number): Promise<void> => until(() => !isAlive(pid), `the end of ${pid}`)
-
-/**
- * Tenths of a second since the call in which the event loop of this process has run; it stops after a minute. While the
- * machine does not run the process, nothing is counted: the limit is one for what runs in it, a service included.
- */
-export const startTenths = (): (() => number) => {
-  let tenths = 0
-  const timer = setInterval(() => {
-    tenths += 1
-    if (tenths === 600) clearInterval(timer)
-  }, 100).unref()
-  return () => tenths
-}

@@ -1,4 +1,5 @@
 /** The people of this server: the list, invitations, roles, and a person's own password. */
+import { toSeconds } from '../../lib/base/clock.ts'
 import { z } from 'zod'
 import { join } from '../../lib/auth/joined.ts'
 import { SESSION_COOKIE } from '../../lib/auth/cookie.ts'
@@ -32,7 +33,7 @@ const Shown = z.object({
 const People = z.object({ people: z.array(Shown) })
 
 const show = ({ app, person }: Ctx): z.output<typeof People> => {
-  const now = Date.now() / 1_000
+  const now = toSeconds(app.clock.now())
   const first = app.people.owner()
   return {
     people: [first, ...app.people.others()].map(each => ({

@@ -9,7 +9,7 @@ import { Usage } from '../../lib/schema/usage.ts'
 const OfSession = z.object({ session_id: z.string(), title: z.string(), profile: z.string() })
 
 /** A turn that failed longer ago is no longer news. */
-const TROUBLE_SECONDS = 7 * 24 * 3600
+const TROUBLE_MS = 7 * 24 * 3_600_000
 const MAX_TROUBLED = 20
 
 const sessionOf = (ctx: Ctx, id: string): z.output<typeof OfSession>[] => {
@@ -53,7 +53,7 @@ export const inbox = endpoint({
       .all()
       .filter(({ session_id }) => sessionOf(ctx, session_id).length > 0 || ctx.may('own', null))
     const ids = new Set(questions.map(({ session_id }) => session_id))
-    const since = Date.now() / 1000 - TROUBLE_SECONDS
+    const since = ctx.app.clock.now() - TROUBLE_MS
     return {
       questions,
       sessions: [...ids].flatMap(id => sessionOf(ctx, id)),

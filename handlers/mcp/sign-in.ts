@@ -1,6 +1,7 @@
 /** Signing in to MCP servers (OAuth): start, the way back from the authorization server, sign-out. */
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import { toSeconds } from '../../lib/base/clock.ts'
 import { SESSION_COOKIE } from '../../lib/auth/cookie.ts'
 import { type Ctx, endpoint } from '../../lib/context.ts'
 import { invalid, UserError } from '../../lib/errors.ts'
@@ -11,7 +12,7 @@ import { Ok, ok } from '../../lib/schema/ok.ts'
 
 /** Recognizes the browser that began a sign-in. Sent to these endpoints only. */
 const COOKIE = 'agent_mcp_sign_in'
-const COOKIE_S = 15 * 60
+const COOKIE_MS = 15 * 60_000
 const PATH = '/api/mcp/oauth'
 
 const Name = z.object({ name: z.string().min(1).max(200) })
@@ -45,7 +46,7 @@ export const start = endpoint({
       signal: ctx.signal,
     })
     const path = `${prefix}${PATH}`
-    ctx.setCookie(formatCookie(COOKIE, cookie, { maxAge: COOKIE_S, secure, path }))
+    ctx.setCookie(formatCookie(COOKIE, cookie, { maxAge: toSeconds(COOKIE_MS), secure, path }))
     return { ...ok, ...started }
   },
 })

@@ -1,4 +1,5 @@
 /** Keeps the messages of a run within the model's context window: compaction before a call, shrinking after an overflow. */
+import type { Clock } from '../base/clock.ts'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { type Compressed, compress } from './compress.ts'
@@ -32,7 +33,7 @@ type WindowRun = {
   emit: Emit
   meter: UsageMeter
   signal: AbortSignal
-  now: () => number
+  clock: Pick<Clock, 'now'>
   memo: Map<string, unknown>
   endpoint: ModelEndpoint
   messages: LoopMessage[]
@@ -87,7 +88,7 @@ export class ContextWindow {
   async compactIfNeeded(): Promise<void> {
     const { compression } = this.#run.request
     await this.#reduce()
-    if (!compression || compression.cooldown.until() > this.#run.now()) return this.#fit()
+    if (!compression || compression.cooldown.until() > this.#run.clock.now()) return this.#fit()
     const threshold = thresholdOf(compression.settings, this.#effectiveEndpoint())
     if (threshold === 0 || this.#nextPromptTokens() < threshold) return
     await this.#compact(threshold, threshold * MIN_GAIN)
@@ -277,7 +278,7 @@ export class ContextWindow {
       return true
     } catch (error) {
       if (run.signal.aborted) throw run.signal.reason
-      compression.cooldown.start(run.now(), run.now() + COOLDOWN_MS)
+      compression.cooldown.start(run.clock.now(), run.clock.now() + COOLDOWN_MS)
       const message = `Couldn’t summarize the earlier conversation, so it is sent in full: ${messageOf(error)}`
       run.emit({ type: 'warning', kind: 'compression', message })
       return false

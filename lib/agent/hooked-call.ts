@@ -1,4 +1,5 @@
 /** Runs the hooks of the user before and after one tool call. */
+import type { Clock } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import type { RunsIn } from '../schema/command-place.ts'
 import type { HookActivity } from '../schema/hook.ts'
@@ -22,8 +23,7 @@ type Steps = {
   /** Checks and runs the call. */
   run: (before: BeforeCall) => Promise<ToolResult>
   mask: (text: string) => string
-  /** In milliseconds. */
-  now: () => number
+  clock: Pick<Clock, 'monotonic'>
 }
 
 /** A shown argument is not longer than this. */
@@ -39,7 +39,7 @@ export const runHooked = async (
   hooks: Hooks,
   call: Omit<HookedCall, 'input'>,
   entry: { args: Record<string, unknown>; notes: CallNotes },
-  { change, run, mask, now }: Steps,
+  { change, run, mask, clock }: Steps,
 ): Promise<ToolResult> => {
   const { texts, activity } = entry.notes
   const before = await hooks.before({ ...call, input: entry.args })
@@ -56,7 +56,7 @@ export const runHooked = async (
     texts.push(`A hook of the user changed the arguments of this call. It ran with: ${shown}`)
   }
   texts.push(...before.context)
-  const startedAt = now()
+  const startedAt = clock.monotonic()
   const result = await run(before)
   if (call.signal.aborted) return result
   const after = await hooks.after(
@@ -64,7 +64,7 @@ export const runHooked = async (
     {
       content: mask(result.content),
       isError: result.isError ?? false,
-      durationMs: Math.max(0, now() - startedAt),
+      durationMs: clock.monotonic() - startedAt,
     },
   )
   texts.push(...after.context)

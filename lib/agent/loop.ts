@@ -33,11 +33,11 @@ const MAX_INVALID_BATCHES = 3
 export const createAgent = (options: EngineOptions = {}): Agent => {
   const agent: Agent = async (request, emit) => {
     const run = createRun(request, emit, options, agent)
-    const startedAt = run.now()
+    const startedAt = run.clock.monotonic()
     const observed = async (outcome: Outcome): Promise<Outcome> => {
       const { text, model } = outcome
       const status = outcome.status === 'finished' ? 'finished' : 'failed'
-      const durationMs = Math.max(0, run.now() - startedAt)
+      const durationMs = run.clock.monotonic() - startedAt
       await request.hooks?.ended({ status, text, model, durationMs }, run.signal)
       return outcome
     }

@@ -20,11 +20,8 @@ const durationMs = (text: string): number | undefined => {
     : pieces.reduce((sum, [, figure, unit]) => sum + Number(figure) * unitMs(unit ?? ''), 0)
 }
 
-/** `Retry-After` in seconds or as a date; undefined when absent or unreadable. */
-export const parseRetryAfter = (
-  header: string | undefined,
-  now: number = Date.now(),
-): number | undefined => {
+/** `Retry-After` in seconds or as a date, in milliseconds from `now` (milliseconds since 1970); undefined when absent or unreadable. */
+export const parseRetryAfter = (header: string | undefined, now: number): number | undefined => {
   if (!header) return undefined
   const seconds = Number(header)
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000)
@@ -58,11 +55,8 @@ const rateLimitReset = (headers: Headers, now: number): number | undefined => {
   return waits.length > 0 ? Math.max(...waits) : undefined
 }
 
-/** The delay requested by response headers, in milliseconds. */
-export const retryAfterInHeaders = (
-  headers: Headers,
-  now: number = Date.now(),
-): number | undefined => {
+/** The delay requested by response headers, in milliseconds. `now`: milliseconds since 1970. */
+export const retryAfterInHeaders = (headers: Headers, now: number): number | undefined => {
   const ms = firstOf(headers['retry-after-ms'])
   if (ms && Number.isFinite(Number(ms))) return Math.max(0, Number(ms))
   return parseRetryAfter(firstOf(headers['retry-after']), now)

@@ -1,4 +1,5 @@
 /** Retry delays, and waiting that an abort signal ends. */
+import type { Clock } from '../base/clock.ts'
 import type { RetryReason } from '../schema/retry.ts'
 import type { ProviderFailure } from './failure.ts'
 
@@ -48,22 +49,17 @@ export const retryReasonOf = ({
   return status === undefined ? 'connection' : 'server_error'
 }
 
-/** Resolves after `ms`. */
-export const wait: Wait = (ms, signal, end) =>
-  new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason)
-    if (end?.aborted) return resolve()
-    const settle = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', settle)
-      end?.removeEventListener('abort', settle)
-      if (signal.aborted) reject(signal.reason)
-      else resolve()
+/** Waits on this clock. */
+export const waitOn =
+  (clock: Pick<Clock, 'delay'>): Wait =>
+  async (ms, signal, end) => {
+    try {
+      await clock.delay(ms, end ? AbortSignal.any([signal, end]) : signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!end?.aborted) throw error
     }
-    const timer = setTimeout(settle, ms)
-    signal.addEventListener('abort', settle, { once: true })
-    end?.addEventListener('abort', settle, { once: true })
-  })
+  }
 
 /** Settles with `promise`, or rejects with the signal's reason, whichever is first. */
 export const raceAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>

@@ -1,4 +1,5 @@
 /** Runs the tool calls of one message: validated, in order, abortable, with exactly one result per call. */
+import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { Usage } from '../schema/usage.ts'
@@ -31,7 +32,7 @@ export type ToolRun = {
   /** Aborted with the turn. */
   signal: AbortSignal
   memo: Map<string, unknown>
-  now: () => number
+  clock: Clock
   /** The model's window limits the length of results; absent: only the general limits apply. */
   contextWindow?: { tokens: () => number }
   /** Counts model calls of tools. */
@@ -154,10 +155,10 @@ const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
 }
 
 const runCall = async (entry: Prepared, run: ToolRun): Promise<ToolResult> => {
-  const { emit, now } = run
+  const { emit, clock } = run
   const { call } = entry
   const head = { callId: call.id, name: call.function.name }
-  const startedAt = now()
+  const startedAt = clock.monotonic()
   emit({ type: 'tool', ...head, args: entry.args, preview: entry.preview })
   const result = await resultOf(entry, run)
   emit({
@@ -166,7 +167,7 @@ const runCall = async (entry: Prepared, run: ToolRun): Promise<ToolResult> => {
     // A hook may have changed them.
     args: entry.args,
     preview: result.preview ?? entry.preview,
-    durationMs: Math.max(0, now() - startedAt),
+    durationMs: clock.monotonic() - startedAt,
     isError: result.isError ?? false,
     ...(entry.notes.activity.length > 0 && { hooks: entry.notes.activity }),
     ...(entry.notes.ranIn && { ranIn: entry.notes.ranIn }),
@@ -270,7 +271,7 @@ const invokeTool = async (
     onBegin: begin,
     onFile: path => void entry.files.push(path),
     memo: run.memo,
-    now: run.now,
+    clock: run.clock,
     addUsage: usage => run.meter?.addUsage(usage),
     checkBudget: request.checkBudget,
   }
@@ -314,7 +315,7 @@ const invokeHooked = async (
       },
       run: before => invokeTool(entry, run, before),
       mask: text => secrets?.mask(text) ?? text,
-      now: run.now,
+      clock: run.clock,
     })
   } catch (error) {
     return run.signal.aborted ? STOPPED : errorResult(messageOf(error))

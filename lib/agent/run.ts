@@ -5,7 +5,7 @@ import { ContextWindow } from './context-window.ts'
 import { createImageKeeper } from './images.ts'
 import { createInstructionLookup } from './nested-instructions.ts'
 import { repairHistory } from './repair-history.ts'
-import { type Wait, wait } from './retry.ts'
+import { type Wait, waitOn } from './retry.ts'
 import { createSpawn } from './subagent.ts'
 import { describeTools } from './tool-schema.ts'
 import type { Agent, AgentRequest, Emit, ModelEndpoint, Outcome } from './types.ts'
@@ -39,9 +39,9 @@ export const createRun = (
     meter,
     /** Aborts with the turn, and when the run ends. */
     signal,
-    wait: options.wait ?? wait,
+    wait: options.wait ?? waitOn(request.clock),
     random: options.random ?? Math.random,
-    now: request.now ?? Date.now,
+    clock: request.clock,
     /** The endpoint in use. A recovery replaces it for the rest of the turn. */
     endpoint: request.endpoint,
     /** The same as `recover` returned it, by which it knows what was tried; `endpoint` is a copy when its window differs. */

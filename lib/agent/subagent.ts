@@ -1,4 +1,5 @@
 /** Subagents: the engine on a delegated task, with its own conversation; its events are passed to the parent run. */
+import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
 import { spentSince, type UsageMeter } from './usage-meter.ts'
@@ -33,7 +34,7 @@ export type ParentRun = {
   meter: UsageMeter
   signal: AbortSignal
   endpoint: ModelEndpoint
-  now: () => number
+  clock: Clock
 }
 
 /** What hooks see as the kind of a subagent. */
@@ -78,8 +79,8 @@ const runSubagent = async (
   from: SubagentRef,
   task: SubagentTask,
 ): Promise<SubagentResult> => {
-  const { emit, now } = parent
-  const startedAt = now()
+  const { emit, clock } = parent
+  const startedAt = clock.monotonic()
   const trace = createTrace()
   const prefix = `${from.parent}.${from.index}.`
   const emitStatus = (status: SubagentStatus) =>
@@ -95,7 +96,7 @@ const runSubagent = async (
   )
   const reason = reasonOf(outcome, stepsOf(delegation, task))
   emitStatus(statusOf(outcome))
-  const durationMs = Math.max(0, now() - startedAt)
+  const durationMs = clock.monotonic() - startedAt
   return { outcome, reason, durationMs, trace: trace.entries(), hooks: trace.hooks() }
 }
 

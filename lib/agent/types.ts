@@ -1,4 +1,5 @@
 /** Contracts of the engine: request in, events out, one outcome. No HTTP, sessions, profiles or environment in here. */
+import type { Clock } from '../base/clock.ts'
 import type { z } from 'zod'
 import type { AgentEvent, Emit } from './events.ts'
 import type { FailureType } from '../schema/failure-type.ts'
@@ -189,7 +190,7 @@ export type ToolContext = {
   onBegin?: () => void
   /** State of tools for one run, keyed by tool: versions of files that were read, the to-do list, … */
   memo: Map<string, unknown>
-  now: () => number
+  clock: Clock
   /** Counts a model call of the tool in the turn. */
   addUsage?: (usage: Usage) => void
   /** As in `AgentRequest`; to be called before a model call of the tool. */
@@ -285,7 +286,7 @@ export type AgentRequest = WindowServices & {
     isWaiting?: boolean,
   ) => Promise<string | null>
   providers: Providers
-  now?: () => number
+  clock: Clock
   /** The session's id, as the key of per-session caches. */
   sessionKey?: string
   /** As in `ToolContext`. */

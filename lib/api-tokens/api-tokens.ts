@@ -2,6 +2,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
+import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import type { ClientAddress, Throttle } from '../auth/throttle.ts'
 import { conflict, forbidden, missing, unauthorized, unavailable } from '../errors.ts'
 import { ApiToken, TokenPath, TokenScope } from '../schema/api-token.ts'
@@ -10,8 +11,8 @@ import { writeAtomic } from '../store/atomic-write.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 const MAX_TOKENS = 100
-/** How old the stored time of the last use may become, in seconds: not every request writes the file. */
-const LAST_USE_STEP_S = 60
+/** How old the stored time of the last use may become: not every request writes the file. */
+const LAST_USE_STEP_MS = 60_000
 
 /** Recognizable, so that `lib/redact/shapes.ts` masks tokens although only their hashes are known. */
 const PREFIX = 'awt_'
@@ -48,16 +49,16 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 
 export type ApiTokens = ReturnType<typeof openApiTokens>
 
-/** `now` is in seconds since 1970. An unreadable file keeps the API off and is not replaced. */
+/** An unreadable file keeps the API off and is not replaced. */
 export const openApiTokens = (
   path: string,
   {
-    now,
+    clock,
     throttle,
     warn,
     mayCall,
   }: {
-    now: () => number
+    clock: Clock
     throttle: Throttle
     warn: (text: string) => void
     /** False for the paths that only a person may call. */
@@ -101,21 +102,24 @@ export const openApiTokens = (
     const hash = hashOf(given)
     return state.tokens.find(token => isSame(token.hash, hash))
   }
-  const isExpired = ({ expires_at }: Stored): boolean => expires_at !== null && expires_at <= now()
+  const isExpired = ({ expires_at }: Stored): boolean =>
+    expires_at !== null && fromSeconds(expires_at) <= clock.now()
 
   /** Ends what the token runs when it expires. */
-  const armExpiry = ({ expires_at }: Stored, controller: AbortController): void => {
-    if (expires_at === null) return
-    const timer = setTimeout(
-      () => controller.abort(new Error('The token has expired')),
-      Math.min(MAX_TIMER_MS, Math.max(0, expires_at - now()) * 1_000),
-    ).unref()
-    controller.signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
+  const armExpiry = (token: Stored, controller: AbortController): void => {
+    if (token.expires_at === null) return
+    const leftMs = Math.max(0, fromSeconds(token.expires_at) - clock.now())
+    const cancel = clock.timer(Math.min(MAX_TIMER_MS, leftMs), () => {
+      if (isExpired(token)) controller.abort(new Error('The token has expired'))
+      else armExpiry(token, controller)
+    })
+    controller.signal.addEventListener('abort', cancel, { once: true })
   }
 
   const noteUse = (token: Stored): void => {
-    const at = Math.floor(now())
-    if (token.last_used_at !== null && at - token.last_used_at < LAST_USE_STEP_S) return
+    const at = Math.floor(toSeconds(clock.now()))
+    const { last_used_at: before } = token
+    if (before !== null && fromSeconds(at - before) < LAST_USE_STEP_MS) return
     const tokens = state.tokens.map(each =>
       each.id === token.id ? { ...each, last_used_at: at } : each,
     )
@@ -159,7 +163,7 @@ export const openApiTokens = (
       const token: Stored = {
         ...given,
         id: randomBytes(8).toString('hex'),
-        created_at: Math.floor(now()),
+        created_at: Math.floor(toSeconds(clock.now())),
         last_used_at: null,
         hash: hashOf(secret),
       }

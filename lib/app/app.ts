@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createAssets } from '../assets.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import { callableSkills } from '../commands.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import { alone } from '../cluster/alone.ts'
 import type { Owned } from '../cluster/types.ts'
 import type { Config } from '../config.ts'
@@ -84,6 +85,7 @@ export type App = StoredData &
   TelemetryServices & {
     config: Config
     log: Log
+    clock: Clock
     version: string
     /** Milliseconds since 1970. */
     startedAt: number
@@ -109,6 +111,8 @@ export type App = StoredData &
   }
 
 export type AppOptions = {
+  /** Turned by hand in tests. */
+  clock?: Clock | undefined
   /** How long turns may take to reach a step boundary when the service stops, in milliseconds. */
   parkMs?: number | undefined
   notificationTests?: NotificationTestOptions | undefined
@@ -132,9 +136,6 @@ export type AppOptions = {
 /** How long turns may take to reach a step boundary, and the engines of stopped turns to finish. */
 const CLOSE_TIMEOUT_MS = 8_000
 
-/** Seconds since 1970. Never goes backwards within the process: rows are ordered by it. */
-const now = () => (performance.timeOrigin + performance.now()) / 1_000
-
 const within = (ms: number, work: Promise<unknown>): Promise<unknown> =>
   Promise.race([work, new Promise(resolve => setTimeout(resolve, ms).unref())])
 
@@ -156,7 +157,7 @@ const catchUp = ({ notifications, cron, clientApi, turns, turnStarter, log }: Ap
       workOf: { task: cron.resume, program: clientApi.resume },
     })
     .catch((error: unknown) => log.error('a turn could not be closed', error))
-  void cron.tick()
+  cron.start()
 }
 
 /** How turns continue after a stop. */
@@ -171,8 +172,8 @@ export const createApp = async (
   log: Log,
   options: AppOptions = {},
 ): Promise<App> => {
-  const [startedAt, packed] = [Date.now(), packedHere()]
-  const [{ stateDir }, { cell = alone }] = [config, options]
+  const [{ stateDir }, { cell = alone, clock = systemClock }] = [config, options]
+  const [startedAt, packed] = [clock.now(), packedHere()]
   const root = packed ? import.meta.dirname : join(import.meta.dirname, '..', '..')
   const version =
     options.version ??
@@ -181,13 +182,13 @@ export const createApp = async (
   const data = openAppData(config, {
     ...options,
     log,
-    now,
+    clock,
     isShared: cell.epoch > 0,
     onSignOut: ids =>
       notifier.services.notifications.store.removeDevicesOf(id => ids.includes(id ?? '')),
   })
   const { homes, hub, sessions, settings } = data
-  const composition: Composition = { config, log, now, data, cell }
+  const composition: Composition = { config, log, clock, data, cell }
 
   const shareServices = composeShares(composition)
   const notifier = composeNotifications(composition, () => engine, options.notificationTests)
@@ -218,7 +219,7 @@ export const createApp = async (
   const telemetry = await composeTelemetry(composition, version, observed)
   const engine: Engine = await createEngine({
     ...data,
-    config,
+    ...composition,
     version,
     hostSessions,
     skills,
@@ -228,8 +229,6 @@ export const createApp = async (
     cron: () => cron,
     liveDir: join(stateDir, 'live'),
     resume: resumeOf(cell, options.parkMs),
-    now,
-    log,
     wrapAgent: agent => telemetry.wrapAgent(withCommittedCalls(agent, cell)),
     onIdle(id) {
       if (!settings.get().sync_to_insights) return
@@ -246,6 +245,7 @@ export const createApp = async (
   const clientApi = composeClientApi(composition, engine, conversation, options.addon)
 
   const cron = createCron({
+    clock,
     isSole: cell.epoch > 0,
     homes: homes.list,
     start: conversation.turnStarter.unattended,
@@ -282,6 +282,7 @@ export const createApp = async (
     backups,
     config,
     log,
+    clock,
     version,
     startedAt,
     assets,

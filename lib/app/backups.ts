@@ -18,7 +18,7 @@ const scheduleOf = ({ every, at, weekday }: BackupSettings): string => {
 }
 
 export const composeBackups = (
-  { config, data, log }: Composition,
+  { config, data, log, clock }: Composition,
   given: {
     version: string
     addon?: string | undefined
@@ -28,10 +28,15 @@ export const composeBackups = (
   const { homes } = data
   const passphrase = config.env.AGENT_WEBUI_BACKUP_PASSPHRASE || null
   return createBackups({
+    clock,
     path: join(config.stateDir, 'backups.json'),
     saved: () => backupPlaces(config, homes.list()).places.map(({ dir }) => dir),
     make: (target, signal) =>
-      makeBackup({ ...backupPlaces(config, homes.list()), ...given, target, passphrase, signal }),
+      makeBackup({
+        ...backupPlaces(config, homes.list()),
+        ...given,
+        ...{ now: clock.now(), target, passphrase, signal },
+      }),
     hasKeys: passphrase !== null,
     suggestedDir: join(config.userHome, 'agent-backups'),
     nextDue: (settings, from) =>

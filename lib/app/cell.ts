@@ -1,5 +1,6 @@
 /** Composition: the right to serve this state directory. Without a cluster the instance lock is enough, and nothing is loaded. */
 import { hostname } from 'node:os'
+import type { Clock } from '../base/clock.ts'
 import type { Agent } from '../agent/types.ts'
 import { parseClusterKey, parseDatabaseUrl } from '../base/cluster-settings.ts'
 import { alone } from '../cluster/alone.ts'
@@ -50,7 +51,7 @@ export const clusterAddress = ({ cluster, host }: Config, local: string): string
 export const ownCell = async (
   config: Config,
   log: Log,
-  wait: Pick<CellPlace, 'onWait' | 'signal' | 'token'>,
+  { clock, ...wait }: Pick<CellPlace, 'onWait' | 'signal' | 'token'> & { clock: Clock },
 ): Promise<Owned> => {
   const { cluster, stateDir } = config
   if (cluster === null) return alone
@@ -63,7 +64,7 @@ export const ownCell = async (
     import('../cluster/postgres.ts'),
     import('./cell-files.ts'),
   ])
-  return createPostgresCluster({ url: clusterUrl(cluster), key, log }).own(cluster.cell, {
+  return createPostgresCluster({ clock, url: clusterUrl(cluster), key, log }).own(cluster.cell, {
     files: createCellFiles(config, key !== null),
     stateDir,
     ...wait,
@@ -91,15 +92,15 @@ const late = () =>
   )
 
 /** What the next byte of a response waits for. A stream waits without a limit; any other response becomes an error. */
-export const responseHold = (cell: Owned): ResponseHold | undefined => {
+export const responseHold = (cell: Owned, clock: Clock): ResponseHold | undefined => {
   if (cell.epoch === 0) return undefined
   return isStream => {
     if (cell.isSettled()) return null
     const settled = cell.settled()
     if (isStream) return settled
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(late()), HOLD_MS)
-      settled.then(resolve, reject).finally(() => clearTimeout(timer))
+      const cancel = clock.timer(HOLD_MS, () => reject(late()))
+      settled.then(resolve, reject).finally(cancel)
     })
   }
 }

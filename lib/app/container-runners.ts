@@ -1,6 +1,7 @@
 /** Composition: commands in containers, where `terminal.backend` of a home asks for them. */
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Clock } from '../base/clock.ts'
 import type { CommandRunner } from '../agent/tool-services.ts'
 import { asObject, isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
@@ -95,15 +96,21 @@ export const shownIn = (
 }
 
 export type ContainerRunnersOptions = {
+  clock: Clock
   config: Pick<Config, 'userHome' | 'baseHome' | 'stateDir'>
   log: { warn: (line: string, extra?: Record<string, unknown>) => void }
   /** Files that decide about the agent. */
   controlOf: (home: Home, workspace: string) => string[]
 }
 
-export const createContainerRunners = ({ config, log, controlOf }: ContainerRunnersOptions) => {
+export const createContainerRunners = ({
+  clock,
+  config,
+  log,
+  controlOf,
+}: ContainerRunnersOptions) => {
   const { userHome, baseHome, stateDir } = config
-  const containers = createContainers({ log: log.warn })
+  const containers = createContainers({ clock, log: log.warn })
 
   const runnerFor = (scope: RunnerScope): CommandRunner | undefined => {
     const { home } = scope

@@ -60,7 +60,7 @@ export const composeConversation = (
   engine: Engine,
   skills: Skills,
 ): ConversationServices => {
-  const { config, log, now, data } = composition
+  const { config, log, clock, data } = composition
   const { homes, hub, sessions, workspaces } = data
   const { models, turns } = engine
   const turnStarter = createTurnStarter({ sessions, turns, homes, models, workspaces })
@@ -73,7 +73,7 @@ export const composeConversation = (
       queue.publish(sessionId)
       return turn
     },
-    now,
+    clock,
     log: log.warn,
   })
   const sideQuestions = createSideQuestions({
@@ -87,7 +87,7 @@ export const composeConversation = (
     endpoint: turnStarter.endpoint,
     budgetFor: scope => engine.budgetFor({ ...scope, unattended: true }, turns.questions.approve),
     redact,
-    now,
+    clock,
     log: log.error,
   })
   return {
@@ -98,6 +98,7 @@ export const composeConversation = (
       sessions,
       turns,
       hub,
+      clock,
       redactValue,
       etagOf,
       shownModel: (model, profile) =>

@@ -11,6 +11,7 @@ import { openPeople, type People } from '../auth/people.ts'
 import { openSigningKey } from '../auth/signing-key.ts'
 import { mayToken } from '../auth/may.ts'
 import { openThrottle } from '../auth/throttle.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import { type AcceptedGuards, createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { createHub, type Hub } from '../hub.ts'
@@ -48,8 +49,7 @@ export const unpackSqliteAddon = ({ stateDir, userHome, env }: Config): string |
 
 export type AppDataOptions = {
   log: Log
-  /** Seconds since 1970. */
-  now: () => number
+  clock: Clock
   /** Path of the SQLite addon, in the single-file build. */
   addon?: string | undefined
   /** Another machine may continue with these files. */
@@ -108,18 +108,17 @@ export type AppData = {
 export type Composition = {
   config: Config
   log: Log
-  /** Seconds since 1970. */
-  now: () => number
+  clock: Clock
   data: AppData
   /** The right to serve this directory. */
   cell: Owned
 }
 
 export const openAppData = (config: Config, options: AppDataOptions): AppData => {
-  const { log, now, addon } = options
+  const { log, clock, addon } = options
   const { stateDir } = config
   restrictSecrets(config, line => log.warn(line))
-  const homes = createHomes(config)
+  const homes = createHomes(config, clock)
   const settings = createSettings(join(stateDir, 'settings.json'), {
     botName: config.botName,
     usableWorkspace: path => usableWorkspace(path, config.userHome),
@@ -133,7 +132,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
   )
   const own = ownSecrets(config)
   const audit = openAudit(join(stateDir, 'audit.jsonl'), {
-    now: () => Date.now() / 1_000,
+    clock,
     redact,
     warn: log.warn,
   })
@@ -141,12 +140,13 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
   const codes = createCodes({
     people,
     throttlePath: join(stateDir, 'auth-code-throttle.json'),
-    now: () => Date.now() / 1_000,
+    clock,
     warn: log.warn,
     onSecret: own.add,
   })
-  const identities = createIdentities({ people, now: () => Date.now() / 1_000 })
+  const identities = createIdentities({ people, clock })
   const auth = createAuth({
+    clock,
     codes,
     identities: config.authHeader === null ? undefined : identities,
     onProxySignIn: ({ address, agent = '' }, user) =>
@@ -167,26 +167,31 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     onSignOut: options.onSignOut,
   })
   const apiTokens = openApiTokens(join(stateDir, 'api-tokens.json'), {
-    now: () => Date.now() / 1_000,
-    throttle: openThrottle(),
+    clock,
+    throttle: openThrottle({ clock }),
     warn: log.warn,
     mayCall: mayToken,
   })
   const requestKeys = openRequestKeys(join(stateDir, 'cache', 'requests.db'), {
     addon,
-    nowMs: Date.now,
+    clock,
     log: log.warn,
     ...(options.isShared && {
-      journal: createKeyJournal(join(stateDir, 'request-keys'), Date.now),
+      journal: createKeyJournal(join(stateDir, 'request-keys'), clock),
     }),
   })
   const unwatch = [watchSecrets(createKnownSecrets(homes.list)), watchSecrets(own.values)]
   const hub = createHub({
     boot: randomBytes(4).toString('hex'),
+    clock,
     profileOf: id => sessions.row(id)?.profile,
   })
   const acceptedGuards = createAcceptedGuards(join(stateDir, 'accepted-guards.json'))
-  const promptCache = createPromptCache({ dir: join(stateDir, 'cache', 'prompts'), log: log.warn })
+  const promptCache = createPromptCache({
+    dir: join(stateDir, 'cache', 'prompts'),
+    clock,
+    log: log.warn,
+  })
   const toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
   const sessions = createSessions({
     dir: join(stateDir, 'sessions'),
@@ -201,7 +206,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     },
     onCopied: toolOutput.copyImages,
     log: log.warn,
-    now,
+    clock,
     addon,
     ...searchWorkerOf(packedHere()),
   })
@@ -209,7 +214,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     path: join(stateDir, 'projects.json'),
     members: sessions.idsByProject,
     unassign: id => void sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
-    now,
+    clock,
   })
   return {
     homes,

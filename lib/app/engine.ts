@@ -7,6 +7,7 @@ import { createAgent } from '../agent/loop.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
 import type { Agent, ModelEndpoint, Providers } from '../agent/types.ts'
 import type { HostSessions } from '../host-db/host-sessions.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import {
   type CommandRunners,
@@ -83,8 +84,7 @@ export type EngineOptions = {
   liveDir: string
   /** As in `TurnsOptions`. */
   resume?: TurnsOptions['resume']
-  /** Seconds since 1970. */
-  now: () => number
+  clock: Clock
   log: {
     info: (line: string, extra?: Record<string, unknown>) => void
     warn: (line: string, extra?: Record<string, unknown>) => void
@@ -136,18 +136,20 @@ export type Engine = {
 const identity = <T>(value: T): T => value
 
 export const createEngine = async (options: EngineOptions): Promise<Engine> => {
-  const { config, version, homes, sessions, hostSessions, skills, hub, log, now } = options
+  const { config, version, homes, sessions, hostSessions, skills, hub, log, clock } = options
   const { wrapAgent = identity, wrapPrompt = identity, wrapContext = identity } = options
   const dispatcher = await createProxyDispatcher(config.env)
   const signIns = new SignIns({
+    clock,
     sharedFile: sharedSignInFile(config.baseHome, config.env),
     dispatcher,
     log: log.warn,
   })
-  const providers = createProviders(dispatcher, signIns.keyFor)
-  const mcp = createMcp({ version, dispatcher })
-  const external = createExternalAgents({ version, redact, log: log.info })
+  const providers = createProviders(dispatcher, clock, signIns.keyFor)
+  const mcp = createMcp({ version, dispatcher, clock })
+  const external = createExternalAgents({ clock, version, redact, log: log.info })
   const models = createModelServices({
+    clock,
     config,
     providers,
     dispatcher,
@@ -161,6 +163,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const endpointOf: Engine['endpointOf'] = (home, model) =>
     models.endpoint(home, models.compatible(home, model).model)
   const auxiliaryFor = createAuxiliaryModels({
+    clock,
     providers,
     endpoint: models.endpoint,
     apply: models.windows.apply,
@@ -182,15 +185,15 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const agent = createAgent()
   const spentSince = createSpentSince({ sessions, running: () => turns.running() })
   const budgetFor: Engine['budgetFor'] = (scope, ask) =>
-    createSpendingLimit(scope, { sessions, ask, spentSince, now })
+    createSpendingLimit(scope, { sessions, ask, spentSince, clock })
 
-  const hooks = createHookRecords(now, redact)
-  const grants = createGrants({ path: join(config.stateDir, 'grants.json'), now })
+  const hooks = createHookRecords(clock, redact)
+  const grants = createGrants({ path: join(config.stateDir, 'grants.json'), clock })
   const controlOf = createControlOf(config)
-  const containers = createContainerRunners({ config, log, controlOf })
+  const containers = createContainerRunners({ clock, config, log, controlOf })
   void containers.cleanUp(homes.list())
   const runners = withContainers(createCommandRunners({ config, homes, controlOf }), containers)
-  const languageServers = createLanguageServers({ warn: log.warn })
+  const languageServers = createLanguageServers({ clock, warn: log.warn })
   const createContext = createTurnContextFactory({
     sessions,
     agentFor: endpoint =>

@@ -31,7 +31,7 @@ export type HostServices = {
 }
 
 const composeHostSessions = (
-  { config, log, now, data }: Composition,
+  { config, log, clock, data }: Composition,
   { addon, isActive }: HostOptions,
 ) => {
   const { homes, hub, sessions, settings, workspaces } = data
@@ -42,12 +42,13 @@ const composeHostSessions = (
     redact,
     redactValue,
     trashDir: join(config.stateDir, 'trash'),
-    now,
+    clock,
     log: log.warn,
     onChange: home => hostSessionWatcher.checkNow(home),
     addon,
   })
   const hostSessionWatcher = createHostSessionWatcher({
+    clock,
     rowsOf: hostSessions.rows,
     problemOf: hostSessions.problem,
     enabled: () => settings.get().show_cli_sessions,
@@ -74,7 +75,7 @@ const startInstall = ({ config, log, data: { homes } }: Composition, signal: Abo
 }
 
 export const composeHost = (composition: Composition, options: HostOptions) => {
-  const { config, log } = composition
+  const { config, log, clock } = composition
   const { root, restart, version } = options
   // Several cells run from the same files, which are not theirs to replace.
   const isOne = config.cluster?.runBy == null
@@ -86,13 +87,14 @@ export const composeHost = (composition: Composition, options: HostOptions) => {
   const ownSources = isExecutable() ? null : ownCheckout(root)
   const webui = checkout === undefined ? ownSources : checkout
   const updates = createUpdates({
+    clock,
     checkouts: () => ({ webui, agent: findAgentDir(config) }),
     env: config.env,
     restart,
     program,
     version,
     releases: config.releases,
-    snapshot: () => saveSnapshot(config, { version, addon: options.addon }),
+    snapshot: () => saveSnapshot(config, { now: clock.now(), version, addon: options.addon }),
     log: log.warn,
   })
   const installing = new AbortController()

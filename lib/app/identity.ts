@@ -21,17 +21,14 @@ export type IdentityServices = {
   oidcThrottle: Throttle
 }
 
-/** Wall clock, in seconds: authenticators, providers, and files of an earlier process use it. */
-const wallClock = (): number => Date.now() / 1_000
-
 const composeOidc = (
-  { config: { oidc: config }, log, data }: Composition,
+  { config: { oidc: config }, log, clock, data }: Composition,
   dispatcher: Dispatcher | undefined,
 ): Oidc | undefined => {
   if (!config) return undefined
   const clientSecret = readClientSecret(config)
   if (clientSecret !== null) data.maskSecret(clientSecret)
-  return createOidc({ config, clientSecret, now: wallClock, dispatcher, log })
+  return createOidc({ config, clientSecret, clock, dispatcher, log })
 }
 
 /** `dispatcher`: the proxy for outgoing requests, if one is configured. */
@@ -40,19 +37,19 @@ export const composeIdentity = (
   dispatcher: Dispatcher | undefined,
   onPersonRemoved: (id: string) => void,
 ): IdentityServices => {
-  const { data, log, now } = composition
+  const { data, log, clock } = composition
   return {
-    pairing: createPairing({ now, isSignedIn: data.auth.isSignedIn }),
-    passkeys: createPasskeys({ people: data.people, now: wallClock, log }),
+    pairing: createPairing({ clock, isSignedIn: data.auth.isSignedIn }),
+    passkeys: createPasskeys({ people: data.people, clock, log }),
     invitations: createInvitations({
       people: data.people,
-      now: wallClock,
+      clock,
       onRemoved: onPersonRemoved,
     }),
     identities: data.identities,
     oidc: composeOidc(composition, dispatcher),
-    pairingThrottle: openThrottle(),
-    passkeyThrottle: openThrottle(),
-    oidcThrottle: openThrottle(),
+    pairingThrottle: openThrottle({ clock }),
+    passkeyThrottle: openThrottle({ clock }),
+    oidcThrottle: openThrottle({ clock }),
   }
 }

@@ -1,11 +1,11 @@
 /** What the checks of a start ask the system, so that tests can describe a machine that they do not run on. */
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
+import { type Clock, systemClock } from '../base/clock.ts'
 
 export type Machine = {
   /** Undefined where the system has no numeric users. */
   uid: number | undefined
-  /** Milliseconds since 1970. */
-  now: () => number
+  clock: Pick<Clock, 'now'>
   /** When the program was built or installed, in milliseconds since 1970. */
   programAt: () => number
   /** The error of reading, writing, and searching this directory; null when all of it is allowed. */
@@ -42,7 +42,7 @@ const access = (path: string, mode: number): unknown => {
 
 export const thisMachine: Machine = {
   uid: process.getuid?.(),
-  now: Date.now,
+  clock: systemClock,
   programAt: () =>
     statSync(process.argv[1] ?? process.execPath, { throwIfNoEntry: false })?.mtimeMs ?? 0,
   accessError: directory => access(directory, constants.R_OK | constants.W_OK | constants.X_OK),

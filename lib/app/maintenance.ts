@@ -1,4 +1,5 @@
 /** Composition: jobs that run beside the requests: watching shared files, emptying the trash, recovering checkpoints. */
+import { every } from '../base/clock.ts'
 import type { Cron } from '../cron/cron.ts'
 import type { Turns } from '../turns/runner.ts'
 import { createFileCheck, type FileProblems, watchFileProblems } from '../file-problems.ts'
@@ -10,7 +11,7 @@ const SWEEP_TRASH_MS = 60 * 60_000
 export type Maintenance = { fileProblems: FileProblems; close: () => void }
 
 export const startMaintenance = (
-  { log, data }: Composition,
+  { log, clock, data }: Composition,
   {
     files,
     checkpoints,
@@ -23,6 +24,7 @@ export const startMaintenance = (
 ): Maintenance => {
   const { homes, projects, promptCache, sessions, toolOutput, workspaces } = data
   const fileProblems = watchFileProblems({
+    clock,
     check: createFileCheck({ homes, workspaces, projects, jobsOf: home => cron.of(home).jobs }),
     log: log.warn,
     notify: data.notify,
@@ -37,8 +39,7 @@ export const startMaintenance = (
       })
       .then(() => promptCache.sweep())
       .catch((error: unknown) => log.error('emptying the trash', error))
-  const sweeper = setInterval(sweep, SWEEP_TRASH_MS)
-  sweeper.unref()
+  const stopSweeps = every(clock, SWEEP_TRASH_MS, sweep)
   void sweep()
 
   // Checkpoints that a killed process did not finish.
@@ -49,7 +50,7 @@ export const startMaintenance = (
   return {
     fileProblems,
     close(): void {
-      clearInterval(sweeper)
+      stopSweeps()
       fileProblems.close()
     },
   }

@@ -126,7 +126,7 @@ const createRights = (people: People) => {
 }
 
 export const composeNotifications = (
-  { config, data, log, now, cell }: Composition,
+  { config, data, log, clock, cell }: Composition,
   engine: () => Engine,
   tests: NotificationTestOptions = {},
 ) => {
@@ -136,7 +136,7 @@ export const composeNotifications = (
   const rights = createRights(people)
   const notifications = createNotifications({
     stateDir: config.stateDir,
-    now: () => now() * 1_000,
+    clock,
     titleOf: id => sessions.row(id)?.title ?? null,
     openQuestion: id => questions().find(id),
     settledAs: (id, kind) => settledAs(questions().answered(id), kind),
@@ -171,7 +171,7 @@ export const composeNotifications = (
 
   const services: NotificationServices = {
     notifications,
-    answerThrottle: openThrottle(),
+    answerThrottle: openThrottle({ clock }),
     answerByToken({ session_id, question_id, question, answer, by, target }, text, browser) {
       const t = notifications.translator(target, browser)
       const receiver = notifications.receivers.find(target)

@@ -1,4 +1,5 @@
 /** Whether the service can take requests: what `/ready` answers to a load balancer or an orchestrator. */
+import type { Clock } from '../base/clock.ts'
 import { MIN_FREE_BYTES } from './start-checks.ts'
 import type { Machine } from './machine.ts'
 
@@ -21,7 +22,7 @@ export type Readiness = {
 }
 
 type ReadinessOptions = {
-  now?: () => number
+  clock: Clock
   /** The database of the cluster does not answer. */
   isAway?: () => boolean
 }
@@ -32,7 +33,7 @@ const CHECK_MS = 1_000
 export const createReadiness = (
   stateDir: string,
   machine: Pick<Machine, 'accessError' | 'freeBytes'>,
-  { now = () => performance.now(), isAway = () => false }: ReadinessOptions = {},
+  { clock, isAway = () => false }: ReadinessOptions,
 ): Readiness => {
   let state: 'starting' | 'running' | 'stopping' = 'starting'
   let checked: { at: number; found: NotReady[] } | undefined
@@ -50,7 +51,8 @@ export const createReadiness = (
     return freeBytes() < MIN_FREE_BYTES ? ['disk_full'] : []
   }
   const ofDisk = (): NotReady[] => {
-    if (!checked || now() - checked.at >= CHECK_MS) checked = { at: now(), found: check() }
+    const at = clock.monotonic()
+    if (!checked || at - checked.at >= CHECK_MS) checked = { at, found: check() }
     return checked.found
   }
   return {

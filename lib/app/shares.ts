@@ -1,5 +1,6 @@
 /** Composition: share links, and the page that one shows. */
 import { join } from 'node:path'
+import { toSeconds } from '../base/clock.ts'
 import { openThrottle, type Throttle } from '../auth/throttle.ts'
 import { redact, redactValue } from '../redact/redact.ts'
 import { IMAGE_FILE } from '../schema/image.ts'
@@ -48,9 +49,9 @@ type Wanted = ShareOptions & {
   expires_at: number | null
 }
 
-export const composeShares = ({ config, data, log, now }: Composition): ShareServices => {
+export const composeShares = ({ config, data, log, clock }: Composition): ShareServices => {
   const { homes, sessions, settings, toolOutput } = data
-  const shares = openShares(join(config.stateDir, 'shares.json'), { now, log })
+  const shares = openShares(join(config.stateDir, 'shares.json'), { clock, log })
   const hide = hidePaths([config.userHome, config.baseHome, config.agentHome, config.stateDir])
   const clean = (text: string): string => hide(text)
 
@@ -95,7 +96,7 @@ export const composeShares = ({ config, data, log, now }: Composition): ShareSer
   const kept = new Map<string, { at: number; html: Promise<string> }>()
   const renderOnce = (id: string, wanted: Wanted): Promise<string> => {
     const known = kept.get(id)
-    const at = performance.now()
+    const at = clock.monotonic()
     if (known && at - known.at < REUSE_MS) return known.html
     const html = render(wanted)
     html.catch(() => kept.delete(id))
@@ -108,7 +109,7 @@ export const composeShares = ({ config, data, log, now }: Composition): ShareSer
 
   return {
     shares,
-    shareThrottle: openThrottle(),
+    shareThrottle: openThrottle({ clock }),
     sharedState: id => ({ title: titleOf(id), before: sessions.head(id).nextN }),
     sharePages: {
       preview: (session_id, options) =>
@@ -117,7 +118,7 @@ export const composeShares = ({ config, data, log, now }: Composition): ShareSer
           session_id,
           before: null,
           title: titleOf(session_id),
-          created_at: Math.floor(now()),
+          created_at: Math.floor(toSeconds(clock.now())),
           expires_at: null,
         }),
       async open(token, address) {

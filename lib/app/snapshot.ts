@@ -11,14 +11,14 @@ const KEPT = 3
 
 export const saveSnapshot = async (
   config: Config,
-  given: { version: string; addon: string | undefined },
+  given: { now: number; version: string; addon: string | undefined },
 ): Promise<void> => {
   const dir = join(config.stateDir, 'updates')
   makeDir(dir)
   await makeBackup({
     ...backupPlaces(config, []),
     ...given,
-    target: join(dir, backupName(Date.now())),
+    target: join(dir, backupName(given.now)),
     passphrase: null,
     // It is as private as the files themselves, and in a directory that no backup has.
     isSnapshot: true,

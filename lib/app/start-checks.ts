@@ -153,11 +153,13 @@ const expiryCheck = (path: string, days: number): Check => {
     : ok(about, `valid for ${days} days`)
 }
 
-const tlsCheck = (config: Config, { now }: Machine): Check[] => {
+const tlsCheck = (config: Config, { clock }: Machine): Check[] => {
   try {
     const tls = readTls(config)
     if (!tls) return []
-    return [expiryCheck(config.tlsCert ?? '', Math.floor((expiryOf(tls.cert) - now()) / DAY_MS))]
+    return [
+      expiryCheck(config.tlsCert ?? '', Math.floor((expiryOf(tls.cert) - clock.now()) / DAY_MS)),
+    ]
   } catch (error) {
     if (!(error instanceof StartError)) throw error
     return [fail('certificate', error.said, error.advice)]
@@ -202,16 +204,16 @@ const newestFile = (stateDir: string): { path: string; at: number } | undefined 
 }
 
 /** Without a directory, only the program itself says what the time may be. */
-const clockCheck = (stateDir: string | null, { now, programAt }: Machine): Check[] => {
+const clockCheck = (stateDir: string | null, { clock, programAt }: Machine): Check[] => {
   const built = programAt()
   // A day for time zones: some archives store local times.
-  if (now() <= built - DAY_MS) {
-    const said = `The clock says ${dateOf(now())}, which is before the program was installed (${dateOf(built)})`
+  if (clock.now() <= built - DAY_MS) {
+    const said = `The clock says ${dateOf(clock.now())}, which is before the program was installed (${dateOf(built)})`
     return [warn(CLOCK, said, CLOCK_ADVICE)]
   }
   const newest = stateDir === null ? undefined : newestFile(stateDir)
-  if (!newest || newest.at <= now() + MAX_AHEAD_MS) return []
-  const said = `The clock says ${timeOf(now())}, but ${newest.path} was changed later (${timeOf(newest.at)})`
+  if (!newest || newest.at <= clock.now() + MAX_AHEAD_MS) return []
+  const said = `The clock says ${timeOf(clock.now())}, but ${newest.path} was changed later (${timeOf(newest.at)})`
   return [
     warn(CLOCK, said, `${CLOCK_ADVICE} If it is right now, it was ahead then: touch the file.`),
   ]

@@ -84,11 +84,12 @@ type Observed = () => {
 }
 
 export const composeTelemetry = async (
-  { config, log, data, cell }: Composition,
+  { config, log, clock, data, cell }: Composition,
   version: string,
   observed: Observed,
 ) => {
   const readiness = createReadiness(config.stateDir, thisMachine, {
+    clock,
     isAway: () => !cell.isReachable(),
   })
   if (config.metricsToken !== null) data.maskSecret(config.metricsToken)
@@ -111,7 +112,7 @@ export const composeTelemetry = async (
     services: {
       ...services,
       readiness,
-      proxyCheck: createProxyCheck(),
+      proxyCheck: createProxyCheck(clock),
       onListening: () => readiness.enter('running'),
     } satisfies TelemetryServices,
   }

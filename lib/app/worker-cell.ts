@@ -1,6 +1,7 @@
 /** Composition: what is different where a worker runs this process: only forwarders reach it, it ends with its worker, and it ends when there is nothing to do. */
 import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import { type Clock, every } from '../base/clock.ts'
 import type { Backups } from '../backups/backups.ts'
 import type { Config } from '../config.ts'
 import type { Cron } from '../cron/cron.ts'
@@ -24,12 +25,12 @@ const STATUS_MS = 1_000
 const ACTIVE_MS = 30_000
 
 /** Tells the cluster what lists of several cells show. */
-const reportStatus = ({ data, cell }: Composition, turns: Turns): void => {
+const reportStatus = ({ clock, data, cell }: Composition, turns: Turns): void => {
   if (cell.epoch === 0) return
   let reported = { running: -1, waiting: -1, activeAt: 0 }
-  let timer: NodeJS.Timeout | undefined
+  let isDue = false
   const report = (activeAt: number | null): void => {
-    timer = undefined
+    isDue = false
     const [running, waiting] = [turns.count(), turns.questions.all().length]
     const isSame = running === reported.running && waiting === reported.waiting
     if (isSame && (activeAt ?? 0) - reported.activeAt < ACTIVE_MS) return
@@ -37,8 +38,9 @@ const reportStatus = ({ data, cell }: Composition, turns: Turns): void => {
     cell.report({ running, waiting, activeAt })
   }
   data.hub.tap(source => {
-    if (source === 'list' || source === 'inbox')
-      timer ??= setTimeout(() => report(Date.now()), STATUS_MS).unref()
+    if (isDue || (source !== 'list' && source !== 'inbox')) return
+    isDue = true
+    clock.timer(STATUS_MS, () => report(clock.now()))
   })
   report(null)
 }
@@ -78,9 +80,12 @@ const MAX_CHECK_MS = 30_000
 
 export type WorkerCell = ReturnType<typeof startWorkerCell>
 
-const startWorkerCell = ({ authHeader, cluster }: Config & { cluster: { idleMs: number } }) => {
+const startWorkerCell = (
+  { authHeader, cluster }: Config & { cluster: { idleMs: number } },
+  clock: Clock,
+) => {
   const token = randomBytes(24).toString('base64url')
-  const idle = { open: 0, since: performance.now() }
+  const idle = { open: 0, since: clock.monotonic() }
   let end = (): void => process.exit(0)
   // The worker holds the other end of standard input, and the system closes it however the worker ends.
   process.stdin.on('error', () => end())
@@ -91,7 +96,7 @@ const startWorkerCell = ({ authHeader, cluster }: Config & { cluster: { idleMs: 
     idle.open += 1
     res.once('close', () => {
       idle.open -= 1
-      idle.since = performance.now()
+      idle.since = clock.monotonic()
     })
   }
   return {
@@ -105,20 +110,22 @@ const startWorkerCell = ({ authHeader, cluster }: Config & { cluster: { idleMs: 
       const { idleMs } = cluster
       if (idleMs === 0) return
       const check = (): void => {
-        if (idle.open > 0 || activity.isBusy()) idle.since = performance.now()
-        else if (performance.now() - idle.since >= idleMs) stop('There is nothing to do')
+        if (idle.open > 0 || activity.isBusy()) idle.since = clock.monotonic()
+        else if (clock.monotonic() - idle.since >= idleMs) stop('There is nothing to do')
       }
-      setInterval(check, Math.min(MAX_CHECK_MS, idleMs / 4)).unref()
+      every(clock, Math.min(MAX_CHECK_MS, idleMs / 4), check)
     },
 
     /** When a worker shall start the cell again: at once for what is under way, such as turns that are parked. */
     wakeAt: (activity: Activity): number | null =>
-      activity.isBusy() ? Date.now() : activity.nextDue(),
+      activity.isBusy() ? clock.now() : activity.nextDue(),
   }
 }
 
 /** Null where no worker runs this process. */
-export const createWorkerCell = (config: Config): WorkerCell | null => {
+export const createWorkerCell = (config: Config, clock: Clock): WorkerCell | null => {
   const { cluster } = config
-  return cluster === null || cluster.runBy === null ? null : startWorkerCell({ ...config, cluster })
+  return cluster === null || cluster.runBy === null
+    ? null
+    : startWorkerCell({ ...config, cluster }, clock)
 }

@@ -31,13 +31,13 @@ export type WorkspaceServices = {
 }
 
 export const composeWorkspaces = (
-  { config, log, now, data }: Composition,
+  { config, log, clock, data }: Composition,
   { hostSessions }: { hostSessions: HostSessions },
 ): WorkspaceServices => {
   const { homes, hub, sessions, workspaces } = data
   const files = createSessionFiles({
     config,
-    now,
+    clock,
     sessionOf(asking, id) {
       const row = sessions.row(id)
       const home = row ? homes.of(row.profile) : homes.of(asking.name)
@@ -50,12 +50,12 @@ export const composeWorkspaces = (
   const checkpoints = createCheckpoints({
     boundsOf: (home, workspace) => files.areas.scopeFor(home, workspace),
     path: config.env.PATH,
-    now,
+    clock,
     resolve: sessions.resolve,
     log: log.warn,
   })
   const processes = createProcessRegistry({
-    now,
+    clock,
     resolve: sessions.resolve,
     onEnded: (session_id, { command, exit_code }) =>
       hub.publish('notices', {
@@ -69,9 +69,9 @@ export const composeWorkspaces = (
         },
       }),
   })
-  const fileSearch = createFileSearch(listFiles)
+  const fileSearch = createFileSearch(listFiles, clock)
   const terminals = createTerminals({
-    now,
+    clock,
     path: config.env.PATH,
     isEnabled: config.hasTerminal,
     resolve: sessions.resolve,
@@ -79,7 +79,7 @@ export const composeWorkspaces = (
   const startingFacts = createStartingFacts({
     path: config.env.PATH,
     userHome: config.userHome,
-    now,
+    clock,
   })
   const shellOf = (home: Home) => personShell(home.childEnv(), config.userHome)
   return {

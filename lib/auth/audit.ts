@@ -4,6 +4,7 @@
  */
 import { renameSync, statSync } from 'node:fs'
 import { z } from 'zod'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { appendText, readWholeText } from '../store/read-text.ts'
 import { reportWrite } from '../store/write-reports.ts'
@@ -54,13 +55,12 @@ export type AuditEntry = z.infer<typeof AuditEntry>
 export type Audit = ReturnType<typeof openAudit>
 
 type Options = {
-  /** Seconds since 1970. */
-  now: () => number
+  clock: Clock
   redact: (text: string) => string
   warn: (text: string) => void
 }
 
-export const openAudit = (path: string, { now, redact, warn }: Options) => {
+export const openAudit = (path: string, { clock, redact, warn }: Options) => {
   const older = path.replace(/\.jsonl$/, '.1.jsonl')
   let isBroken = false
   /** The first entry of a process must not continue a line that a power cut tore. Empty lines are skipped. */
@@ -92,7 +92,7 @@ export const openAudit = (path: string, { now, redact, warn }: Options) => {
     ): void {
       const { address, device, person, detail = '' } = from
       const entry: AuditEntry = {
-        at: Math.floor(now()),
+        at: Math.floor(toSeconds(clock.now())),
         what,
         address,
         device: redact(device).slice(0, MAX_DETAIL_CHARS),

@@ -1,5 +1,6 @@
 /** Sign-in: an optional password for the server, passwords of further people, sign-ins with cookies, and the signed-in devices. */
 import { join } from 'node:path'
+import { type Clock, fromSeconds } from '../base/clock.ts'
 import { accountOf } from './account.ts'
 import { conflict, UserError, unauthorized } from '../errors.ts'
 import type { Caller } from '../schema/person.ts'
@@ -52,10 +53,7 @@ export type AuthOptions = {
   onPassword?: (password: string) => void
   /** Called with the ids of devices whose sign-in was ended, not of those that expired. */
   onSignOut?: ((ids: readonly string[]) => void) | undefined
-  /** Milliseconds since 1970. */
-  now?: () => number
-  /** Monotonic milliseconds. */
-  ticks?: () => number
+  clock: Clock
   /** PBKDF2 iterations, for tests. */
   iterations?: number | undefined
 }
@@ -80,27 +78,26 @@ const PASSWORD_REQUIRED =
 const PASSWORD_OF_PEOPLE =
   'The password cannot be removed while other people can sign in. Remove them first.'
 
-const open = ({ stateDir, config, settings, log, iterations, ...options }: AuthOptions) => {
-  const { now = Date.now, ticks } = options
+const open = ({ stateDir, config, settings, clock, log, iterations }: AuthOptions) => {
   const problem = config.password === null ? null : passwordProblem(config.password)
   if (problem !== null) throw new Error(`AGENT_WEBUI_PASSWORD cannot be used. ${problem}`)
   const key = openSigningKey(stateDir)
   const { warn } = log
-  const throttle = openThrottle({ path: join(stateDir, 'auth-throttle.json'), now, ticks, warn })
+  const throttle = openThrottle({ path: join(stateDir, 'auth-throttle.json'), clock, warn })
   return {
     key,
     throttle,
     hasher: createPasswordHasher(key, iterations),
     record: openPasswordRecord({ dir: stateDir, key, settings, warn }),
-    signIns: openSignIns(join(stateDir, 'auth-sessions.json'), () => now() / 1000, warn),
+    signIns: openSignIns(join(stateDir, 'auth-sessions.json'), clock, warn),
     setup: createSetupToken(warn, config.isExposed),
-    nowSeconds: () => now() / 1000,
+    clock,
   }
 }
 
 /** Creates and looks up sign-ins. A sign-in is valid while the fingerprint of its password is the current one, and its person exists. */
 const createSignInLookup = (
-  { key, signIns, nowSeconds }: Pick<ReturnType<typeof open>, 'key' | 'signIns' | 'nowSeconds'>,
+  { key, signIns, clock }: Pick<ReturnType<typeof open>, 'key' | 'signIns' | 'clock'>,
   /** Undefined: there are no valid sign-ins. `person`: id of one who is not the first owner. */
   fingerprint: (person: string | undefined) => string | undefined,
   onSignOut: AuthOptions['onSignOut'],
@@ -114,7 +111,8 @@ const createSignInLookup = (
     find(cookie: string | undefined): SignIn | undefined {
       if (!cookie) return undefined
       const known = verified.get(cookie)
-      if (known) return known.expires_at > nowSeconds() && isBound(known) ? known : undefined
+      if (known)
+        return fromSeconds(known.expires_at) > clock.now() && isBound(known) ? known : undefined
       const token = verifyCookie(key, cookie)
       const entry = token === undefined ? undefined : signIns.find(token)
       if (!entry || !isBound(entry)) return undefined

@@ -3,14 +3,14 @@
  * requests for challenges costs no memory. Each is accepted once, for five minutes, for what it was made for.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../base/clock.ts'
 
-const LIFETIME_S = 300
+const LIFETIME_MS = 300_000
 const RANDOM_BYTES = 16
 const TIME_BYTES = 6
 const HEAD_BYTES = RANDOM_BYTES + TIME_BYTES
 
-/** `now` is in seconds. */
-export const createChallenges = (now: () => number) => {
+export const createChallenges = (clock: Clock) => {
   const key = randomBytes(32)
   /** Accepted challenges → when they expire. */
   const spent = new Map<string, number>()
@@ -21,7 +21,7 @@ export const createChallenges = (now: () => number) => {
   return {
     create(purpose: string): Uint8Array<ArrayBuffer> {
       const head = Buffer.concat([randomBytes(RANDOM_BYTES), Buffer.alloc(TIME_BYTES)])
-      head.writeUIntBE(Math.floor(now()) + LIFETIME_S, RANDOM_BYTES, TIME_BYTES)
+      head.writeUIntBE(Math.floor(clock.now()) + LIFETIME_MS, RANDOM_BYTES, TIME_BYTES)
       return Uint8Array.from(Buffer.concat([head, sign(head, purpose)]))
     },
 
@@ -34,8 +34,8 @@ export const createChallenges = (now: () => number) => {
       if (signature.length !== expected.length || !timingSafeEqual(signature, expected))
         return false
       const expires = head.readUIntBE(RANDOM_BYTES, TIME_BYTES)
-      if (expires <= now()) return false
-      for (const [old, at] of spent) if (at <= now()) spent.delete(old)
+      if (expires <= clock.now()) return false
+      for (const [old, at] of spent) if (at <= clock.now()) spent.delete(old)
       // Not the text as it was sent: base64url has several spellings of the same bytes.
       const name = bytes.toString('hex')
       if (spent.has(name)) return false

@@ -4,11 +4,12 @@
  */
 import { createHash, randomInt } from 'node:crypto'
 import type { TOTP } from 'otpauth'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { conflict, forbidden, tooMany, unauthorized } from '../errors.ts'
 import type { People, Totp } from './people.ts'
 import { openThrottle } from './throttle.ts'
 
-const STEP_S = 30
+const STEP_MS = 30_000
 /** Steps before and after the current one, for a phone whose clock is wrong. */
 const WINDOW = 1
 const RECOVERY_CODES = 10
@@ -16,7 +17,7 @@ const RECOVERY_CHARS = 10
 /** Without look-alike letters and digits: 49 bits for each code. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789'
 /** How long a secret that was shown waits for its first code. */
-const PENDING_S = 600
+const PENDING_MS = 600_000
 const MAX_WRONG = 5
 const WINDOW_MS = 15 * 60_000
 
@@ -34,7 +35,7 @@ const load = async (secret?: string): Promise<TOTP> => {
   const { Secret, TOTP: Generator } = await import('otpauth')
   return new Generator({
     secret: secret === undefined ? new Secret({ size: 20 }) : Secret.fromBase32(secret),
-    period: STEP_S,
+    period: toSeconds(STEP_MS),
     digits: 6,
     algorithm: 'SHA1',
   })
@@ -46,16 +47,16 @@ type Options = {
   people: People
   /** Keeps wrong codes counted across a restart. */
   throttlePath: string
-  /** Seconds since 1970. */
-  now: () => number
+  clock: Clock
   warn: (text: string) => void
   /** Called with each secret, so that it can be redacted elsewhere. */
   onSecret: (secret: string) => void
 }
 
-export const createCodes = ({ people, throttlePath, now, warn, onSecret }: Options) => {
+export const createCodes = ({ people, throttlePath, clock, warn, onSecret }: Options) => {
   const throttle = openThrottle({
     path: throttlePath,
+    clock,
     maxAttempts: MAX_WRONG,
     windowMs: WINDOW_MS,
     refusal: () =>
@@ -63,12 +64,12 @@ export const createCodes = ({ people, throttlePath, now, warn, onSecret }: Optio
     warn,
   })
   /** Secrets that were shown but not confirmed, by the sign-in they were shown to. */
-  const pending = new Map<string, { secret: string; expires_at: number }>()
+  const pending = new Map<string, { secret: string; expiresAt: number }>()
 
   /** The step that a code is of; undefined when it is of none near the current one. */
   const stepOf = (generator: TOTP, code: string): number | undefined => {
-    const delta = generator.validate({ token: code, timestamp: now() * 1_000, window: WINDOW })
-    return delta === null ? undefined : Math.floor(now() / STEP_S) + delta
+    const delta = generator.validate({ token: code, timestamp: clock.now(), window: WINDOW })
+    return delta === null ? undefined : Math.floor(clock.now() / STEP_MS) + delta
   }
 
   /** What is left of the factor when the code is right. */
@@ -131,15 +132,16 @@ export const createCodes = ({ people, throttlePath, now, warn, onSecret }: Optio
       generator.label = people.owner().name
       const secret = generator.secret.base32
       onSecret(secret)
-      for (const [other, { expires_at }] of pending) if (expires_at <= now()) pending.delete(other)
-      pending.set(by, { secret, expires_at: now() + PENDING_S })
+      for (const [other, { expiresAt }] of pending)
+        if (expiresAt <= clock.now()) pending.delete(other)
+      pending.set(by, { secret, expiresAt: clock.now() + PENDING_MS })
       return { secret, uri: generator.toString() }
     },
 
     /** Turns codes on; returns the recovery codes, which are shown once. */
     async enable(by: string, code: string): Promise<string[]> {
       const shown = pending.get(by)
-      if (!shown || shown.expires_at <= now())
+      if (!shown || shown.expiresAt <= clock.now())
         throw conflict('This took too long. Start again.', { code: 'setup_expired' })
       const slot = throttle.take({ address: 'codes' })
       const generator = await load(shown.secret)
@@ -150,7 +152,8 @@ export const createCodes = ({ people, throttlePath, now, warn, onSecret }: Optio
       pending.delete(by)
       const { shown: codes, recovery } = createRecovery()
       const { secret } = shown
-      people.update({ totp: { secret, enabled_at: Math.floor(now()), last_step: step, recovery } })
+      const enabled_at = Math.floor(toSeconds(clock.now()))
+      people.update({ totp: { secret, enabled_at, last_step: step, recovery } })
       return codes
     },
 

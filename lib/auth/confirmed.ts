@@ -2,6 +2,7 @@
  * Sign-ins that need no password, such as those of paired devices, and the confirmation that the person is present before
  * a change that would outlive a stolen cookie.
  */
+import { type Clock, fromSeconds } from '../base/clock.ts'
 import { conflict, forbidden, unauthorized } from '../errors.ts'
 import { type AuthMode, type AuthModes, fingerprintOf } from './auth-mode.ts'
 import type { MadeBy, SignInClient } from './auth.ts'
@@ -9,7 +10,7 @@ import type { SignIn } from './login-sessions.ts'
 import type { Throttle } from './throttle.ts'
 
 /** A sign-in younger than this is a confirmation by itself. */
-const FRESH_S = 600
+const FRESH_MS = 600_000
 const CONFIRMING: ReadonlySet<SignIn['how']> = new Set([
   'password',
   'new-password',
@@ -28,13 +29,13 @@ type Parts = {
   stampOfPerson(id: string): string | undefined
   verifyPerson(id: string, password: string): Promise<boolean>
   throttle: Throttle
-  nowSeconds: () => number
+  clock: Clock
 }
 
 const signInRequired = () => unauthorized('Authentication required', { code: 'sign_in_required' })
 
 export const createConfirmed = (parts: Parts) => {
-  const { modes, find, issue, verify, throttle, nowSeconds } = parts
+  const { modes, find, issue, verify, throttle, clock } = parts
   /** The mode, when a password is set that sign-ins can be bound to. */
   const passwordMode = (): AuthMode => {
     const mode = modes.current()
@@ -54,9 +55,9 @@ export const createConfirmed = (parts: Parts) => {
     const mode = passwordMode()
     const entry = find(cookie)
     if (!entry) throw signInRequired()
-    const age = nowSeconds() - entry.created_at
+    const age = clock.now() - fromSeconds(entry.created_at)
     // Negative: the clock was set back since then.
-    const isFresh = age >= 0 && age < FRESH_S && CONFIRMING.has(entry.how)
+    const isFresh = age >= 0 && age < FRESH_MS && CONFIRMING.has(entry.how)
     if (isFresh && !always) return
     if (!password) throw forbidden('Enter the password to confirm.', { code: 'confirm_password' })
     const slot = throttle.take(client)

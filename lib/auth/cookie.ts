@@ -1,7 +1,8 @@
 /** The session cookie: a random token with an HMAC that proves this server issued it. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { toSeconds } from '../base/clock.ts'
 import { formatCookie } from '../http/cookies.ts'
-import { PAIRED_LIFETIME_S, SIGN_IN_LIFETIME_S } from './login-sessions.ts'
+import { PAIRED_LIFETIME_MS, SIGN_IN_LIFETIME_MS } from './login-sessions.ts'
 
 export const SESSION_COOKIE = 'agent_session'
 
@@ -27,6 +28,6 @@ export const verifyCookie = (key: Buffer, cookie: string): string | undefined =>
 /** The `Set-Cookie` header of a sign-in. */
 export const sessionCookie = (value: string, secure: boolean, isPaired = false): string =>
   formatCookie(SESSION_COOKIE, value, {
-    maxAge: isPaired ? PAIRED_LIFETIME_S : SIGN_IN_LIFETIME_S,
+    maxAge: toSeconds(isPaired ? PAIRED_LIFETIME_MS : SIGN_IN_LIFETIME_MS),
     secure,
   })

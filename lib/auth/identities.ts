@@ -1,4 +1,5 @@
 /** Which person an identity of a provider or proxy is. An owner links one while signed in; no one becomes an owner by one. */
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { conflict, missing } from '../errors.ts'
 import { type ExternalIdentity, isSameUser, signInNameOf } from './external-identity.ts'
 import { type LinkedIdentity, type People, type Person, requireSignIn } from './people.ts'
@@ -14,8 +15,8 @@ const isLinked = ({ identities }: Pick<Person, 'identities'>, identity: Named): 
 
 export type Identities = ReturnType<typeof createIdentities>
 
-/** Ids of people are empty for the first owner, as those of callers. `now` is in seconds since 1970. */
-export const createIdentities = ({ people, now }: { people: People; now: () => number }) => {
+/** Ids of people are empty for the first owner, as those of callers. */
+export const createIdentities = ({ people, clock }: { people: People; clock: Clock }) => {
   const save = (person: string, identities: LinkedIdentity[]): void => {
     if (person === '') people.update({ identities })
     else people.change(person, { identities })
@@ -51,7 +52,8 @@ export const createIdentities = ({ people, now }: { people: People; now: () => n
         values: { max: MAX_IDENTITIES },
       })
     const { issuer, subject, name } = identity
-    save(person, [...identities, { issuer, subject, name, linked_at: Math.floor(now()) }])
+    const linked_at = Math.floor(toSeconds(clock.now()))
+    save(person, [...identities, { issuer, subject, name, linked_at }])
   }
 
   return {

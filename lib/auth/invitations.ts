@@ -1,10 +1,11 @@
 /** People other than the first owner: inviting them by a link that works once, changing what they may do, and removing them. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { conflict, missing, unauthorized } from '../errors.ts'
 import type { Role } from '../schema/person.ts'
 import type { People, Person } from './people.ts'
 
-const INVITATION_S = 86_400
+const INVITATION_MS = 86_400_000
 /** 160 bits: too many to guess, and the QR code stays small. */
 const CODE_BYTES = 20
 const MAX_PEOPLE = 100
@@ -19,15 +20,14 @@ export type PersonChange = {
 
 type Options = {
   people: People
-  /** Seconds since 1970, by the wall clock: invitations outlive the process. */
-  now: () => number
+  clock: Clock
   /** Ends all sign-ins of a person. */
   onRemoved: (id: string) => void
 }
 
 export type Invitations = ReturnType<typeof createInvitations>
 
-export const createInvitations = ({ people, now, onRemoved }: Options) => {
+export const createInvitations = ({ people, clock, onRemoved }: Options) => {
   const requireName = (name: string, own: string | undefined): void => {
     const holder = people.named(name)
     if (holder && holder.id !== own)
@@ -46,7 +46,7 @@ export const createInvitations = ({ people, now, onRemoved }: Options) => {
     people
       .others()
       .flatMap(person =>
-        person.invitation && person.invitation.expires_at > now()
+        person.invitation && fromSeconds(person.invitation.expires_at) > clock.now()
           ? [{ key: person.invitation.hash, person }]
           : [],
       )
@@ -62,7 +62,7 @@ export const createInvitations = ({ people, now, onRemoved }: Options) => {
   /** A new code; an earlier one of the person no longer works. Only its hash is stored. */
   const newInvitation = () => {
     const code = randomBytes(CODE_BYTES).toString('base64url')
-    const expires_at = Math.floor(now()) + INVITATION_S
+    const expires_at = Math.floor(toSeconds(clock.now() + INVITATION_MS))
     return { code, invitation: { hash: hashOf(code).toString('hex'), expires_at } }
   }
 
@@ -87,9 +87,9 @@ export const createInvitations = ({ people, now, onRemoved }: Options) => {
         identities: [],
         password: null,
         invitation,
-        created_at: Math.floor(now()),
+        created_at: Math.floor(toSeconds(clock.now())),
       })
-      return { id, code, expires_in: INVITATION_S }
+      return { id, code, expires_in: toSeconds(INVITATION_MS) }
     },
 
     /** A new link for a person who has not accepted, or who has forgotten their password; that works until it is replaced. */
@@ -97,7 +97,7 @@ export const createInvitations = ({ people, now, onRemoved }: Options) => {
       required(id)
       const { code, invitation } = newInvitation()
       people.change(id, { invitation })
-      return { id, code, expires_in: INVITATION_S }
+      return { id, code, expires_in: toSeconds(INVITATION_MS) }
     },
 
     /** Open ones. The key of one names it without its code: challenges and answers of a provider are bound to it. */

@@ -1,17 +1,18 @@
 /** Sign-ins: hashes of tokens in a private file, so that they survive a restart. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 /** Fixed, not extended by use. */
-export const SIGN_IN_LIFETIME_S = 86_400
+export const SIGN_IN_LIFETIME_MS = 86_400_000
 /** A paired device has no password to type, so it stays signed in for 30 days. */
-export const PAIRED_LIFETIME_S = 30 * 86_400
+export const PAIRED_LIFETIME_MS = 30 * 86_400_000
 const MAX_SIGN_INS = 1_000
 /** How old the stored time of the last use may become: not every request writes the file. */
-const SEEN_STEP_S = 60
+const SEEN_STEP_MS = 60_000
 
 /** How a device signed in; `setup` is the setup token, `new-password` the browser that set the first password. */
 export const SIGN_IN_METHODS = [
@@ -66,8 +67,8 @@ export type NewSignIn = {
 
 export type SignIns = ReturnType<typeof openSignIns>
 
-/** `now` is in seconds. An unreadable file counts as empty: everyone has to sign in again. */
-export const openSignIns = (path: string, now: () => number, warn: (text: string) => void) => {
+/** An unreadable file counts as empty: everyone has to sign in again. */
+export const openSignIns = (path: string, clock: Clock, warn: (text: string) => void) => {
   const read = (): SignIn[] => {
     let text: string
     try {
@@ -86,9 +87,11 @@ export const openSignIns = (path: string, now: () => number, warn: (text: string
     }
   }
   const all = new Map(read().map(entry => [entry.hash, entry]))
+  const seconds = () => Math.floor(toSeconds(clock.now()))
+  const isOver = ({ expires_at }: SignIn): boolean => fromSeconds(expires_at) <= clock.now()
 
   const write = () => {
-    for (const [hash, { expires_at }] of all) if (expires_at <= now()) all.delete(hash)
+    for (const [hash, entry] of all) if (isOver(entry)) all.delete(hash)
     for (const hash of all.keys()) {
       if (all.size <= MAX_SIGN_INS) break
       all.delete(hash)
@@ -96,11 +99,11 @@ export const openSignIns = (path: string, now: () => number, warn: (text: string
     writeAtomic(path, `${JSON.stringify({ version: 1, sessions: [...all.values()] }, null, 1)}\n`)
   }
 
-  let pending: NodeJS.Timeout | undefined
+  let cancelPending: (() => void) | undefined
   /** Losing the times of last use is harmless, so a disk that accepts no writes only costs a warning. */
   const saveSeen = () => {
-    clearTimeout(pending)
-    pending = undefined
+    cancelPending?.()
+    cancelPending = undefined
     try {
       write()
     } catch (error) {
@@ -110,20 +113,20 @@ export const openSignIns = (path: string, now: () => number, warn: (text: string
 
   return {
     add(token: string, { agent, how, ...from }: NewSignIn): void {
-      const created_at = Math.floor(now())
-      const lifetime = how === 'pairing' ? PAIRED_LIFETIME_S : SIGN_IN_LIFETIME_S
+      const created_at = seconds()
+      const lifetime = how === 'pairing' ? PAIRED_LIFETIME_MS : SIGN_IN_LIFETIME_MS
       const hash = hashOf(token)
-      const expires_at = created_at + lifetime
+      const expires_at = created_at + toSeconds(lifetime)
       all.set(hash, { hash, created_at, expires_at, agent: agent.slice(0, 200), how, ...from })
       write()
     },
     /** Records a use. `address` is only determined when the last record is more than a minute old. */
     noteSeen(entry: SignIn, address: () => string): void {
-      const at = Math.floor(now())
-      if (at - (entry.seen_at ?? entry.created_at) < SEEN_STEP_S) return
+      const at = seconds()
+      if (fromSeconds(at - (entry.seen_at ?? entry.created_at)) < SEEN_STEP_MS) return
       entry.seen_at = at
       entry.seen_address = address()
-      pending ??= setTimeout(saveSeen, SEEN_STEP_S * 1_000).unref()
+      cancelPending ??= clock.timer(SEEN_STEP_MS, saveSeen)
     },
     rename(entry: SignIn, name: string): void {
       const before = entry.name
@@ -137,14 +140,14 @@ export const openSignIns = (path: string, now: () => number, warn: (text: string
     },
     /** Writes what is pending. */
     close(): void {
-      if (pending) saveSeen()
+      if (cancelPending) saveSeen()
     },
     /** Undefined when unknown or expired. */
     find(token: string): SignIn | undefined {
       const entry = all.get(hashOf(token))
-      return entry && entry.expires_at > now() ? entry : undefined
+      return entry && !isOver(entry) ? entry : undefined
     },
-    list: (): SignIn[] => [...all.values()].filter(entry => entry.expires_at > now()),
+    list: (): SignIn[] => [...all.values()].filter(entry => !isOver(entry)),
     /** Ends the matching sign-ins; returns their number. */
     end(matches: (entry: SignIn) => boolean): number {
       let count = 0

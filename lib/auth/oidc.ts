@@ -5,6 +5,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Configuration } from 'openid-client'
 import type { Dispatcher } from 'undici'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import type { OidcConfig } from '../config.ts'
 import { messageOf, UserError } from '../errors.ts'
 import { formatCookie } from '../http/cookies.ts'
@@ -34,8 +35,8 @@ export class OidcFailure extends UserError {
   }
 }
 
-const LIFETIME_S = 300
-const CLOCK_TOLERANCE_S = 60
+const LIFETIME_MS = 300_000
+const CLOCK_TOLERANCE_MS = 60_000
 /** How long signing out waits for the address of the provider's own sign-out. */
 const LOGOUT_WAIT_MS = 2_000
 const MAX_TEXT_CHARS = 255
@@ -70,8 +71,7 @@ export const readClientSecret = ({ clientSecret, clientSecretFile }: OidcConfig)
 export type OidcOptions = {
   config: OidcConfig
   clientSecret: string | null
-  /** Seconds since 1970. */
-  now: () => number
+  clock: Clock
   dispatcher?: Dispatcher | undefined
   log: { warn(text: string): void }
   /** Of one request to the provider, for tests. */
@@ -84,8 +84,8 @@ export type Oidc = ReturnType<typeof createOidc>
 const library = () => import('openid-client')
 
 export const createOidc = (options: OidcOptions) => {
-  const { config, clientSecret, now, log } = options
-  const challenges = createChallenges(now)
+  const { config, clientSecret, clock, log } = options
+  const challenges = createChallenges(clock)
   const closing = new AbortController()
   const fetch = createProviderFetch(options.dispatcher, closing.signal, options.timeoutMs)
   let known: Promise<Configuration> | undefined
@@ -97,7 +97,7 @@ export const createOidc = (options: OidcOptions) => {
     const found = await client.discovery(
       issuer,
       config.clientId,
-      { [client.clockTolerance]: CLOCK_TOLERANCE_S },
+      { [client.clockTolerance]: toSeconds(CLOCK_TOLERANCE_MS) },
       clientSecret === null ? client.None() : client.ClientSecretBasic(clientSecret),
       {
         [client.customFetch]: fetch as never,
@@ -112,7 +112,7 @@ export const createOidc = (options: OidcOptions) => {
     const posting = new client.Configuration(
       found.serverMetadata(),
       config.clientId,
-      { [client.clockTolerance]: CLOCK_TOLERANCE_S },
+      { [client.clockTolerance]: toSeconds(CLOCK_TOLERANCE_MS) },
       client.ClientSecretPost(clientSecret),
     )
     posting[client.customFetch] = fetch as never
@@ -183,7 +183,7 @@ export const createOidc = (options: OidcOptions) => {
       if (!isProtected(url))
         throw new OidcFailure('unreachable', `${url.origin} is not reached over https.`)
       const cookie = formatCookie(cookieName(place.secure), secret, {
-        maxAge: LIFETIME_S,
+        maxAge: toSeconds(LIFETIME_MS),
         secure: place.secure,
       })
       return { url: url.href, cookie }
@@ -235,10 +235,10 @@ export const createOidc = (options: OidcOptions) => {
     /** Where the person can sign out of the provider too; undefined when it offers that nowhere or does not answer soon. */
     async signOutUrl(): Promise<string | undefined> {
       const { promise: late, resolve } = Promise.withResolvers<undefined>()
-      const timer = setTimeout(resolve, LOGOUT_WAIT_MS, undefined)
+      const cancel = clock.timer(LOGOUT_WAIT_MS, () => resolve(undefined))
       // Signing out here has happened already; the provider's part is optional.
       const found = await Promise.race([provider().catch(() => undefined), late])
-      clearTimeout(timer)
+      cancel()
       const end = found?.serverMetadata().end_session_endpoint
       if (!end || !URL.canParse(end) || !isProtected(new URL(end))) return undefined
       const url = new URL(end)

@@ -1,8 +1,9 @@
 /** Pairing codes: each signs one further device in, once, within five minutes. In memory, as hashes: a restart ends them. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { conflict } from '../errors.ts'
 
-const PAIRING_LIFETIME_S = 300
+const LIFETIME_MS = 300_000
 /** 160 bits: too many to guess, and the QR code stays small. */
 const CODE_BYTES = 20
 const MAX_CODES = 5
@@ -12,7 +13,7 @@ export type PairingStatus = { state: 'waiting' | 'gone' } | { state: 'paired'; n
 
 type Code = {
   hash: Buffer
-  expires_at: number
+  expiresAt: number
   /** Hash of the sign-in that made it. */
   by: string
   /** The device that used it. */
@@ -23,19 +24,19 @@ const hashOf = (code: string): Buffer => createHash('sha256').update(code).diges
 
 export type Pairing = ReturnType<typeof createPairing>
 
-/** `now` is in seconds. `isSignedIn` says whether the sign-in that made a code is still valid. */
+/** `isSignedIn` says whether the sign-in that made a code is still valid. */
 export const createPairing = ({
-  now,
+  clock,
   isSignedIn,
 }: {
-  now: () => number
+  clock: Clock
   isSignedIn: (by: string) => boolean
 }) => {
   const codes = new Map<string, Code>()
 
   const dropOld = (): void => {
-    for (const [id, { expires_at, by }] of codes)
-      if (expires_at <= now() || !isSignedIn(by)) codes.delete(id)
+    for (const [id, { expiresAt, by }] of codes)
+      if (expiresAt <= clock.now() || !isSignedIn(by)) codes.delete(id)
   }
   const isOpen = ({ name }: Code): boolean => name === undefined
 
@@ -49,9 +50,8 @@ export const createPairing = ({
         })
       const code = randomBytes(CODE_BYTES).toString('base64url')
       const id = randomBytes(8).toString('hex')
-      const expires_at = Math.floor(now()) + PAIRING_LIFETIME_S
-      codes.set(id, { hash: hashOf(code), expires_at, by })
-      return { id, code, expires_in: PAIRING_LIFETIME_S }
+      codes.set(id, { hash: hashOf(code), expiresAt: clock.now() + LIFETIME_MS, by })
+      return { id, code, expires_in: toSeconds(LIFETIME_MS) }
     },
 
     /** Uses a code up, for the device of this name. Returns the sign-in that made it; undefined when it is not valid. */

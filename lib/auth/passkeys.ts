@@ -1,6 +1,7 @@
 /** Passkeys (WebAuthn): registering, signing in, and the list. User verification is required, so one is enough to sign in. */
 import { isIP } from 'node:net'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { conflict, invalid, unauthorized } from '../errors.ts'
 import { createChallenges } from './challenges.ts'
 import { type Passkey, type People, requireSignIn } from './people.ts'
@@ -49,15 +50,14 @@ const library = () => import('@simplewebauthn/server')
 
 type Options = {
   people: People
-  /** Seconds since 1970. */
-  now: () => number
+  clock: Clock
   log: { warn(text: string): void }
 }
 
 export type Passkeys = ReturnType<typeof createPasskeys>
 
-export const createPasskeys = ({ people, now, log }: Options) => {
-  const challenges = createChallenges(now)
+export const createPasskeys = ({ people, clock, log }: Options) => {
+  const challenges = createChallenges(clock)
   const signIn = (rp: RelyingParty) => `sign-in ${rp.id}`
   const registration = (rp: RelyingParty, by: string) => `register ${rp.id} ${by}`
   /** Everyone with what they have; an empty id is the first owner. */
@@ -155,7 +155,7 @@ export const createPasskeys = ({ people, now, log }: Options) => {
         rp_id: rp.id,
         origin,
         name,
-        created_at: Math.floor(now()),
+        created_at: Math.floor(toSeconds(clock.now())),
         last_used_at: null,
       }
       save(person, [...list(person), key])
@@ -206,7 +206,7 @@ export const createPasskeys = ({ people, now, log }: Options) => {
       const current = find()
       if (!current || (counter > 0 && counter <= current.key.counter)) throw rejected()
       const { person } = current
-      replace(person, { ...current.key, counter, last_used_at: Math.floor(now()) })
+      replace(person, { ...current.key, counter, last_used_at: Math.floor(toSeconds(clock.now())) })
       return { id: key.id, person }
     },
 

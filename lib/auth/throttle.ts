@@ -2,6 +2,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
+import type { Clock } from '../base/clock.ts'
 import { messageOf, tooMany } from '../errors.ts'
 import { readWholeText } from '../store/read-text.ts'
 
@@ -55,10 +56,8 @@ const Saved = z.record(z.string(), z.array(z.number()))
 export type ThrottleOptions = {
   /** Absent: attempts are lost at a restart. */
   path?: string | undefined
-  /** Milliseconds since 1970; used for the file only. */
-  now?: () => number
-  /** Monotonic milliseconds: setting the clock must not lock clients out. */
-  ticks?: (() => number) | undefined
+  /** Attempts age by its monotonic time: setting the clock must not lock clients out. The file has the time of day. */
+  clock: Clock
   warn?: (text: string) => void
   maxAttempts?: number
   windowMs?: number
@@ -68,14 +67,13 @@ export type ThrottleOptions = {
 
 export const openThrottle = ({
   path,
-  now = Date.now,
-  ticks = () => performance.now(),
+  clock,
   warn = () => {},
   maxAttempts = MAX_ATTEMPTS,
   windowMs = WINDOW_MS,
   refusal = () =>
     tooMany('Too many attempts. Try again in a minute.', { code: 'too_many_sign_ins' }),
-}: ThrottleOptions = {}): Throttle => {
+}: ThrottleOptions): Throttle => {
   const load = (): [string, number[]][] => {
     if (path === undefined) return []
     let saved: z.infer<typeof Saved>
@@ -86,7 +84,7 @@ export const openThrottle = ({
         warn(`${path} cannot be read; earlier sign-in attempts are not counted`)
       return []
     }
-    const [at, wall] = [ticks(), now()]
+    const [at, wall] = [clock.monotonic(), clock.now()]
     return Object.entries(saved).map(([client, times]) => [
       client,
       // A time in the future was written before the clock was set back; it counts as now.
@@ -102,7 +100,7 @@ export const openThrottle = ({
 
   const save = (): void => {
     if (path === undefined) return
-    const [at, wall] = [ticks(), now()]
+    const [at, wall] = [clock.monotonic(), clock.now()]
     const rows = [...attempts.keys()]
       .slice(-MAX_SAVED_CLIENTS)
       .map(client => [client, recent(client, at).map(time => wall - (at - time))] as const)
@@ -133,7 +131,7 @@ export const openThrottle = ({
 
   return {
     take({ address, via }) {
-      const at = ticks()
+      const at = clock.monotonic()
       const counted: [string, number][] = [[bucketOf(address), maxAttempts]]
       if (via !== undefined) counted.push([`via ${bucketOf(via)}`, MAX_ATTEMPTS_VIA_PROXY])
       for (const [client, max] of counted) if (recent(client, at).length >= max) throw refusal()

@@ -34,7 +34,7 @@ export type BackupOptions = {
   /** Stops it: nothing is left then. */
   signal?: AbortSignal | undefined
   /** Milliseconds since 1970. */
-  now?: () => number
+  now: number
 }
 
 export type Backup = Written & {
@@ -142,13 +142,14 @@ const write = async (partial: string, options: BackupOptions, dir: string): Prom
         program: 'agent-webui',
         format: FORMAT,
         version,
-        created_at: new Date((options.now ?? Date.now)()).toISOString(),
+        created_at: new Date(options.now).toISOString(),
         keys: passphrase === null ? 'none' : 'encrypted',
         profiles: places.flatMap(({ root }) =>
           root === 'home' ? ['default'] : root === 'state' ? [] : [basename(root)],
         ),
       },
       found: walk(places),
+      now: options.now,
       problems,
       passphrase,
       withoutKeys,
@@ -168,9 +169,9 @@ const write = async (partial: string, options: BackupOptions, dir: string): Prom
  * before it was read back and compared.
  */
 export const makeBackup = async (options: BackupOptions): Promise<Backup> => {
-  const { target, now = Date.now } = options
+  const { target, now } = options
   const dir = checkTarget(options)
-  removeLeftovers(dir, now())
+  removeLeftovers(dir, now)
   const partial = partialIn(dir)
   try {
     const written = await write(partial, options, dir)

@@ -2,6 +2,7 @@
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { isAbsolute, join, normalize } from 'node:path'
 import { z } from 'zod'
+import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { conflict, invalid, messageOf, missing, UserError } from '../errors.ts'
 import { BackupResult, BackupSettings, type BackupState } from '../schema/backup.ts'
 import { fileReason } from '../store/file-error.ts'
@@ -45,24 +46,13 @@ export type BackupsOptions = {
   /** Called once for each backup that failed. */
   onFailure: (result: BackupResult) => void
   log: { info(text: string): void; warn(text: string): void }
-  /** Milliseconds since 1970. */
-  now?: () => number
+  clock: Clock
 }
 
 export type Backups = ReturnType<typeof createBackups>
 
 export const createBackups = (options: BackupsOptions) => {
-  const {
-    path,
-    saved,
-    make,
-    hasKeys,
-    suggestedDir,
-    nextDue,
-    onFailure,
-    log,
-    now = Date.now,
-  } = options
+  const { path, saved, make, hasKeys, suggestedDir, nextDue, onFailure, log, clock } = options
   const file = jsonFile(path, value => File.parse(value ?? {}))
   const stopped = new AbortController()
   let running: Promise<void> | null = null
@@ -76,7 +66,7 @@ export const createBackups = (options: BackupsOptions) => {
           const found =
             ms === undefined ? null : statSync(join(dir, name), { throwIfNoEntry: false })
           return ms !== undefined && found?.isFile()
-            ? [{ name, size: found.size, at: ms / 1_000 }]
+            ? [{ name, size: found.size, at: toSeconds(ms) }]
             : []
         })
         .toSorted((a, b) => b.at - a.at)
@@ -111,7 +101,7 @@ export const createBackups = (options: BackupsOptions) => {
   const dueAt = (): number | null => {
     const { settings, since, last } = file.read()
     if (!settings.enabled) return null
-    return nextDue(settings, Math.max(since, (last?.at ?? 0) * 1_000))
+    return nextDue(settings, Math.max(since, fromSeconds(last?.at ?? 0)))
   }
 
   const removeExpired = ({ dir, keep_daily, keep_weekly }: BackupSettings): void => {
@@ -122,7 +112,7 @@ export const createBackups = (options: BackupsOptions) => {
 
   const perform = async (startedAt: number): Promise<BackupResult> => {
     const { settings } = file.read()
-    const at = startedAt / 1_000
+    const at = toSeconds(startedAt)
     const name = backupName(startedAt)
     try {
       checkDir(settings.dir)
@@ -142,7 +132,7 @@ export const createBackups = (options: BackupsOptions) => {
   }
 
   const run = (): void => {
-    const startedAt = now()
+    const startedAt = clock.now()
     running = perform(startedAt)
       .then(last => {
         // The service ends, which is no failure: the backup is made at the next start.
@@ -164,7 +154,7 @@ export const createBackups = (options: BackupsOptions) => {
       settings,
       running: running !== null,
       last,
-      next_at: next === null ? null : next / 1_000,
+      next_at: next === null ? null : toSeconds(next),
       has_keys: hasKeys,
       files: filesIn(settings.dir),
       suggested_dir: suggestedDir,
@@ -179,7 +169,7 @@ export const createBackups = (options: BackupsOptions) => {
       const settings = { ...current.settings, ...patch }
       if (patch.dir !== undefined) settings.dir = normalize(patch.dir.trim())
       if (settings.enabled || patch.dir !== undefined) checkDir(settings.dir)
-      file.write({ ...current, settings, since: now() })
+      file.write({ ...current, settings, since: clock.now() })
       return state()
     },
     /** Starts a backup now, whether or not backups are scheduled. */
@@ -202,7 +192,7 @@ export const createBackups = (options: BackupsOptions) => {
     /** Called every minute: starts a backup that is due. */
     tick(): void {
       const due = dueAt()
-      if (!running && due !== null && due <= now()) run()
+      if (!running && due !== null && due <= clock.now()) run()
     },
     /** Resolves when no backup is being made. */
     idle: async (): Promise<void> => {

@@ -14,6 +14,7 @@ import {
 } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { toSeconds } from '../base/clock.ts'
 import { conflict, diskFull } from '../errors.ts'
 import { syncDir } from '../store/atomic-write.ts'
 import { errorCode } from '../store/file-error.ts'
@@ -107,7 +108,7 @@ const createTarget = (aside: string) => {
     try {
       await writeSparse(handle, content)
       await handle.chmod(fileMode(mode))
-      await handle.utimes(mtimeMs / 1_000, mtimeMs / 1_000)
+      await handle.utimes(toSeconds(mtimeMs), toSeconds(mtimeMs))
       await handle.sync()
     } finally {
       await handle.close()
@@ -139,7 +140,7 @@ const createTarget = (aside: string) => {
       for (const { path, target } of links) symlinkSync(target, at(path))
       for (const { path, mtimeMs } of directories.toReversed()) {
         chmodSync(at(path), 0o700)
-        utimesSync(at(path), mtimeMs / 1_000, mtimeMs / 1_000)
+        utimesSync(at(path), toSeconds(mtimeMs), toSeconds(mtimeMs))
       }
     },
   }

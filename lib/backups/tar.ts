@@ -2,6 +2,7 @@
 import { type Duplex, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import tar from 'tar-stream'
+import { fromSeconds, toSeconds } from '../base/clock.ts'
 
 export type TarHeader = {
   path: string
@@ -22,7 +23,7 @@ export type TarWriter = {
 }
 
 /** The extended header: ustar has whole seconds only. */
-const paxOf = (mtimeMs: number) => ({ mtime: (mtimeMs / 1_000).toFixed(6) })
+const paxOf = (mtimeMs: number) => ({ mtime: toSeconds(mtimeMs).toFixed(6) })
 
 const TYPES = { file: 'file', directory: 'directory', link: 'symlink' } as const
 
@@ -87,7 +88,7 @@ export async function* readTar(source: Readable, unpack?: Duplex): AsyncGenerato
           path: name.replace(/\/$/, ''),
           type: NAMES[type ?? ''] ?? null,
           mode,
-          mtimeMs: seconds > 0 ? seconds * 1_000 : (mtime?.getTime() ?? 0),
+          mtimeMs: seconds > 0 ? fromSeconds(seconds) : (mtime?.getTime() ?? 0),
           size,
           target: linkname ?? null,
         },

@@ -25,6 +25,8 @@ export type Written = {
 }
 
 export type ArchiveOptions = {
+  /** When it is written: milliseconds since 1970. */
+  now: number
   head: Head
   found: AsyncIterable<Found>
   problems: Problem[]
@@ -209,7 +211,7 @@ const createEntries = (
 const fill = async (writer: TarWriter, options: ArchiveOptions): Promise<Written> => {
   const { head, found, passphrase, workFactor, signal } = options
   const entries = createEntries(writer, options)
-  const own = (path: string) => ({ path, mode: 0o600, mtimeMs: Date.now() })
+  const own = (path: string) => ({ path, mode: 0o600, mtimeMs: options.now })
   await entries.addBytes(own(HEAD), Buffer.from(`${JSON.stringify(head, null, 2)}\n`))
   for await (const entry of found) {
     signal?.throwIfAborted()

@@ -91,9 +91,9 @@ export const toIso = (ms: number, zone: string): string => {
 export const toStamp = (ms: number, zone: string): string =>
   toIso(ms, zone).slice(0, 19).replace('T', '_').replaceAll(':', '-')
 
-/** The date at `seconds` in the configured zone, else in the machine's own: `2026-08-01`. */
-export const dayOf = (seconds: number, configured: unknown): string =>
-  toIso(seconds * 1_000, zoneOf(configured)).slice(0, 10)
+/** The date at `ms` in the configured zone, else in the machine's own: `2026-08-01`. */
+export const dayOf = (ms: number, configured: unknown): string =>
+  toIso(ms, zoneOf(configured)).slice(0, 10)
 
 /** `2026-08-01 09:00` */
 export const toMinute = (ms: number, zone: string): string =>

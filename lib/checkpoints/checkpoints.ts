@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Clock, rising } from '../base/clock.ts'
 import { conflict, invalid, messageOf, missing } from '../errors.ts'
 import {
   deleteOpenRecord,
@@ -34,8 +35,7 @@ import {
 } from './workspaces.ts'
 
 export type CheckpointsOptions = WorkspacesOptions & {
-  /** Seconds since 1970. */
-  now: () => number
+  clock: Clock
   /** The current id of a session; undefined when it was deleted. */
   resolve: (sessionId: string) => string | undefined
   /** How long a turn waits for its files to be recorded; 15 s when absent. */
@@ -95,7 +95,9 @@ const isUndo = (turn: TurnRecord, records: ReadonlyMap<string, TurnRecord>): boo
 type Continues = (streamId: string) => boolean
 
 export const createCheckpoints = (options: CheckpointsOptions) => {
-  const { now, log, resolve, timeoutMs } = options
+  const { clock, log, resolve, timeoutMs } = options
+  // Records are ordered by it.
+  const now = rising(clock)
   const workspaces = createCheckpointWorkspaces(options)
 
   /** Compares current ids: compaction can give a session a new one. */
@@ -159,7 +161,7 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
 
   return {
     startTurn: (start: TurnStart): TurnRecorder =>
-      createTurnRecorder(start, { workspaces, now, log, timeoutMs }),
+      createTurnRecorder(start, { workspaces, clock, now, log, timeoutMs }),
 
     /** Newest first. Waits for turns that are ending. */
     async list(home: CheckpointHome, sessionId: string): Promise<TurnRecord[]> {

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { fromSeconds } from '../base/clock.ts'
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import { missing } from '../errors.ts'
 import type { PastFile, PastFileState } from '../schema/checkpoint.ts'
@@ -39,7 +40,7 @@ const stateOf = (version: Version | null, now: ReadResult): PastFileState => {
 /** Whether a file is as it was: any write, rename, or change of permissions sets its change time, which no program can choose. */
 const isUntouched = (path: string, at: number): boolean => {
   const stat = lstatSync(path, { throwIfNoEntry: false })
-  return stat !== undefined && stat.ctimeMs <= at * 1000
+  return stat !== undefined && Math.floor(stat.ctimeMs) <= Math.round(fromSeconds(at))
 }
 
 /** Empty where the workspace is too large to list. */

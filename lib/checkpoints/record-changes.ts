@@ -1,6 +1,7 @@
 /** Captures the files of a workspace before a turn changes them, and computes the changes when the turn ends. */
 import { existsSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { toSeconds } from '../base/clock.ts'
 import { structuredPatch } from 'diff'
 import type { Bounds } from '../store/dir-handle.ts'
 import { realPath } from '../store/path-within.ts'
@@ -223,7 +224,7 @@ export const toChanges = async (
   return changes.sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** The record of a turn that ends: everything that differs from the captured state. */
+/** The record of a turn that ends: everything that differs from the captured state. `now`: milliseconds since 1970. */
 const finishRecord = async (
   context: CheckpointContext,
   open: OpenRecord,
@@ -246,7 +247,7 @@ const finishRecord = async (
   const created = absent.filter(folder => existsSync(join(bounds.root, folder)))
   return {
     ...about,
-    ended_at: now,
+    ended_at: toSeconds(now),
     changes: await toChanges(store, open.id, pairs),
     folders_made: [...new Set([...folders.created, ...created])],
     folders_gone: folders.deleted,

@@ -1,4 +1,5 @@
 /** Records the file changes of one running turn. */
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { messageOf, unavailable } from '../errors.ts'
 import type { OpenRecord } from './records.ts'
 import {
@@ -16,7 +17,7 @@ export const MAX_TURNS = 50
 /** A turn waits at most this long for its files to be recorded. */
 const TIMEOUT_MS = 15_000
 /** A workspace that was too large is scanned again after this time. */
-const RESCAN_S = 600
+const RESCAN_MS = 600_000
 /** How long `list` waits for a turn that is being stopped. */
 const WIND_DOWN_MS = 2_000
 
@@ -51,7 +52,8 @@ export type TurnRecorder = {
 
 export type TurnRecorderOptions = {
   workspaces: CheckpointWorkspaces
-  /** Seconds since 1970. */
+  clock: Clock
+  /** Milliseconds since 1970 that rise with every call. */
   now: () => number
   log: (line: string, extra?: Record<string, unknown>) => void
   /** How long a turn waits for its files to be recorded; 15 s when absent. */
@@ -120,7 +122,7 @@ const createCallTracker = (onStep: (calls: string[], may: MayChange) => void) =>
 
 export const createTurnRecorder = (
   start: TurnStart,
-  { workspaces, now, log, timeoutMs = TIMEOUT_MS }: TurnRecorderOptions,
+  { workspaces, clock, now, log, timeoutMs = TIMEOUT_MS }: TurnRecorderOptions,
 ): TurnRecorder => {
   const { home, workspace, sessionId, streamId } = start
   const { oversized } = workspaces
@@ -142,10 +144,10 @@ export const createTurnRecorder = (
   const capture = async (target: Target): Promise<string[]> => {
     const context = await workspaces.contextOf(home, workspace)
     const { root: at } = context.bounds
-    open ??= recordBefore(context) ?? newRecord(start, at, now())
+    open ??= recordBefore(context) ?? newRecord(start, at, toSeconds(now()))
     const isWhole = target === 'workspace'
     const known = oversized.get(at)
-    if (isWhole && known && now() - known.at < RESCAN_S)
+    if (isWhole && known && clock.monotonic() - known.at < RESCAN_MS)
       throw new WorkspaceTooLargeError(known.reason)
     if (isWhole) oversized.delete(at)
     if (isWhole && open.scan) return []
@@ -169,7 +171,11 @@ export const createTurnRecorder = (
     const known = oversized.get(at)
     const warned = known?.warned ?? new Set()
     const isNew = !warned.has(sessionId)
-    oversized.set(at, { reason, at: known?.reason === reason ? known.at : now(), warned })
+    oversized.set(at, {
+      reason,
+      at: known?.reason === reason ? known.at : clock.monotonic(),
+      warned,
+    })
     warned.add(sessionId)
     return isNew
   }
@@ -178,7 +184,7 @@ export const createTurnRecorder = (
   const tracker = createCallTracker((calls, may) => {
     if (!root) return
     // Before the work waits: what changes later must count as changed after this step.
-    const at = now()
+    const at = toSeconds(now())
     const work = workspaces.exclusive(home, root, async () => {
       if (!open) return
       try {
@@ -225,9 +231,8 @@ export const createTurnRecorder = (
     callStarted: tracker.started,
     callEnded: tracker.ended,
     stopping() {
-      const timer = setTimeout(ended.resolve, WIND_DOWN_MS)
-      timer.unref()
-      workspaces.track(ended.promise.then(() => clearTimeout(timer)))
+      const cancel = clock.timer(WIND_DOWN_MS, ended.resolve)
+      workspaces.track(ended.promise.then(cancel))
     },
     async end(continues = false) {
       // In a microtask: `work` below must be tracked before `settled` can resolve.

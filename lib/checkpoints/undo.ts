@@ -1,5 +1,6 @@
 /** Restores the files of a turn: byte for byte, only where they have not changed since, and recorded as an undoable change. */
 import { isUtf8 } from 'node:buffer'
+import { toSeconds } from '../base/clock.ts'
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import { conflict, invalid, messageOf, missing, UserError } from '../errors.ts'
 import { toUserError } from '../store/file-error.ts'
@@ -42,7 +43,7 @@ export type UndoInput = {
   /** All files of the turn when absent. */
   paths?: readonly string[] | undefined
   force: boolean
-  /** Id of the new record, and its time in seconds since 1970. */
+  /** Id of the new record, and its time in milliseconds since 1970. */
   id: string
   now: number
   /** Called with the paths before the first file is changed. An error leaves all files as they are. */
@@ -127,8 +128,8 @@ export const undoTurn = async (
   const record: TurnRecord = {
     ...turn,
     id: input.id,
-    at: input.now,
-    ended_at: input.now,
+    at: toSeconds(input.now),
+    ended_at: toSeconds(input.now),
     undo_of: turn.id,
     changes: await toChanges(store, input.id, pairs),
     folders_made: isWhole ? turn.folders_gone : [],

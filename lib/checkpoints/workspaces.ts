@@ -20,7 +20,7 @@ export type WorkspacesOptions = {
   limits?: ScanLimits
 }
 
-/** A workspace that exceeds the scan limits. `at`: seconds since 1970 of the scan. `warned`: session ids. */
+/** A workspace that exceeds the scan limits. `at`: of the scan, on the monotonic clock. `warned`: session ids. */
 export type Oversized = { reason: string; at: number; warned: Set<string> }
 
 const isWithin = (path: string, root: string): boolean =>

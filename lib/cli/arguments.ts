@@ -1,6 +1,7 @@
 /** The command-line arguments of every command except starting the server. */
 
 import { closest, distance } from 'fastest-levenshtein'
+import { fromSeconds } from '../base/clock.ts'
 import { HELP } from './help.ts'
 
 /** `serve` starts the server, as no command does. */
@@ -37,8 +38,8 @@ export type DoctorArguments = {
   fix: boolean
   /** Only say what `fix` would do. */
   dryRun: boolean
-  /** Seconds to wait for the server to respond, instead of checking the setup. */
-  waitSeconds: number | null
+  /** How long to wait for the server to respond, instead of checking the setup; in milliseconds. */
+  waitMs: number | null
   /** Check the server through the reverse proxy at this address, instead of the setup. */
   url: string | null
 }
@@ -50,7 +51,7 @@ export type PasswordArguments = {
 export type ExportArguments = { directory: string; sessions: string[] }
 
 /** Default of `doctor --wait`. */
-const WAIT_S = 30
+const WAIT_MS = 30_000
 
 /** Fewer letters differ in a slip of the fingers. */
 const MAX_SLIPS = 2
@@ -153,7 +154,7 @@ export const parseDoctor = (argv: readonly string[]): DoctorArguments => {
     profile: null,
     fix: false,
     dryRun: false,
-    waitSeconds: null,
+    waitMs: null,
     url: null,
   }
   const given = splitEquals(argv)
@@ -166,11 +167,11 @@ export const parseDoctor = (argv: readonly string[]): DoctorArguments => {
     else if (word === '-p' || word === '--profile') parsed.profile = valueAt(given, ++at, word)
     else if (word === '--wait') {
       const seconds = /^\d{1,5}$/.test(given[at + 1] ?? '') ? given[++at] : undefined
-      parsed.waitSeconds = seconds === undefined ? WAIT_S : Number(seconds)
+      parsed.waitMs = seconds === undefined ? WAIT_MS : fromSeconds(Number(seconds))
     } else throw new Error(`"${word}" is not an option of doctor. See agent-webui doctor --help.`)
   }
   if (parsed.dryRun && !parsed.fix) throw new Error('--dry-run needs --fix.')
-  if (parsed.url !== null && (parsed.fix || parsed.waitSeconds !== null || parsed.profile !== null))
+  if (parsed.url !== null && (parsed.fix || parsed.waitMs !== null || parsed.profile !== null))
     throw new Error('--url checks the address only: use it without --fix, --wait, and --profile.')
   return parsed
 }

@@ -1,6 +1,7 @@
 /** `agent-webui backup` and `agent-webui restore`: saves the state directory and homes to one file, and puts them back. */
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { systemClock } from '../base/clock.ts'
 import { backupPlaces } from '../app/backup-places.ts'
 import { type Backup, makeBackup } from '../backups/backup.ts'
 import { readArchive, type ReadArchive } from '../backups/read-archive.ts'
@@ -97,11 +98,12 @@ export const backup = async (
   if (withKeys) checkPerson(config)
   if (!existsSync(config.stateDir) && !existsSync(config.baseHome))
     throw invalid(`There is nothing to save in ${config.baseHome}.`)
-  const homes = createHomes(config)
+  const homes = createHomes(config, systemClock)
   const chosen = profiles.length > 0 ? profiles.map(name => homes.open(name)) : homes.list()
   const passphrase = withKeys ? await newPassphrase(passphraseFile, place) : null
   const made = await makeBackup({
     ...backupPlaces(config, chosen),
+    now: systemClock.now(),
     target: resolve(cwd, file),
     passphrase,
     version,

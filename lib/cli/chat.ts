@@ -1,4 +1,5 @@
 /** `agent-webui chat`: a chat at the terminal, in the current directory, recorded in the host agent's state.db. */
+import { fromSeconds } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import { invalid, messageOf, missing } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
@@ -87,7 +88,7 @@ class Chat {
     const { config, addon, version, terminal } = options
     const output = createTurnOutput(terminal, {
       quiet: chatArguments.quiet,
-      approvalTimeoutMs: () => home.settings().approvals.timeout * 1_000,
+      approvalTimeoutMs: () => fromSeconds(home.settings().approvals.timeout),
       stop: () => chat.stop(),
       retryNow: () => chat.retryNow(),
     })

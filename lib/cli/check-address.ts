@@ -8,6 +8,7 @@ import {
 import { request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { getCACertificates, type TLSSocket } from 'node:tls'
+import type { Clock } from '../base/clock.ts'
 import { asObject } from '../base/json.ts'
 import { visibleWords } from '../base/visible.ts'
 import { isGatewayStatus } from '../base/unreachable.ts'
@@ -253,8 +254,8 @@ const streamCheck = async (url: URL, waitMs: number, connect: Connect): Promise<
 }
 
 export type AddressOptions = {
+  clock: Clock
   waitMs?: number
-  now?: () => number
   /** Default: that of the system. */
   lookup?: LookupFunction
 }
@@ -262,7 +263,7 @@ export type AddressOptions = {
 /** In the order of the report. What cannot be known after a failure is left out. */
 export const addressChecks = async (
   address: string,
-  { waitMs = EVENT_MS, now = Date.now, lookup }: AddressOptions = {},
+  { clock, waitMs = EVENT_MS, lookup }: AddressOptions,
 ): Promise<Check[]> => {
   const connect = connectWith(lookup)
   const root = new URL(address)
@@ -272,10 +273,10 @@ export const addressChecks = async (
     const first = await connect(at('/'))
     const certificate = certificateCheck(root, first)
     const page = await readStart(first)
-    const clock = clockAgainst(root.host, page.headers.date, now())
+    const ofClock = clockAgainst(root.host, page.headers.date, clock.now())
     const found = pathOfPage(page, at('/'))
-    if (found === null) return [...certificate, unreachable(at('/'), page), ...clock]
-    if (found !== wanted) return [...certificate, wrongPath(found, wanted), ...clock]
+    if (found === null) return [...certificate, unreachable(at('/'), page), ...ofClock]
+    if (found !== wanted) return [...certificate, wrongPath(found, wanted), ...ofClock]
     const headers = {
       Origin: root.origin,
       'Sec-Fetch-Site': 'same-origin',
@@ -285,7 +286,7 @@ export const addressChecks = async (
       readStart(await connect(at(CHECK), { method: 'POST', headers, body }))
     const answer = await post('{}')
     const origin = originCheck(at('/'), answer)
-    if (origin.about === 'page') return [...certificate, origin, ...clock]
+    if (origin.about === 'page') return [...certificate, origin, ...ofClock]
     const isAccepted = origin.level === 'ok'
     return [
       ...certificate,
@@ -294,7 +295,7 @@ export const addressChecks = async (
       origin,
       await streamCheck(at(CHECK), waitMs, connect),
       ...(isAccepted ? [await uploadCheck(root, post)] : []),
-      ...clock,
+      ...ofClock,
     ]
   } catch (error) {
     const advice = 'Check the address, and whether the proxy runs.'

@@ -17,7 +17,7 @@ const lengthOf = (ms: number): string => {
   return `${count} ${name}${count === 1 ? '' : 's'}`
 }
 
-/** What the `Date` header of a response says about this clock. */
+/** What the `Date` header of a response says about this clock, which shows `now`: milliseconds since 1970. */
 export const clockAgainst = (host: string, header: string | undefined, now: number): Check[] => {
   const theirs = Date.parse(header ?? '')
   if (Number.isNaN(theirs)) return []

@@ -61,7 +61,11 @@ export const modelServerChecks = async (looked: CheckContext): Promise<Check[]> 
     const { headers, body } = await request(origin, { method: 'HEAD', dispatcher, signal })
     await body.dump()
     const { date } = headers
-    return clockAgainst(host, typeof date === 'string' ? date : undefined, looked.machine.now())
+    return clockAgainst(
+      host,
+      typeof date === 'string' ? date : undefined,
+      looked.machine.clock.now(),
+    )
   } catch (error) {
     return proxy ? [] : unreachable(address, error)
   } finally {

@@ -1,5 +1,6 @@
 /** Checks of notifications: what is set up, and why something could not be sent to it. */
 import { join } from 'node:path'
+import { fromSeconds, systemClock } from '../base/clock.ts'
 import { NOTIFICATION_PROBLEMS } from '../base/notification-problems.ts'
 import { messageOf } from '../errors.ts'
 import { openOutbox, OUTBOX } from '../notifications/outbox.ts'
@@ -16,7 +17,7 @@ const nameOf = (receiver: Receiver): string =>
 export const notificationChecks = ({ config: { stateDir } }: CheckContext): Check[] => {
   const problems: Check[] = []
   const unreadable = (said: string) => void problems.push(fail('notifications', said, RESTORE))
-  const options = { now: () => 0, warn: unreadable }
+  const options = { clock: systemClock, warn: unreadable }
   const store = openNotificationStore(join(stateDir, SETTINGS), options)
   const outbox = openOutbox(join(stateDir, OUTBOX), unreadable)
   try {
@@ -43,7 +44,7 @@ export const notificationChecks = ({ config: { stateDir } }: CheckContext): Chec
         return warn(about, problem, NOTIFICATION_PROBLEMS[code])
       return ok(
         about,
-        at === null ? 'nothing sent yet' : `last sent ${new Date(at * 1_000).toISOString()}`,
+        at === null ? 'nothing sent yet' : `last sent ${new Date(fromSeconds(at)).toISOString()}`,
       )
     }),
   ]

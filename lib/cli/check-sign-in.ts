@@ -1,4 +1,5 @@
 /** Checks of who may sign in: the OpenID Connect provider, and the header of a trusted proxy. */
+import { systemClock } from '../base/clock.ts'
 import { createProxyDispatcher } from '../agent/providers/registry.ts'
 import { createOidc, readClientSecret } from '../auth/oidc.ts'
 import { messageOf } from '../errors.ts'
@@ -18,7 +19,7 @@ const oidcCheck = async ({ config: { oidc: config, env } }: CheckContext): Promi
   const oidc = createOidc({
     config,
     clientSecret,
-    now: () => Date.now() / 1_000,
+    clock: systemClock,
     dispatcher: await createProxyDispatcher(env),
     log: { warn: text => void warnings.push(text) },
   })

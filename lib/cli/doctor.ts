@@ -2,6 +2,7 @@
  * `agent-webui doctor`: checks the setup and suggests fixes; with `--fix`, applies those that lose nothing. Exits with 1
  * when a check failed.
  */
+import { systemClock } from '../base/clock.ts'
 import { hintFor } from '../agent/failure.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
 import { type Machine, thisMachine } from '../app/machine.ts'
@@ -78,7 +79,7 @@ export const doctorOfAddress = async (
   url: string,
   { json, terminal }: { json: boolean; terminal: Terminal },
 ): Promise<number> => {
-  const checks = (await addressChecks(url)).map(redacted)
+  const checks = (await addressChecks(url, { clock: systemClock })).map(redacted)
   const isOk = checks.every(({ level }) => level !== 'fail')
   terminal.out(
     json ? `${JSON.stringify({ ok: isOk, checks }, null, 2)}\n` : report(checks, [], false),
@@ -106,12 +107,13 @@ const openContext = async (
   given: Pick<CheckContext, 'config' | 'addon' | 'machine' | 'ownNames'>,
 ): Promise<CheckContext> => {
   const { config } = given
-  const homes = createHomes(config)
+  const homes = createHomes(config, systemClock)
   const home = homes.open(profile ?? homes.active())
   const dispatcher = await createProxyDispatcher(config.env)
   const models = createModelServices({
+    clock: systemClock,
     config,
-    providers: createProviders(dispatcher),
+    providers: createProviders(dispatcher, systemClock),
     dispatcher,
     hintFor,
     writeEnv,

@@ -1,5 +1,6 @@
 /** The pages of a forwarder itself: the list of someone's cells, and a sentence for a person who cannot be served. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { toSeconds } from '../base/clock.ts'
 import { createAssets } from '../assets.ts'
 import { withoutBasePath } from '../base/base-path.ts'
 import type { OwnCell } from '../cluster/members.ts'
@@ -43,7 +44,7 @@ const toListed = (cell: OwnCell): ListedCell => ({
   is_awake: cell.isAwake,
   running: cell.isAwake ? cell.running : 0,
   waiting: cell.waiting,
-  active_at: cell.activeAt === null ? null : Math.floor(cell.activeAt / 1_000),
+  active_at: cell.activeAt === null ? null : Math.floor(toSeconds(cell.activeAt)),
 })
 
 export const createForwardPages = (config: Config, version: string) => {

@@ -1,5 +1,6 @@
 /** `agent-webui forward`: takes the requests of browsers and passes them to the process that serves their cell now. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { systemClock } from '../base/clock.ts'
 import { clusterUrl } from '../app/cell.ts'
 import { withoutBasePath } from '../base/base-path.ts'
 import { VISITOR_HEADER } from '../base/page-headers.ts'
@@ -37,7 +38,7 @@ const createRoutes = (
   const { clientOf } = pages
   const cell = config.cluster?.cell ?? ''
   const userOf = createUserHeader(config.authHeader)
-  const cells = shared(directory.cellsOf, () => KNOWN_MS)
+  const cells = shared(systemClock, directory.cellsOf, () => KNOWN_MS)
 
   const routeOf = async (req: IncomingMessage, res: ServerResponse): Promise<Route | null> => {
     const client = clientOf(req)
@@ -82,7 +83,7 @@ const createRoutes = (
 /** Answers for itself: whether it runs, and whether the database does. */
 const withHealth = (listener: Listener, cell: string, { ownerOf }: Directory): Listener => {
   // Anyone may ask, and as often as they like.
-  const looks = shared(ownerOf, () => KNOWN_MS)
+  const looks = shared(systemClock, ownerOf, () => KNOWN_MS)
   return (req, res) => {
     if (req.url?.split('?')[0] !== HEALTH) return listener(req, res)
     const answer = (status: number, body: object) => {
@@ -118,6 +119,7 @@ export const forward = async (
   const directory = openDirectory(clusterUrl(settings))
   const pages = createForwardPages(config, version)
   const forwarder = createForwarder({
+    clock: systemClock,
     version,
     log,
     ...directory,

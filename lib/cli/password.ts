@@ -2,6 +2,7 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../base/clock.ts'
 import { openSigningKey } from '../auth/signing-key.ts'
 import { createPasswordHasher } from '../auth/password.ts'
 import { openPasswordRecord } from '../auth/password-record.ts'
@@ -59,7 +60,7 @@ export const changePassword = async (
     botName: config.botName,
     usableWorkspace: () => undefined,
     defaultWorkspace: () => config.userHome,
-    migrateDefaultModel: model => migrateDefaultModel(createHomes(config).base, model),
+    migrateDefaultModel: model => migrateDefaultModel(createHomes(config, systemClock).base, model),
   })
   const key = openSigningKey(stateDir)
   const warn = terminal.note

@@ -46,7 +46,7 @@ export const createRecordedSessions = (options: RecordedSessionsOptions) => {
     file,
     source,
     addon,
-    now: engine.now,
+    clock: engine.clock,
     onError: error => onError(error, file),
   })
 
@@ -76,7 +76,7 @@ export const createRecordedSessions = (options: RecordedSessionsOptions) => {
     newest: () => newestHostSession(file, addon),
 
     create: ({
-      id = newHostSessionId(new Date()),
+      id = newHostSessionId(new Date(engine.clock.now())),
       ...session
     }: Omit<RecordedSession, 'id'> & { id?: string }): RecordedSession =>
       adopt({ ...session, id }, []),

@@ -1,5 +1,6 @@
 /** Runs one command of the command line and returns the exit code. */
 import { join } from 'node:path'
+import { systemClock } from '../base/clock.ts'
 import type { Machine } from '../app/machine.ts'
 import { type Config, readConfig } from '../config.ts'
 import { messageOf, UserError } from '../errors.ts'
@@ -104,8 +105,8 @@ export const runCommand = async (
     const config = configFor(command, given.environment)
     if (typeof config === 'string')
       return await reportBadEnvironment(config, { json: checked?.json === true, terminal })
-    if (checked && checked.waitSeconds !== null)
-      return await waitForService(config, checked.waitSeconds, terminal)
+    if (checked && checked.waitMs !== null)
+      return await waitForService(config, checked.waitMs, { clock: systemClock, terminal })
     if (command === 'password')
       return await changePassword(parsePassword(rest), { config, terminal })
     const version = await versionOf(config)

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentEvent, AgentRequest } from '../agent/types.ts'
+import { systemClock } from '../base/clock.ts'
 import type { TurnRecorder } from '../checkpoints/turn-recorder.ts'
 import { createHostSessions } from '../host-db/host-sessions.ts'
 import { callableSkills } from '../commands.ts'
@@ -57,9 +58,6 @@ const NO_CHECKPOINTS: TurnRecorder = {
   end: async () => undefined,
 }
 
-/** Scheduled jobs run in the server only. */
-const noScheduler = () => () => undefined
-
 export const createTerminalEngine = async (
   config: Config,
   {
@@ -83,10 +81,10 @@ export const createTerminalEngine = async (
 ) => {
   const dir = mkdtempSync(join(tmpdir(), 'agent-webui-chat-'))
   const pathOf = (name: string) => join(dir, name)
-  const now = () => (performance.timeOrigin + performance.now()) / 1_000
-  const homes = createHomes(config)
+  const clock = systemClock
+  const homes = createHomes(config, clock)
   watchSecrets(createKnownSecrets(homes.list))
-  const hub = createHub({ boot: randomBytes(4).toString('hex') })
+  const hub = createHub({ boot: randomBytes(4).toString('hex'), clock })
   const sessions = createSessions({
     dir: pathOf('sessions'),
     trashDir: pathOf('trash'),
@@ -96,7 +94,7 @@ export const createTerminalEngine = async (
     onDeleted: () => undefined,
     onCopied: () => undefined,
     log: problem,
-    now,
+    clock,
     addon,
     ...searchWorkerOf(packedHere()),
   })
@@ -107,7 +105,7 @@ export const createTerminalEngine = async (
     redact,
     redactValue,
     trashDir: pathOf('trash'),
-    now,
+    clock,
     log: problem,
     onChange: () => undefined,
     addon,
@@ -120,6 +118,7 @@ export const createTerminalEngine = async (
     skillNames: skills.names,
   })
   const cron = createCron({
+    clock,
     homes: homes.list,
     start: () => Promise.reject(unavailable('Scheduled tasks run in the server only.')),
     stop: () => false,
@@ -127,7 +126,6 @@ export const createTerminalEngine = async (
     forbids: () => null,
     redact,
     log: problem,
-    ticker: noScheduler,
   })
   const { models, turns, mcp, compressions, runners, languageServers } = await createEngine({
     config,
@@ -137,13 +135,13 @@ export const createTerminalEngine = async (
     hostSessions,
     skills,
     hub,
-    promptCache: createPromptCache({ dir: pathOf('prompts'), log: problem }),
+    promptCache: createPromptCache({ dir: pathOf('prompts'), clock, log: problem }),
     toolOutput: createToolOutput({ dir: pathOf('tool-output'), log: problem }),
     checkpoints: { startTurn: () => NO_CHECKPOINTS, canUndo: false },
     guardsFor: guarding.of,
     cron: () => cron,
     liveDir: pathOf('live'),
-    now,
+    clock,
     log: { info: problem, warn: problem, error: problem },
     surface,
     sessionServers,
@@ -184,7 +182,7 @@ export const createTerminalEngine = async (
     turns,
     mcp,
     compressions,
-    now,
+    clock,
     /** A private directory for files that last as long as the engine. */
     dir,
     /** Ends running turns and child processes, and deletes the transcripts. */

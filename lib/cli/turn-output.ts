@@ -1,4 +1,5 @@
 /** Shows a turn on a terminal: the streamed answer on standard output, tools and notices as lines on standard error. */
+import { toSeconds } from '../base/clock.ts'
 import { formatDuration } from '../agent/failure.ts'
 import type { AgentEvent } from '../agent/types.ts'
 import { visibleName } from '../base/visible.ts'
@@ -48,7 +49,7 @@ export const describeRetry = (event: RetryEvent): string => {
   return redact(`${subject}${CAUSES[reason](provider)}: ${words}. Retrying ${when}${count}.`)
 }
 
-const seconds = (ms: number): string => (ms < 950 ? '' : ` (${Math.round(ms / 1_000)} s)`)
+const seconds = (ms: number): string => (ms < 950 ? '' : ` (${Math.round(toSeconds(ms))} s)`)
 
 export const createTurnOutput = (
   terminal: Terminal,

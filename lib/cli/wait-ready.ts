@@ -1,5 +1,5 @@
 /** `agent-webui doctor --wait`: exits with 0 once the server of this state directory responds, with 1 on timeout. */
-import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import { fetchHealth, urlOf } from '../preflight.ts'
 import { announcedAddress } from './check-start.ts'
@@ -8,13 +8,13 @@ import type { Terminal } from './terminal.ts'
 const POLL_MS = 250
 const ANSWER_MS = 2_000
 
-/** Polls at least once, also with 0 seconds. */
+/** Polls at least once, also with 0 milliseconds. */
 export const waitForService = async (
   config: Config,
-  seconds: number,
-  terminal: Terminal,
+  ms: number,
+  { clock, terminal }: { clock: Clock; terminal: Terminal },
 ): Promise<number> => {
-  const end = performance.now() + seconds * 1_000
+  const end = clock.monotonic() + ms
   for (;;) {
     // instance.json has the port when the system chose it. Without one, use the configured address.
     const address = announcedAddress(config) ?? urlOf(config, config.port)
@@ -24,12 +24,12 @@ export const waitForService = async (
       await terminal.drain()
       return 0
     }
-    if (performance.now() + POLL_MS > end) {
+    if (clock.monotonic() + POLL_MS > end) {
       const why = status === null ? 'does not respond' : `responds with status ${status}`
       terminal.note(`The server at ${address} ${why}`)
       await terminal.drain()
       return 1
     }
-    await delay(POLL_MS)
+    await clock.delay(POLL_MS)
   }
 }

@@ -1,5 +1,6 @@
 /** `agent-webui watch-update record`: run by the old version during an update; see lib/updates/watch-switch.ts. */
 import { join } from 'node:path'
+import { systemClock } from '../base/clock.ts'
 import { signalProcess, startDetached } from '../base/process.ts'
 import type { Config } from '../config.ts'
 import { runningPid } from '../store/instance-lock.ts'
@@ -27,6 +28,7 @@ export const watchUpdate = async (
   terminal.out('ready\n')
   await terminal.drain()
   const stays = await watchSwitch(record, {
+    clock: systemClock,
     health: address => fetchUptime(address, HEALTH_MS),
     servicePid: () => runningPid(record.state_dir),
     isAlive: pid => signalProcess(pid, 0),

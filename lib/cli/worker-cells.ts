@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import type { Clock } from '../base/clock.ts'
 import { ownCommand } from '../app/own-program.ts'
 import { isCellName } from '../base/cluster-settings.ts'
 import { type Exit, killGroup, signalProcess, spawnGroup, waitForClose } from '../base/process.ts'
@@ -100,12 +101,12 @@ const isFree = (host: string, port: number): Promise<boolean> =>
   })
 
 /** Cells that ended, and not in order. */
-const createFailures = () => {
+const createFailures = (clock: Clock) => {
   const at = new Map<string, { last: number; isRepeated: boolean }>()
   return {
     /** Whether it was so a short time ago as well. */
     note(cell: string): boolean {
-      const now = performance.now()
+      const now = clock.monotonic()
       for (const [each, { last }] of at) if (now - last >= STEADY_MS) at.delete(each)
       const isRepeated = at.has(cell)
       at.set(cell, { last: now, isRepeated })
@@ -114,7 +115,7 @@ const createFailures = () => {
     /** Those that keep ending. */
     avoided: (): string[] =>
       [...at].flatMap(([cell, { last, isRepeated }]) =>
-        isRepeated && performance.now() - last < AVOID_MS ? [cell] : [],
+        isRepeated && clock.monotonic() - last < AVOID_MS ? [cell] : [],
       ),
   }
 }
@@ -122,11 +123,16 @@ const createFailures = () => {
 /** The cells of this worker. `onEnd` is called with the name of one that did not end in order. */
 export const createCells = (
   config: Config,
-  { name, log, onEnd }: { name: string; log: Log; onEnd: (failed: string | null) => void },
+  {
+    clock,
+    name,
+    log,
+    onEnd,
+  }: { clock: Clock; name: string; log: Log; onEnd: (failed: string | null) => void },
 ) => {
   const capacity = config.cluster?.worker.capacity ?? 0
   const running = new Map<string, Running>()
-  const failures = createFailures()
+  const failures = createFailures(clock)
   let isStopping = false
 
   const reserved = new Set<number>()

@@ -1,5 +1,7 @@
 /** `agent-webui worker`: starts cells that requests wait for or that have something to do, each as a process with a directory of its own. */
 import { hostname } from 'node:os'
+import { type Clock, systemClock, toSeconds } from '../base/clock.ts'
+import { createWake } from '../base/wake.ts'
 import { clusterAddress, clusterUrl } from '../app/cell.ts'
 import { openLocalHealth } from '../app/local-health.ts'
 import { createSupervisor } from '../app/supervisor.ts'
@@ -28,33 +30,14 @@ const nameOf = ({ cluster }: Config): string => {
   return name
 }
 
-const sleepOf = () => {
-  let wake = () => {}
-  let isAwake = false
-  return {
-    /** Also ends the next sleep, when none is under way. */
-    wake(): void {
-      isAwake = true
-      wake()
-    },
-    async sleep(ms: number): Promise<void> {
-      if (!isAwake)
-        await new Promise<void>(resolve => {
-          const timer = setTimeout(resolve, ms)
-          wake = () => {
-            clearTimeout(timer)
-            resolve()
-          }
-        })
-      isAwake = false
-    },
-  }
-}
-
 class NameTaken extends Error {}
 
 /** The connection on which the worker has its name. */
-const createLink = (url: string, name: string, onAsked: () => void) => {
+const createLink = (
+  url: string,
+  name: string,
+  { clock, onAsked }: { clock: Clock; onAsked: () => void },
+) => {
   let now: { db: Database; record: WorkerRecord } | null = null
   let tries = 0
   let hasBegun = false
@@ -63,7 +46,7 @@ const createLink = (url: string, name: string, onAsked: () => void) => {
     try {
       // One that has cells keeps them, also where the tables were made newer since.
       if (!hasBegun || !(await isMigrated(db))) await migrate(db)
-      const record = createWorkerRecord(db)
+      const record = createWorkerRecord(db, { clock })
       return { db, record, hasName: await record.begin(name) }
     } catch (error) {
       db.end()
@@ -108,8 +91,15 @@ export const work = async (
     version,
     addon,
     onInterrupt,
+    clock = systemClock,
     log = createLog({ ...config.log, redact, redactValue }),
-  }: { version: string; addon: string | undefined; onInterrupt: Interrupts; log?: Log },
+  }: {
+    clock?: Clock
+    version: string
+    addon: string | undefined
+    onInterrupt: Interrupts
+    log?: Log
+  },
 ): Promise<number> => {
   const { cluster } = config
   if (cluster === null)
@@ -118,16 +108,17 @@ export const work = async (
   prepareStateDir(config)
   const address = clusterAddress(config, urlOf(config, config.port))
   const health = await openLocalHealth('worker')
-  const startedAt = Math.floor(Date.now() / 1000)
+  const startedAt = Math.floor(toSeconds(clock.now()))
   const lock = acquireLock(
     config.stateDir,
     { pid: process.pid, address: health.address, started_at: startedAt },
     { addon },
   )
   const supervisor = createSupervisor(config, log.warn)
-  const nap = sleepOf()
+  const nap = createWake(clock)
   const failures: string[] = []
   const cells = createCells(config, {
+    clock,
     name,
     log,
     onEnd(failed) {
@@ -140,7 +131,7 @@ export const work = async (
     const used = isOutdated ? capacity : cells.count()
     return { name, address, capacity, used, labels, avoids: cells.avoided() }
   }
-  const link = createLink(clusterUrl(cluster), name, nap.wake)
+  const link = createLink(clusterUrl(cluster), name, { clock, onAsked: nap.wake })
   let isStopping = false
   let isAway = false
   /** The tables are those of a newer version. */

@@ -1,4 +1,5 @@
 /** The replies of `POST /v1/chat/completions`. Source: OpenAI API reference, Chat Completions and its stream. */
+import { toSeconds } from '../base/clock.ts'
 import { dataFrame } from '../base/sse.ts'
 import { toErrorReply } from '../http/error-reply.ts'
 import type { Usage } from '../schema/usage.ts'
@@ -26,7 +27,7 @@ const finishOf = ({ calls, isCut }: ApiResult): 'tool_calls' | 'length' | 'stop'
 const headOf = ({ id, createdAt }: Answer, { model }: ChatRequest, object: string) => ({
   id: `chatcmpl-${id}`,
   object,
-  created: createdAt,
+  created: Math.floor(toSeconds(createdAt)),
   model,
 })
 

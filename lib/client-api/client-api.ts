@@ -57,7 +57,7 @@ export type Answer = {
   /** Hexadecimal, different for each request. */
   id: string
   sessionId: string
-  /** Whole seconds since 1970. */
+  /** Milliseconds since 1970. */
   createdAt: number
 }
 
@@ -242,7 +242,7 @@ export const createClientApi = (options: ClientApiOptions) => {
         const answer: Answer = {
           id: turn.streamId,
           sessionId: turn.sessionId,
-          createdAt: Math.floor(turn.startedAt),
+          createdAt: turn.startedAt,
         }
         const settled = settle(turn, request, given, (head, result) => onEnd(answer, head, result))
           .catch(error => options.log('could not follow a turn', { error: String(error) }))

@@ -1,4 +1,5 @@
 /** The replies of `POST /v1/responses`. Source: OpenAI API reference, Responses and its streaming events. */
+import { toSeconds } from '../base/clock.ts'
 import { frame } from '../base/sse.ts'
 import { toErrorReply } from '../http/error-reply.ts'
 import type { Usage } from '../schema/usage.ts'
@@ -67,7 +68,7 @@ const toResponse = (
 ) => ({
   id: responseId(id),
   object: 'response' as const,
-  created_at: createdAt,
+  created_at: Math.floor(toSeconds(createdAt)),
   status: 'in_progress',
   background: false,
   conversation: { id: sessionId },

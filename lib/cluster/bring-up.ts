@@ -35,6 +35,8 @@ type Options = {
   since: number
   /** The directory was part of this cell before. */
   isKnown: boolean
+  /** Milliseconds since 1970. */
+  now: number
   warn: (text: string) => void
 }
 
@@ -130,8 +132,8 @@ const readContent = async (
 }
 
 /** Moves what this machine has beyond the database out of the way. */
-const createConflicts = (stateDir: string) => {
-  const dir = join(stateDir, CONFLICTS, new Date().toISOString().replaceAll(':', '-'))
+const createConflicts = (stateDir: string, now: number) => {
+  const dir = join(stateDir, CONFLICTS, new Date(now).toISOString().replaceAll(':', '-'))
   let count = 0
   const target = (key: string): string => {
     const path = join(dir, key)
@@ -235,7 +237,7 @@ export const bringUp = async (options: Options): Promise<boolean> => {
     keepLocal(options, stored)
     return false
   }
-  const conflicts = createConflicts(stateDir)
+  const conflicts = createConflicts(stateDir, options.now)
   if (isKnown) {
     for (const path of gone) rmSync(path, { force: true })
     await removeOthers(options, stored, conflicts)

@@ -1,4 +1,6 @@
 /** The life of an owner: sends what is written, gives signs of life, and connects again when the database was away. */
+import { type Clock, every } from '../base/clock.ts'
+import { createWake } from '../base/wake.ts'
 import { messageOf } from '../errors.ts'
 import { onWrite } from '../store/write-reports.ts'
 import { connect, type Database, sqlState } from './database.ts'
@@ -22,6 +24,7 @@ const FIRST_PAUSE_MS = 50
 const MAX_PAUSE_MS = 2_000
 
 export type OwnedOptions = {
+  clock: Clock
   url: string
   cell: string
   stateDir: string
@@ -38,32 +41,16 @@ export type OwnedOptions = {
   log: { info: (text: string) => void; warn: (text: string) => void }
 }
 
-/** Waits that end early. */
-const createWake = () => {
-  let wake = () => {}
-  return {
-    wake: () => wake(),
-    sleep: (ms: number): Promise<void> =>
-      new Promise(resolve => {
-        const timer = setTimeout(resolve, ms)
-        wake = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      }),
-  }
-}
-
-/** Both clocks: one of them pauses while the machine sleeps, the other can be set back. */
-const createLease = () => {
+/** By both times: one of them is paused while the machine sleeps, the other can be set back. */
+const createLease = (clock: Clock) => {
   let at = { elapsed: Number.NEGATIVE_INFINITY, wall: 0 }
   return {
-    now: () => ({ elapsed: performance.now(), wall: Date.now() }),
+    now: () => ({ elapsed: clock.monotonic(), wall: clock.now() }),
     renew(sentAt: { elapsed: number; wall: number }): void {
       at = sentAt
     },
     isValid: () =>
-      performance.now() - at.elapsed < LEASE_MS && Math.abs(Date.now() - at.wall) < LEASE_MS,
+      clock.monotonic() - at.elapsed < LEASE_MS && Math.abs(clock.now() - at.wall) < LEASE_MS,
   }
 }
 
@@ -83,12 +70,12 @@ const createNote = ({ stateDir, cell, directory, epoch, tookOver }: OwnedOptions
 }
 
 export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
-  const { url, cell, files, mirror, epoch, log } = options
+  const { clock, url, cell, files, mirror, epoch, log } = options
   const pending = createPending()
   const sender = createSender({ ...options, pending })
-  const lease = createLease()
+  const lease = createLease(clock)
   const lost = new AbortController()
-  const wake = createWake()
+  const wake = createWake(clock)
   let db: Database | null = options.db
   let address: string | null = null
   let announced: string | null = null
@@ -116,7 +103,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   const open = async (): Promise<Database> => {
     const next = await connect(url)
     try {
-      sender.resume(await reclaim(next, cell, epoch))
+      sender.resume(await reclaim(next, cell, { epoch, clock }))
     } catch (error) {
       next.end()
       throw error
@@ -204,8 +191,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   await sweep()
   options.db.ended.addEventListener('abort', kick)
   const running = run()
-  const timer = setInterval(() => void sweep(), SWEEP_MS)
-  timer.unref()
+  const stopSweeping = every(clock, SWEEP_MS, () => void sweep())
 
   const settled = (): Promise<void> => {
     if (lost.signal.aborted) return Promise.reject(lost.signal.reason)
@@ -235,7 +221,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
       kick()
     },
     async release(timeoutMs, wakeAt = null) {
-      clearInterval(timer)
+      stopSweeping()
       if (phase !== 'open') return
       phase = 'releasing'
       await sweep()
@@ -245,13 +231,13 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
           () => true,
           () => false,
         ),
-        new Promise<false>(resolve => setTimeout(resolve, timeoutMs, false).unref()),
+        new Promise<false>(resolve => clock.timer(timeoutMs, () => resolve(false))),
       ])
       phase = 'closed'
       kick()
       wake.wake()
       // A statement that has no answer does not delay the end.
-      await Promise.race([running, new Promise(resolve => setTimeout(resolve, 1_000).unref())])
+      await Promise.race([running, new Promise<void>(resolve => clock.timer(1_000, resolve))])
       pending.reject(new CellLost('The service is shutting down'))
       if (isDone && db && !lost.signal.aborted) {
         await giveUp(db, cell, { epoch, wakeAt }).catch(() => undefined)

@@ -1,6 +1,6 @@
 /** Who owns a cell: an advisory lock of the owner's connection, and an epoch that every write is checked against. */
 import { createHash } from 'node:crypto'
-import { setTimeout } from 'node:timers/promises'
+import type { Clock } from '../base/clock.ts'
 import { type Database, sqlState } from './database.ts'
 import { requireKnownTables } from './migrations.ts'
 import { CellLost, type CellStatus } from './types.ts'
@@ -69,6 +69,7 @@ export const claim = async (
   db: Database,
   cell: string,
   options: {
+    clock: Clock
     /** Of the state directory, whose instance lock this process has. */
     directory: string
     check: (keyCheck: Buffer | null) => void
@@ -107,12 +108,16 @@ export const claim = async (
     }
     options.onWait?.()
     await db.query('select pg_advisory_unlock($1::bigint)', [lockOf(cell)])
-    await setTimeout(RETRY_MS, undefined, { signal: options.signal })
+    await options.clock.delay(RETRY_MS, options.signal)
   }
 }
 
 /** The owner continues on another connection. Returns the number of its last write; throws `CellLost`. */
-export const reclaim = async (db: Database, cell: string, epoch: number): Promise<number> => {
+export const reclaim = async (
+  db: Database,
+  cell: string,
+  { epoch, clock }: { epoch: number; clock: Clock },
+): Promise<number> => {
   for (;;) {
     const hasLock = await tryLock(db, cell)
     const [row] = await db.query('select epoch, batch, pid from agent_webui.cell where name = $1', [
@@ -131,7 +136,7 @@ export const reclaim = async (db: Database, cell: string, epoch: number): Promis
       lockOf(cell),
       Number(row?.pid),
     ])
-    await setTimeout(RETRY_MS)
+    await clock.delay(RETRY_MS)
   }
 }
 

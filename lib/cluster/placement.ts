@@ -3,6 +3,7 @@
  * workers read that, and the one whose update of the row comes first starts the cell. So neither needs an address or a secret
  * of the other, and a forwarder that ends in between leaves nothing undone.
  */
+import type { Clock } from '../base/clock.ts'
 import type { Database, Reader, Row } from './database.ts'
 import { KNOWN_STEP } from './migrations.ts'
 import { STALE_MS } from './ownership.ts'
@@ -100,8 +101,11 @@ export type Taken = { cell: string; hasEnded: boolean }
  * What a worker does in the database, on its own connection. When it is `quietMs` old, a cell that is silent has ended: before,
  * the database may have been away, and all were silent.
  */
-export const createWorkerRecord = (db: Database, { quietMs = STALE_MS } = {}) => {
-  const openedAt = performance.now()
+export const createWorkerRecord = (
+  db: Database,
+  { clock, quietMs = STALE_MS }: { clock: Clock; quietMs?: number },
+) => {
+  const openedAt = clock.monotonic()
   return {
     /** False when a process with this name is a worker already. One that hangs, or whose network is gone, is replaced soon. */
     async begin(name: string): Promise<boolean> {
@@ -178,7 +182,7 @@ export const createWorkerRecord = (db: Database, { quietMs = STALE_MS } = {}) =>
          order by coalesce(c.asked, c.wake, c.seen) limit 1
          for update of c skip locked
        ) returning name, is_released`,
-        [name, used, running, performance.now() - openedAt >= quietMs],
+        [name, used, running, clock.monotonic() - openedAt >= quietMs],
       )
       return row ? { cell: String(row.name), hasEnded: row.is_released === true } : null
     },

@@ -1,6 +1,6 @@
 /** A cluster whose cells are kept in PostgreSQL. */
 import { randomUUID } from 'node:crypto'
-import { setTimeout } from 'node:timers/promises'
+import { type Clock, every } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { bringUp } from './bring-up.ts'
 import { connect, type Database } from './database.ts'
@@ -13,6 +13,7 @@ import { createSealer, type Sealer, unsealed } from './seal.ts'
 import { type CellPlace, type Cluster, ClusterError, type Owned } from './types.ts'
 
 export type PostgresOptions = {
+  clock: Clock
   url: string
   /** Seals what enters the database; null: files with secrets are left out. */
   key: string | null
@@ -65,7 +66,7 @@ export const checkCluster = async (
   }
 }
 
-export const createPostgresCluster = ({ url, key, log }: PostgresOptions): Cluster => {
+export const createPostgresCluster = ({ clock, url, key, log }: PostgresOptions): Cluster => {
   const take = async (
     cell: string,
     place: CellPlace,
@@ -75,6 +76,7 @@ export const createPostgresCluster = ({ url, key, log }: PostgresOptions): Clust
     try {
       await migrate(db)
       const claimed = await claim(db, cell, {
+        clock,
         directory,
         keyCheck: () => (key === null ? UNSEALED : sealer.seal(KEY_CHECK, '')),
         check(found) {
@@ -103,20 +105,20 @@ export const createPostgresCluster = ({ url, key, log }: PostgresOptions): Clust
     const { db, claimed } = await take(cell, place, { sealer, directory })
     // Without an answer the next statement fails as well.
     const alive = () => void showAlive(db, cell, claimed.epoch).catch(() => undefined)
-    const timer = setInterval(alive, ALIVE_MS)
+    const stopSigns = every(clock, ALIVE_MS, alive)
     try {
       const mirror = createMirror(files, { sealer, warn: log.warn })
       const since = note?.epoch ?? 0
       const given = { db, cell, files, stateDir, sealer, mirror, since, isKnown: note !== null }
-      const isBehind = await bringUp({ ...given, warn: log.warn })
+      const isBehind = await bringUp({ ...given, now: clock.now(), warn: log.warn })
       const tookOver = isBehind || note?.isTakingOver === true
       const token = place.token ?? null
-      return await startOwned({ ...given, tookOver, ...claimed, url, directory, token, log })
+      return await startOwned({ clock, ...given, tookOver, ...claimed, url, directory, token, log })
     } catch (error) {
       db.end()
       throw error
     } finally {
-      clearInterval(timer)
+      stopSigns()
     }
   }
 
@@ -131,7 +133,7 @@ export const createPostgresCluster = ({ url, key, log }: PostgresOptions): Clust
           // The database may start later than this process.
           if (attempt === 0)
             log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)
-          await setTimeout(RETRY_MS, undefined, { signal: place.signal })
+          await clock.delay(RETRY_MS, place.signal)
         }
       }
     },

@@ -1,5 +1,6 @@
 /** One container: started when a command needs it, checked before each command, removed at its end. */
 import { existsSync } from 'node:fs'
+import type { Clock } from '../base/clock.ts'
 import { unavailable } from '../errors.ts'
 import {
   type EngineCli,
@@ -51,25 +52,25 @@ export type Running = {
 const OF_IMAGE = /^\/(?:usr|bin|sbin|lib\d*|etc|proc|sys|dev|var|run|boot)?$/
 
 export type ContainerServices = {
+  clock: Clock
   images: Images
   warn: (line: string) => void
   /** Rejects with a sentence when it cannot be used. */
   engine: () => Promise<EngineCli>
-  checkValidMs?: number
 }
 
 export type Container = ReturnType<typeof createContainer>
 
 export const createContainer = (
   { name, settings, workspace, shows, labels }: ContainerPlan,
-  { images, warn, engine: open, checkValidMs = CHECK_VALID_MS }: ContainerServices,
+  { clock, images, warn, engine: open }: ContainerServices,
 ) => {
   const files = createContainerFiles({ name, settings, workspace, shows })
   let cli: EngineCli | undefined
   let running: Running | undefined
   let checkedAt = Number.NEGATIVE_INFINITY
   let starting: Promise<Running> | undefined
-  let lastUsed = performance.now()
+  let lastUsed = clock.monotonic()
 
   const userOf = async (engine: EngineCli): Promise<{ user: string | null; more: string[] }> => {
     const own = `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`
@@ -186,11 +187,11 @@ export const createContainer = (
       ].sort((a, b) => b.target.length - a.target.length),
     /** Rejects with a sentence when it cannot run. Cheap while it runs. */
     async ensure(): Promise<Running> {
-      lastUsed = performance.now()
-      if (running && performance.now() - checkedAt < checkValidMs) return running
+      lastUsed = clock.monotonic()
+      if (running && clock.monotonic() - checkedAt < CHECK_VALID_MS) return running
       starting ??= start().finally(() => {
         starting = undefined
-        checkedAt = performance.now()
+        checkedAt = clock.monotonic()
       })
       return starting
     },
@@ -205,7 +206,7 @@ export const createContainer = (
     },
     /** Milliseconds without a command; 0 while one runs. */
     async idleMs(): Promise<number> {
-      const since = performance.now() - lastUsed
+      const since = clock.monotonic() - lastUsed
       if (!cli || starting) return 0
       const { code, stdout } = await cli.run(['exec', name, 'sh', '-c', SIGNAL, 'sh', '0', ''])
       return code === 0 && Number(stdout.toString()) > 0 ? 0 : since

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { type Clock, every } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { readText } from '../store/read-text.ts'
 import { type Container, type ContainerPlan, createContainer, LABEL } from './container.ts'
@@ -15,10 +16,8 @@ const CHECK_IDLE_MS = 30_000
 const CLOSE_TIMEOUT_MS = 10_000
 
 export type ContainersOptions = {
+  clock: Clock
   log: (line: string, extra?: Record<string, unknown>) => void
-  waitForImageMs?: number
-  /** A container is looked at again after this time. */
-  checkValidMs?: number
 }
 
 export type ContainerRequest = Omit<ContainerPlan, 'name' | 'labels'> & {
@@ -67,8 +66,8 @@ const isAlive = (pid: number): boolean => {
 export type Containers = ReturnType<typeof createContainers>
 
 export const createContainers = (options: ContainersOptions) => {
-  const { log } = options
-  const images = createImages({ log, waitMs: options.waitForImageMs })
+  const { clock, log } = options
+  const images = createImages({ clock, log })
   const open = new Map<string, { container: Container; idleMs: number }>()
   const cleaned = new Map<string, Promise<void>>()
   const engines = new Map<string, Promise<EngineCli>>()
@@ -96,8 +95,7 @@ export const createContainers = (options: ContainersOptions) => {
       }
     }
   }
-  const timer = setInterval(() => void removeUnused(), CHECK_IDLE_MS)
-  timer.unref()
+  const stopRemoving = every(clock, CHECK_IDLE_MS, () => void removeUnused())
 
   /**
    * Removes containers of this home whose process has ended, and their directories. Of those that outlast it, ends what a
@@ -178,10 +176,10 @@ export const createContainers = (options: ContainersOptions) => {
       const container = createContainer(
         { ...request, name, labels },
         {
+          clock,
           images,
           warn: log,
           engine: () => engineFor(request.env, settings.engine),
-          checkValidMs: options.checkValidMs,
         },
       )
       open.set(name, { container, idleMs: settings.idleMs })
@@ -191,7 +189,7 @@ export const createContainers = (options: ContainersOptions) => {
     async close(): Promise<void> {
       if (isClosed) return
       isClosed = true
-      clearInterval(timer)
+      stopRemoving()
       images.close()
       const removals = [...open.values()].map(({ container }) =>
         container.remove().catch(report('a container was not removed')),

@@ -1,4 +1,5 @@
 /** The docker or podman program: found, run within limits, and its errors as sentences. */
+import { toSeconds } from '../base/clock.ts'
 import { findProgram } from '../base/find-program.ts'
 import { run, type RunResult } from '../base/process.ts'
 import { messageOf, unavailable } from '../errors.ts'
@@ -92,7 +93,7 @@ export const openEngine = async (env: Env, wanted: Engine): Promise<EngineCli> =
     async run(args, timeoutMs = QUERY_TIMEOUT_MS, signal) {
       const result = await runProgram(args, timeoutMs, signal)
       if (result.stopped === 'timeout')
-        throw unreachable(engine, `"${args[0]}" did not end within ${timeoutMs / 1_000} s`)
+        throw unreachable(engine, `"${args[0]}" did not end within ${toSeconds(timeoutMs)} s`)
       if (result.code !== 0 && isUnreachable(result.stderr))
         throw unreachable(engine, reasonIn(result.stderr))
       return result

@@ -1,4 +1,5 @@
 /** The image of a container: downloaded when it is missing, once for all who need it. */
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { conflict, messageOf, unavailable } from '../errors.ts'
 import { type EngineCli, isMissingImage, reasonIn } from './engine.ts'
 
@@ -8,11 +9,11 @@ const PULL_TIMEOUT_MS = 60 * 60_000
 
 type Pull = { done: Promise<void>; startedAt: number }
 
-export type ImagesOptions = { log: (line: string) => void; waitMs?: number }
+export type ImagesOptions = { clock: Clock; log: (line: string) => void }
 
 export type Images = ReturnType<typeof createImages>
 
-export const createImages = ({ log, waitMs = WAIT_MS }: ImagesOptions) => {
+export const createImages = ({ clock, log }: ImagesOptions) => {
   const pulls = new Map<string, Pull>()
   const closing = new AbortController()
 
@@ -32,7 +33,7 @@ export const createImages = ({ log, waitMs = WAIT_MS }: ImagesOptions) => {
     if (running) return running
     const started: Pull = {
       done: pull(cli, image).finally(() => pulls.delete(key)),
-      startedAt: performance.now(),
+      startedAt: clock.monotonic(),
     }
     // A command that waits no longer reads the reason with its next attempt.
     started.done.catch((error: unknown) => log(messageOf(error)))
@@ -53,18 +54,18 @@ export const createImages = ({ log, waitMs = WAIT_MS }: ImagesOptions) => {
         )
       const { done, startedAt } = start(cli, image)
       const late = Promise.withResolvers<never>()
-      const timer = setTimeout(() => {
-        const seconds = Math.round((performance.now() - startedAt) / 1_000)
+      const cancel = clock.timer(WAIT_MS, () => {
+        const seconds = Math.round(toSeconds(clock.monotonic() - startedAt))
         late.reject(
           conflict(
             `The container image ${image} is being downloaded, for ${seconds} s so far. Nothing runs until it is here. Run the command again in a minute.`,
           ),
         )
-      }, waitMs)
+      })
       try {
         await Promise.race([done, late.promise])
       } finally {
-        clearTimeout(timer)
+        cancel()
       }
     },
   }

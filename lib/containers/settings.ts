@@ -1,5 +1,6 @@
 /** Settings of the container that commands run in (`terminal.*`). A value that is not understood is a problem, never a default. */
 import { isAbsolute, join, normalize } from 'node:path'
+import { fromSeconds } from '../base/clock.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
 
@@ -195,7 +196,7 @@ export const readContainerSettings = (
     removesLeftovers: flag('docker_orphan_reaper', true),
     extraArgs: extraArgsOf(reader, hasNetwork),
     isSnap: flag('docker_snap_compat', false),
-    idleMs: number('lifetime_seconds', 300) * 1_000,
+    idleMs: fromSeconds(number('lifetime_seconds', 300)),
     dir: join(root || join(dir, 'sandboxes'), 'docker', 'agent-webui'),
   }
 }

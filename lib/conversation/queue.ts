@@ -6,6 +6,7 @@
  * transcript removes it from the queue. Those that the turn did not read are sent like the others.
  */
 import { randomBytes } from 'node:crypto'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { conflict, invalid, messageOf, missing } from '../errors.ts'
 import type { Hub } from '../hub.ts'
 import type { Queued } from '../schema/queue.ts'
@@ -30,7 +31,7 @@ export type QueueOptions = {
   streamOf: (sessionId: string) => string | null
   /** Sends the item as the session's next turn, which removes it from the queue. */
   send: (sessionId: string, item: Queued) => Promise<{ streamId: string }>
-  now: () => number
+  clock: Pick<Clock, 'now'>
   log: (message: string, extra?: Record<string, unknown>) => void
 }
 
@@ -68,7 +69,7 @@ export const createMessageQueue = (deps: QueueOptions) => {
     id: randomBytes(8).toString('hex'),
     text,
     attachments: [...attachments],
-    at: deps.now(),
+    at: toSeconds(deps.clock.now()),
     ...(steer && { steer: true }),
   })
 

@@ -1,4 +1,5 @@
 /** The wire form of a session: its row, its messages, and the live state of its running turn. */
+import type { Clock } from '../base/clock.ts'
 import type { Hub } from '../hub.ts'
 import { missing } from '../errors.ts'
 import { secretsVersion } from '../redact/redact.ts'
@@ -17,6 +18,7 @@ export type SessionViewsOptions = {
   sessions: Sessions
   turns: Pick<Turns, 'live' | 'questions'>
   hub: Pick<Hub, 'cursor'>
+  clock: Clock
   redactValue: <T>(value: T) => T
   /** The model to show: computed, never stored. */
   shownModel: (model: string | null, profile: string) => string | null
@@ -70,6 +72,7 @@ export const createSessionViews = ({
   sessions,
   turns,
   hub,
+  clock,
   redactValue,
   shownModel,
   etagOf,
@@ -97,7 +100,7 @@ export const createSessionViews = ({
     }
   }
 
-  const toolCalls = createRecentReads({ maxBytes: TOOL_CALLS_BYTES, keptMs: TOOL_CALLS_MS })
+  const toolCalls = createRecentReads({ clock, maxBytes: TOOL_CALLS_BYTES, keptMs: TOOL_CALLS_MS })
 
   /** The session without its messages, and the messages as JSON; both read in one tick, because reading starts with the call. */
   const whole = async (
@@ -158,7 +161,7 @@ export const createSessionViews = ({
   }
 
   /** Replies to the same request are the same bytes while no session, event, secret, or shown model has changed. */
-  const replies = createRecentReads({ maxBytes: KEPT_REPLY_BYTES })
+  const replies = createRecentReads({ clock, maxBytes: KEPT_REPLY_BYTES })
   const currentVersion = (): string => `${sessions.version} ${hub.cursor()} ${secretsVersion()}`
 
   return {

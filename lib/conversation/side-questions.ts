@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import type { Agent, AgentEvent, ModelEndpoint, Outcome, Providers } from '../agent/types.ts'
 import { conflict, invalid, messageOf, UserError, unavailable } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
@@ -37,7 +38,7 @@ export type SideQuestionsOptions = {
     turn: { usage: Usage }
   }) => () => Promise<string | null>
   redact: (text: string) => string
-  now: () => number
+  clock: Clock
   log: (message: string, extra?: Record<string, unknown>) => void
 }
 
@@ -105,7 +106,7 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
     const mask = createStreamMask()
     const show = (event: AgentEvent): void => {
       if (event.type === 'token' || event.type === 'reasoning' || event.type === 'retry')
-        log.append(toTurnEvent(event, deps.redact, deps.now()))
+        log.append(toTurnEvent(event, deps.redact, deps.clock.now()))
     }
     const outcome = await deps.agent(
       {
@@ -126,7 +127,7 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
         clarify: async () => null,
         providers: deps.providers,
         sessionKey: id,
-        now: () => deps.now() * 1_000,
+        clock: deps.clock,
         checkBudget: deps.budgetFor({ sessionId: id, home, turn }),
         onUsage: usage => {
           turn.usage = usage
@@ -162,7 +163,7 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
         })
       const log = createEventLog(
         join(deps.liveDir, `${streamId}.jsonl`),
-        { session_id: sessionId, stream_id: streamId, at: deps.now() },
+        { session_id: sessionId, stream_id: streamId, at: toSeconds(deps.clock.now()) },
         event => {
           const said = toAsideEvent(event)
           if (said) publish(said)

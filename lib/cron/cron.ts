@@ -1,6 +1,7 @@
 /** Scheduled jobs of every profile: one clock for all homes, one scheduler and job store per home. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { type Clock, fromSeconds } from '../base/clock.ts'
 import type { Home } from '../profiles/home.ts'
 import { completionsSince } from './completions.ts'
 import { type History, openHistory, type Run } from './history.ts'
@@ -48,10 +49,7 @@ export type CronOptions = {
   onRun?: ((home: Home, run: EndedRun) => void) | undefined
   /** Called with every tick of the clock: other work that is due at a time. Must not throw. */
   onTick?: (() => void) | undefined
-  /** Milliseconds since 1970. */
-  now?: () => number
-  /** Calls back every minute until the returned function is called. Injectable for tests. */
-  ticker?: (tick: () => void) => () => void
+  clock: Clock
 }
 
 export type EndedRun = Pick<
@@ -81,18 +79,18 @@ const withReports = (history: History, report: (run: EndedRun) => void): History
 export type Cron = ReturnType<typeof createCron>
 
 export const createCron = (deps: CronOptions) => {
-  const { log, now = Date.now } = deps
+  const { log, clock } = deps
   const by = { pid: process.pid, boot: randomBytes(6).toString('hex') }
   const byHome = new Map<Home, ReturnType<typeof open>>()
 
   const open = (home: Home) => {
     const dir = join(home.dir, 'cron')
     const zone = () => zoneOf(home.lenient.settings().timezone)
-    const file = jobsFile(dir, () => toIso(now(), zone()))
-    const history = withReports(openHistory(dir, by, { now, isSole: deps.isSole }), run =>
+    const file = jobsFile(dir, () => toIso(clock.now(), zone()))
+    const history = withReports(openHistory(dir, by, { clock, isSole: deps.isSole }), run =>
       deps.onRun?.(home, run),
     )
-    const jobs = createJobs({ file, home: home.dir, now, zone })
+    const jobs = createJobs({ file, home: home.dir, clock, zone })
     const runner = createJobRunner({
       home,
       dir,
@@ -102,7 +100,7 @@ export const createCron = (deps: CronOptions) => {
       forbids: script => deps.forbids(home, script),
       runnerFor: jobId => deps.runnerFor?.(home, jobId),
       redact: deps.redact,
-      now,
+      clock,
       zone,
       log,
     })
@@ -115,14 +113,14 @@ export const createCron = (deps: CronOptions) => {
         return came ? runner.ended(job, run, came) : null
       },
       ...(deps.continued && { knows: (id: string) => deps.continued?.taskOf(id) != null }),
-      now,
+      clock,
       zone,
       log,
     })
     return {
       resume: runner.resume,
       zone,
-      now,
+      now: clock.now,
       jobs,
       history,
       scheduler,
@@ -146,12 +144,17 @@ export const createCron = (deps: CronOptions) => {
       if (!homes.has(home) && scheduler.running().length === 0) byHome.delete(home)
     await Promise.all([...homes].map(home => of(home).scheduler.tick()))
   }
-  const stopTicking = (deps.ticker ?? everyMinute)(() => void tick())
+  let stopTicking = (): void => {}
   const all = () => [...byHome.values()].map(homeCron => homeCron.scheduler)
 
   return {
     of,
     tick,
+    /** Checks what is due, now and every minute. */
+    start(): void {
+      stopTicking = everyMinute(clock, () => void tick())
+      void tick()
+    },
     /** What the turn of a task continues with after a restart, which this process then follows to its end. Call it before the first tick. */
     resume(sessionId: string): ContinuedWork | null {
       const { continued } = deps
@@ -172,9 +175,9 @@ export const createCron = (deps: CronOptions) => {
     reportSince(since: number): void {
       for (const home of deps.homes())
         for (const run of of(home).history.list().toReversed()) {
-          if (run.ended_at === null || run.ended_at * 1_000 < since) continue
+          if (run.ended_at === null || fromSeconds(run.ended_at) < since) continue
           const isPassed = run.how === 'missed' || run.how === 'skipped'
-          const due = Math.round(run.due_at * 1_000)
+          const due = Math.round(fromSeconds(run.due_at))
           deps.onRun?.(home, isPassed ? { ...run, run_id: passedId(run.job_id, due) } : run)
         }
     },

@@ -1,4 +1,4 @@
-/** Decides per tick what happens to each job: nothing, a run, or missed due times. Pure. */
+/** Decides per tick what happens to each job: nothing, a run, or missed due times. Pure: moments are milliseconds since 1970. */
 import { type JobPlan, repeatOf } from './job.ts'
 import type { RawJob } from './jobs-file.ts'
 import { dueTimes, graceMs, nextRun } from './next-run.ts'

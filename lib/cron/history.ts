@@ -14,6 +14,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { isObject, stringOrNull } from '../base/json.ts'
 import type { JobRun } from '../schema/cron.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
@@ -150,7 +151,7 @@ const format = (lines: readonly Line[]): string =>
 export const openHistory = (
   dir: string,
   by: Runner,
-  { now, isSole = false }: { now: () => number; isSole?: boolean | undefined },
+  { clock, isSole = false }: { clock: Clock; isSole?: boolean | undefined },
 ): History => {
   const path = join(dir, 'history.jsonl')
   const view = cachedFile(path, file => fold(file.text ?? ''), {
@@ -168,19 +169,21 @@ export const openHistory = (
     // The leading line break keeps a line torn by a killed writer from merging with this one; readers skip empty lines.
     appendText(path, `\n${format([line])}`)
   }
-  const seconds = () => Math.round(now()) / 1_000
+  const seconds = () => toSeconds(clock.now())
+  /** When this process began. */
+  const began = clock.now() - clock.monotonic()
   const newRun = (): string => randomBytes(6).toString('hex')
 
   return {
     list: view,
     isAbandoned(run) {
       if (run.ended_at !== null) return false
-      return isSole ? run.by?.boot !== by.boot : isDead(run)
+      return isSole ? run.by?.boot !== by.boot : isDead(run, began)
     },
     shorten,
     claimed({ job, name, trigger, due }) {
       const run = newRun()
-      append({ t: 'claimed', run, at: seconds(), job, name, trigger, due: due / 1_000, by })
+      append({ t: 'claimed', run, at: seconds(), job, name, trigger, due: toSeconds(due), by })
       return run
     },
     started: run => append({ t: 'started', run, at: seconds() }),
@@ -191,16 +194,16 @@ export const openHistory = (
     ended: (run, { filename, ...ending }) =>
       append({ t: 'ended', run, at: seconds(), ...ending, file: filename }),
     passed({ due, until, ...of }) {
-      const times = { due: due / 1_000, until: until / 1_000 }
+      const times = { due: toSeconds(due), until: toSeconds(until) }
       append({ t: 'passed', run: newRun(), at: seconds(), ...of, ...times })
     },
   }
 }
 
 /** Process ids are reused: a claim with our id from before our start belongs to an earlier process. */
-const isDead = ({ by, claimed_at: at }: Run): boolean => {
+const isDead = ({ by, claimed_at: at }: Run, began: number): boolean => {
   if (!by) return true
-  if (by.pid === process.pid) return at * 1_000 < performance.timeOrigin
+  if (by.pid === process.pid) return fromSeconds(at) < began
   return !isAlive(by.pid)
 }
 

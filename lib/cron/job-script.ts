@@ -1,6 +1,7 @@
 /** Runs the script of a job, a file in `<home>/scripts`, and returns its output. */
 import { accessSync, constants, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
+import { toSeconds } from '../base/clock.ts'
 import type { CommandRunner } from '../agent/tool-services.ts'
 import { type Exit, killGroup, spawnGroup, waitForClose } from '../base/process.ts'
 import { invalid, messageOf } from '../errors.ts'
@@ -101,7 +102,11 @@ export const runScript = async (given: {
     stopped ??= reason
     killGroup(child, 'SIGKILL')
   }
-  const timer = setTimeout(stop, timeoutMs, `The script was stopped after ${timeoutMs / 1_000} s.`)
+  const timer = setTimeout(
+    stop,
+    timeoutMs,
+    `The script was stopped after ${toSeconds(timeoutMs)} s.`,
+  )
   const onAbort = () => stop('The server stopped while the script was running.')
   signal.addEventListener('abort', onAbort, { once: true })
   if (signal.aborted) onAbort()

@@ -1,4 +1,4 @@
-/** Parses one job of the file tolerantly and formats it with every key that clients expect. Pure. */
+/** Parses one job of the file tolerantly and formats it with every key that clients expect. Pure: `now` is milliseconds since 1970. */
 import { isObject } from '../base/json.ts'
 import { redact } from '../redact/redact.ts'
 import type { Job, Schedule } from '../schema/cron.ts'

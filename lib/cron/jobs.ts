@@ -1,5 +1,6 @@
 /** CRUD of a home's jobs. Each edit reads, changes and writes the file under the host agent's lock. */
 import { randomBytes } from 'node:crypto'
+import type { Clock } from '../base/clock.ts'
 import { invalid, missing } from '../errors.ts'
 import { unredact } from '../redact/redact.ts'
 import type { Schedule } from '../schema/cron.ts'
@@ -30,7 +31,7 @@ export type JobsOptions = {
   file: JobsFile
   /** The home's directory. */
   home: string
-  now: () => number
+  clock: Clock
   zone: () => string
 }
 
@@ -88,13 +89,13 @@ const toRecord = (home: string, given: JobFields): RawJob => {
   }
 }
 
-export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
+export const createJobs = ({ file, home, clock, zone }: JobsOptions) => {
   const iso = (ms: number | null): string | null => (ms === null ? null : toIso(ms, zone()))
   const next = (schedule: Schedule): number | null =>
-    nextRun(schedule, { now: now(), zone: zone() })
+    nextRun(schedule, { now: clock.now(), zone: zone() })
 
   const scheduled = (text: string): RawJob & { schedule: Schedule } => {
-    const schedule = parseSchedule(text, now(), zone())
+    const schedule = parseSchedule(text, clock.now(), zone())
     return { schedule, schedule_display: schedule.display, next_run_at: iso(next(schedule)) }
   }
 
@@ -106,7 +107,7 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
     file.edit(jobs => {
       const job = jobs.find(each => isJob(each) && each.id === id)
       if (!isJob(job)) throw missing('Job not found', { code: 'job_not_found' })
-      change(job, toJobPlan(job, now(), zone()))
+      change(job, toJobPlan(job, clock.now(), zone()))
       return { result: job, write: true }
     })
 
@@ -124,7 +125,7 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
   }
 
   const pause = (job: RawJob, reason: string | null): void => {
-    const paused_at = iso(now())
+    const paused_at = iso(clock.now())
     Object.assign(job, { enabled: false, state: 'paused', paused_at, paused_reason: reason })
   }
 
@@ -155,7 +156,7 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
       const skills = given.skills ?? []
       if (!prompt.trim() && skills.length === 0)
         throw invalid('prompt is required', { code: 'missing_fields' })
-      const plan = scheduled(await toExactSchedule(given.schedule, now(), zone()))
+      const plan = scheduled(await toExactSchedule(given.schedule, clock.now(), zone()))
       const once = plan.schedule.kind === 'once' ? 1 : null
       const job = {
         id: randomBytes(6).toString('hex'),
@@ -173,7 +174,7 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
         state: 'scheduled',
         paused_at: null,
         paused_reason: null,
-        created_at: iso(now()),
+        created_at: iso(clock.now()),
         last_run_at: null,
         last_status: null,
         last_error: null,
@@ -196,12 +197,12 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
       restore: (edited: string, stored: string) => string = unredact,
     ): Promise<RawJob & { id: string }> {
       const schedule =
-        masked.schedule?.trim() && (await toExactSchedule(masked.schedule, now(), zone()))
+        masked.schedule?.trim() && (await toExactSchedule(masked.schedule, clock.now(), zone()))
       return editJob(id, (job, before) => {
         const given = unmask(masked, job, restore)
         const { name, ...fields } = toRecord(home, given)
         Object.assign(job, fields, name ? { name } : {})
-        const after = toJobPlan(job, now(), zone())
+        const after = toJobPlan(job, clock.now(), zone())
         if (!after.prompt.trim() && after.skills.length === 0)
           throw invalid('prompt is required', { code: 'missing_fields' })
         if (schedule) replan(job, before, schedule)
@@ -211,7 +212,7 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
             completed: before.completed,
           }
         if (given.enabled === true && job.enabled === false)
-          resume(job, toJobPlan(job, now(), zone()))
+          resume(job, toJobPlan(job, clock.now(), zone()))
         else if (given.enabled === false && job.enabled !== false) pause(job, null)
       })
     },

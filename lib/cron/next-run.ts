@@ -1,4 +1,4 @@
-/** When a job is due: its next run, its grace period, and past due times. Pure. */
+/** When a job is due: its next run, its grace period, and past due times. Pure: moments are milliseconds since 1970. */
 import type { Schedule } from '../schema/cron.ts'
 import { cronAfter, ONCE_GRACE_MS } from './parse-schedule.ts'
 import { parseInstant } from '../base/time-zone.ts'

@@ -1,4 +1,4 @@
-/** Parses schedules (interval, cron, date, delay) and describes them in words. Pure. */
+/** Parses schedules (interval, cron, date, delay) and describes them in words. Pure: `now` is milliseconds since 1970. */
 import { CronExpressionParser } from 'cron-parser'
 import cronstrue from 'cronstrue'
 import { isObject } from '../base/json.ts'

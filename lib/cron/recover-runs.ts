@@ -1,4 +1,5 @@
 /** Runs of processes that have ended: those that had not begun run now, the others are recorded as they ended. */
+import { fromSeconds } from '../base/clock.ts'
 import { type Completion, completed } from './due-jobs.ts'
 import type { Run } from './history.ts'
 import { type JobPlan, toJobPlan } from './job.ts'
@@ -20,18 +21,19 @@ const MAX_PAUSE_MS = 24 * 3_600_000
 
 export type RecoverOptions = Pick<
   SchedulerOptions,
-  'file' | 'history' | 'now' | 'zone' | 'endedTurn' | 'knows'
+  'file' | 'history' | 'clock' | 'zone' | 'endedTurn' | 'knows'
 >
 
-const isRecent = (run: Run, now: number): boolean => now - run.claimed_at * 1_000 < MAX_PAUSE_MS
+const isRecent = (run: Run, now: number): boolean =>
+  now - fromSeconds(run.claimed_at) < MAX_PAUSE_MS
 
 /** A run whose chat is in another state directory may continue there. */
-const isOurs = ({ knows, now }: RecoverOptions, run: Run): boolean =>
-  run.session_id === null || !knows || knows(run.session_id) || !isRecent(run, now())
+const isOurs = ({ knows, clock }: RecoverOptions, run: Run): boolean =>
+  run.session_id === null || !knows || knows(run.session_id) || !isRecent(run, clock.now())
 
 /** Records the end of what cannot continue, under the lock, so that two services do not do it twice. Returns what runs now. */
 export const recoverRuns = async (options: RecoverOptions): Promise<Claim[]> => {
-  const { file, history, now, zone } = options
+  const { file, history, clock, zone } = options
   const mayRecover = (run: Run) => history.isAbandoned(run) && isOurs(options, run)
   if (!history.list().some(mayRecover)) return []
   const claims: Claim[] = []
@@ -41,10 +43,10 @@ export const recoverRuns = async (options: RecoverOptions): Promise<Claim[]> => 
     for (const run of history.list().filter(mayRecover).toReversed()) {
       const at = jobs.findIndex(each => isJob(each) && each.id === run.job_id)
       const job = jobs[at]
-      const plan = isJob(job) ? toJobPlan(job, now(), zone()) : null
+      const plan = isJob(job) ? toJobPlan(job, clock.now(), zone()) : null
       // Killed before the claim was written: the job is still due, and runs now.
-      const isDue = plan?.nextRunAt != null && plan.nextRunAt <= run.due_at * 1_000
-      if (plan && !isDue && run.started_at === null && isRecent(run, now())) {
+      const isDue = plan?.nextRunAt != null && plan.nextRunAt <= fromSeconds(run.due_at)
+      if (plan && !isDue && run.started_at === null && isRecent(run, clock.now())) {
         history.resumed(run.run_id)
         claims.push({ run: run.run_id, plan })
         continue
@@ -56,7 +58,7 @@ export const recoverRuns = async (options: RecoverOptions): Promise<Claim[]> => 
         ...{ status, error, filename },
       })
       if (!isJob(job) || !plan || isDue) continue
-      const when = interrupted ? run.claimed_at * 1_000 : now()
+      const when = interrupted ? fromSeconds(run.claimed_at) : clock.now()
       const done: Completion = { ...result, at: when, zone: zone() }
       const after = completed(job, plan, done)
       if (after) Object.assign(job, after)

@@ -1,4 +1,5 @@
 /** Runs a job, from its script to its output file. Never rejects: errors become the result of the run. */
+import { type Clock, fromSeconds } from '../base/clock.ts'
 import type { CommandRunner } from '../agent/tool-services.ts'
 import type { ApprovalRequest, Failure } from '../agent/types.ts'
 import { forbidden as forbiddenRun, messageOf, UserError } from '../errors.ts'
@@ -27,23 +28,24 @@ export type RunJobOptions = {
   /** Where the script of a job runs; undefined: directly on this computer. */
   runnerFor: (jobId: string) => CommandRunner | undefined
   redact: (text: string) => string
-  now: () => number
+  clock: Clock
   zone: () => string
   log: (line: string, extra?: Record<string, unknown>) => void
 }
 
-const IDLE_S = 600
+const IDLE_MS = 600_000
 const MAX_ERROR_CHARS = 2_000
 
-const seconds = (value: unknown, otherwise: number): number => {
-  const read = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-  return typeof read === 'number' && read >= 0 ? read : otherwise
+/** Of a text of seconds. */
+const msOf = (text: string | undefined, otherwise: number): number => {
+  const seconds = text?.trim() ? Number(text) : -1
+  return seconds >= 0 ? fromSeconds(seconds) : otherwise
 }
 
 /** `AGENT_CRON_TIMEOUT`: seconds without an event; `cron.max_run_seconds`: in total. 0 is no limit. */
 const limitsOf = (home: Home): { idleMs: number; maxMs: number } => ({
-  idleMs: seconds(home.env().AGENT_CRON_TIMEOUT, IDLE_S) * 1_000,
-  maxMs: home.settings().cron.max_run_seconds * 1_000,
+  idleMs: msOf(home.env().AGENT_CRON_TIMEOUT, IDLE_MS),
+  maxMs: fromSeconds(home.settings().cron.max_run_seconds),
 })
 
 /** `approvals.cron_mode: approve` allows what would need approval; anything else denies it. */
@@ -57,8 +59,8 @@ const modelOf = ({ model, provider, baseUrl }: JobPlan): { model: string; baseUr
 }
 
 export const createJobRunner = (deps: RunJobOptions) => {
-  const { home, dir, redact, now, zone } = deps
-  const untilEnd = createUntilEnd(deps.stop)
+  const { home, dir, redact, clock, zone } = deps
+  const untilEnd = createUntilEnd(clock, deps.stop)
 
   const compose = async (job: JobPlan, signal: AbortSignal): Promise<string> => {
     const forbidden = job.script ? deps.forbids(job.script) : null
@@ -176,7 +178,7 @@ export const createJobRunner = (deps: RunJobOptions) => {
   return {
     run(job: JobPlan, on: RunHooks): Promise<RunResult | null> {
       const denied: string[] = []
-      return until(job, () => runTurn(job, denied, on), { denied, began: now() })
+      return until(job, () => runTurn(job, denied, on), { denied, began: clock.now() })
     },
 
     /** What the turn of a run that this process takes over continues with. */
@@ -197,4 +199,4 @@ export const createJobRunner = (deps: RunJobOptions) => {
   }
 }
 
-const beganAt = (run: Run): number => (run.started_at ?? run.claimed_at) * 1_000
+const beganAt = (run: Run): number => fromSeconds(run.started_at ?? run.claimed_at)

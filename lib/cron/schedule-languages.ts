@@ -120,7 +120,7 @@ const repeated = (
 
 /**
  * A schedule in one of the exact forms of `parseSchedule`, for a text in this language. Undefined when it is not understood,
- * or when the language is English or has no parser. Throws UserError when only the time is missing.
+ * or when the language is English or has no parser. Throws UserError when only the time is missing. `now`: milliseconds since 1970.
  */
 export const scheduleIn = async (
   language: Language,

@@ -125,7 +125,7 @@ const toMoment = async (text: string, now: number, zone: string): Promise<string
 
 /**
  * A schedule in one of the exact forms of `parseSchedule`, for a text in one of them or in plain English. Throws UserError
- * when it is neither, or when it is in the past.
+ * when it is neither, or when it is in the past. `now`: milliseconds since 1970.
  */
 export const toExactSchedule = async (
   given: string,

@@ -7,6 +7,7 @@
  * as interrupted.
  */
 import { join } from 'node:path'
+import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { conflict, messageOf, missing, UserError } from '../errors.ts'
 import { withFileLock } from '../store/flock.ts'
 import { type Completion, completed, type DecisionContext, decide, nextDue } from './due-jobs.ts'
@@ -49,8 +50,7 @@ export type SchedulerOptions = {
   endedTurn?: (job: JobPlan, run: Run, sessionId: string) => RunResult | null
   /** Whether the session is one of this service. */
   knows?: (sessionId: string) => boolean
-  /** Milliseconds since 1970. */
-  now: () => number
+  clock: Clock
   zone: () => string
   log: (line: string, extra?: Record<string, unknown>) => void
 }
@@ -63,11 +63,11 @@ const MAX_TICK_GAP_MS = 150_000
 /** Manual runs at the same time in one home. */
 const MAX_MANUAL_RUNS = 4
 
-type Store = Pick<SchedulerOptions, 'file' | 'history' | 'now' | 'zone'>
+type Store = Pick<SchedulerOptions, 'file' | 'history' | 'clock' | 'zone'>
 
 /** Updates the job's record after a run. A job that was deleted during the run stays deleted. */
 const recordCompletion = (
-  { file, now, zone }: Store,
+  { file, clock, zone }: Store,
   id: string,
   done: Omit<Completion, 'at' | 'zone'>,
 ): Promise<void> =>
@@ -75,7 +75,7 @@ const recordCompletion = (
     const at = jobs.findIndex(each => isJob(each) && each.id === id)
     const job = jobs[at]
     if (!isJob(job)) return { result: undefined, write: false }
-    const when = { at: now(), zone: zone() }
+    const when = { at: clock.now(), zone: zone() }
     const after = completed(job, toJobPlan(job, when.at, when.zone), { ...done, ...when })
     if (after) Object.assign(job, after)
     else jobs.splice(at, 1)
@@ -136,7 +136,7 @@ const claimDue = async (
 }
 
 export const createScheduler = (options: SchedulerOptions) => {
-  const { file, history, now, zone, log } = options
+  const { file, history, clock, zone, log } = options
   const active = new Map<string, Active>()
   const waiting: Claim[] = []
   const pending = new Set<Promise<unknown>>()
@@ -160,7 +160,7 @@ export const createScheduler = (options: SchedulerOptions) => {
       .list()
       .some(run => run.job_id === id && run.ended_at === null && !history.isAbandoned(run))
 
-  const contextOf = (): DecisionContext => ({ now: now(), zone: zone(), aliveSince, isBusy })
+  const contextOf = (): DecisionContext => ({ now: clock.now(), zone: zone(), aliveSince, isBusy })
 
   const recordResult = async ({ run, plan }: Claim, result: RunResult): Promise<void> => {
     const { filename, status, error, interrupted } = result
@@ -187,7 +187,7 @@ export const createScheduler = (options: SchedulerOptions) => {
   const execute = async (
     claim: Claim,
     work: () => Promise<RunResult | null>,
-    startedAt = now(),
+    startedAt = clock.now(),
     sessionId: string | null = null,
   ): Promise<void> => {
     const { run, plan } = claim
@@ -226,7 +226,7 @@ export const createScheduler = (options: SchedulerOptions) => {
     /** Checks the clock once. Never rejects; the runs it starts continue in the background. */
     async tick(): Promise<void> {
       if (stopping.signal.aborted) return
-      const at = now()
+      const at = clock.now()
       if (lastTick === null || at - lastTick > MAX_TICK_GAP_MS || at < lastTick) aliveSince = at
       lastTick = at
       // Reported elsewhere; nothing can be claimed in a file that cannot be written.
@@ -257,9 +257,9 @@ export const createScheduler = (options: SchedulerOptions) => {
       const { run_id: id } = run
       history.resumed(id)
       if (run.session_id === null) history.session(id, sessionId)
-      const plan = toJobPlan(job, now(), zone())
+      const plan = toJobPlan(job, clock.now(), zone())
       const { promise, resolve } = Promise.withResolvers<() => Promise<RunResult | null>>()
-      const startedAt = (run.started_at ?? run.claimed_at) * 1_000
+      const startedAt = fromSeconds(run.started_at ?? run.claimed_at)
       const done = track(
         execute({ run: id, plan }, async () => (await promise)(), startedAt, sessionId),
       )
@@ -272,15 +272,15 @@ export const createScheduler = (options: SchedulerOptions) => {
       const job = file.read().find(each => each.id === id)
       if (!isJob(job)) throw missing('Job not found', { code: 'job_not_found' })
       const running = active.get(id)
-      if (running) return { status: 'running', elapsed: (now() - running.startedAt) / 1_000 }
+      if (running) return { status: 'running', elapsed: toSeconds(clock.now() - running.startedAt) }
       if (isBusy(id)) return { status: 'running', elapsed: 0 }
       if (active.size >= MAX_MANUAL_RUNS)
         throw conflict(`${active.size} tasks are running already; wait for one to end.`, {
           code: 'too_many_jobs_running',
         })
-      const plan = toJobPlan(job, now(), zone())
+      const plan = toJobPlan(job, clock.now(), zone())
       const of = { job: id, name: plan.name, trigger: 'manual' as const }
-      const run = history.claimed({ ...of, due: now() })
+      const run = history.claimed({ ...of, due: clock.now() })
       void track(begin({ run, plan }))
       return { status: 'triggered', elapsed: 0 }
     },
@@ -289,8 +289,8 @@ export const createScheduler = (options: SchedulerOptions) => {
       [...active.values()].map(({ plan, startedAt, sessionId }) => ({
         job_id: plan.id,
         name: plan.name,
-        started_at: startedAt / 1_000,
-        elapsed: (now() - startedAt) / 1_000,
+        started_at: toSeconds(startedAt),
+        elapsed: toSeconds(clock.now() - startedAt),
         session_id: sessionId,
       })),
     /** The first due time of all jobs; null when there is none. */

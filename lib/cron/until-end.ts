@@ -1,4 +1,5 @@
 /** Waits for the end of the turn of a task, bounded in time: a stuck turn must not block the jobs behind it. */
+import { type Clock, every, toSeconds } from '../base/clock.ts'
 import type { Failure, Outcome } from '../agent/types.ts'
 import { STOPPED } from './recover-runs.ts'
 
@@ -41,7 +42,10 @@ const toRunOutcome = (
 }
 
 /** Resolves with null when the turn continues in another process. `stop` ends a turn. */
-export const createUntilEnd = (stop: (streamId: string, failure: Failure) => unknown) => {
+export const createUntilEnd = (
+  clock: Clock,
+  stop: (streamId: string, failure: Failure) => unknown,
+) => {
   return async (
     { turn, result }: StartedTurn,
     { idleMs, maxMs }: Limits,
@@ -63,14 +67,13 @@ export const createUntilEnd = (stop: (streamId: string, failure: Failure) => unk
       const isActive = position !== seen.position || turn.retries.isWaiting()
       Object.assign(seen, { position, unchanged: isActive ? 0 : seen.unchanged + 1 })
       if (seen.unchanged * everyMs >= idleMs)
-        outOfTime(`Stopped: nothing happened for ${idleMs / 1_000} seconds.`)
+        outOfTime(`Stopped: nothing happened for ${toSeconds(idleMs)} seconds.`)
     }
-    const watch = idleMs > 0 ? setInterval(look, everyMs) : undefined
-    const most =
+    const stopLooking = idleMs > 0 ? every(clock, everyMs, look) : undefined
+    const cancelEnd =
       maxMs > 0
-        ? setTimeout(
-            () => outOfTime(`Stopped: it ran longer than ${maxMs / 1_000} seconds.`),
-            maxMs,
+        ? clock.timer(maxMs, () =>
+            outOfTime(`Stopped: it ran longer than ${toSeconds(maxMs)} seconds.`),
           )
         : undefined
     // One that continues after a restart is parked with the others.
@@ -82,8 +85,8 @@ export const createUntilEnd = (stop: (streamId: string, failure: Failure) => unk
         result.then(outcome => toRunOutcome(outcome, turn, signal)),
       ])
     } finally {
-      clearInterval(watch)
-      clearTimeout(most)
+      stopLooking?.()
+      cancelEnd?.()
       signal.removeEventListener('abort', onAbort)
     }
   }

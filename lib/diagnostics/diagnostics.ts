@@ -1,5 +1,6 @@
 /** Diagnostics after an edit: language servers by session and project, started by the first edit and stopped when idle. */
 import { relative } from 'node:path'
+import { type Clock, fromSeconds } from '../base/clock.ts'
 import type { CheckEdits, EditDiagnostics, EditedFile } from '../agent/tool-services.ts'
 import { isInside } from '../store/path-within.ts'
 import { newFound, toLines } from './compare.ts'
@@ -21,17 +22,16 @@ export type LanguageServers = {
 }
 
 export type LanguageServersOptions = {
+  clock: Clock
   warn: (message: string, fields: Record<string, unknown>) => void
-  checkMs?: number
 }
 
 /** Of the whole service: a server of a large project has hundreds of megabytes. */
 const MAX_SERVERS = 6
 /** Those that cannot be used are remembered as well. */
 const MAX_ENTRIES = 200
-const CHECK_MS = 60_000
 
-type Entry = { server: SessionServer; idle?: NodeJS.Timeout }
+type Entry = { server: SessionServer; cancelIdle?: () => void }
 
 type Group = { server: Server; root: string; edits: EditedFile[] }
 
@@ -56,31 +56,28 @@ const groupsOf = (
 }
 
 /** Resolves after this time, or when the turn is stopped. */
-const lateAfter = (ms: number, signal: AbortSignal) => {
+const lateAfter = (clock: Pick<Clock, 'timer'>, ms: number, signal: AbortSignal) => {
   let release: () => void = () => undefined
   const late = new Promise<typeof LATE>(resolve => {
     const stop = () => resolve(LATE)
-    const timer = setTimeout(stop, ms)
+    const cancel = clock.timer(ms, stop)
     signal.addEventListener('abort', stop, { once: true })
     release = () => {
-      clearTimeout(timer)
+      cancel()
       signal.removeEventListener('abort', stop)
     }
   })
   return { late, release }
 }
 
-export const createLanguageServers = ({
-  warn,
-  checkMs = CHECK_MS,
-}: LanguageServersOptions): LanguageServers => {
+export const createLanguageServers = ({ clock, warn }: LanguageServersOptions): LanguageServers => {
   /** The least recently used first. */
   const entries = new Map<string, Entry>()
   let isClosed = false
 
   const remove = (key: string, how: 'ask' | 'kill') => {
     const entry = entries.get(key)
-    clearTimeout(entry?.idle)
+    entry?.cancelIdle?.()
     entries.delete(key)
     entry?.server.stop(how)
   }
@@ -105,18 +102,18 @@ export const createLanguageServers = ({
     let entry = entries.get(key)
     if (!entry) {
       stopExcess()
-      entry = { server: startSessionServer({ servers, root, place: scope, checkMs, warn }) }
+      entry = { server: startSessionServer({ servers, root, place: scope, clock, warn }) }
     }
     const { server } = entry
     entries.delete(key)
     entries.set(key, entry)
-    clearTimeout(entry.idle)
+    entry.cancelIdle?.()
     const stopIdle = () => {
       // What failed stays off for the session.
       if (!server.hasFailed()) remove(key, 'ask')
     }
     if (settings.idle_timeout > 0)
-      entry.idle = setTimeout(stopIdle, settings.idle_timeout * 1_000).unref()
+      entry.cancelIdle = clock.timer(fromSeconds(settings.idle_timeout), stopIdle)
     return server
   }
 
@@ -128,7 +125,7 @@ export const createLanguageServers = ({
       const servers = serversOf(settings.servers)
       const groups = groupsOf(edits, servers, workspace)
       if (groups.length === 0) return {}
-      const { late, release } = lateAfter(settings.wait_timeout * 1_000, signal)
+      const { late, release } = lateAfter(clock, fromSeconds(settings.wait_timeout), signal)
       const results = await Promise.all(
         groups.map(async group => {
           const server = serverFor(group, scope, servers)

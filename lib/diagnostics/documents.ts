@@ -1,6 +1,7 @@
 /** The open documents of one language server, and what it says about them. */
 import { readFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
+import type { Clock } from '../base/clock.ts'
 import { asObject } from '../base/json.ts'
 import type { EditedFile } from '../agent/tool-services.ts'
 import { type Found, readFound } from './compare.ts'
@@ -40,9 +41,8 @@ const ASK_AGAIN = new Set([-32801, -32802])
 const ASK_AGAIN_MS = 100
 const ATTEMPTS = 20
 
-const after = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
-
 export const createDocuments = (
+  clock: Clock,
   connection: Connection,
   languageOf: (path: string) => string | undefined,
 ): Documents => {
@@ -112,7 +112,7 @@ export const createDocuments = (
         return readFound(path, one.text, asObject(answer).items)
       } catch (error) {
         if (!ASK_AGAIN.has(Number(asObject(error).code)) || attempt === ATTEMPTS) throw error
-        await after(ASK_AGAIN_MS)
+        await clock.delay(ASK_AGAIN_MS)
       }
     }
   }
@@ -126,16 +126,16 @@ export const createDocuments = (
         if (isQuiet) resolve(one.earlier ?? [])
         else reject(new Error('nothing was sent'))
       }
-      let timer = setTimeout(silent, isQuiet ? UNCHANGED_MS : SILENT_MS)
+      let cancel = clock.timer(isQuiet ? UNCHANGED_MS : SILENT_MS, silent)
       const done = () => {
-        clearTimeout(timer)
+        cancel()
         one.onPublish = () => undefined
         resolve(one.published ?? [])
       }
       one.onPublish = () => {
-        clearTimeout(timer)
+        cancel()
         if (isOver || one.published === null) done()
-        else timer = setTimeout(done, QUIET_MS)
+        else cancel = clock.timer(QUIET_MS, done)
       }
       if (isOver) done()
     })

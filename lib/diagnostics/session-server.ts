@@ -1,4 +1,5 @@
 /** The language server of one session and project: the first that starts, its checks one after the other, and its failure. */
+import type { Clock } from '../base/clock.ts'
 import type { EditedFile } from '../agent/tool-services.ts'
 import { messageOf } from '../errors.ts'
 import type { Found } from './compare.ts'
@@ -25,13 +26,15 @@ export type SessionServer = {
   stop: (how: 'ask' | 'kill') => void
 }
 
+/** A server that answers no check for this long is ended. */
+const CHECK_MS = 60_000
+
 export type SessionServerOptions = {
   /** Those that read the files, best first. */
   servers: readonly Server[]
   root: string
   place: Place
-  /** A check that takes longer ends the server. */
-  checkMs: number
+  clock: Clock
   warn: (message: string, fields: Record<string, unknown>) => void
 }
 
@@ -45,7 +48,7 @@ type Started = {
 }
 
 export const startSessionServer = (options: SessionServerOptions): SessionServer => {
-  const { servers, root, place, checkMs, warn } = options
+  const { servers, root, place, clock, warn } = options
   let connection: Connection | undefined
   const killed = new AbortController()
   let id = servers[0]?.id ?? ''
@@ -78,7 +81,7 @@ export const startSessionServer = (options: SessionServerOptions): SessionServer
         void connection.ended.then(fail)
         return {
           connection,
-          documents: createDocuments(connection, path => languageOf(server, path)),
+          documents: createDocuments(clock, connection, path => languageOf(server, path)),
           changes: createFileChanges(root, new Set(Object.keys(server.languages))),
         }
       }
@@ -96,8 +99,8 @@ export const startSessionServer = (options: SessionServerOptions): SessionServer
     const events = await server.changes()
     if (events.length > 0)
       void server.connection.notify('workspace/didChangeWatchedFiles', { changes: events })
-    const timer = setTimeout(fail, checkMs, 'it does not answer')
-    return compareEdits(server.documents, edits).finally(() => clearTimeout(timer))
+    const cancel = clock.timer(CHECK_MS, () => fail('it does not answer'))
+    return compareEdits(server.documents, edits).finally(cancel)
   }
 
   return {

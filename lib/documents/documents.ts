@@ -1,5 +1,6 @@
 /** Extracts the text of documents in worker threads, limited in time, memory, and text. */
 import { Worker } from 'node:worker_threads'
+import { toSeconds } from '../base/clock.ts'
 import type { DocumentText, ReadDocument } from '../agent/tool-services.ts'
 import type { DocumentReply, DocumentRequest } from './types.ts'
 
@@ -36,7 +37,7 @@ export const createDocuments =
         if (text.parts.length === 0) fail(sentence)
         else end(() => resolve({ ...text, isCut: true }))
       }
-      const timer = setTimeout(cut, maxMs, `Reading it took longer than ${maxMs / 1000} s.`)
+      const timer = setTimeout(cut, maxMs, `Reading it took longer than ${toSeconds(maxMs)} s.`)
       signal.addEventListener('abort', abort, { once: true })
       // Out of memory, for example.
       worker.once('error', () => cut('It is too large or too complex to read.'))

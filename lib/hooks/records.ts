@@ -1,4 +1,5 @@
 /** What each hook has done since the service started, for the settings view. */
+import { type Clock, toSeconds } from '../base/clock.ts'
 import type { HookRow } from '../schema/hook.ts'
 import type { Hook } from './config.ts'
 
@@ -9,8 +10,8 @@ const MAX_RECORDS = 500
 
 export type HookRecords = ReturnType<typeof createHookRecords>
 
-/** `now`: seconds since 1970. `redact`: of commands and failures. */
-export const createHookRecords = (now: () => number, redact: (text: string) => string) => {
+/** `redact`: of commands and failures. */
+export const createHookRecords = (clock: Pick<Clock, 'now'>, redact: (text: string) => string) => {
   const records = new Map<string, Record>()
   const keyOf = (home: string, { name, matcher, command }: Hook): string =>
     JSON.stringify([home, name, matcher, command])
@@ -28,7 +29,7 @@ export const createHookRecords = (now: () => number, redact: (text: string) => s
         runs: (before?.runs ?? 0) + 1,
         blocks: (before?.blocks ?? 0) + (isBlocking ? 1 : 0),
         failures: (before?.failures ?? 0) + (failure === null ? 0 : 1),
-        last_run_at: now(),
+        last_run_at: toSeconds(clock.now()),
         last_failure: failure === null ? (before?.last_failure ?? null) : redact(failure),
       })
       const [oldest] = records.keys()

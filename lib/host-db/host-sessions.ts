@@ -13,7 +13,7 @@ import { createSessionTrash } from './session-trash.ts'
 import { type Database, type HostHome, readState, stateDbPath, writeState } from './state-db.ts'
 import { mirrorUsage } from './usage-mirror.ts'
 
-export type HostSessionsOptions = Pick<SessionSyncOptions, 'sessions' | 'isActive' | 'now'> & {
+export type HostSessionsOptions = Pick<SessionSyncOptions, 'sessions' | 'isActive' | 'clock'> & {
   lastWorkspace: (home: HostHome) => string
   redact: (text: string) => string
   redactValue: <T>(value: T) => T
@@ -30,7 +30,7 @@ const SEARCH_BATCH = 10
 export type HostSessions = ReturnType<typeof createHostSessions>
 
 export const createHostSessions = (options: HostSessionsOptions) => {
-  const { sessions, isActive, redact, redactValue, trashDir, now, log, addon } = options
+  const { sessions, isActive, redact, redactValue, trashDir, clock, log, addon } = options
   /** The row's `updated_at` when `refreshAll` last synced a session. */
   const refreshedAt = new Map<string, number>()
 
@@ -56,13 +56,13 @@ export const createHostSessions = (options: HostSessionsOptions) => {
     isActive,
     rowOptions,
     read,
-    now,
+    clock,
   })
   const trash = createSessionTrash({
     trashDir,
     addon,
     read,
-    now,
+    clock,
     onChange: home => {
       list.invalidate(home)
       options.onChange(home)
@@ -138,7 +138,7 @@ export const createHostSessions = (options: HostSessionsOptions) => {
         const row = sessions.row(sessionId)
         if (!row) return
         await writeState(stateDbPath(home), addon, db =>
-          mirrorUsage(db, sessions.row(sessionId) ?? row, now()),
+          mirrorUsage(db, sessions.row(sessionId) ?? row, clock.now()),
         )
       } catch (error) {
         log("could not write usage to the agent's state database", {

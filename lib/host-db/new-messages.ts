@@ -1,4 +1,5 @@
 /** Computes what to append to an imported session after the terminal continued it. */
+import { toSeconds } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { NewEntry } from '../sessions/entries.ts'
@@ -32,7 +33,7 @@ const divider = (now: number): NewMessage => ({
   role: 'assistant',
   content: '*This chat was also continued in the terminal. Those messages follow.*',
   _error: true,
-  timestamp: Math.floor(now),
+  timestamp: Math.floor(toSeconds(now)),
 })
 
 export type HostTranscript = {
@@ -45,7 +46,7 @@ export type HostTranscript = {
 
 /**
  * The journal lines that bring an imported session up to date; empty when it is. Never removes anything: messages the
- * terminal took back are hidden by a cut, and messages written here stay. `now` is in seconds since 1970.
+ * terminal took back are hidden by a cut, and messages written here stay. `now`: milliseconds since 1970.
  */
 export const planSync = (own: Folded, host: HostTranscript, now: number): NewEntry[] => {
   const { messages, title, compacted } = host

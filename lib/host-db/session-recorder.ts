@@ -3,6 +3,7 @@
  * complete, into the columns that exist in this version of the schema.
  */
 import { randomBytes } from 'node:crypto'
+import { type Clock, rising, toSeconds } from '../base/clock.ts'
 import type { Message, ToolCall } from '../schema/message.ts'
 import { cleanTitle, freeTitle } from './usage-mirror.ts'
 import { readMessages } from './read-messages.ts'
@@ -18,7 +19,7 @@ export type SessionRecorderOptions = {
   source: SessionSource
   addon: string | undefined
   /** Seconds since 1970. */
-  now: () => number
+  clock: Pick<Clock, 'now'>
   /** Called when a write fails. The session continues. */
   onError: (error: unknown) => void
 }
@@ -95,9 +96,12 @@ export const createSessionRecorder = ({
   file,
   source,
   addon,
-  now,
+  clock,
   onError,
 }: SessionRecorderOptions) => {
+  // The host agent orders messages by it.
+  const nextMs = rising(clock)
+  const at = (): number => toSeconds(nextMs())
   let queue: Promise<unknown> | null = null
   /** Tool name by call id: a tool result does not contain the name. */
   const callNames = new Map<string, string>()
@@ -124,7 +128,7 @@ export const createSessionRecorder = ({
   }
 
   const ensureRow = (db: Database, id: string, more: Row = {}): void =>
-    insert(db, 'sessions', { id, source, started_at: now(), ...more }, 'insert or ignore')
+    insert(db, 'sessions', { id, source, started_at: at(), ...more }, 'insert or ignore')
 
   return {
     begin(id: string, about: { model: string; cwd: string; maxSteps: number }): void {
@@ -145,7 +149,7 @@ export const createSessionRecorder = ({
     message(id: string, message: RecordedMessage): void {
       const { role, content, tool_calls: calls = [], tool_call_id, reasoning } = message
       for (const call of calls) callNames.set(call.id, call.function.name)
-      const timestamp = now()
+      const timestamp = at()
       write(db => {
         ensureRow(db, id)
         insert(db, 'messages', {
@@ -203,7 +207,7 @@ export const createSessionRecorder = ({
     },
 
     end: (id: string, reason: string): void =>
-      write(db => update(db, id, { ended_at: now(), end_reason: reason })),
+      write(db => update(db, id, { ended_at: at(), end_reason: reason })),
 
     /** Resolves when every write so far has succeeded or failed. */
     async flush(): Promise<void> {

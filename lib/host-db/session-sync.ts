@@ -1,4 +1,5 @@
 /** Imports sessions of the host agent, and appends the messages the terminal adds to them later. */
+import type { Clock } from '../base/clock.ts'
 import { missing } from '../errors.ts'
 import { cacheTokens } from '../schema/usage.ts'
 import type { NewEntry } from '../sessions/entries.ts'
@@ -18,11 +19,11 @@ export type SessionSyncOptions = {
   /** Undefined when the database is missing or unreadable. */
   read: <T>(home: HostHome, work: (db: Database) => T) => T | undefined
   /** Seconds since 1970. */
-  now: () => number
+  clock: Pick<Clock, 'now'>
 }
 
 export const createSessionSync = (options: SessionSyncOptions) => {
-  const { sessions, isActive, rowOptions, read, now } = options
+  const { sessions, isActive, rowOptions, read, clock } = options
   /** The database stamp each session was last synced with. */
   const syncedAt = new Map<string, string>()
 
@@ -83,7 +84,7 @@ export const createSessionSync = (options: SessionSyncOptions) => {
       }
     })
     if (!transcript) return
-    const entries = planSync(sessions.load(id), transcript, now())
+    const entries = planSync(sessions.load(id), transcript, clock.now())
     // Quiet: the session does not move up in the list.
     if (entries.length > 0) sessions.append(id, entries, { quiet: true })
     if (stamp !== undefined) syncedAt.set(id, stamp)

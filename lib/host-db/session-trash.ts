@@ -1,6 +1,7 @@
 /** Deletes sessions from the host agent's database and restores them from the trash. */
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { missing } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
@@ -19,11 +20,11 @@ export type SessionTrashOptions = {
   /** Called after rows of a home were deleted or restored. */
   onChange: (home: HostHome) => void
   /** Seconds since 1970. */
-  now: () => number
+  clock: Pick<Clock, 'now'>
 }
 
 export const createSessionTrash = (options: SessionTrashOptions) => {
-  const { trashDir, addon, read, onChange, now } = options
+  const { trashDir, addon, read, onChange, clock } = options
   const trashOf = (id: string): string => join(trashDir, id)
 
   return {
@@ -37,7 +38,8 @@ export const createSessionTrash = (options: SessionTrashOptions) => {
         const dir = trashOf(id)
         mkdirSync(dir, { recursive: true, mode: 0o700 })
         const about = join(dir, 'about.json')
-        if (!existsSync(about)) writeAtomic(about, JSON.stringify({ session_id: id, at: now() }))
+        if (!existsSync(about))
+          writeAtomic(about, JSON.stringify({ session_id: id, at: toSeconds(clock.now()) }))
         writeAtomic(join(dir, DUMP_FILE), `${home.name}\n${formatDump(dump)}`)
       }
       await writeState(stateDbPath(home), addon, db => deleteSession(db, id))

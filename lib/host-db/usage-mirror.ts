@@ -1,4 +1,5 @@
 /** Writes the usage of our sessions into the host agent's database, so that its usage reports include them. */
+import { toSeconds } from '../base/clock.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { columnsOf, type Database } from './state-db.ts'
 
@@ -46,7 +47,7 @@ const mirrorTitle = (db: Database, row: SessionRow): void => {
   }
 }
 
-/** Writes totals, not increments, so repeated calls are idempotent. Call it inside a transaction. */
+/** `now`: milliseconds since 1970. Writes totals, not increments, so repeated calls are idempotent. Call it inside a transaction. */
 export const mirrorUsage = (db: Database, row: SessionRow, now: number): void => {
   const columns = columnsOf(db, 'sessions')
   const { session_id: id, model } = row
@@ -54,7 +55,7 @@ export const mirrorUsage = (db: Database, row: SessionRow, now: number): void =>
   db.prepare('insert or ignore into sessions (id, source, started_at) values (?, ?, ?)').run(
     id,
     'webui',
-    now,
+    toSeconds(now),
   )
   const { cache_read_tokens = 0, cache_write_tokens = 0 } = row
   const totals = {

@@ -14,7 +14,7 @@ import {
 } from 'node:http'
 import { Agent as TlsAgent, request as requestHttps } from 'node:https'
 import { pipeline } from 'node:stream/promises'
-import { setTimeout } from 'node:timers/promises'
+import { type Clock, every } from '../base/clock.ts'
 import { messageOf, UserError, unavailable } from '../errors.ts'
 import type { Client } from './client-address.ts'
 import { toErrorReply } from './error-reply.ts'
@@ -33,6 +33,7 @@ import type { Listener } from './request-listener.ts'
 export type Waiting = 'starting' | 'full' | 'none' | 'unmanaged'
 
 export type ForwarderOptions = {
+  clock: Clock
   version: string
   /** Throws a `UserError` for a request that is for no cell; null: it was answered. Any other error is repeated. */
   routeOf: (req: IncomingMessage, res: ServerResponse) => Promise<Route | null>
@@ -107,7 +108,7 @@ const createRequests = () => {
 /** Resolves when bytes can be sent; rejects with `NotSent` when the connection cannot be opened. */
 const connected = (upstream: ClientRequest): Promise<void> =>
   new Promise((resolve, reject) => {
-    const timer = globalThis.setTimeout(() => upstream.destroy(new Error('no answer')), CONNECT_MS)
+    const timer = setTimeout(() => upstream.destroy(new Error('no answer')), CONNECT_MS)
     const fail = (error: Error) => {
       clearTimeout(timer)
       reject(new NotSent(messageOf(error)))
@@ -144,17 +145,21 @@ const writeError = (
 }
 
 /** The result of `load`, which is called once at a time for each key, and again after `keepMs` or `forget`. */
-export const shared = <T>(load: (key: string) => Promise<T>, keepMs: (value: T) => number) => {
+export const shared = <T>(
+  clock: Pick<Clock, 'monotonic'>,
+  load: (key: string) => Promise<T>,
+  keepMs: (value: T) => number,
+) => {
   const known = new Map<string, { value: Promise<T>; until: number }>()
   return {
     get(key: string): Promise<T> {
       const found = known.get(key)
-      if (found && performance.now() < found.until) return found.value
+      if (found && clock.monotonic() < found.until) return found.value
       const value = load(key)
       const entry = { value, until: Number.POSITIVE_INFINITY }
       known.set(key, entry)
       const end = (ms: number) => {
-        entry.until = performance.now() + ms
+        entry.until = clock.monotonic() + ms
         if (ms === 0 && known.get(key) === entry) known.delete(key)
       }
       value.then(
@@ -170,12 +175,12 @@ export const shared = <T>(load: (key: string) => Promise<T>, keepMs: (value: T) 
 export const createForwarder = (
   options: ForwarderOptions,
 ): { listener: Listener; close: () => void } => {
-  const { version, routeOf, isAllowed, ownerOf, ask, clientOf, log } = options
+  const { clock, version, routeOf, isAllowed, ownerOf, ask, clientOf, log } = options
   const { waitMs = WAIT_MS, lookMs = LOOK_MS } = options
   const requests = createRequests()
-  const upstreams = createOpenUpstreams(ownerOf, lookMs)
-  const owners = shared(ownerOf, target => (target ? KNOWN_MS : 0))
-  const asked = shared(ask, () => ASK_MS)
+  const upstreams = createOpenUpstreams(clock, ownerOf, lookMs)
+  const owners = shared(clock, ownerOf, target => (target ? KNOWN_MS : 0))
+  const asked = shared(clock, ask, () => ASK_MS)
   const open = new Map<ServerResponse, Route>()
 
   let isAway = false
@@ -191,8 +196,8 @@ export const createForwarder = (
         // Once, not for each request and try.
         if (!isAway) log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)
         isAway = true
-        if (performance.now() > until) throw notServed('unmanaged')
-        await setTimeout(POLL_MS)
+        if (clock.monotonic() > until) throw notServed('unmanaged')
+        await clock.delay(POLL_MS)
       }
     }
   }
@@ -202,14 +207,14 @@ export const createForwarder = (
     res: ServerResponse,
     until: number,
   ): Promise<Target> => {
-    const fullUntil = performance.now() + FULL_MS
+    const fullUntil = clock.monotonic() + FULL_MS
     for (;;) {
       const target = await patiently(() => owners.get(cell), until)
       if (target) return target
       const waiting = await patiently(() => asked.get(cell), until)
       const end = waiting === 'full' ? Math.min(until, fullUntil) : until
-      if (performance.now() > end || res.destroyed) throw notServed(waiting)
-      await setTimeout(POLL_MS)
+      if (clock.monotonic() > end || res.destroyed) throw notServed(waiting)
+      await clock.delay(POLL_MS)
     }
   }
 
@@ -270,13 +275,13 @@ export const createForwarder = (
       owners.forget(cell)
       // Its owner may have been killed, which the database knows before its last sign of life is old.
       const waiting = await patiently(() => asked.get(cell), until)
-      if (performance.now() > until) throw notServed(waiting)
-      await setTimeout(POLL_MS)
+      if (clock.monotonic() > until) throw notServed(waiting)
+      await clock.delay(POLL_MS)
     }
   }
 
   const pass = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    const until = performance.now() + waitMs
+    const until = clock.monotonic() + waitMs
     const route = await patiently(() => routeOf(req, res), until)
     if (!route) return
     const answer = await answered(req, res, { route, until })
@@ -316,15 +321,14 @@ export const createForwarder = (
     }
     isLooking = false
   }
-  const timer = setInterval(() => {
+  const stopLooks = every(clock, lookMs, () => {
     if (!isLooking) void recheck()
-  }, lookMs)
-  timer.unref()
+  })
 
   return {
     listener: (req, res) => void forward(req, res),
     close() {
-      clearInterval(timer)
+      stopLooks()
       upstreams.close()
       requests.close()
     },

@@ -1,5 +1,6 @@
 /** Closes responses that are still being written when the sign-in of their request ends. */
 import type { ServerResponse } from 'node:http'
+import { type Clock, every } from '../base/clock.ts'
 
 export type OpenResponses = {
   /** Checks `isAuthenticated` periodically until the response is complete. */
@@ -9,9 +10,9 @@ export type OpenResponses = {
 /** A stream ends at most two sweeps after its sign-in. */
 const SWEEP_MS = 300
 
-export const createOpenResponses = (): OpenResponses => {
+export const createOpenResponses = (clock: Pick<Clock, 'timer'>): OpenResponses => {
   const open = new Map<ServerResponse, { isAuthenticated: () => boolean; isMarked: boolean }>()
-  let timer: NodeJS.Timeout | undefined
+  let stopSweeps: (() => void) | undefined
 
   const sweep = () => {
     for (const [res, entry] of open) {
@@ -29,12 +30,12 @@ export const createOpenResponses = (): OpenResponses => {
     watch(res, isAuthenticated) {
       if (res.destroyed || res.writableFinished) return
       open.set(res, { isAuthenticated, isMarked: false })
-      timer ??= setInterval(sweep, SWEEP_MS).unref()
+      stopSweeps ??= every(clock, SWEEP_MS, sweep)
       res.once('close', () => {
         open.delete(res)
         if (open.size > 0) return
-        clearInterval(timer)
-        timer = undefined
+        stopSweeps?.()
+        stopSweeps = undefined
       })
     },
   }

@@ -3,6 +3,7 @@
  * network is gone never closes a connection, and says nothing any more.
  */
 import type { ClientRequest } from 'node:http'
+import { type Clock, every } from '../base/clock.ts'
 
 type Open = { cell: string; epoch: number; upstream: ClientRequest }
 
@@ -12,11 +13,12 @@ export type OpenUpstreams = {
 }
 
 export const createOpenUpstreams = (
+  clock: Pick<Clock, 'timer'>,
   ownerOf: (cell: string) => Promise<{ epoch: number } | null>,
   everyMs: number,
 ): OpenUpstreams => {
   const open = new Set<Open>()
-  let timer: NodeJS.Timeout | undefined
+  let stopLooks: (() => void) | undefined
   let isLooking = false
 
   const look = async (): Promise<void> => {
@@ -36,10 +38,10 @@ export const createOpenUpstreams = (
       const entry = { cell, epoch, upstream }
       open.add(entry)
       upstream.once('close', () => open.delete(entry))
-      timer ??= setInterval(() => {
+      stopLooks ??= every(clock, everyMs, () => {
         if (!isLooking && open.size > 0) void look()
-      }, everyMs).unref()
+      })
     },
-    close: () => clearInterval(timer),
+    close: () => stopLooks?.(),
   }
 }

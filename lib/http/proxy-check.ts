@@ -1,4 +1,5 @@
 /** The event stream of the proxy check: one event at once, then nothing, so that a proxy that waits for the end is recognized. */
+import type { Clock } from '../base/clock.ts'
 import { frame } from '../base/sse.ts'
 import { tooMany } from '../errors.ts'
 
@@ -12,24 +13,24 @@ export type ProxyCheck = {
   stream(signal: AbortSignal): AsyncGenerator<string>
 }
 
-const untilAborted = (signal: AbortSignal): Promise<void> =>
+const untilAborted = (clock: Pick<Clock, 'timer'>, signal: AbortSignal): Promise<void> =>
   new Promise(resolve => {
-    const timer = setTimeout(resolve, OPEN_MS)
+    const cancel = clock.timer(OPEN_MS, resolve)
     const end = () => {
-      clearTimeout(timer)
+      cancel()
       resolve()
     }
     if (signal.aborted) end()
     else signal.addEventListener('abort', end, { once: true })
   })
 
-export const createProxyCheck = (): ProxyCheck => {
+export const createProxyCheck = (clock: Pick<Clock, 'timer'>): ProxyCheck => {
   let open = 0
   const firstEvent = async function* (signal: AbortSignal): AsyncGenerator<string> {
     open += 1
     try {
       yield frame('ready', {})
-      await untilAborted(signal)
+      await untilAborted(clock, signal)
     } finally {
       open -= 1
     }

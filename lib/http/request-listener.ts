@@ -1,6 +1,7 @@
 /** Turns a request into a response: route, access checks, input, handler, reply. The only place that catches errors. */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../base/clock.ts'
 import { withoutBasePath } from '../base/base-path.ts'
 import { isObject } from '../base/json.ts'
 import { withinRequest } from '../base/request-scope.ts'
@@ -38,6 +39,7 @@ export { BaseCtx, type CtxParameters } from './request-context.ts'
 export type ListenerOptions<Ctx> = {
   /** Routes with one parameter (`GET /session/:id`) or a whole tree (`GET /static/*`). */
   patternRoutes?: RouteTable
+  clock: Clock
   authenticator: Authenticator
   makeCtx: (...base: CtxParameters) => Ctx
   config: {
@@ -175,7 +177,7 @@ export const createRequestListener = <Ctx>(
   const readClient = createClientReader(config.trustedProxies, config)
   const writer = new ResponseWriter(version, options.log, options.onRequest, options.hold)
   const createId = createIds()
-  const openResponses = createOpenResponses()
+  const openResponses = createOpenResponses(options.clock)
   const once = createOnce(options.keys)
   let document: unknown
   let accessOfRoutes: (readonly [route: string, access: Asked])[] | undefined

@@ -1,6 +1,7 @@
 /** Parses `mcp_servers` of config.yaml. Entries are checked one by one: a mistake disables one server, not all. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { fromSeconds, toSeconds } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 
@@ -70,17 +71,18 @@ export type ServerConfig = StdioServer | HttpServer
 /** An entry that cannot be used, with the reason as a sentence. */
 export type InvalidServer = { name: string; problem: string }
 
-const CALL_TIMEOUT_S = 120
-const CONNECT_TIMEOUT_S = 60
-const MAX_TIMEOUT_S = 3_600
+const CALL_TIMEOUT_MS = 120_000
+const CONNECT_TIMEOUT_MS = 60_000
+const MAX_TIMEOUT_MS = 3_600_000
 
-const seconds = (fallback: number) =>
+/** Written in seconds, read in milliseconds. */
+const seconds = (fallbackMs: number) =>
   z.coerce
     .number()
     .positive()
-    .catch(fallback)
-    .default(fallback)
-    .transform(value => Math.min(value, MAX_TIMEOUT_S) * 1_000)
+    .catch(toSeconds(fallbackMs))
+    .default(toSeconds(fallbackMs))
+    .transform(value => Math.min(fromSeconds(value), MAX_TIMEOUT_MS))
 
 const words = z
   .union([z.string().transform(one => [one]), z.array(z.coerce.string())])
@@ -162,8 +164,8 @@ const Entry = z.object({
   auth: z.unknown().optional(),
   oauth: OAuth,
   enabled: flag(true),
-  timeout: seconds(CALL_TIMEOUT_S),
-  connect_timeout: seconds(CONNECT_TIMEOUT_S),
+  timeout: seconds(CALL_TIMEOUT_MS),
+  connect_timeout: seconds(CONNECT_TIMEOUT_MS),
   tools: Filter,
   sampling: Sampling,
   roots: flag(false),

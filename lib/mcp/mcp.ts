@@ -1,5 +1,6 @@
 /** The MCP servers of all profiles. Each home has its own, in sync with its config.yaml. */
 import type { Dispatcher } from 'undici'
+import type { Clock } from '../base/clock.ts'
 import type { Tool } from '../agent/types.ts'
 import { invalid, missing } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
@@ -21,8 +22,7 @@ import { McpServer } from './server.ts'
 export type McpOptions = {
   version: string
   dispatcher?: Dispatcher | undefined
-  /** Milliseconds since 1970. */
-  now?: () => number
+  clock: Clock
   /** How long a turn waits for starting servers. */
   turnWaitMs?: number
   idleMs?: number
@@ -50,7 +50,7 @@ export type Mcp = ReturnType<typeof createMcp>
 export const createMcp = ({
   version,
   dispatcher,
-  now = Date.now,
+  clock,
   turnWaitMs = TURN_WAIT_MS,
   idleMs = IDLE_MS,
 }: McpOptions) => {
@@ -69,11 +69,11 @@ export const createMcp = ({
     const allowPrivate = () => home.settings().browser.allow_private_urls
     const tokens =
       config.kind === 'http'
-        ? new TokenSource(config, { homeDir: home.dir, allowPrivate, dispatcher, now })
+        ? new TokenSource(config, { homeDir: home.dir, allowPrivate, dispatcher, clock })
         : undefined
     return new McpServer(config, {
       target: { env: home.env(), dir: home.dir, version, dispatcher, tokens },
-      now,
+      clock,
       idleMs,
     })
   }
@@ -111,7 +111,7 @@ export const createMcp = ({
   }
 
   const signIns = createSignInService({
-    ...{ dispatcher, now, find, current: currentHttp },
+    ...{ dispatcher, clock, find, current: currentHttp },
     running: (home, name) => homes.get(home.dir)?.get(name),
   })
 
@@ -180,7 +180,7 @@ export const createMcp = ({
           code: 'mcp_invalid_entry',
           values: { name, problem: config.problem },
         })
-      const startedMs = now()
+      const startedAt = clock.monotonic()
       // A disabled server is started for the test only.
       const server = config.enabled ? find(home, name) : create(home, config)
       server.resetBackoff()
@@ -195,7 +195,7 @@ export const createMcp = ({
         message: hideValues(said, secretsOf(config)),
         tools: ok ? (listing?.tools.map(tool => tool.name) ?? []) : [],
         stderr: hideValues(server.output(), secretsOf(config)),
-        duration_ms: Math.round(now() - startedMs),
+        duration_ms: Math.round(clock.monotonic() - startedAt),
       }
     },
 

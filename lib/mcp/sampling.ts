@@ -3,6 +3,7 @@
  * tools and without anything of the conversation, and counts in the usage and the budgets of the turn.
  */
 import { z } from 'zod'
+import type { Clock } from '../base/clock.ts'
 import type { ApprovalRequest } from '../agent/tool-services.ts'
 import type { WireMessage } from '../agent/types.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
@@ -94,8 +95,8 @@ const shownOf = ({ messages, systemPrompt }: Request): string => {
 const sizeOf = (request: Request): number =>
   JSON.stringify([request.systemPrompt, request.messages]).length
 
-/** For one server. `now` returns milliseconds since 1970. */
-export const createSampling = (server: string, now: () => number) => {
+/** For one server. */
+export const createSampling = (server: string, clock: Clock) => {
   let starts: number[] = []
   return {
     /** The result for the server, unless it has `canceled` the request. Throws a sentence for it when the request is refused. */
@@ -114,10 +115,10 @@ export const createSampling = (server: string, now: () => number) => {
         throw new Error(
           'Sampling is possible only during a single tool call that a user can approve.',
         )
-      starts = starts.filter(at => now() - at < MINUTE_MS)
+      starts = starts.filter(at => clock.monotonic() - at < MINUTE_MS)
       if (starts.length >= settings.maxPerMinute)
         throw new Error(`At most ${settings.maxPerMinute} requests a minute are allowed.`)
-      starts.push(now())
+      starts.push(clock.monotonic())
       const maxTokens = Math.min(request.maxTokens, settings.maxTokens)
       // Not `mcp: …`: that allows a tool, which could have any name.
       const label = `sampling: ${server}`

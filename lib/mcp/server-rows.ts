@@ -1,4 +1,5 @@
 /** Rows of the MCP server list for the page, with secrets masked. */
+import { toSeconds } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import type { Home } from '../profiles/home.ts'
 import type { McpServerRow, McpTool } from '../schema/mcp.ts'
@@ -85,8 +86,8 @@ const toRow = (
     env: maskValues(wordsOf(raw.env)),
     url: maskUrl(typeof raw.url === 'string' ? raw.url : ''),
     headers: maskValues(wordsOf(raw.headers)),
-    timeout: isInvalid(config) ? 0 : config.timeoutMs / 1_000,
-    connect_timeout: isInvalid(config) ? 0 : config.connectTimeoutMs / 1_000,
+    timeout: isInvalid(config) ? 0 : toSeconds(config.timeoutMs),
+    connect_timeout: isInvalid(config) ? 0 : toSeconds(config.connectTimeoutMs),
     error: error === null ? null : hideValues(error, secrets),
     // Masked before it is cut: half of a value would not be recognized.
     stderr: hideValues(server?.output() ?? '', secrets).slice(-MAX_STDERR_CHARS),

@@ -1,5 +1,6 @@
 /** One configured MCP server of one home: started on demand, restarted after failures, stopped when idle. */
 import type { Client } from '@modelcontextprotocol/client'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import type { ServerConfig } from './config.ts'
 import { type Connection, connect, type McpTarget } from './connect.ts'
@@ -14,8 +15,7 @@ export type ServerState = 'stopped' | 'starting' | 'ready' | 'failed'
 
 export type ServerOptions = {
   target: McpTarget
-  /** Milliseconds since 1970. */
-  now: () => number
+  clock: Clock
   /** Without calls for this long the server is stopped. */
   idleMs: number
 }
@@ -54,21 +54,22 @@ const signInNeeded = (error: unknown, tokens: TokenSource | undefined): SignInNe
 }
 
 const timeoutMessage = (ms: number): string =>
-  `The server did not answer within ${Math.round(ms / 1_000)} seconds.`
+  `The server did not answer within ${Math.round(toSeconds(ms))} seconds.`
 
 /** Resolves when `work` has settled, after `ms`, or when `signal` is aborted. Never rejects. */
 const waitAtMost = async (
+  clock: Clock,
   work: Promise<unknown>,
   ms: number,
   signal?: AbortSignal,
 ): Promise<void> => {
   const { promise: over, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, ms)
+  const cancel = clock.timer(ms, resolve)
   signal?.addEventListener('abort', () => resolve(), { once: true })
   if (signal?.aborted) resolve()
   const done = () => resolve()
   await Promise.race([work.then(done, done), over])
-  clearTimeout(timer)
+  cancel()
 }
 
 export class McpServer {
@@ -76,14 +77,14 @@ export class McpServer {
   readonly #options: ServerOptions
   readonly #limit: ReturnType<typeof createStartLimit>
   #connection: Connection | null = null
-  #starting: { work: Promise<void>; sinceMs: number; abort: AbortController } | null = null
+  #starting: { work: Promise<void>; since: number; abort: AbortController } | null = null
   #listing: Listing | null = null
   #refreshing: Promise<void> | null = null
   /** The server has announced other tools than those of `#listing`. */
   #isStale = false
   #error: string | null = null
   #output = ''
-  #idleTimer: NodeJS.Timeout | undefined
+  #cancelIdle = (): void => {}
   #isClosed = false
   /** One for each running call. */
   readonly #callers = new Set<Caller>()
@@ -96,8 +97,12 @@ export class McpServer {
   constructor(config: ServerConfig, options: ServerOptions) {
     this.config = config
     this.#options = options
-    this.#limit = createStartLimit(options.now)
-    this.#sampling = createSampling(config.name, options.now)
+    this.#limit = createStartLimit(options.clock)
+    this.#sampling = createSampling(config.name, options.clock)
+  }
+
+  get #clock(): Clock {
+    return this.#options.clock
   }
 
   /** Applies new timeouts and tool filters without a restart. */
@@ -130,9 +135,9 @@ export class McpServer {
     if (!this.#connection && !this.#starting && this.#limit.mayStart()) this.#start()
     if (this.#starting) {
       // Counted from the start: a slow server delays one turn, not every turn until it is ready.
-      const leftMs = this.#starting.sinceMs + waitMs - this.#options.now()
-      await waitAtMost(this.#starting.work, Math.max(0, leftMs), signal)
-    } else if (this.#isStale) await waitAtMost(this.#refresh(), waitMs, signal)
+      const leftMs = this.#starting.since + waitMs - this.#clock.monotonic()
+      await waitAtMost(this.#clock, this.#starting.work, Math.max(0, leftMs), signal)
+    } else if (this.#isStale) await waitAtMost(this.#clock, this.#refresh(), waitMs, signal)
     this.#scheduleIdleStop()
   }
 
@@ -206,19 +211,17 @@ export class McpServer {
   }
 
   #scheduleIdleStop(): void {
-    clearTimeout(this.#idleTimer)
+    this.#cancelIdle()
     if (this.#isClosed || !this.#connection) return
-    this.#idleTimer = setTimeout(
-      () => (this.#inFlight > 0 ? this.#scheduleIdleStop() : void this.#stop()),
-      this.#options.idleMs,
+    this.#cancelIdle = this.#clock.timer(this.#options.idleMs, () =>
+      this.#inFlight > 0 ? this.#scheduleIdleStop() : void this.#stop(),
     )
-    this.#idleTimer.unref()
   }
 
   #onClose(ended: Connection): void {
     if (this.#connection !== ended) return
     this.#connection = null
-    clearTimeout(this.#idleTimer)
+    this.#cancelIdle()
     const reason = ended.exitReason()
     this.#fail(reason ? `The server is gone: ${reason}.` : 'The server closed the connection.')
   }
@@ -233,7 +236,7 @@ export class McpServer {
     this.#limit.recordStart()
     this.#output = ''
     const abort = new AbortController()
-    this.#starting = { work: Promise.resolve(), sinceMs: this.#options.now(), abort }
+    this.#starting = { work: Promise.resolve(), since: this.#clock.monotonic(), abort }
     this.#starting.work = this.#run(abort)
   }
 
@@ -241,9 +244,8 @@ export class McpServer {
     const { signal } = abort
     const { connectTimeoutMs } = this.config
     // The timeout of the library starts with a request; this one also covers a program that never answers.
-    const timer = setTimeout(
-      () => abort.abort(new Error(timeoutMessage(connectTimeoutMs))),
-      connectTimeoutMs,
+    const cancel = this.#clock.timer(connectTimeoutMs, () =>
+      abort.abort(new Error(timeoutMessage(connectTimeoutMs))),
     )
     try {
       this.#connection = await this.#connect(signal)
@@ -254,7 +256,7 @@ export class McpServer {
       const reason = signInNeeded(why, this.#options.target.tokens) ?? why
       this.#fail(isTimeout(reason) ? timeoutMessage(connectTimeoutMs) : messageOf(reason))
     } finally {
-      clearTimeout(timer)
+      cancel()
       this.#starting = null
     }
   }
@@ -306,7 +308,7 @@ export class McpServer {
     this.#onRootsFetch = resolve
     const isNew = this.#roots.add(workspace, signal)
     if (isNew && client.getProtocolEra() !== 'modern')
-      await waitAtMost(fetched, ROOTS_WAIT_MS, signal)
+      await waitAtMost(this.#clock, fetched, ROOTS_WAIT_MS, signal)
   }
 
   #refresh(): Promise<void> {
@@ -326,7 +328,7 @@ export class McpServer {
 
   /** The next call starts it again. */
   async #stop(): Promise<void> {
-    clearTimeout(this.#idleTimer)
+    this.#cancelIdle()
     this.#starting?.abort.abort(new Error('The server was stopped.'))
     const connection = this.#connection
     this.#connection = null

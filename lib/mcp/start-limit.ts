@@ -1,12 +1,13 @@
 /** Limits how often an MCP server is started: at most five times a minute, with growing pauses after failures. */
+import type { Clock } from '../base/clock.ts'
 
 const MINUTE_MS = 60_000
 const STARTS_PER_MINUTE = 5
 /** Pause after the n-th failure in a row. None after the first: most servers that crash once work when restarted. */
 const BACKOFF_MS = [0, 0, 2_000, 10_000, 30_000, 60_000]
 
-/** `now` returns milliseconds since 1970. */
-export const createStartLimit = (now: () => number) => {
+export const createStartLimit = (clock: Pick<Clock, 'monotonic'>) => {
+  const now = clock.monotonic
   let failures = 0
   let failedAtMs = 0
   let starts: number[] = []

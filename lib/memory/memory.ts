@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { toSeconds } from '../base/clock.ts'
 import { conflict, invalid } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import { redact, unredact } from '../redact/redact.ts'
@@ -56,7 +57,7 @@ export const readNote = (home: MemoryHome, section: Section): Note => {
   // Reading a named pipe would block.
   if (found && !found.isFile()) throw conflict(`${path} is not a file`, { code: 'special_file' })
   const text = found ? textOf(readWhole(path)) : ''
-  return { text, path, mtime: found ? found.mtimeMs / 1_000 : null, version: versionOf(text) }
+  return { text, path, mtime: found ? toSeconds(found.mtimeMs) : null, version: versionOf(text) }
 }
 
 export const limitsOf = (home: MemoryHome) => {

@@ -238,18 +238,13 @@ const withoutDuplicates = (candidates: readonly Candidate[]): Candidate[] =>
     })
 
 /** True when a sign-in of the provider has expired and no other key is left: only a new sign-in helps. */
-export const needsSignIn = (setup: ModelSetup, provider: string, nowMs = Date.now()): boolean => {
+export const needsSignIn = (setup: ModelSetup, provider: string): boolean => {
   const all = credentialsOf(setup, provider)
-  return all.length > 0 && all.every(({ signIn }) => isLapsed(signIn, nowMs))
+  return all.length > 0 && all.every(({ signIn }) => isLapsed(signIn, setup.now))
 }
 
 /** Every usable key of `provider` that may be sent to `url`, in order of precedence: keys before tokens of sign-ins. */
-export const candidatesFor = (
-  setup: ModelSetup,
-  provider: string,
-  url: string,
-  nowMs = Date.now(),
-): Candidate[] => {
+export const candidatesFor = (setup: ModelSetup, provider: string, url: string): Candidate[] => {
   const host = hostOf(url)
   // At an address the home chose, the key written beside it comes first; at the provider's own, the variables.
   const written = (
@@ -267,7 +262,7 @@ export const candidatesFor = (
       }
     })
   const others = fromAuthFile(setup, provider)
-    .filter(({ signIn }) => !isLapsed(signIn, nowMs))
+    .filter(({ signIn }) => !isLapsed(signIn, setup.now))
     .filter(({ source, baseUrl }) =>
       baseUrl === null && provider.startsWith('custom:')
         ? // The pool of a custom provider holds keys of that endpoint, which has one address.
@@ -282,12 +277,12 @@ export const candidatesFor = (
   ).filter(candidate => !isForeignSignIn(candidate))
 }
 
-/** The first usable key. If all are cooling down, the one whose cooldown ends first: the quota may have been raised. */
+/** The first usable key at `now`, in milliseconds since 1970. If all are cooling down, the one whose cooldown ends first: the quota may have been raised. */
 export const firstAvailable = <C extends Pick<Candidate, 'cooldownUntilMs'>>(
   candidates: readonly C[],
-  nowMs: number,
+  now: number,
 ): C | undefined =>
-  candidates.find(({ cooldownUntilMs }) => cooldownUntilMs <= nowMs) ??
+  candidates.find(({ cooldownUntilMs }) => cooldownUntilMs <= now) ??
   candidates.reduce<C | undefined>(
     (best, one) => (best && best.cooldownUntilMs <= one.cooldownUntilMs ? best : one),
     undefined,
@@ -298,9 +293,8 @@ export const credentialFor = (
   setup: ModelSetup,
   provider: string,
   url: string,
-  nowMs = Date.now(),
 ): Credential | null => {
-  const best = firstAvailable(candidatesFor(setup, provider, url, nowMs), nowMs)
+  const best = firstAvailable(candidatesFor(setup, provider, url), setup.now)
   return best ? { key: best.key, source: best.source, name: best.name } : null
 }
 

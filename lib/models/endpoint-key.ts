@@ -22,8 +22,8 @@ export type PickKey = (
 ) => Candidate | undefined
 
 /** The first usable key, without a pool strategy. */
-export const pickFirst: PickKey = (_setup, _provider, candidates) =>
-  firstAvailable(candidates, Date.now())
+export const pickFirst: PickKey = ({ now }, _provider, candidates) =>
+  firstAvailable(candidates, now)
 
 /** The fields of an endpoint that depend on its key. */
 export type EndpointKey = Pick<ModelEndpoint, 'apiKey' | 'baseUrl' | 'credential' | 'signIn'>

@@ -1,4 +1,5 @@
 /** The model list of a home, completed with remote model lists, context lengths and prices. */
+import type { Clock } from '../base/clock.ts'
 import { UserError } from '../errors.ts'
 import type { ModelList, ModelOption } from '../schema/model.ts'
 import type { ExternalAgentSources } from './external-agents.ts'
@@ -23,6 +24,7 @@ export type ProviderModels = {
 }
 
 export type ModelCatalogOptions = {
+  clock: Clock
   live: RemoteModels
   prices: Prices
   config: DefaultConfig
@@ -39,6 +41,7 @@ const MAX_WAIT_MS = 3_000
 export type ModelCatalog = ReturnType<typeof createModelCatalog>
 
 export const createModelCatalog = ({
+  clock,
   live,
   prices,
   config,
@@ -90,12 +93,10 @@ export const createModelCatalog = ({
   /** Fetches remote lists; waits at most `maxWaitMs`. */
   const ask = async (home: ModelHome, providers: readonly string[]): Promise<void> => {
     const answers = Promise.all(providers.map(provider => live.load(home, provider)))
-    let timer: NodeJS.Timeout | undefined
-    const patience = new Promise<void>(resolve => {
-      timer = setTimeout(resolve, maxWaitMs)
-    })
+    const { promise: patience, resolve } = Promise.withResolvers<void>()
+    const cancel = clock.timer(maxWaitMs, resolve)
     await Promise.race([answers, patience])
-    clearTimeout(timer)
+    cancel()
   }
 
   /** The window of the default model, which a new chat shows first; other models are asked for when they are used. */

@@ -1,5 +1,6 @@
 /** Wires the model modules together: catalog, prices, connection tests, credential pools, local servers. */
 import type { Dispatcher } from 'undici'
+import type { Clock } from '../base/clock.ts'
 import type { Providers } from '../agent/types.ts'
 import type { Config } from '../config.ts'
 import { UserError } from '../errors.ts'
@@ -26,6 +27,7 @@ import type { SignIns } from './sign-in/sign-ins.ts'
 import { createTestCall } from './test-call.ts'
 
 export type ModelServicesOptions = {
+  clock: Clock
   config: Config
   providers: Providers
   dispatcher: Dispatcher | undefined
@@ -55,6 +57,7 @@ const tolerating = <T>(find: () => T, otherwise: T): T => {
 }
 
 export const createModelServices = ({
+  clock,
   config,
   providers,
   dispatcher,
@@ -71,11 +74,14 @@ export const createModelServices = ({
     programs,
     models: (id: string) => agentModels(home.name ?? '', id),
   })
-  const live = createRemoteModels(ask, Date.now, keyFor)
-  const windows = createServedWindows({ dispatcher })
-  const catalog = createModelCatalog({ live, prices: createPrices(), config, agents, windows })
+  const live = createRemoteModels(ask, clock, keyFor)
+  const windows = createServedWindows({ clock, dispatcher })
+  const catalog = createModelCatalog({
+    ...{ clock, live, config, agents, windows },
+    prices: createPrices(),
+  })
   const trial = createTestCall({ providers, hintFor })
-  const pools = createCredentialPools({ log, redact })
+  const pools = createCredentialPools({ clock, log, redact })
   return {
     /** For display; blank while the home's files cannot be read. */
     default: ({ strict }: Home) => tolerating(() => catalog.defaultModel(strict), ''),

@@ -1,5 +1,6 @@
 /** Reads the model settings of a home (config.yaml, auth.json, environment) into one plain record. */
 import { isAbsolute } from 'node:path'
+import { type Clock, fromSeconds } from '../base/clock.ts'
 import type { ProfileConfig } from '../profiles/config.ts'
 import { isAlias, toProviderId, toSlug } from './provider-ids.ts'
 import { asObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
@@ -14,6 +15,7 @@ export type ModelHome = {
   readonly name?: string
   /** Absent in tests. */
   readonly dir?: string
+  readonly clock: Pick<Clock, 'now'>
   values(): Readonly<Record<string, unknown>>
   settings(): ProfileConfig
   env(): Readonly<Record<string, string>>
@@ -70,6 +72,8 @@ export type PoolEntry = {
 export type SignedIn = { key: string; signIn: TokenFacts | undefined }
 
 export type ModelSetup = {
+  /** When it was read: milliseconds since 1970. */
+  now: number
   /** The configured provider as written (`auto` and blank are null). Model resolution compares this form. */
   provider: string | null
   /** Its canonical id, or `custom:<slug>`. */
@@ -163,7 +167,7 @@ const commandLine = (raw: Readonly<JsonObject>): string[] => {
 /** Seconds to milliseconds; undefined for anything but a positive number. */
 const seconds = (value: unknown): number | undefined => {
   const number = Number(value)
-  return value != null && Number.isFinite(number) && number > 0 ? number * 1_000 : undefined
+  return value != null && Number.isFinite(number) && number > 0 ? fromSeconds(number) : undefined
 }
 
 const readAgent = (id: string, raw: Readonly<JsonObject>): AgentEntry => {
@@ -354,5 +358,6 @@ export const readSetup = (home: ModelHome): ModelSetup => {
     dir: home.dir ?? null,
     env,
     dotenv: home.dotenv(),
+    now: home.clock.now(),
   }
 }

@@ -48,7 +48,7 @@ const isAmbient = (provider: string, { name }: Credential): boolean =>
 /** The key a turn would use. Ambient tokens and expired sign-ins do not count. */
 const heldKey = (setup: ModelSetup, provider: string): Credential | undefined =>
   credentialsOf(setup, provider).find(
-    credential => !isAmbient(provider, credential) && !isLapsed(credential.signIn, Date.now()),
+    credential => !isAmbient(provider, credential) && !isLapsed(credential.signIn, setup.now),
   )
 
 const nameOf = (setup: ModelSetup, id: string): string =>

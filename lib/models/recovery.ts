@@ -73,7 +73,7 @@ export const createRecovery = ({ pools, home, endpointOf }: RecoveryOptions): Tu
 
   const otherKeys = (failed: ModelEndpoint, { keys }: Tried): Candidate[] => {
     if (failed.apiKey === null) return []
-    const now = Date.now()
+    const now = home.clock.now()
     return pools.candidates(home, failed.provider, failed.baseUrl).filter(
       ({ key, id, cooldownUntilMs }) =>
         cooldownUntilMs <= now &&

@@ -1,4 +1,5 @@
 /** Fetches and caches the model lists of providers. Entries expire after a minute and when the home's files change. */
+import type { Clock } from '../base/clock.ts'
 import { toProviderId } from './provider-ids.ts'
 import type { FetchModelList, RemoteModel, ModelListRequest } from './fetch-model-list.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
@@ -59,7 +60,7 @@ type KeyedRequest = ModelListRequest & { token?: SignInToken }
 const configuredRequest = (setup: ModelSetup, provider: string): KeyedRequest | null => {
   const url = baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
   if (NOT_FETCHED.has(provider) || !url || /\/anthropic$/.test(url)) return null
-  const chosen = firstAvailable(candidatesFor(setup, provider, url), Date.now())
+  const chosen = firstAvailable(candidatesFor(setup, provider, url), setup.now)
   const key = chosen?.key ?? null
   const isOwn = isOwnAddress(setup, provider, url)
   if (!key && !isEndpoint(provider) && !isLocalUrl(url)) return null
@@ -97,7 +98,7 @@ const knownListRequest = (setup: ModelSetup, provider: string): KeyedRequest | n
 
 type CacheEntry = {
   models: readonly RemoteModel[] | null
-  atMs: number
+  at: number
   pending: Promise<readonly RemoteModel[] | null> | null
 }
 type HomeCache = { values: unknown; env: unknown; auth: unknown; held: Map<string, CacheEntry> }
@@ -116,7 +117,7 @@ export type RemoteModels = {
 /** `keyFor` renews the token of a sign-in before it is used. */
 export const createRemoteModels = (
   fetchModelList: FetchModelList,
-  now: () => number = Date.now,
+  clock: Clock,
   keyFor: (token: SignInToken, isRejected: boolean) => Promise<string | null> = async () => null,
 ): RemoteModels => {
   const fetchList = async ({ token, ...request }: KeyedRequest) => {
@@ -158,8 +159,8 @@ export const createRemoteModels = (
     return null
   }
 
-  const isFresh = ({ models, atMs }: CacheEntry): boolean =>
-    now() - atMs < (models ? TTL_MS : FAILURE_TTL_MS)
+  const isFresh = ({ models, at }: CacheEntry): boolean =>
+    clock.monotonic() - at < (models ? TTL_MS : FAILURE_TTL_MS)
 
   return {
     async load(home, name) {
@@ -172,9 +173,9 @@ export const createRemoteModels = (
       // Do not cache: provider names come from requests, and the map would grow without bound.
       if (requests.length === 0) return null
       const pending = fetchFirst(requests)
-      held.set(provider, { models: last?.models ?? null, atMs: last?.atMs ?? 0, pending })
+      held.set(provider, { models: last?.models ?? null, at: last?.at ?? 0, pending })
       const models = await pending
-      held.set(provider, { models, atMs: now(), pending: null })
+      held.set(provider, { models, at: clock.monotonic(), pending: null })
       return models
     },
     cached: (home, name) => cacheOf(home).get(toProviderId(name))?.models ?? null,

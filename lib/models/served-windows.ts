@@ -1,5 +1,6 @@
 /** The context windows that servers really use: asked, cached, and corrected by what calls reveal. Kept for the life of the process. */
 import type { Dispatcher } from 'undici'
+import type { Clock } from '../base/clock.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import type { ServerKind, Windows } from '../agent/window-services.ts'
 import { isLocalUrl } from './credentials.ts'
@@ -26,7 +27,7 @@ const PROGRAMS = /^(?:custom:)?(?:ollama|lm-?studio|llama-?cpp|vllm|sglang)$/
 
 type Entry = {
   answer: ServerWindow | null
-  atMs: number
+  at: number
   pending: Promise<ServerWindow | null> | null
   /** Tokens a call revealed; 0: nothing learned. Void when the server's answer changes from `learnedBeside`. */
   learned: number
@@ -52,11 +53,11 @@ export type ServedWindows = Windows & {
 
 export const createServedWindows = ({
   dispatcher,
-  nowMs = Date.now,
+  clock,
   askMs = ASK_MS,
 }: {
   dispatcher?: Dispatcher | undefined
-  nowMs?: () => number
+  clock: Clock
   askMs?: number
 }): ServedWindows => {
   const entries = new Map<string, Entry>()
@@ -69,7 +70,7 @@ export const createServedWindows = ({
     if (found) return found
     const [oldest] = entries.keys()
     if (entries.size >= MAX_ENTRIES && oldest !== undefined) entries.delete(oldest)
-    const entry = { answer: null, atMs: -Infinity, pending: null, learned: 0, learnedBeside: 0 }
+    const entry = { answer: null, at: -Infinity, pending: null, learned: 0, learnedBeside: 0 }
     entries.set(`${baseUrl} ${model}`, entry)
     return entry
   }
@@ -99,11 +100,11 @@ export const createServedWindows = ({
     if (!canAsk(endpoint)) return null
     const entry = entryOf(endpoint)
     if (entry.pending) return entry.pending
-    if (nowMs() - entry.atMs < (entry.answer ? FRESH_MS : FAILURE_MS)) return entry.answer
+    if (clock.monotonic() - entry.at < (entry.answer ? FRESH_MS : FAILURE_MS)) return entry.answer
     entry.pending = fetchAnswer(endpoint)
     const answer = await entry.pending
     entry.pending = null
-    entry.atMs = nowMs()
+    entry.at = clock.monotonic()
     // A server that is slow for once keeps its last answer.
     entry.answer = answer ?? entry.answer
     if (answer && answer.tokens !== entry.learnedBeside) entry.learned = 0
@@ -148,7 +149,7 @@ export const createServedWindows = ({
       if (!isLoadedLater || endpoint.hasConfiguredWindow) return answer
       const limit = AbortSignal.any([signal, AbortSignal.timeout(LOAD_MS)])
       await loadOllamaModel(requestFor(endpoint, limit))
-      entryOf(endpoint).atMs = -Infinity
+      entryOf(endpoint).at = -Infinity
       return ask(endpoint)
     },
   }

@@ -115,6 +115,7 @@ export const withProvider = (
   }
   return {
     ...(isOwn && home.dir ? { dir: home.dir } : {}),
+    clock: home.clock,
     values: () => values,
     settings: () => settings,
     env: () => env,

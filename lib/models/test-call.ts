@@ -1,4 +1,5 @@
 /** A minimal model call that checks key, address and model. */
+import { toSeconds } from '../base/clock.ts'
 import type { ModelEndpoint, Providers } from '../agent/types.ts'
 import { messageOf, UserError } from '../errors.ts'
 import { FailureType } from '../schema/failure-type.ts'
@@ -31,7 +32,7 @@ const MAX_TOKENS = 64
 export const smallestModel = (ids: readonly string[]): string =>
   ids.find(id => /(?:mini|nano|haiku|flash|lite|small|free|turbo)\b/i.test(id)) ?? ids[0] ?? ''
 
-const inWords = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`)
+const inWords = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${toSeconds(ms).toFixed(1)} s`)
 
 export const createTestCall =
   ({ providers, hintFor, timeoutMs = TIMEOUT_MS }: TestCallOptions) =>
@@ -70,7 +71,7 @@ export const createTestCall =
       if (signal.aborted) throw signal.reason
       if (error instanceof UserError) return failed(error.message)
       if (timeout.aborted)
-        return failed(`No response within ${Math.round(timeoutMs / 1_000)} seconds.`, 'network')
+        return failed(`No response within ${Math.round(toSeconds(timeoutMs))} seconds.`, 'network')
       const type = FailureType.safeParse(error instanceof Error && 'type' in error && error.type)
       // Providers throw `ProviderFailure` only; anything else is a bug.
       if (!type.success) throw error

@@ -1,5 +1,6 @@
 /** The four ways to a person: Web Push, ntfy, Gotify, and a signed webhook. Each turns a message into one request. */
 import { createHmac } from 'node:crypto'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { directionOf } from '../base/languages.ts'
 import { isPageAddress } from '../base/page-address.ts'
 import { type Allow, isMetadataHost } from '../http/public-address.ts'
@@ -14,7 +15,7 @@ import { loadWebPush, type VapidKeys } from './vapid.ts'
 export type Addressed = Message & {
   /** The same for every attempt. */
   id: string
-  /** Seconds since 1970. */
+  /** Milliseconds since 1970. */
   at: number
   session_id: string | null
   profile: string
@@ -27,7 +28,7 @@ export type Addressed = Message & {
 }
 
 const ANSWER_PATH = 'api/notifications/answer'
-const TTL_S = 86_400
+const TTL_MS = 86_400_000
 
 /** The person's own services may be in their own network. Never the metadata service of a cloud, which has credentials. */
 const anyButMetadata: Allow = address => !isMetadataHost(address)
@@ -81,7 +82,7 @@ export const sendWebPush = async (
   const webPush = await loadWebPush()
   const details = webPush.generateRequestDetails(subscription, JSON.stringify(toPayload(message)), {
     vapidDetails: { subject: subjectOf(message.base), ...(await vapid()) },
-    TTL: TTL_S,
+    TTL: toSeconds(TTL_MS),
     urgency: message.isWaiting ? 'high' : 'normal',
     topic: message.tag,
   })
@@ -164,13 +165,13 @@ const sendWebhook = (
   { url, secret = '' }: Service,
   message: Addressed,
   post: Post,
-  now: () => number,
+  clock: Clock,
 ) => {
   const { base, id } = message
-  const timestamp = Math.floor(now() / 1_000)
+  const timestamp = Math.floor(toSeconds(clock.now()))
   const body = JSON.stringify({
     type: message.kind,
-    timestamp: new Date(message.at * 1_000).toISOString(),
+    timestamp: new Date(message.at - (message.at % 1_000)).toISOString(),
     data: {
       title: message.title,
       body: message.body,
@@ -199,16 +200,16 @@ const sendWebhook = (
 export const canReplace = (receiver: Device | Service): boolean =>
   'subscription' in receiver || receiver.type === 'ntfy'
 
-/** `now` is in milliseconds. A configured service that is missing may come back, so it is never `gone`. */
+/** A configured service that is missing may come back, so it is never `gone`. */
 export const sendToService = async (
   service: Service,
   message: Addressed,
-  { post, now }: { post: Post; now: () => number },
+  { post, clock }: { post: Post; clock: Clock },
 ): Promise<Delivery> => {
   const send = () => {
     if (service.type === 'ntfy') return sendNtfy(service, message, post)
     if (service.type === 'gotify') return sendGotify(service, message, post)
-    return sendWebhook(service, message, post, now)
+    return sendWebhook(service, message, post, clock)
   }
   const delivery = await send()
   return delivery.how === 'gone' ? { ...delivery, how: 'refused' } : delivery

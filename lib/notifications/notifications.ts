@@ -6,6 +6,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Dispatcher } from 'undici'
+import { type Clock, fromSeconds } from '../base/clock.ts'
 import { type Language, languageOf } from '../base/languages.ts'
 import { isPageAddress } from '../base/page-address.ts'
 import { canonicalZone } from '../base/time-zone.ts'
@@ -43,8 +44,7 @@ const MAX_TEXT = 2_000
 
 export type NotificationsOptions = {
   stateDir: string
-  /** Milliseconds since 1970. */
-  now: () => number
+  clock: Clock
   /** Null: there is no such chat. */
   titleOf: (sessionId: string) => string | null
   openQuestion: (id: string) => Question | undefined
@@ -85,9 +85,9 @@ const lastChangeOf = ({ stateDir }: NotificationsOptions): number => {
 }
 
 const openParts = (options: NotificationsOptions) => {
-  const { stateDir, now, log } = options
+  const { stateDir, clock, log } = options
   const store = openNotificationStore(join(stateDir, SETTINGS), {
-    now: () => now() / 1_000,
+    clock,
     warn: log.warn,
   })
   const outbox = openOutbox(join(stateDir, OUTBOX), log.warn)
@@ -104,7 +104,7 @@ const openParts = (options: NotificationsOptions) => {
       outbox.forget(({ target }) => target === id)
     },
   })
-  return { store, outbox, vapid, closing, receivers, presence: createPresence(now) }
+  return { store, outbox, vapid, closing, receivers, presence: createPresence(clock) }
 }
 type Parts = ReturnType<typeof openParts>
 
@@ -127,7 +127,7 @@ const isOn = (store: Parts['store'], { kind, profile }: Fact, receiver: Receiver
 
 /** Evaluated when the item is due, because everything may have changed since it was queued. */
 const decide = ({ fact, target }: Item, parts: Parts, options: NotificationsOptions): Decision => {
-  const { now, openQuestion, titleOf, isRunning } = options
+  const { clock, openQuestion, titleOf, isRunning } = options
   const { store, receivers, presence } = parts
   const receiver = receivers.find(target)
   const { session_id: session, question_id: question, kind, settled } = fact
@@ -140,10 +140,10 @@ const decide = ({ fact, target }: Item, parts: Parts, options: NotificationsOpti
     if (titleOf(session) === null || store.isMuted(session)) return 'drop'
     if (question === undefined && isRunning(session)) return 'drop'
     if (presence.isWatched(session, personOf(receiver)))
-      return question === undefined ? 'drop' : { until: now() + WATCHED_MS }
+      return question === undefined ? 'drop' : { until: clock.now() + WATCHED_MS }
   }
   const { urgent, quiet } = store.settings()
-  const until = urgent.includes(kind) ? null : quietUntil(now(), quiet)
+  const until = urgent.includes(kind) ? null : quietUntil(clock.now(), quiet)
   if (until === null) return 'send'
   return question === undefined ? 'drop' : { until }
 }
@@ -160,7 +160,7 @@ const addressed = (
   receiver: Receiver,
   { message, question, t }: { message: Message; question: Question | undefined; t: Translate },
   { outbox, receivers, store }: Parts,
-  { now, waiting, rights, openQuestion }: NotificationsOptions,
+  { clock, waiting, rights, openQuestion }: NotificationsOptions,
 ): Addressed => {
   const { session_id, question_id = '' } = fact
   const isOffered =
@@ -174,15 +174,18 @@ const addressed = (
       answer,
       target: receiver.id,
       by: `notification: ${receivers.labelOf(receiver)}`,
-      expires_at: Math.min((question?.expires_at ?? Infinity) * 1_000, now() + TOKEN_LIFETIME_MS),
+      expires_at: Math.min(
+        fromSeconds(question?.expires_at ?? Infinity),
+        clock.now() + TOKEN_LIFETIME_MS,
+      ),
     })),
-    now(),
+    clock.now(),
     id => openQuestion(id) !== undefined,
   )
   return {
     ...message,
     id,
-    at: Math.floor(at / 1_000),
+    at,
     session_id,
     profile: fact.profile,
     waiting: waiting(personOf(receiver)),
@@ -236,13 +239,13 @@ const checkSettings = ({ quiet, base_url: base }: Partial<NotificationSettings>)
 export type Notifications = ReturnType<typeof createNotifications>
 
 export const createNotifications = (options: NotificationsOptions) => {
-  const { now, redact, log, openQuestion } = options
+  const { clock, redact, log, openQuestion } = options
   const lastChange = lastChangeOf(options)
   const parts = openParts(options)
   const { store, outbox, vapid, closing, receivers, presence } = parts
   const sender = createSender({
     outbox,
-    now,
+    clock,
     decide: item => decide(item, parts, options),
     deliver: item => deliver(item, parts, options),
     onDelivery(item, delivery) {
@@ -262,7 +265,7 @@ export const createNotifications = (options: NotificationsOptions) => {
 
   /** Replaces what receivers show of a question, except that one in which it was answered: its notification is closed. */
   const withdraw = (questionId: string, answeredIn?: string): void => {
-    const at = now()
+    const at = clock.now()
     const shown = outbox.shown().filter(({ fact }) => fact.question_id === questionId)
     if (shown.length === 0) return
     outbox.forget(({ fact }) => fact.question_id === questionId)
@@ -300,7 +303,7 @@ export const createNotifications = (options: NotificationsOptions) => {
       const { session_id: session } = fact
       const wanting = receivers.all().filter(receiver => isWanted(parts, fact, receiver, options))
       if (wanting.length === 0 || (session !== null && store.isMuted(session))) return
-      const at = now()
+      const at = clock.now()
       const due = fact.question_id === undefined ? at + SETTLE_MS : at
       const text = redact(fact.text).slice(0, MAX_TEXT)
       const ids = wanting.map(({ id }) => id)
@@ -323,7 +326,7 @@ export const createNotifications = (options: NotificationsOptions) => {
 
     /** What a token answers; undefined when it is unknown or expired, or its device was signed out or removed. */
     tokenOf(token: string): AnswerToken | undefined {
-      const found = outbox.find(token, now())
+      const found = outbox.find(token, clock.now())
       return found && receivers.find(found.target) ? found : undefined
     },
 

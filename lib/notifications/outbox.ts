@@ -207,7 +207,7 @@ export const openOutbox = (path: string, warn: (text: string) => void) => {
       update({ items })
     },
 
-    /** Makes tokens; they are returned only here. Those of questions that are not open any more only say who was first, so they go first. */
+    /** Makes tokens at `now`, in milliseconds since 1970; they are returned only here. Those of questions that are not open any more only say who was first, so they go first. */
     issue(
       given: readonly Omit<AnswerToken, 'hash'>[],
       now: number,
@@ -226,7 +226,7 @@ export const openOutbox = (path: string, warn: (text: string) => void) => {
       return made.map(each => each.token)
     },
 
-    /** What a token answers; undefined when it is unknown or expired. Compares hashes only. */
+    /** What a token answers at `now`; undefined when it is unknown or expired. Compares hashes only. */
     find(token: string, now: number): AnswerToken | undefined {
       const hash = hashOf(token)
       const found = state.tokens.find(each => each.hash === hash)

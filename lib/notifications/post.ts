@@ -1,5 +1,6 @@
 /** Sends one POST request and says what to do after it. Addresses are checked when connecting, redirects are not followed. */
 import type { Dispatcher } from 'undici'
+import { type Clock, fromSeconds } from '../base/clock.ts'
 import { UserError } from '../errors.ts'
 import {
   checkForProxy,
@@ -26,6 +27,7 @@ export type Outgoing = {
 }
 
 export type PostOptions = {
+  clock: Clock
   /** The proxy, if one is configured. */
   dispatcher: () => Dispatcher | undefined
   resolve?: Resolve | undefined
@@ -36,11 +38,11 @@ export type PostOptions = {
 const TIMEOUT_MS = 15_000
 const MAX_REPLY_BYTES = 64 << 10
 
-/** Retry-After in seconds or as a date; null when there is none. */
+/** Retry-After in seconds or as a date, at `now` (milliseconds since 1970); null when there is none. */
 const retryAfterMs = (text: string | string[] | undefined, now: number): number | null => {
   const value = Array.isArray(text) ? text[0] : text
   if (!value) return null
-  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now
+  const ms = /^\d{1,9}$/.test(value) ? fromSeconds(Number(value)) : Date.parse(value) - now
   return Number.isFinite(ms) && ms > 0 ? ms : null
 }
 
@@ -53,12 +55,16 @@ const codeOf = (status: number): NotificationProblem => {
   return status >= 500 ? 'server_error' : 'rejected'
 }
 
-const toDelivery = (status: number, retryAfter: string | string[] | undefined): Delivery => {
+const toDelivery = (
+  status: number,
+  retryAfter: string | string[] | undefined,
+  now: number,
+): Delivery => {
   if (status >= 200 && status < 300) return { how: 'sent' }
   const failed = { problem: `It answered with status ${status}.`, code: codeOf(status) }
   if (status === 404 || status === 410) return { how: 'gone', ...failed }
   if (status === 408 || status === 429 || status >= 500)
-    return { how: 'later', ...failed, afterMs: retryAfterMs(retryAfter, Date.now()) }
+    return { how: 'later', ...failed, afterMs: retryAfterMs(retryAfter, now) }
   return { how: 'refused', ...failed }
 }
 
@@ -66,7 +72,7 @@ export type Post = (outgoing: Outgoing) => Promise<Delivery>
 
 /** Never rejects. */
 export const createPost =
-  ({ dispatcher, resolve, signal: closing, timeoutMs = TIMEOUT_MS }: PostOptions): Post =>
+  ({ clock, dispatcher, resolve, signal: closing, timeoutMs = TIMEOUT_MS }: PostOptions): Post =>
   async ({ url: address, headers, body, allow }) => {
     const proxy = dispatcher()
     const signal = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)])
@@ -83,7 +89,7 @@ export const createPost =
         dispatcher: (own ?? proxy) as Dispatcher,
       })
       await reply.body.dump({ limit: MAX_REPLY_BYTES })
-      return toDelivery(reply.statusCode, reply.headers['retry-after'])
+      return toDelivery(reply.statusCode, reply.headers['retry-after'], clock.now())
     } catch (error) {
       const refusal = error instanceof UserError ? error : refusalIn(error)
       if (refusal) return { how: 'refused', problem: refusal.message, code: 'address_blocked' }

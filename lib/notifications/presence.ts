@@ -1,11 +1,11 @@
 /** Which sessions each person is looking at now: each visible page says so and repeats it before its lease ends. */
+import type { Clock } from '../base/clock.ts'
 
 /** A page repeats it every 60 s; one that disappeared without a word counts this long. */
 const LEASE_MS = 90_000
 const MAX_PAGES = 200
 
-/** `now` is in milliseconds. */
-export const createPresence = (now: () => number) => {
+export const createPresence = (clock: Clock) => {
   const pages = new Map<string, { person: string; sessions: readonly string[]; until: number }>()
   return {
     /** `id` is a random id of the page; no sessions: it is hidden, or shows no chat. */
@@ -13,12 +13,12 @@ export const createPresence = (now: () => number) => {
       const page = `${person} ${id}`
       pages.delete(page)
       if (sessions.length === 0) return
-      pages.set(page, { person, sessions, until: now() + LEASE_MS })
+      pages.set(page, { person, sessions, until: clock.monotonic() + LEASE_MS })
       const [oldest] = pages.keys()
       if (pages.size > MAX_PAGES && oldest !== undefined) pages.delete(oldest)
     },
     isWatched(sessionId: string, person = ''): boolean {
-      for (const [page, { until }] of pages) if (until <= now()) pages.delete(page)
+      for (const [page, { until }] of pages) if (until <= clock.monotonic()) pages.delete(page)
       return [...pages.values()].some(
         each => each.person === person && each.sessions.includes(sessionId),
       )

@@ -1,4 +1,5 @@
 /** Devices and services: delivering to one, what became of it, and removing one that has ended its subscription. */
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { invalid, missing, unavailable } from '../errors.ts'
 import { type Allow, checkUrl, isMetadataHost } from '../http/public-address.ts'
 import type { NotificationDevice, NotificationService } from '../schema/notification.ts'
@@ -19,8 +20,7 @@ export type ReceiversOptions = {
   store: NotificationStore
   post: Post
   vapid: () => Promise<VapidKeys>
-  /** Milliseconds since 1970. */
-  now: () => number
+  clock: Clock
   redact: (text: string) => string
   allowPush: Allow
   statuses: Pick<Outbox, 'statusOf' | 'setStatus'>
@@ -56,7 +56,7 @@ const TEST = {
 } as const
 
 export const createReceivers = (options: ReceiversOptions) => {
-  const { store, post, vapid, now, redact, allowPush: allow, statuses, onRemoved, log } = options
+  const { store, post, vapid, clock, redact, allowPush: allow, statuses, onRemoved, log } = options
 
   const all = (): readonly Receiver[] => [...store.devices(), ...store.services()]
   const find = (id: string): Receiver | undefined => all().find(each => each.id === id)
@@ -73,7 +73,7 @@ export const createReceivers = (options: ReceiversOptions) => {
   const send = (receiver: Receiver, message: Addressed): Promise<Delivery> =>
     'subscription' in receiver
       ? sendWebPush(receiver, message, { vapid, post, allow })
-      : sendToService(receiver, message, { post, now })
+      : sendToService(receiver, message, { post, clock })
 
   /** Records what became of a message. */
   const note = (receiver: Receiver, delivery: Delivery): void => {
@@ -81,7 +81,7 @@ export const createReceivers = (options: ReceiversOptions) => {
       log.info(`notifications: ${labelOf(receiver)} has ended its subscription`)
       remove(receiver.id)
     } else if (delivery.how === 'sent') {
-      const last_sent_at = Math.floor(now() / 1_000)
+      const last_sent_at = Math.floor(toSeconds(clock.now()))
       statuses.setStatus(receiver.id, { last_sent_at, problem: null, problem_code: null })
     } else {
       const before = statuses.statusOf(receiver.id)
@@ -152,8 +152,8 @@ export const createReceivers = (options: ReceiversOptions) => {
       const t = translatorOf(receiver)
       const message = {
         ...TEST,
-        id: `test-${now()}`,
-        at: Math.floor(now() / 1_000),
+        id: `test-${clock.now()}`,
+        at: clock.now(),
         title: t('title.test'),
         body: t('body.test'),
         waiting,

@@ -1,4 +1,5 @@
 /** Sends what the outbox holds: in order for each receiver and chat, again after a failure, and never while a turn waits for it. */
+import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import type { Item, Outbox } from './outbox.ts'
 import type { Delivery } from './post.ts'
@@ -6,7 +7,7 @@ import type { Delivery } from './post.ts'
 /** A notification of yesterday helps no one. */
 const MAX_AGE_MS = 86_400_000
 const MAX_DELAY_MS = 3_600_000
-/** `setTimeout` fires at once for longer waits. */
+/** Timers of Node fire at once for longer waits. */
 const MAX_TIMER_MS = 2_147_483_647
 
 /** `until`: decided again then, in milliseconds since 1970. */
@@ -14,8 +15,7 @@ export type Decision = 'send' | 'drop' | { until: number }
 
 export type SenderOptions = {
   outbox: Pick<Outbox, 'items' | 'remove' | 'delay'>
-  /** Milliseconds since 1970. */
-  now: () => number
+  clock: Clock
   decide: (item: Item) => Decision
   /** Must not reject for failures of the network. */
   deliver: (item: Item) => Promise<Delivery>
@@ -26,13 +26,13 @@ export type SenderOptions = {
 }
 
 export const createSender = (options: SenderOptions) => {
-  const { outbox, now, decide, deliver, onDelivery, firstDelayMs, log } = options
+  const { outbox, clock, decide, deliver, onDelivery, firstDelayMs, log } = options
   /** Receivers with a request under way. */
   const busy = new Set<string>()
   /** Until when receivers want no requests (Retry-After). */
   const held = new Map<string, number>()
   const running = new Set<Promise<unknown>>()
-  let timer: NodeJS.Timeout | undefined
+  let cancelTimer: (() => void) | undefined
   let isStarted = false
   let closed = false
 
@@ -52,7 +52,7 @@ export const createSender = (options: SenderOptions) => {
   /** A receiver that answered, or for which there is news, is tried again now instead of when its delay is over. */
   const hasten = (target: string): void => {
     for (const { id, attempts, due } of outbox.items().filter(item => item.target === target))
-      if (attempts > 0 && due > now()) outbox.delay(id, now(), attempts)
+      if (attempts > 0 && due > clock.now()) outbox.delay(id, clock.now(), attempts)
   }
 
   const settle = (item: Item, delivery: Delivery): void => {
@@ -61,8 +61,8 @@ export const createSender = (options: SenderOptions) => {
     else {
       const own = Math.min(firstDelayMs * 4 ** attempts, MAX_DELAY_MS)
       const wanted = Math.min(delivery.afterMs ?? 0, MAX_DELAY_MS)
-      if (wanted > 0) held.set(target, now() + wanted)
-      outbox.delay(id, now() + Math.max(own, wanted), attempts + 1)
+      if (wanted > 0) held.set(target, clock.now() + wanted)
+      outbox.delay(id, clock.now() + Math.max(own, wanted), attempts + 1)
     }
     if (delivery.how === 'sent') {
       held.delete(target)
@@ -87,8 +87,8 @@ export const createSender = (options: SenderOptions) => {
   const pump = (): void => {
     if (closed) return
     for (const item of heads()) {
-      if (busy.has(item.target) || dueOf(item) > now()) continue
-      const decision = now() - item.at > MAX_AGE_MS ? 'drop' : decide(item)
+      if (busy.has(item.target) || dueOf(item) > clock.now()) continue
+      const decision = clock.now() - item.at > MAX_AGE_MS ? 'drop' : decide(item)
       if (decision === 'drop') outbox.remove(each => each.id === item.id)
       else if (decision !== 'send') outbox.delay(item.id, decision.until, item.attempts)
       else {
@@ -102,11 +102,11 @@ export const createSender = (options: SenderOptions) => {
   }
 
   const schedule = (): void => {
-    clearTimeout(timer)
+    cancelTimer?.()
     const due = heads().map(dueOf)
     if (!isStarted || closed || due.length === 0) return
-    const wait = Math.max(0, Math.min(...due) - now())
-    timer = setTimeout(pump, Math.min(wait, MAX_TIMER_MS)).unref()
+    const wait = Math.max(0, Math.min(...due) - clock.now())
+    cancelTimer = clock.timer(Math.min(wait, MAX_TIMER_MS), pump)
   }
 
   return {
@@ -117,18 +117,18 @@ export const createSender = (options: SenderOptions) => {
     },
     /** Something was added for these receivers. */
     wake(targets: readonly string[]): void {
-      for (const target of targets) if ((held.get(target) ?? 0) <= now()) hasten(target)
+      for (const target of targets) if ((held.get(target) ?? 0) <= clock.now()) hasten(target)
       schedule()
     },
     /** Decides now about what waits for a time, instead of then. */
     recheck(): void {
       for (const { id, attempts, due } of outbox.items())
-        if (attempts === 0 && due > now()) outbox.delay(id, now(), attempts)
+        if (attempts === 0 && due > clock.now()) outbox.delay(id, clock.now(), attempts)
       schedule()
     },
     async close(): Promise<void> {
       closed = true
-      clearTimeout(timer)
+      cancelTimer?.()
       await Promise.allSettled([...running])
     },
   }

@@ -1,6 +1,7 @@
 /** The private file of notifications: settings, devices with their keys, services with their secrets, and muted chats. */
 import { createHash, randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { zoneOf } from '../base/time-zone.ts'
 import { conflict, missing, unavailable } from '../errors.ts'
 import { refreshSecrets } from '../redact/redact.ts'
@@ -105,10 +106,10 @@ const isFrom =
 
 export type NotificationStore = ReturnType<typeof openNotificationStore>
 
-/** `now` is in seconds since 1970. With an unreadable file nothing is sent, and the file is not replaced. */
+/** With an unreadable file nothing is sent, and the file is not replaced. */
 export const openNotificationStore = (
   path: string,
-  { now, warn }: { now: () => number; warn: (text: string) => void },
+  { clock, warn }: { clock: Pick<Clock, 'now'>; warn: (text: string) => void },
 ) => {
   const read = (): File | 'damaged' => {
     try {
@@ -194,7 +195,7 @@ export const openNotificationStore = (
       const device: Device = {
         id,
         name: from.name || before?.name || 'Browser',
-        created_at: before?.created_at ?? Math.floor(now()),
+        created_at: before?.created_at ?? Math.floor(toSeconds(clock.now())),
         subscription,
         sign_in: from.signIn,
         ...(from.person && { person: from.person }),

@@ -146,7 +146,7 @@ export const createProfile = (
     // Left by a killed process. No other process uses it, because the name is reserved.
     rmSync(staging, { recursive: true, force: true })
     mkdirSync(staging, { mode: 0o700 })
-    fill(openHome({ name, dir: staging, env }), given)
+    fill(openHome({ name, dir: staging, env, clock: homes.base.clock }), given)
     renameSync(staging, path)
     reportWrite(path)
     syncDir(homes.dir)

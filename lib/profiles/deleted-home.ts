@@ -1,5 +1,6 @@
 /** The home of a deleted profile: its sessions can be read, but nothing can run or be sent. */
 import { join } from 'node:path'
+import type { Clock } from '../base/clock.ts'
 import { conflict, type UserError } from '../errors.ts'
 import { DEFAULT_PROFILE_CONFIG } from './config.ts'
 import { type Home, withLenient } from './home.ts'
@@ -7,7 +8,7 @@ import { type Home, withLenient } from './home.ts'
 const NOTHING = Object.freeze({})
 
 /** `.missing` is not a valid profile name, so nothing is ever found there. */
-export const deletedHome = (name: string, profilesDir: string): Home => {
+export const deletedHome = (name: string, profilesDir: string, clock: Clock): Home => {
   const dir = join(profilesDir, '.missing')
   const refusal = (): UserError =>
     conflict(
@@ -20,6 +21,7 @@ export const deletedHome = (name: string, profilesDir: string): Home => {
   const home: Parameters<typeof withLenient>[0] = {
     name,
     dir,
+    clock,
     config: {
       path: join(dir, 'config.yaml'),
       read: refuse,

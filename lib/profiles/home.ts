@@ -1,6 +1,7 @@
 /** The home of a profile: configuration, variables and credentials, always read from the current files. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Clock } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import { cachedFile } from '../store/cached-file.ts'
 import { jsonFile } from '../store/json-file.ts'
@@ -25,6 +26,8 @@ export type HomeProblem = {
 }
 
 export type Home = {
+  /** By which keys cool down and sign-ins expire. */
+  readonly clock: Clock
   /** `default` for the base home. */
   readonly name: string
   readonly dir: string
@@ -107,10 +110,10 @@ const memoized = <A extends readonly object[], T>(make: (...args: A) => T) => {
 const PATH_CACHE_MS = 5_000
 
 /** Adds the directories of tool managers to PATH. The same object again while nothing changes. */
-const createPathCache = () => {
+const createPathCache = (clock: Clock) => {
   let last: { env: Variables; at: number; result: Variables } | undefined
   return (env: Variables): Variables => {
-    const now = performance.now()
+    const now = clock.monotonic()
     if (last?.env === env && now - last.at < PATH_CACHE_MS) return last.result
     const result = withToolDirectories(env)
     const isSame = last?.env === env && last.result.PATH === result.PATH
@@ -152,8 +155,9 @@ export const openHome = (given: {
   /** Set for the base profile only (AGENT_CONFIG_PATH). */
   configPath?: string | null
   env: Variables
+  clock: Clock
 }): Home => {
-  const { name, dir } = given
+  const { name, dir, clock } = given
   const config = yamlFile(given.configPath ?? join(dir, 'config.yaml'), () =>
     isManaged(dir, given.env)
       ? 'This home is managed by the system. Its configuration can’t be changed here.'
@@ -179,14 +183,14 @@ export const openHome = (given: {
     if (value === null) throw unreadableError(paths.env, problem ?? '')
     return value
   }
-  const extended = createPathCache()
+  const extended = createPathCache(clock)
   const env = () => extended(overlay(given.env, dotenv()))
   const values = () => expand(config.read(), env())
   const seen = memoized(
     (raw: Record<string, unknown>, own: Variables) =>
       expandVariables(raw, own) as Readonly<Record<string, unknown>>,
   )
-  const initFiles = createInitFiles()
+  const initFiles = createInitFiles(clock)
   const parsed = memoized(parseProfileConfig)
   const parsedLenient = memoized(parseProfileConfig)
   const peek = () => seen(config.peek(), variables().value === null ? given.env : env())
@@ -201,6 +205,7 @@ export const openHome = (given: {
   const home: Form = {
     name,
     dir,
+    clock,
     config,
     values,
     peek,

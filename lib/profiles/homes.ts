@@ -1,6 +1,7 @@
 /** Resolves profile names to homes, and the active profile of a process or request. */
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import { invalid, missing } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
@@ -75,6 +76,7 @@ export const missingActiveProfile = (baseHome: string): string | null => {
 
 export const createHomes = (
   config: Pick<Config, 'baseHome' | 'agentHome' | 'configPath' | 'env'>,
+  clock: Clock,
 ): Homes => {
   const dir = join(config.baseHome, 'profiles')
   const marker = markerPath(config.baseHome)
@@ -84,6 +86,7 @@ export const createHomes = (
     dir: config.baseHome,
     configPath: config.configPath,
     env: config.env,
+    clock,
   })
   const named = new Map<string, Home>()
 
@@ -94,7 +97,7 @@ export const createHomes = (
       named.delete(name)
       return undefined
     }
-    const home = named.get(name) ?? openHome({ name, dir: path, env: config.env })
+    const home = named.get(name) ?? openHome({ name, dir: path, env: config.env, clock })
     named.set(name, home)
     return home
   }
@@ -110,7 +113,7 @@ export const createHomes = (
 
   const deleted = new Map<string, Home>()
   const deletedOf = (name: string): Home => {
-    const home = deleted.get(name) ?? deletedHome(name, dir)
+    const home = deleted.get(name) ?? deletedHome(name, dir, clock)
     deleted.set(name, home)
     return home
   }

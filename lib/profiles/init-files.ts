@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { run, type RunResult } from '../base/process.ts'
 import { messageOf } from '../errors.ts'
 
@@ -97,7 +98,7 @@ const toSourced = ({ code, stdout, stderr, stopped }: RunResult, env: Variables)
   const parts = stdout.toString('utf8').split('\0').slice(0, -1)
   const end = parts.indexOf('')
   const current = parts.at(end < 0 ? -1 : end - 1) ?? 'bash'
-  if (stopped === 'timeout') return failed(`${current} takes more than ${TIMEOUT_MS / 1_000} s`)
+  if (stopped === 'timeout') return failed(`${current} takes more than ${toSeconds(TIMEOUT_MS)} s`)
   if (stopped === 'limit') return failed('the environment is too large')
   if (end < 0) return failed(`${current} ends the shell (exit code ${code ?? 'unknown'})`)
   const after = toVariables(parts.slice(end + 1))
@@ -119,7 +120,7 @@ const source = async (files: readonly string[], env: Variables): Promise<Sourced
 }
 
 /** Sources init files for one home and remembers what they changed. */
-export const createInitFiles = () => {
+export const createInitFiles = (clock: Clock) => {
   let last: { key: string; at: number; result: Promise<Sourced> } | undefined
   let changes: VariableChanges = {}
   return {
@@ -132,7 +133,7 @@ export const createInitFiles = () => {
         return stamp === null ? [] : [{ path, stamp }]
       })
       const key = JSON.stringify([stamped, env])
-      const now = performance.now()
+      const now = clock.monotonic()
       if (
         last?.key !== key ||
         ((await last.result).problem !== null && now - last.at > RETRY_AFTER_MS)

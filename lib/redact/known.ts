@@ -4,6 +4,7 @@
  * One set per process, on purpose: a key of one profile must not show in another profile, and code that was not passed
  * the set would leak everything.
  */
+import type { Clock } from '../base/clock.ts'
 import { createCutFinder, type CutFinder } from './cut.ts'
 import { createFinder, type Finder } from './spans.ts'
 import { secretsInValue } from './spellings.ts'
@@ -14,7 +15,7 @@ export type SecretSource = () => readonly string[]
 /** Checking the files costs a few system calls: too many for every delta. */
 const RECHECK_MS = 100
 
-export const createKnown = () => {
+export const createKnown = (clock: Pick<Clock, 'monotonic'>) => {
   const sources = new Set<SecretSource>()
   let seen: (readonly string[])[] = []
   let checkedAt = -Infinity
@@ -36,7 +37,7 @@ export const createKnown = () => {
   }
 
   const recheck = (): void => {
-    const now = performance.now()
+    const now = clock.monotonic()
     if (now - checkedAt < RECHECK_MS) return
     // Set first: reading a file may log, and the log calls finder().
     checkedAt = now

@@ -1,10 +1,11 @@
 /** Masks secrets in text that leaves the service or is sent to a model. The only code that masks. */
+import { systemClock } from '../base/clock.ts'
 import { isObjectOrArray } from '../base/json.ts'
 import { createKnown, type SecretSource } from './known.ts'
 import { isMasked } from './shapes.ts'
 import { isCuttable, merged, SHORTEST_SHOWN, SHOWN_FIRST, type Span } from './spans.ts'
 
-const known = createKnown()
+const known = createKnown(systemClock)
 
 /** Masks the values of this source everywhere. Returns an unsubscribe function. */
 export const watchSecrets = (source: SecretSource): (() => void) => known.watch(source)

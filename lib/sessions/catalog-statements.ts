@@ -13,6 +13,7 @@ type LiveColumns = {
 }
 type Id = { id: string }
 /** Usage within a quarter of an hour, per model, provider, profile and source. */
+/** `at`: milliseconds since 1970. */
 export type UsageBucket = Omit<UsageRow, 'n'> & { profile: string; source: string; turns: number }
 /** `ms`: time of the last message. */
 export type SessionName = { id: string; ms: number; title: string }
@@ -138,7 +139,7 @@ export const prepareStatements = (db: Database) => ({
   dropUsage: db.prepare<[string]>('delete from usage where id = ?'),
   /** By quarter of an hour: the days of every time zone start on one. */
   usage: db.prepare<[number], UsageBucket>(`
-    select cast(at / 900 as integer) * 900 as at, model, provider, profile, source, sum(n > 0) as turns,
+    select cast(at / 900 as integer) * 900000 as at, model, provider, profile, source, sum(n > 0) as turns,
       sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(cost) as cost,
       sum(cache_read_tokens) as cache_read_tokens, sum(cache_write_tokens) as cache_write_tokens
     from usage where at >= ? group by 1, 2, 3, 4, 5 order by 1`),

@@ -12,7 +12,7 @@ import type { SessionsOptions } from './types.ts'
 import type { Watch } from './watch.ts'
 import { reportWrite } from '../store/write-reports.ts'
 
-type CatalogSyncOptions = Pick<SessionsOptions, 'onRow' | 'onDeleted' | 'log'> & {
+type CatalogSyncOptions = Pick<SessionsOptions, 'onRow' | 'onDeleted' | 'log' | 'clock'> & {
   files: Files
   catalog: () => Catalog
 }
@@ -53,6 +53,7 @@ export const createCatalogSync = ({
   onRow,
   onDeleted,
   log,
+  clock,
 }: CatalogSyncOptions) => {
   /** Stamps of `.json` files that are not sessions, or whose content is already in a journal. By path. */
   const rejected = new Map<string, string>()
@@ -138,9 +139,9 @@ export const createCatalogSync = ({
     yield
     let next = 0
     while (next < names.length) {
-      const started = performance.now()
+      const started = clock.monotonic()
       catalog().batch(() => {
-        for (; next < names.length && performance.now() - started < SLICE_MS; next += 1) {
+        for (; next < names.length && clock.monotonic() - started < SLICE_MS; next += 1) {
           const id = idOfName(names[next] as string)
           if (id === undefined) continue
           const stamp = fileStamp(files.path(names[next] as string))

@@ -1,4 +1,5 @@
 /** The session catalog (`catalog.db`): one row per session, so that lists read no session files. A cache that can be rebuilt at any time. */
+import { toSeconds } from '../base/clock.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { TurnUsage } from '../schema/usage.ts'
 import { fileStamp, type Stamp } from '../store/journal.ts'
@@ -98,15 +99,15 @@ export const createCatalog = (options: CatalogOptions) => {
     remove: (id: string): void => guard(() => rows.remove(id)),
     setLive: (id: string, live: LiveState) => guard(() => rows.setLive(id, live)),
     liveOf: (id: string): LiveState | undefined => guard(() => db.q.liveOf.get(id)),
-    /** Usage since this time (seconds since 1970), by quarter of an hour. */
+    /** Usage since this time (milliseconds since 1970), by quarter of an hour. */
     usage: (since: number, profiles: readonly string[] | null) =>
       guard(() => {
         const only = profiles && JSON.stringify(profiles)
         return {
           buckets: db.q.usage
-            .all(since)
+            .all(toSeconds(since))
             .filter(({ profile }) => profiles === null || profiles.includes(profile)),
-          sessions: db.q.usageSessions.get(since, only, only)?.count ?? 0,
+          sessions: db.q.usageSessions.get(toSeconds(since), only, only)?.count ?? 0,
         }
       }),
     /** Usage of a session's turns that ended between two line numbers. */

@@ -276,9 +276,6 @@ export const isPlainMessage = (bytes: Buffer, entry: MessageEntry, text: string)
   // An escaped ASCII letter could hide a secret from the filter.
   !/\\u00[2-7]/.test(text)
 
-/** Rounds to milliseconds, as every time in the file. */
-export const toSeconds = (time: number): number => Math.round(time * 1000) / 1000
-
 /** The text of message content, a string or parts. */
 export const contentText = (content: Message['content']): string =>
   typeof content === 'string'

@@ -1,6 +1,7 @@
 /** Assigns line numbers, message ids and times to new journal lines. */
+import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import type { Message } from '../schema/message.ts'
-import { type Entry, type NewEntry, toSeconds } from './entries.ts'
+import type { Entry, NewEntry } from './entries.ts'
 import type { Summary } from './fold.ts'
 
 const idNumber = (id: string | undefined): number => {
@@ -8,16 +9,15 @@ const idNumber = (id: string | undefined): number => {
   return match ? Number(match[1]) : 0
 }
 
-/** `now`: seconds since 1970. */
-export const createEntryNumbers = (now: () => number) => {
+export const createEntryNumbers = (clock: Pick<Clock, 'now'>) => {
   /** Numbers promised to messages that are still being streamed, by session. */
   const reserved = new Map<string, Set<number>>()
-  let lastTime = 0
+  let lastMs = 0
 
-  /** The time of a message: later than `previous` and than every earlier one, even when the clock goes back. */
+  /** The time of a message, in seconds: later than `previous` and than every earlier one, even when the clock goes back. */
   const nextTime = (previous: number): number => {
-    lastTime = toSeconds(Math.max(now(), lastTime + 0.001))
-    return toSeconds(Math.max(lastTime, previous + 0.001))
+    lastMs = Math.max(Math.round(clock.now()), lastMs + 1)
+    return toSeconds(Math.max(lastMs, Math.round(fromSeconds(previous)) + 1))
   }
 
   return {
@@ -43,7 +43,7 @@ export const createEntryNumbers = (now: () => number) => {
       const promised = reserved.get(id)
       let n = summary.nextN
       let time = summary.updated_at
-      const at = toSeconds(now())
+      const at = toSeconds(Math.round(clock.now()))
       // A file that lost its first line has no header: write one before anything else.
       const all: NewEntry[] =
         n === 1 && entries[0]?.t !== 'session'

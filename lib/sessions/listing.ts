@@ -1,5 +1,6 @@
 /** The session list, newest first: keyset pages, or the whole list cached while it is requested repeatedly. */
 import { createHash, randomBytes } from 'node:crypto'
+import type { Clock } from '../base/clock.ts'
 import { invalid } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { SessionRow } from '../schema/session.ts'
@@ -67,12 +68,12 @@ type Kept = {
   mark: string
 }
 
-export const createListing = (catalog: Catalog) => {
+export const createListing = (catalog: Catalog, clock: Clock) => {
   /** Version numbers restart with the process, so the ETag includes this. */
   const boot = randomBytes(4).toString('hex')
   let kept: Kept | null = null
-  let drop: NodeJS.Timeout | null = null
-  const recent = createRecentReads()
+  let cancel = (): void => undefined
+  const recent = createRecentReads({ clock })
   const wholeList = createWholeList(catalog)
   let knownForeign: readonly SessionRow[] = NONE
 
@@ -122,9 +123,8 @@ export const createListing = (catalog: Catalog) => {
     const fits = kept?.version === version && kept.profiles === key && kept.foreign === foreign
     const now = fits && kept ? kept : fill(profiles, foreign)
     kept = now
-    if (drop) clearTimeout(drop)
-    drop = setTimeout(forget, CACHE_MS)
-    drop.unref()
+    cancel()
+    cancel = clock.timer(CACHE_MS, forget)
     const etag = `${boot}-${version}-${encodeURIComponent(profiles.map(each => each ?? '').join())}${now.mark}`
     return { body: now.body, pinned: null, next: null, etag, foreign: now.count }
   }
@@ -203,7 +203,7 @@ export const createListing = (catalog: Catalog) => {
       recent.clear()
     },
     close(): void {
-      if (drop) clearTimeout(drop)
+      cancel()
       forget()
       recent.clear()
     },

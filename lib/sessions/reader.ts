@@ -1,4 +1,5 @@
 /** Reads one session: completely, a page from the end, or its messages as JSON bytes. */
+import type { Clock } from '../base/clock.ts'
 import { missing } from '../errors.ts'
 import { redactJsonLine, redactValue, secretsVersion } from '../redact/redact.ts'
 import type { Catalog } from './catalog.ts'
@@ -20,7 +21,12 @@ import { spliceMessages } from './message-bytes.ts'
 import { createRecentReads } from './recent-reads.ts'
 import type { Sessions, Tail } from './types.ts'
 
-type ReaderOptions = { files: Files; catalog: Catalog; realId: (id: string) => string }
+type ReaderOptions = {
+  clock: Clock
+  files: Files
+  catalog: Catalog
+  realId: (id: string) => string
+}
 
 /** Pages of larger files are not kept: their size in memory is not known without a look at each message. */
 const MAX_KEPT_FILE = 512 * 1024
@@ -33,9 +39,9 @@ const placesBytes = (found: readonly number[]): number => 200 + 8 * found.length
 
 const fileBytes = (stamp: Stamp): number => Number(stamp.split(':')[1])
 
-export const createReader = ({ files, catalog, realId }: ReaderOptions) => {
-  const recent = createRecentReads()
-  const places = createRecentReads({ maxBytes: PLACES_BYTES, keptMs: PLACES_KEPT_MS })
+export const createReader = ({ clock, files, catalog, realId }: ReaderOptions) => {
+  const recent = createRecentReads({ clock })
+  const places = createRecentReads({ clock, maxBytes: PLACES_BYTES, keptMs: PLACES_KEPT_MS })
 
   const load = (given: string): Folded => {
     const file = files.find(realId(given))

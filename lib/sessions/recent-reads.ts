@@ -3,7 +3,10 @@
  * devices at once. Bounded in bytes and time, because the service holds no transcript of a session that is not being read.
  */
 
+import type { Clock } from '../base/clock.ts'
+
 export type RecentReadsOptions = {
+  clock: Pick<Clock, 'monotonic' | 'timer'>
   maxBytes?: number
   keptMs?: number
 }
@@ -14,14 +17,16 @@ const MAX_BYTES = 4 * 1024 * 1024
 const KEPT_MS = 10_000
 
 export const createRecentReads = ({
+  clock,
   maxBytes = MAX_BYTES,
   keptMs = KEPT_MS,
-}: RecentReadsOptions = {}) => {
+}: RecentReadsOptions) => {
   /** Least recently used first. */
   const kept = new Map<string, Kept>()
   let newest: string | undefined
   let bytes = 0
-  let timer: NodeJS.Timeout | undefined
+  let usedAt = 0
+  let cancel: (() => void) | undefined
 
   const drop = (key: string): void => {
     bytes -= kept.get(key)?.bytes ?? 0
@@ -29,10 +34,19 @@ export const createRecentReads = ({
   }
 
   const clear = (): void => {
-    clearTimeout(timer)
-    timer = undefined
+    cancel?.()
+    cancel = undefined
     kept.clear()
     bytes = 0
+  }
+
+  /** A use only notes its time: reads are frequent, and a timer for each of them is not free. */
+  const clearAfter = (ms: number): void => {
+    cancel = clock.timer(ms, () => {
+      const left = usedAt + keptMs - clock.monotonic()
+      if (left > 0) clearAfter(left)
+      else clear()
+    })
   }
 
   /** Undefined when it is not kept in this version. */
@@ -44,7 +58,7 @@ export const createRecentReads = ({
       kept.set(key, found)
       newest = key
     }
-    timer?.refresh()
+    usedAt = clock.monotonic()
     return found.value as T
   }
 
@@ -58,8 +72,8 @@ export const createRecentReads = ({
       if (bytes <= maxBytes) break
       drop(oldest)
     }
-    if (timer) timer.refresh()
-    else timer = setTimeout(clear, keptMs).unref()
+    usedAt = clock.monotonic()
+    if (!cancel) clearAfter(keptMs)
   }
 
   return {

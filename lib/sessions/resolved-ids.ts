@@ -1,5 +1,7 @@
 /** Which sessions were compared with their files a moment ago, for reading: a request asks several times. */
 
+import type { Clock } from '../base/clock.ts'
+
 /** Some file systems report nothing of what was changed elsewhere. */
 const AGAIN_MS = 1_000
 
@@ -10,16 +12,10 @@ export type ResolvedIdsOptions = {
   version: () => number
   /** Whether changes of files are reported to `forget`. */
   isWatched: () => boolean
-  /** Milliseconds of any clock. */
-  now?: () => number
+  clock: Pick<Clock, 'monotonic'>
 }
 
-export const createResolvedIds = ({
-  compare,
-  version,
-  isWatched,
-  now = () => performance.now(),
-}: ResolvedIdsOptions) => {
+export const createResolvedIds = ({ compare, version, isWatched, clock }: ResolvedIdsOptions) => {
   const ids = new Map<string, string | undefined>()
   const known = { version: -1, until: 0 }
   const forget = () => ids.clear()
@@ -32,11 +28,11 @@ export const createResolvedIds = ({
      * is reported, once for each iteration of the event loop.
      */
     resolve(id: string): string | undefined {
-      if (known.version !== version() || now() > known.until) forget()
+      if (known.version !== version() || clock.monotonic() > known.until) forget()
       if (ids.has(id)) return ids.get(id)
       const real = compare(id)
       if (ids.size === 0) {
-        known.until = now() + AGAIN_MS
+        known.until = clock.monotonic() + AGAIN_MS
         if (!isWatched()) setImmediate(forget)
       }
       ids.set(id, real)

@@ -1,6 +1,7 @@
 /** Client of the search worker, which starts on first use and stops after a minute without requests. */
 import { existsSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
+import type { Clock } from '../base/clock.ts'
 import { messageOf, unavailable } from '../errors.ts'
 import { removeDatabase } from '../store/sqlite.ts'
 import type { IndexHit } from './ranked-hits.ts'
@@ -14,6 +15,7 @@ export type SearchRequest = { ask: number; maxWaitMs: number } & (
 export type SearchResponse = { ask: number; hits: IndexHit[]; done: boolean; error?: string }
 
 export type SearchClientOptions = {
+  clock: Pick<Clock, 'timer'>
   file: string
   catalog: string
   dir: string
@@ -36,11 +38,11 @@ type Waiting = { resolve: (answer: SearchResponse) => void; reject: (error: unkn
 type Question = { what: 'search'; terms: Term[]; limit: number } | { what: 'purge' }
 
 export const createSearchClient = (options: SearchClientOptions) => {
-  const { file, catalog, dir, addon, log, startWorker = startFromSource } = options
+  const { clock, file, catalog, dir, addon, log, startWorker = startFromSource } = options
   const { idleMs = 60_000, maxWaitMs = 5_000 } = options
   const waiting = new Map<number, Waiting>()
   let worker: Worker | null = null
-  let idle: NodeJS.Timeout | null = null
+  let cancelIdle = (): void => undefined
   let asks = 0
   let closed = false
 
@@ -90,11 +92,10 @@ export const createSearchClient = (options: SearchClientOptions) => {
   const rest = (): void => {
     // A pending request keeps the process alive, an idle worker does not.
     worker?.unref()
-    if (idle) clearTimeout(idle)
-    idle = setTimeout(() => {
+    cancelIdle()
+    cancelIdle = clock.timer(idleMs, () => {
       if (waiting.size === 0) void stop()
-    }, idleMs)
-    idle.unref()
+    })
   }
 
   const ask = (question: Question): Promise<SearchResponse> => {
@@ -102,7 +103,7 @@ export const createSearchClient = (options: SearchClientOptions) => {
       return Promise.reject(unavailable('The server is shutting down', { code: 'shutting_down' }))
     worker ??= start()
     worker.ref()
-    if (idle) clearTimeout(idle)
+    cancelIdle()
     asks += 1
     const number = asks
     const answered = new Promise<SearchResponse>((resolve, reject) => {
@@ -129,7 +130,7 @@ export const createSearchClient = (options: SearchClientOptions) => {
     },
     async close(): Promise<void> {
       closed = true
-      if (idle) clearTimeout(idle)
+      cancelIdle()
       await stop()
     },
   }

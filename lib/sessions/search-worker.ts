@@ -71,7 +71,7 @@ const createWorker = (sources: Sources) => {
       .get()?.value
     if (index.about('catalog') !== instance) dead.push(...reconcile(db))
     for (let at = 0; at < dead.length; at += SLICE) {
-      if (at > 0 && Date.now() > deadline) return false
+      if (at > 0 && performance.now() > deadline) return false
       index.forget(dead.slice(at, at + SLICE))
       // Lets the next request arrive.
       await setImmediate()
@@ -85,13 +85,13 @@ const createWorker = (sources: Sources) => {
       if (slice.length === 0) return true
       index.update(slice)
       index.setAbout('seq', String(slice.at(-1)!.seq))
-      if (Date.now() > deadline) return false
+      if (performance.now() > deadline) return false
       await setImmediate()
     }
   }
 
   const answer = async (ask: SearchRequest): Promise<Omit<SearchResponse, 'ask'>> => {
-    const done = await catchUp(Date.now() + ask.maxWaitMs)
+    const done = await catchUp(performance.now() + ask.maxWaitMs)
     if (ask.what === 'search') return { hits: index.search(ask.terms, ask.limit), done }
     index.purgeDeleted()
     return { hits: [], done }

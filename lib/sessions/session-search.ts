@@ -1,5 +1,6 @@
 /** Session search: title matches first, then the best message of each session. */
 import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '../base/clock.ts'
 import { messageOf, UserError } from '../errors.ts'
 import { redact } from '../redact/redact.ts'
 import type { SessionRow } from '../schema/session.ts'
@@ -14,6 +15,7 @@ import { toProfiles } from './listing.ts'
 import type { SearchHit, Sessions, SessionsOptions } from './types.ts'
 
 type SessionSearchOptions = {
+  clock: Pick<Clock, 'monotonic'>
   files: Files
   log: SessionsOptions['log']
   catalog: Catalog
@@ -31,13 +33,13 @@ const SCAN_MS = 4_000
 
 /** Searches without an index, for when the catalog is in memory or the worker fails: reads the newest sessions one by one. */
 const createScan =
-  ({ files, catalog }: { files: Files; catalog: Catalog }) =>
+  ({ clock, files, catalog }: Pick<SessionSearchOptions, 'clock' | 'files' | 'catalog'>) =>
   async (terms: readonly Term[], limit: number): Promise<IndexHit[]> => {
     const words = terms.map(({ text }) => foldText(text))
-    const deadline = Date.now() + SCAN_MS
+    const deadline = clock.monotonic() + SCAN_MS
     const hits: IndexHit[] = []
     for (const { id } of catalog.page(null, MAX_SCANNED, null)) {
-      if (hits.length >= limit || Date.now() > deadline) break
+      if (hits.length >= limit || clock.monotonic() > deadline) break
       const file = files.find(id)
       const folded = file && foldFile(file)?.folded
       const at = folded?.messages.findLastIndex(message => {
@@ -58,8 +60,9 @@ const createScan =
 const toWords = (query: string): string[] =>
   foldText(query.replaceAll('"', ' ')).split(/\s+/).filter(Boolean).slice(0, 12)
 
-export const createSessionSearch = ({ files, catalog, search, row, log }: SessionSearchOptions) => {
-  const scan = createScan({ files, catalog })
+export const createSessionSearch = (options: SessionSearchOptions) => {
+  const { catalog, search, row, log } = options
+  const scan = createScan(options)
 
   const titles = (
     query: string,

@@ -24,7 +24,7 @@ import { createWriter } from './writer.ts'
 export type * from './types.ts'
 
 export const createSessions = (options: SessionsOptions): Sessions => {
-  const { dir, cacheDir, redact, onRow, log, addon } = options
+  const { dir, cacheDir, redact, onRow, log, clock, addon } = options
   for (const each of [dir, cacheDir]) mkdirSync(each, { recursive: true, mode: 0o700 })
   const files = createFiles(dir)
   const opened: { catalog?: Catalog } = {}
@@ -50,10 +50,12 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     compare,
     version: () => catalog.version,
     isWatched: () => !watch.isPolling,
+    clock,
   })
   const { resolve } = resolved
   const watch = createWatch({
     dir,
+    clock,
     log,
     changed: resolved.forget,
     sweep: async () => {
@@ -85,8 +87,9 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     }
   }
 
-  const listing = createListing(catalog)
+  const listing = createListing(catalog, clock)
   const search = createSearchClient({
+    clock,
     file: join(cacheDir, 'search.db'),
     catalog: catalog.file,
     dir,
@@ -98,10 +101,10 @@ export const createSessions = (options: SessionsOptions): Sessions => {
   // Before a write, the file is always compared: another program may have replaced it.
   const writer = createWriter({ ...shared, realId: id => found(compare(id)) })
   const removal = createTrash({ ...shared, writer, resolve, require })
-  const reading = createReader({ files, catalog, realId: id => found(resolve(id)) })
+  const reading = createReader({ clock, files, catalog, realId: id => found(resolve(id)) })
   const { providerStates } = reading
   const copies = createDuplicator({ ...shared, writer, newId, require, providerStates })
-  const find = createSessionSearch({ files, catalog, search, row, log })
+  const find = createSessionSearch({ clock, files, catalog, search, row, log })
 
   const catchUp = async (): Promise<void> => {
     // Lets pending file system events arrive. Twice: when called from an I/O callback, the first setImmediate runs before
@@ -177,7 +180,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
           turn?.how === null ? [{ ...turn, session_id: id, questions }] : [],
         ),
     troubled: (since, limit) =>
-      catalog.troubled(since * 1000, limit).map(row => JSON.parse(row) as SessionRow),
+      catalog.troubled(since, limit).map(row => JSON.parse(row) as SessionRow),
     openQuestions: () => catalog.openTurns().flatMap(({ questions }) => questions),
     async close() {
       watch.close()

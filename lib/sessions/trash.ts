@@ -1,6 +1,7 @@
 /** Trash, permanent deletion and purging of sessions: the only code that deletes session content. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { fromSeconds, toSeconds } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import { conflict, messageOf, missing } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
@@ -21,7 +22,7 @@ import type { Writer } from './writer.ts'
 import { readWhole, readWholeText } from '../store/read-text.ts'
 import { reportWrite } from '../store/write-reports.ts'
 
-type TrashOptions = Pick<SessionsOptions, 'trashDir' | 'onDeleted' | 'now' | 'log'> & {
+type TrashOptions = Pick<SessionsOptions, 'trashDir' | 'onDeleted' | 'clock' | 'log'> & {
   files: Files
   catalog: Catalog
   catalogSync: CatalogSync
@@ -33,10 +34,10 @@ type TrashOptions = Pick<SessionsOptions, 'trashDir' | 'onDeleted' | 'now' | 'lo
   require: (id: string) => SessionRow
 }
 
-const TRASH_SECONDS = 24 * 3600
+const TRASH_MS = 24 * 3_600_000
 
 /** The lines to keep in a purge: without what was cut, overwritten or resolved. Numbers and ids stay, and none becomes free. */
-const survivingEntries = (folded: Folded, entries: readonly Entry[], at: number): Entry[] => {
+const survivingEntries = (folded: Folded, entries: readonly Entry[], now: number): Entry[] => {
   const shown = new Set(folded.messages.map(({ id }) => id))
   const summaries = new Set(folded.summaries.map(({ n }) => n))
   const open = new Set(folded.questions.map(question => JSON.stringify(question)))
@@ -57,7 +58,7 @@ const survivingEntries = (folded: Folded, entries: readonly Entry[], at: number)
     if (entry.t === 'asked') return open.has(JSON.stringify(entry.question))
     return entry.t === 'turn_started' || entry.t === 'turn_ended' || entry.t === 'renamed'
   })
-  return [header, ...kept, { n: folded.nextN, t: 'meta', at, patch: {} }]
+  return [header, ...kept, { n: folded.nextN, t: 'meta', at: toSeconds(now), patch: {} }]
 }
 
 const requireIdle = (row: SessionRow): void => {
@@ -78,10 +79,10 @@ const readAbout = (dir: string): { at?: unknown; profile?: unknown } => {
   }
 }
 
-/** When the session was moved to this trash directory, in seconds since 1970. */
+/** When the session was moved to this trash directory, in milliseconds since 1970. */
 const trashedAt = (dir: string): number => {
   const { at } = readAbout(dir)
-  return at === undefined ? statSync(dir).mtimeMs / 1000 : Number(at)
+  return at === undefined ? statSync(dir).mtimeMs : fromSeconds(Number(at))
 }
 
 const readEntries = (files: Files, id: string): Entry[] => {
@@ -97,7 +98,7 @@ const readEntries = (files: Files, id: string): Entry[] => {
 
 export const createTrash = (options: TrashOptions) => {
   const { files, catalog, catalogSync, listing, search, watch, writer } = options
-  const { trashDir, onDeleted, now, log, resolve, require } = options
+  const { trashDir, onDeleted, clock, log, resolve, require } = options
   const trashOf = (id: string): string => join(trashDir, id)
 
   const removeFromCatalog = (id: string): void => {
@@ -148,7 +149,10 @@ export const createTrash = (options: TrashOptions) => {
       rmSync(dir, { recursive: true, force: true })
       mkdirSync(dir, { recursive: true, mode: 0o700 })
       const { profile } = require(id)
-      writeAtomic(join(dir, 'about.json'), JSON.stringify({ session_id: id, at: now(), profile }))
+      writeAtomic(
+        join(dir, 'about.json'),
+        JSON.stringify({ session_id: id, at: toSeconds(clock.now()), profile }),
+      )
       watch.ignoreOwn(() => {
         for (const path of files.all(id)) {
           if (fileStamp(path)) renameSync(path, join(dir, basename(path)))
@@ -197,7 +201,7 @@ export const createTrash = (options: TrashOptions) => {
       if (!folded) throw missing('Session not found', { code: 'session_not_found' })
       writer.closeJournal(id)
       watch.ignoreOwn(() => {
-        writeJournal(files.jsonl(id), survivingEntries(folded, readEntries(files, id), now()))
+        writeJournal(files.jsonl(id), survivingEntries(folded, readEntries(files, id), clock.now()))
         for (const path of files.all(id)) {
           if (path === files.jsonl(id)) continue
           rmSync(path, { force: true })
@@ -230,7 +234,7 @@ export const createTrash = (options: TrashOptions) => {
     async sweepTrash(): Promise<number> {
       if (!existsSync(trashDir)) return 0
       const old = readdirSync(trashDir).filter(
-        id => SESSION_ID.test(id) && now() - trashedAt(trashOf(id)) > TRASH_SECONDS,
+        id => SESSION_ID.test(id) && clock.now() - trashedAt(trashOf(id)) > TRASH_MS,
       )
       for (const id of old) {
         rmSync(trashOf(id), { recursive: true, force: true })

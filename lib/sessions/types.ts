@@ -1,5 +1,6 @@
 /** The interface of the session store. */
 import type { Worker } from 'node:worker_threads'
+import type { Clock } from '../base/clock.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
@@ -25,8 +26,7 @@ export type SessionsOptions = {
   /** For what is stored beside a session and named by its messages. Must not throw. */
   onCopied: (from: string, to: string) => void
   log: (line: string, extra?: Record<string, unknown>) => void
-  /** Seconds since 1970, with fractions. */
-  now: () => number
+  clock: Clock
   /** Path of the SQLite addon, in the one-file build. */
   addon?: string | undefined
   startWorker?: (() => Worker) | undefined
@@ -120,7 +120,7 @@ export type Sessions = {
     /** False: without runs of scheduled tasks, except those that are pinned or wait for the user. */
     scheduled?: boolean | undefined
   }): ListPage
-  /** Usage of the turns that ended since then, and the number of sessions. Await `catchUp` first. */
+  /** Usage of the turns that ended since then (milliseconds since 1970), and the number of sessions. Await `catchUp` first. */
   usage(
     since: number,
     profiles?: readonly string[] | null,
@@ -162,7 +162,7 @@ export type Sessions = {
   /** Gives the session another id; the old one stays valid as an alias. */
   rotate(id: string, to: string): SessionRow
   recover(): Recovered[]
-  /** Sessions whose last turn failed or was interrupted, newest first. Time in seconds since 1970. */
+  /** Sessions whose last turn failed or was interrupted, newest first. Time in milliseconds since 1970. */
   troubled(since: number, limit: number): SessionRow[]
   /** Questions of all sessions that are not answered. */
   openQuestions(): Question[]

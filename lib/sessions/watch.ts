@@ -1,9 +1,11 @@
 /** Watches the session directory for changes by other programs, with a periodic sweep as a fallback. */
 import { type FSWatcher, statSync, watch as watchFs } from 'node:fs'
+import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 
 export type WatchOptions = {
   dir: string
+  clock: Pick<Clock, 'timer'>
   /** Compares the whole directory with the catalog; resolves when all changes were handled. */
   sweep: () => Promise<void>
   log: (line: string, extra?: Record<string, unknown>) => void
@@ -27,6 +29,7 @@ export type Watch = {
 
 export const createWatch = ({
   dir,
+  clock,
   sweep,
   log,
   changed = () => undefined,
@@ -36,7 +39,7 @@ export const createWatch = ({
 }: WatchOptions): Watch => {
   let names = new Set<string>()
   let watcher: FSWatcher | null = null
-  let timer: NodeJS.Timeout | null = null
+  let cancel = (): void => undefined
   let closed = false
 
   const dirTime = (): bigint => statSync(dir, { bigint: true }).mtimeNs
@@ -44,18 +47,14 @@ export const createWatch = ({
 
   const schedule = (): void => {
     if (closed) return
-    timer = setTimeout(
-      () => {
-        sweep()
-          .catch((error: unknown) => {
-            // The next sweep retries; requests check the session they need anyway.
-            log('could not sweep the session directory', { error: messageOf(error) })
-          })
-          .then(schedule)
-      },
-      watcher ? sweepMs : pollMs,
-    )
-    timer.unref()
+    cancel = clock.timer(watcher ? sweepMs : pollMs, () => {
+      sweep()
+        .catch((error: unknown) => {
+          // The next sweep retries; requests check the session they need anyway.
+          log('could not sweep the session directory', { error: messageOf(error) })
+        })
+        .then(schedule)
+    })
   }
 
   const startPolling = (error: unknown): void => {
@@ -65,7 +64,7 @@ export const createWatch = ({
     log('could not watch the session files; polling instead', {
       error: messageOf(error),
     })
-    if (timer) clearTimeout(timer)
+    cancel()
     schedule()
   }
 
@@ -105,7 +104,7 @@ export const createWatch = ({
     },
     close() {
       closed = true
-      if (timer) clearTimeout(timer)
+      cancel()
       watcher?.close()
     },
   }

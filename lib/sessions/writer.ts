@@ -14,7 +14,7 @@ import type { SessionsOptions } from './types.ts'
 import { usageOf } from './usage.ts'
 
 type WriterOptions = OpenJournalsOptions &
-  Pick<SessionsOptions, 'onRow' | 'now'> & {
+  Pick<SessionsOptions, 'onRow' | 'clock'> & {
     /** The current id of a session whose row is up to date. Throws `missing`. */
     realId: (id: string) => string
   }
@@ -31,9 +31,9 @@ const syncFile = (path: string): void => {
 export type Writer = ReturnType<typeof createWriter>
 
 export const createWriter = (options: WriterOptions) => {
-  const { files, catalog, catalogSync, watch, realId, onRow, now, write } = options
+  const { files, catalog, catalogSync, watch, realId, onRow, clock, write } = options
   const journals = createOpenJournals(options)
-  const numbers = createEntryNumbers(now)
+  const numbers = createEntryNumbers(clock)
 
   /** The summary after `entries` were appended. */
   const advance = (id: string, summary: Summary, entries: readonly Entry[]): Summary => {

@@ -1,5 +1,6 @@
 /** Links to shared chats, and whether they are allowed: a private file with hashes of their tokens, so that both survive a restart. */
 import { createHash, randomBytes } from 'node:crypto'
+import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { z } from 'zod'
 import { conflict, unavailable } from '../errors.ts'
 import { Share, type ShareOptions } from '../schema/share.ts'
@@ -7,9 +8,9 @@ import { writeAtomic } from '../store/atomic-write.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 const MAX_SHARES = 200
-const DAY_S = 86_400
-/** How old the stored time of the last opening may become, in seconds: not every request writes the file. */
-const OPENED_STEP_S = 60
+const DAY_MS = 86_400_000
+/** How old the stored time of the last opening may become: not every request writes the file. */
+const OPENED_STEP_MS = 60_000
 
 /** Recognizable, so that `lib/redact/shapes.ts` masks tokens although only their hashes are known. */
 const PREFIX = 'awl_'
@@ -32,10 +33,13 @@ export type NewShare = ShareOptions &
 
 export type Shares = ReturnType<typeof openShares>
 
-/** `now` is in seconds since 1970. An unreadable file keeps all links off and is not replaced. */
+/** An unreadable file keeps all links off and is not replaced. */
 export const openShares = (
   path: string,
-  { now, log }: { now: () => number; log: { info(text: string): void; warn(text: string): void } },
+  {
+    clock,
+    log,
+  }: { clock: Pick<Clock, 'now'>; log: { info(text: string): void; warn(text: string): void } },
 ) => {
   const none: File = { version: 1, enabled: false, shares: [] }
   const read = (): File | 'damaged' => {
@@ -50,7 +54,7 @@ export const openShares = (
   const found = read()
   let state = found === 'damaged' ? none : found
 
-  const isCurrent = ({ expires_at }: StoredShare): boolean => expires_at > now()
+  const isCurrent = ({ expires_at }: StoredShare): boolean => fromSeconds(expires_at) > clock.now()
 
   /** On disk first: a link that was not stored must not work until the next start only. */
   const write = (next: File): void => {
@@ -95,17 +99,17 @@ export const openShares = (
           values: { max: MAX_SHARES },
         })
       const token = `${PREFIX}${randomBytes(32).toString('base64url')}`
-      const at = Math.floor(now())
+      const now = clock.now()
       const share: StoredShare = {
         ...given,
         id: randomBytes(8).toString('hex'),
-        created_at: at,
-        expires_at: at + days * DAY_S,
+        created_at: Math.floor(toSeconds(now)),
+        expires_at: Math.floor(toSeconds(now + days * DAY_MS)),
         opened_at: null,
         hash: hashOf(token),
       }
       write({ ...state, shares: [...state.shares, share] })
-      const until = new Date(share.expires_at * 1_000).toISOString()
+      const until = new Date(fromSeconds(share.expires_at)).toISOString()
       log.info(`share link ${share.id} of chat ${share.session_id} created, expires ${until}`)
       return { share: toShare(share), token }
     },
@@ -120,8 +124,9 @@ export const openShares = (
       return state.enabled && share && isCurrent(share) ? share : undefined
     },
     noteOpened({ id, session_id, opened_at }: StoredShare, address: string): void {
-      const at = Math.floor(now())
-      if (opened_at !== null && at - opened_at < OPENED_STEP_S) return
+      const now = clock.now()
+      if (opened_at !== null && now - fromSeconds(opened_at) < OPENED_STEP_MS) return
+      const at = Math.floor(toSeconds(now))
       const shares = state.shares.map(each => (each.id === id ? { ...each, opened_at: at } : each))
       log.info(`share link ${id} of chat ${session_id} opened from ${address}`)
       try {

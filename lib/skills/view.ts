@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { toSeconds } from '../base/clock.ts'
 import { findProgram } from '../base/find-program.ts'
 import { isObject } from '../base/json.ts'
 import type { Skill, SkillRow } from '../schema/skill.ts'
@@ -94,7 +95,7 @@ export const toSkill = (home: SkillsHome, found: FoundSkill): Skill => {
     content,
     path: `${found.relativePath}/SKILL.md`,
     version: versionOf(content),
-    mtime: statSync(path).mtimeMs / 1_000,
+    mtime: toSeconds(statSync(path).mtimeMs),
     linked_files,
     usage_hint: Object.keys(linked_files).length
       ? 'Ask for one of linked_files with its path to read it.'

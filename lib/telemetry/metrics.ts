@@ -1,5 +1,6 @@
 /** Metrics for Prometheus and other collectors of OpenMetrics. Loaded only where they are on. */
 import type { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { toSeconds } from '../base/clock.ts'
 import type { TurnObserver } from './observed-agent.ts'
 
 /** Values that are read when the metrics are asked for. */
@@ -124,7 +125,7 @@ const createTurnMetrics = ({ counter, histogram }: Make): TurnObserver => {
       ended({ status, failure, usage, provider, model }) {
         const labels = labelsOf(provider, model)
         turns.inc({ outcome: status })
-        durations.observe((performance.now() - startedAt) / 1_000)
+        durations.observe(toSeconds(performance.now() - startedAt))
         if (failure) errors.inc({ kind: failure.type })
         cost.inc(labels, usage.estimated_cost)
         if (request.endpoint.apiMode !== 'acp') return

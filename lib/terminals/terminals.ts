@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { basename } from 'node:path'
+import { type Clock, every, toSeconds } from '../base/clock.ts'
 import { conflict, missing, tooMany, unavailable } from '../errors.ts'
 import type { Terminal, TerminalOutput, TerminalSize } from '../schema/terminal.ts'
 import { OutputBuffer } from './output-buffer.ts'
@@ -40,7 +41,9 @@ type Entry = {
   shell: string
   cwd: string
   size: TerminalSize
+  /** Milliseconds since 1970. The other moments are of the monotonic clock. */
   startedAt: number
+  clock: Clock
   pty: PseudoTerminal
   output: OutputBuffer
   exitCode: number | null
@@ -57,8 +60,7 @@ type Entry = {
 }
 
 export type TerminalsOptions = {
-  /** Seconds since 1970. */
-  now: () => number
+  clock: Clock
   /** Where `script` and `stty` are looked for. */
   path: string | undefined
   /** False: no terminal can be opened. */
@@ -88,7 +90,7 @@ const toView = (entry: Entry): Terminal => ({
   ...entry.size,
   status: entry.endedAt === null ? 'running' : 'exited',
   exit_code: entry.exitCode,
-  started_at: entry.startedAt,
+  started_at: toSeconds(entry.startedAt),
 })
 
 const wake = (entry: Entry): void => {
@@ -101,29 +103,29 @@ const applyFlowControl = (entry: Entry): void => {
     ({ position, atMs, isWaiting }) =>
       !isWaiting &&
       entry.output.end - position > MAX_LAG_UNITS &&
-      performance.now() - atMs < READER_MS,
+      entry.clock.monotonic() - atMs < READER_MS,
   )
   const isPaused = entry.endedAt === null && (isBehind || entry.isThrottled)
   if (isPaused === entry.isPaused) return
   entry.isPaused = isPaused
   entry.pty.setPaused(isPaused)
   // The page may never read again.
-  if (isBehind) setTimeout(applyFlowControl, READER_MS, entry).unref()
+  if (isBehind) entry.clock.timer(READER_MS, () => applyFlowControl(entry))
 }
 
 const addOutput = (entry: Entry, text: string): void => {
   if (text === '') return
   entry.output.append(text)
-  entry.usedAtMs = performance.now()
+  entry.usedAtMs = entry.clock.monotonic()
   wake(entry)
   entry.slice += text.length
   if (entry.slice >= UNITS_PER_SLICE) {
     entry.slice = 0
     entry.isThrottled = true
-    setTimeout(() => {
+    entry.clock.timer(SLICE_MS, () => {
       entry.isThrottled = false
       applyFlowControl(entry)
-    }, SLICE_MS)
+    })
   }
   applyFlowControl(entry)
 }
@@ -138,20 +140,20 @@ const remember = <T>(map: Map<string, T>, key: string, value: T): void => {
 const waitForOutput = (entry: Entry, waitMs: number, signal: AbortSignal): Promise<void> =>
   new Promise(resolve => {
     const done = () => {
-      clearTimeout(timer)
+      cancel()
       entry.waiting.delete(settle)
       signal.removeEventListener('abort', done)
       resolve()
     }
-    const settle = () => void setTimeout(done, SETTLE_MS)
-    const timer = setTimeout(done, waitMs)
+    const settle = () => void entry.clock.timer(SETTLE_MS, done)
+    const cancel = entry.clock.timer(waitMs, done)
     entry.waiting.add(settle)
     signal.addEventListener('abort', done, { once: true })
     if (signal.aborted) done()
   })
 
 export const createTerminals = (options: TerminalsOptions) => {
-  const { now, path, isEnabled, resolve, platform, readWaitMs = READ_WAIT_MS } = options
+  const { clock, path, isEnabled, resolve, platform, readWaitMs = READ_WAIT_MS } = options
   const entries = new Map<string, Entry>()
   /** Owners of terminals that are being opened. */
   const opening: string[] = []
@@ -174,14 +176,13 @@ export const createTerminals = (options: TerminalsOptions) => {
   }
 
   const dropUnused = (): void => {
+    const at = clock.monotonic()
     for (const entry of entries.values()) {
-      const isExpired =
-        entry.endedAt !== null && (now() - entry.endedAt) * 1_000 > ENDED_RETENTION_MS
-      const isIdle = performance.now() - entry.usedAtMs > IDLE_MS
-      if (isExpired || isIdle) void remove(entry)
+      const isExpired = entry.endedAt !== null && at - entry.endedAt > ENDED_RETENTION_MS
+      if (isExpired || at - entry.usedAtMs > IDLE_MS) void remove(entry)
     }
   }
-  const timer = setInterval(dropUnused, CHECK_MS).unref()
+  const stopChecks = every(clock, CHECK_MS, dropUnused)
 
   const requireCapacity = (owner: string): void => {
     const running = [...entries.values()].filter(({ endedAt }) => endedAt === null)
@@ -197,7 +198,7 @@ export const createTerminals = (options: TerminalsOptions) => {
         code: 'too_many_terminals',
         values: { max: MAX_TERMINALS },
       })
-    const at = performance.now()
+    const at = clock.monotonic()
     openedAtMs = openedAtMs.filter(each => at - each < 60_000)
     if (openedAtMs.length >= MAX_OPENED_PER_MINUTE)
       throw tooMany('Too many terminals were opened. Wait a minute, then try again.', {
@@ -229,12 +230,13 @@ export const createTerminals = (options: TerminalsOptions) => {
         shell: basename(given.command[0]),
         cwd: given.cwd,
         size: given.size,
-        startedAt: now(),
+        clock,
+        startedAt: clock.now(),
         pty,
         output,
         exitCode: null,
         endedAt: null,
-        usedAtMs: performance.now(),
+        usedAtMs: clock.monotonic(),
         readers: new Map(),
         inputs: new Map(),
         waiting: new Set(),
@@ -247,7 +249,7 @@ export const createTerminals = (options: TerminalsOptions) => {
       entries.set(entry.id, entry)
       void pty.ended.then(code => {
         entry.exitCode = code
-        entry.endedAt = now()
+        entry.endedAt = clock.monotonic()
         wake(entry)
       })
       // The service was stopped in between.
@@ -269,7 +271,7 @@ export const createTerminals = (options: TerminalsOptions) => {
     entry: Entry,
     { client, after, signal }: TerminalRead,
   ): Promise<TerminalOutput> => {
-    const reader = { position: after, atMs: performance.now(), isWaiting: false }
+    const reader = { position: after, atMs: clock.monotonic(), isWaiting: false }
     remember(entry.readers, client, reader)
     entry.usedAtMs = reader.atMs
     if (after === entry.output.end && entry.endedAt === null) {
@@ -278,7 +280,7 @@ export const createTerminals = (options: TerminalsOptions) => {
       reader.isWaiting = false
     }
     const slice = entry.output.read(after)
-    Object.assign(reader, { position: slice.next, atMs: performance.now() })
+    Object.assign(reader, { position: slice.next, atMs: clock.monotonic() })
     applyFlowControl(entry)
     return { ...slice, terminal: toView(entry) }
   }
@@ -303,7 +305,7 @@ export const createTerminals = (options: TerminalsOptions) => {
             code: 'terminal_not_reading',
           })
         remember(entry.inputs, client, n)
-        entry.usedAtMs = performance.now()
+        entry.usedAtMs = clock.monotonic()
         entry.pty.write(data)
       },
       async resize(id: string, size: TerminalSize): Promise<void> {
@@ -321,7 +323,7 @@ export const createTerminals = (options: TerminalsOptions) => {
       void (await Promise.all(ofSession(owner).map(remove))),
     async close(): Promise<void> {
       isClosed = true
-      clearInterval(timer)
+      stopChecks()
       await Promise.all([...entries.values()].map(remove))
     },
   }

@@ -2,9 +2,10 @@
  * Auxiliary models: summaries, titles, web pages, images. A home configures one per task
  * (`auxiliary.<task>` in config.yaml); without one the session's own model is used.
  */
+import type { Clock } from '../base/clock.ts'
 import { ProviderFailure } from '../agent/failure.ts'
 import { providerFor } from '../agent/providers/registry.ts'
-import { type Wait, wait } from '../agent/retry.ts'
+import { type Wait, waitOn } from '../agent/retry.ts'
 import { complete } from '../agent/complete.ts'
 import { createUsageMeter } from '../agent/usage-meter.ts'
 import type { ModelEndpoint, Provider, Providers, WireMessage } from '../agent/types.ts'
@@ -41,8 +42,8 @@ export type AuxiliaryOptions = {
   endpoint: (home: Home, model: string) => ModelEndpoint
   /** The session's endpoint as its turns call it: with the real window, in the format that requests it. */
   apply?: (endpoint: ModelEndpoint) => ModelEndpoint
+  clock: Pick<Clock, 'delay'>
   /** Injectable for tests. */
-  wait?: Wait
   random?: () => number
 }
 
@@ -205,7 +206,7 @@ const askOne = async (
       emit: quiet,
       notice: () => undefined,
       meter: tally,
-      wait: retry ? (deps.wait ?? wait) : noWait,
+      wait: retry ? waitOn(deps.clock) : noWait,
       random: deps.random ?? Math.random,
     })
     return answer.trim()

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { z } from 'zod'
 import type { ApprovalRequest } from '../agent/types.ts'
 import { coveringPrefixes } from '../agent/shell/prefix.ts'
@@ -69,7 +70,7 @@ export const coveringIds = (ask: ApprovalRequest, workspace: string): string[] =
 export type Grants = ReturnType<typeof createGrants>
 
 /** `path`: one file for all profiles, in the state directory. */
-export const createGrants = ({ path, now }: { path: string; now: () => number }) => {
+export const createGrants = ({ path, clock }: { path: string; clock: Pick<Clock, 'now'> }) => {
   const file = jsonFile(path, value => (value === undefined ? [] : GrantFile.parse(value).grants))
   /** An unreadable file is not treated as empty: the next write would lose its grants. */
   const read = (): Grant[] => {
@@ -96,7 +97,9 @@ export const createGrants = ({ path, now }: { path: string; now: () => number })
     add(profile: string, added: Omit<Grant, 'profile' | 'granted_at'>): void {
       const { id } = added
       const others = read().filter(grant => grant.id !== id || grant.profile !== profile)
-      write([...others, { ...added, profile, granted_at: now() }].slice(-MAX_GRANTS))
+      write(
+        [...others, { ...added, profile, granted_at: toSeconds(clock.now()) }].slice(-MAX_GRANTS),
+      )
     },
     /** False when there was none. */
     remove(profile: string, id: string): boolean {

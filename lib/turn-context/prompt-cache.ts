@@ -5,6 +5,7 @@
  */
 import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
@@ -42,18 +43,18 @@ export type PromptCache = ReturnType<typeof createPromptCache>
 export const createPromptCache = ({
   dir,
   log,
-  nowMs = Date.now,
+  clock,
 }: {
   dir: string
   log: (line: string, extra?: Record<string, unknown>) => void
-  nowMs?: () => number
+  clock: Pick<Clock, 'now'>
 }) => {
   const promptPath = (sessionId: string) => join(dir, `${sessionId}.json`)
   const toolsPath = (sessionId: string) => join(dir, `${sessionId}.tools.json`)
 
   /** For the sweep, which goes by the time of the file. */
   const touch = (path: string): void => {
-    const now = nowMs() / 1_000
+    const now = toSeconds(clock.now())
     try {
       utimesSync(path, now, now)
     } catch {
@@ -127,7 +128,7 @@ export const createPromptCache = ({
         for (const name of readdirSync(dir)) {
           const path = join(dir, name)
           const stat = statSync(path, { throwIfNoEntry: false })
-          if (stat && nowMs() - stat.mtimeMs > MAX_AGE_MS) rmSync(path, { force: true })
+          if (stat && clock.now() - stat.mtimeMs > MAX_AGE_MS) rmSync(path, { force: true })
         }
       } catch (error) {
         if (errorCode(error) !== 'ENOENT') throw error

@@ -2,6 +2,7 @@
  * Spending limits in tokens and money per turn, session and day (`budgets` in config.yaml). A model call beyond a limit
  * waits for the user: extend the limit once, lift it for this session, or end the turn. Subagents share the limits.
  */
+import type { Clock } from '../base/clock.ts'
 import { Unapproved } from '../base/unapproved.ts'
 import type { Home } from '../profiles/home.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
@@ -15,9 +16,9 @@ export type Spent = Pick<Usage, 'input_tokens' | 'output_tokens' | 'estimated_co
 export type SpendingLimitOptions = {
   sessions: Pick<Sessions, 'append' | 'head' | 'require'>
   ask: ApprovalPolicyOptions['ask']
-  /** Usage of the profile's finished and running turns since then. */
+  /** Usage of the profile's finished and running turns since then, milliseconds since 1970. */
   spentSince: (profile: string, since: number) => Spent
-  now: () => number
+  clock: Pick<Clock, 'now'>
 }
 
 type ReachedLimit = { scope: Scope; measure: Measure; used: number; limit: number }
@@ -44,11 +45,11 @@ export const isBudgetKey = (key: string): boolean => key.startsWith('budget: ')
 const amountOf = (measure: Measure, spent: Spent): number =>
   measure === 'usd' ? spent.estimated_cost : spent.input_tokens + spent.output_tokens
 
-/** Local midnight in seconds, and the name of the day. */
-const dayOf = (now: number): { since: number; name: string } => {
-  const date = new Date(now * 1_000)
+/** The local day of `now`, and when it began; milliseconds since 1970. */
+export const localDay = (now: number): { since: number; name: string } => {
+  const date = new Date(now)
   date.setHours(0, 0, 0, 0)
-  return { since: date.getTime() / 1_000, name: date.toDateString() }
+  return { since: date.getTime(), name: date.toDateString() }
 }
 
 /** What a limit applies to. Unattended turns cannot ask for more. */
@@ -82,7 +83,7 @@ export const createSpendingLimit = (
   }
 
   const reached = (budgets: Budgets): ReachedLimit | null => {
-    const day = dayOf(deps.now())
+    const day = localDay(deps.clock.now())
     for (const scope of scopes) {
       for (const measure of measures) {
         const limit = budgets[scope][measure]
@@ -108,7 +109,7 @@ export const createSpendingLimit = (
     const upTo = hit.used + hit.limit
     if (hit.scope === 'turn') ofTurn.set(key, upTo)
     else {
-      const day = hit.scope === 'day' ? { day: dayOf(deps.now()).name } : {}
+      const day = hit.scope === 'day' ? { day: localDay(deps.clock.now()).name } : {}
       const budget_granted = { ...granted(), [key]: { upTo, ...day } }
       sessions.append(sessionId, [{ t: 'meta', patch: { budget_granted } }])
     }

@@ -8,6 +8,7 @@ export type SpentSinceOptions = {
   running: () => readonly { sessionId: string; usage: Usage }[]
 }
 
+/** `since`: milliseconds since 1970. */
 export const createSpentSince =
   ({ sessions, running }: SpentSinceOptions) =>
   (profile: string, since: number): Spent => {

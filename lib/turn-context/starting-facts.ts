@@ -1,4 +1,5 @@
 /** Facts about a workspace from which the page suggests what to work on. Nothing of the workspace is executed. */
+import type { Clock } from '../base/clock.ts'
 import type { Bounds } from '../store/dir-handle.ts'
 import { openGit, type WorkspaceGitOptions } from '../workspaces/git.ts'
 import { projectRoot } from './context-files.ts'
@@ -20,7 +21,7 @@ export type StartingFacts = {
 /** Per command of git. */
 const TIMEOUT_MS = 400
 const MAX_BYTES = 1024 * 1024
-const CACHED_S = 30
+const CACHED_MS = 30_000
 const MAX_CACHED = 50
 const NO_MATCH = 1
 
@@ -48,8 +49,10 @@ const countChanges = async (root: string, options: WorkspaceGitOptions) => {
 }
 
 /** Answers are kept for half a minute. */
-export const createStartingFacts = (options: WorkspaceGitOptions & { now: () => number }) => {
-  const { now } = options
+export const createStartingFacts = (
+  options: WorkspaceGitOptions & { clock: Pick<Clock, 'monotonic'> },
+) => {
+  const { clock } = options
   const known = new Map<string, { at: number; facts: Promise<StartingFacts> }>()
   const collect = async (bounds: Bounds): Promise<StartingFacts> => ({
     ...startingProject(bounds),
@@ -58,10 +61,10 @@ export const createStartingFacts = (options: WorkspaceGitOptions & { now: () => 
   /** `bounds`: the workspace, without what is hidden from requests. */
   return (bounds: Bounds): Promise<StartingFacts> => {
     const found = known.get(bounds.root)
-    if (found && now() - found.at < CACHED_S) return found.facts
+    if (found && clock.monotonic() - found.at < CACHED_MS) return found.facts
     const facts = collect(bounds)
     known.delete(bounds.root)
-    known.set(bounds.root, { at: now(), facts })
+    known.set(bounds.root, { at: clock.monotonic(), facts })
     const [oldest] = known.keys()
     if (known.size > MAX_CACHED && oldest !== undefined) known.delete(oldest)
     return facts

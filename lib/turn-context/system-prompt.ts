@@ -1,6 +1,7 @@
 /** The system prompt: built from home and workspace once per session, then cached. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { fromSeconds } from '../base/clock.ts'
 import {
   type SkillsIndex,
   stablePrompt,
@@ -64,7 +65,7 @@ export const createSystemPrompt =
     // MCP tools come and go; the prompt must not change with them.
     const own = tools.map(({ name }) => name).filter(name => toolsetOf(name) !== undefined)
     const soul = readIfThere(join(home.dir, 'SOUL.md'))
-    const startDay = dayOf(created_at, config.timezone)
+    const startDay = dayOf(fromSeconds(created_at), config.timezone)
     const fixed = {
       soul,
       tools: own.toSorted(),

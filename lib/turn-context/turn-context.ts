@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { protectedPaths } from '../store/state-files.ts'
 import { stripVTControlCharacters } from 'node:util'
+import { fromSeconds } from '../base/clock.ts'
 import type {
   Agent,
   AgentRequest,
@@ -146,7 +147,7 @@ export const createTurnContextFactory =
   (turn: Turn, given: Questions, said: string | null): TurnContext => {
     const { sessions } = deps
     const id = turn.sessionId
-    const { meta, created_at: createdAt } = sessions.head(id)
+    const { meta, created_at } = sessions.head(id)
     const home = deps.homeOf(meta.profile)
     const workspace = meta.workspace ?? home.dir
     const { unattended, client, endpoint } = turn
@@ -160,7 +161,7 @@ export const createTurnContextFactory =
     const messageContext = {
       workspace,
       at: turn.startedAt,
-      createdAt,
+      createdAt: fromSeconds(created_at),
       zone: config.timezone,
       mode: () => modeTag(sessions.head(id).meta.mode, scope, deps.runnerFor),
       expand,

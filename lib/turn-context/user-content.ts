@@ -7,7 +7,7 @@ import { visibleName } from '../base/visible.ts'
 
 export type MessageContext = {
   workspace: string
-  /** Seconds since 1970: start of the turn, and creation of the session. */
+  /** Milliseconds since 1970: start of the turn, and creation of the session. */
   at: number
   createdAt: number
   zone: unknown

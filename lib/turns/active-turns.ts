@@ -1,4 +1,5 @@
 /** The running turns, at most one per session. */
+import { toSeconds } from '../base/clock.ts'
 import { UserError } from '../errors.ts'
 import type { LiveTurn } from '../schema/session.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
@@ -56,7 +57,7 @@ const toLiveTurn = (turn: Turn): LiveTurn => {
   return {
     stream_id: turn.streamId,
     pos: turn.log.position(),
-    started_at: turn.startedAt,
+    started_at: toSeconds(turn.startedAt),
     model,
     provider,
     message_id: messageId,

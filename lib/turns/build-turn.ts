@@ -1,6 +1,7 @@
 /** The in-memory state of a turn that starts, and of one that continues after a restart. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { toSeconds } from '../base/clock.ts'
 import { UserError, unavailable } from '../errors.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { emptyUsage } from '../schema/usage.ts'
@@ -32,15 +33,15 @@ const outlives = (client: TurnClient | undefined): boolean =>
   !client || (client.continues && client.tools.length === 0 && client.instructions === '')
 
 export const buildTurn = (
-  { sessions, liveDir, now, resume }: TurnsOptions,
+  { sessions, liveDir, clock, resume }: TurnsOptions,
   openLog: OpenLog,
   row: SessionRow,
   { endpoint, unattended, client }: StartInput,
 ): Turn => {
   const id = row.session_id
   const streamId = randomBytes(16).toString('hex')
-  const startedAt = now()
-  const header = { session_id: id, stream_id: streamId, at: startedAt }
+  const startedAt = clock.now()
+  const header = { session_id: id, stream_id: streamId, at: toSeconds(startedAt) }
   return {
     ...runState(openLog(join(liveDir, `${streamId}.jsonl`), header)),
     sessionId: id,
@@ -50,7 +51,7 @@ export const buildTurn = (
     endpoint,
     unattended: unattended ?? null,
     client: client ?? null,
-    live: createLiveState(now),
+    live: createLiveState(clock),
     isResumable: resume !== undefined && !(endpoint instanceof UserError) && outlives(client),
     resumed: null,
     messageIds: [],

@@ -12,7 +12,7 @@ import type { Turn, TurnClient, TurnContext, Unattended } from './turn.ts'
 
 type ContinuedTurnsOptions = Pick<
   TurnsOptions,
-  'sessions' | 'now' | 'log' | 'createContext' | 'onDone'
+  'sessions' | 'clock' | 'log' | 'createContext' | 'onDone'
 > & {
   active: ActiveTurns
   eventLogs: EventLogRegistry
@@ -39,7 +39,16 @@ export type ResumeOptions = {
 
 export const createContinuedTurns = (
   found: Pick<Found, 'continued' | 'done'>,
-  { sessions, now, log, createContext, active, eventLogs, questions, ...on }: ContinuedTurnsOptions,
+  {
+    sessions,
+    clock,
+    log,
+    createContext,
+    active,
+    eventLogs,
+    questions,
+    ...on
+  }: ContinuedTurnsOptions,
 ) => {
   const waiting = new Map(found.continued.map(each => [rebuildTurn(each), each]))
   for (const [turn, { questions: open }] of waiting) {
@@ -55,7 +64,7 @@ export const createContinuedTurns = (
     turn.over = true
     try {
       questions.denyAll(sessionId, 'end of turn')
-      recoverTurn({ sessions, now, sessionId, streamId, path: own.path }, own)
+      recoverTurn({ sessions, clock, sessionId, streamId, path: own.path }, own)
       on.onInterrupted(sessionId, streamId)
     } finally {
       // Even a full disk must not leave the session busy.

@@ -1,5 +1,6 @@
 /** The ways a turn ends: finished, failed, stopped, or with an end that could not be written. */
 import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '../base/clock.ts'
 import type { Failure, Outcome } from '../agent/types.ts'
 import { messageOf, UserError } from '../errors.ts'
 import type { Sessions } from '../sessions/types.ts'
@@ -18,8 +19,7 @@ export type TurnEndingsOptions = Omit<TitleOptions, 'signal'> & {
   active: ActiveTurns
   eventLogs: EventLogRegistry
   questions: Pick<Questions, 'denyAll' | 'pending' | 'suspend'>
-  /** Seconds since 1970. */
-  now: () => number
+  clock: Clock
   log: (message: string, extra?: Record<string, unknown>) => void
   resume?: { isReplaced?: () => boolean } | undefined
   onIdle?: ((sessionId: string) => void) | undefined
@@ -39,7 +39,7 @@ export type EndedTurn = {
 }
 
 export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSignal) => {
-  const { sessions, active, eventLogs, questions, now } = options
+  const { sessions, active, eventLogs, questions, clock } = options
   /** Turns whose end could not be written: session → event log. */
   const unrecorded = new Map<string, EventLog>()
 
@@ -85,7 +85,7 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
       type: 'no_response' as const,
       message: 'No response received.',
     }
-    const event = recordUnfinished(turn, context, failure, now)
+    const event = recordUnfinished(turn, context, failure, clock)
     if (failure.type === 'budget_reached') turn.limit = 'budget'
     // It could not continue after a restart.
     const isCut = turn.resumed !== null && failure.type === 'interrupted'
@@ -150,7 +150,7 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
         // The HTTP response goes out first: reading a long history would delay it.
         await setImmediate()
         if (turn.over) return null
-        const outcome = await runAgent(turn, context, now, onStepBoundary(turn))
+        const outcome = await runAgent(turn, context, clock, onStepBoundary(turn))
         if (turn.over) return null
         turn.over = true
         questions.denyAll(turn.sessionId, 'end of turn')
@@ -176,7 +176,7 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
         else questions.denyAll(turn.sessionId, failure ? 'end of turn' : 'cancel')
         // No context yet: `start` is in the same tick and fails on its own.
         if (!turn.context) return
-        const event = recordUnfinished(turn, turn.context, failure, now)
+        const event = recordUnfinished(turn, turn.context, failure, clock)
         recordTurnEnd(sessions, turn, failure ? 'interrupted' : 'cancelled', null)
         // A person who stopped it knows.
         if (failure) report(turn, failure)
@@ -197,7 +197,7 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
       const { turn: last } = sessions.head(sessionId)
       // The end may have reached the transcript; then only the last events were lost.
       if (last?.stream_id === log.stream_id && last.how === null) {
-        recoverTurn({ sessions, now, streamId: log.stream_id, sessionId, path: log.path })
+        recoverTurn({ sessions, clock, streamId: log.stream_id, sessionId, path: log.path })
       }
       unrecorded.delete(sessionId)
       eventLogs.retire(log)

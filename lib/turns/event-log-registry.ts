@@ -1,4 +1,5 @@
 /** Event logs of running and recently finished turns. */
+import type { Clock } from '../base/clock.ts'
 import { missing } from '../errors.ts'
 import type { EventLog } from './event-log.ts'
 
@@ -7,9 +8,15 @@ const RETENTION_MS = 5 * 60_000
 
 export type EventLogRegistry = ReturnType<typeof createEventLogRegistry>
 
-export const createEventLogRegistry = (retentionMs: number = RETENTION_MS) => {
+export const createEventLogRegistry = ({
+  clock,
+  logRetentionMs = RETENTION_MS,
+}: {
+  clock: Pick<Clock, 'timer'>
+  logRetentionMs?: number
+}) => {
   const logs = new Map<string, EventLog>()
-  const removals = new Set<NodeJS.Timeout>()
+  const removals = new Set<() => void>()
 
   return {
     put: (log: EventLog): void => void logs.set(log.stream_id, log),
@@ -22,16 +29,15 @@ export const createEventLogRegistry = (retentionMs: number = RETENTION_MS) => {
     /** Closes a log. Its file is removed after the retention time. */
     retire(log: EventLog): void {
       log.close()
-      const timer = setTimeout(() => {
-        removals.delete(timer)
+      const cancel = clock.timer(logRetentionMs, () => {
+        removals.delete(cancel)
         logs.delete(log.stream_id)
         log.remove()
-      }, retentionMs)
-      timer.unref()
-      removals.add(timer)
+      })
+      removals.add(cancel)
     },
     close(): void {
-      for (const timer of removals) clearTimeout(timer)
+      for (const cancel of removals) cancel()
       for (const log of logs.values()) log.close()
     },
   }

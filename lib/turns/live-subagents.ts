@@ -1,4 +1,5 @@
 /** The state of a running turn's subagents, so that a page that connects later can show their timelines. */
+import { type Clock, toSeconds } from '../base/clock.ts'
 import type { AgentEvent, SubagentRef } from '../agent/types.ts'
 import type { LiveSubagent, SubagentStep } from '../schema/subagent.ts'
 import { shortArgs } from './short-args.ts'
@@ -8,7 +9,7 @@ const MAX_STEPS = 60
 const MAX_OUTPUT_CHARS = 2_000
 const MAX_TEXT_CHARS = 4_000
 
-export const createLiveSubagents = (now: () => number) => {
+export const createLiveSubagents = (clock: Pick<Clock, 'now'>) => {
   const all = new Map<string, LiveSubagent>()
 
   const of = ({ parent, index }: SubagentRef): LiveSubagent => {
@@ -20,7 +21,7 @@ export const createLiveSubagents = (now: () => number) => {
       task_index: index,
       goal: '',
       status: 'running',
-      started_at: now(),
+      started_at: toSeconds(clock.now()),
       steps: [],
       text: '',
       reasoning: '',
@@ -37,7 +38,7 @@ export const createLiveSubagents = (now: () => number) => {
       if (!('owner' in event) || !event.owner) return
       const agent = of(event.owner)
       // Anything that follows ends the wait.
-      agent.retry = event.type === 'retry' ? toPendingRetry(event, now()) : undefined
+      agent.retry = event.type === 'retry' ? toPendingRetry(event, clock.now()) : undefined
       switch (event.type) {
         case 'subagent':
           agent.goal = event.goal
@@ -62,7 +63,7 @@ export const createLiveSubagents = (now: () => number) => {
             name: event.name,
             preview: event.preview,
             args: shortArgs(event.args),
-            started_at: now(),
+            started_at: toSeconds(clock.now()),
             output: '',
             duration: null,
             is_error: false,

@@ -1,4 +1,5 @@
 /** In-memory state of a running turn beyond the journal: partial text, running tools, subagents. Bounded in size. */
+import { type Clock, toSeconds } from '../base/clock.ts'
 import type { AgentEvent, RunMessage } from '../agent/types.ts'
 import type { LiveTurn } from '../schema/session.ts'
 import { createLiveSubagents } from './live-subagents.ts'
@@ -9,8 +10,8 @@ const MAX_OUTPUT_CHARS = 8_000
 
 export type LiveState = ReturnType<typeof createLiveState>
 
-/** Follows the engine's events. `now` is seconds since 1970. */
-export const createLiveState = (now: () => number) => {
+/** Follows the engine's events. */
+export const createLiveState = (clock: Pick<Clock, 'now'>) => {
   let messageId: string | null = null
   let text = ''
   let reasoning = ''
@@ -19,7 +20,7 @@ export const createLiveState = (now: () => number) => {
   /** The pending retry. */
   let retry: LiveTurn['retry']
   const tools = new Map<string, LiveTurn['tools'][number]>()
-  const subagents = createLiveSubagents(now)
+  const subagents = createLiveSubagents(clock)
   /** Calls of recorded assistant messages that have no recorded result. */
   const unanswered = new Map<string, string>()
 
@@ -66,7 +67,7 @@ export const createLiveState = (now: () => number) => {
           if (text !== '') withdrawn = { text, reasoning }
           text = ''
           reasoning = ''
-          retry = toPendingRetry(event, now())
+          retry = toPendingRetry(event, clock.now())
           break
         case 'message':
           finishMessage(event.message)
@@ -77,7 +78,7 @@ export const createLiveState = (now: () => number) => {
             name: event.name,
             preview: event.preview,
             args: shortArgs(event.args),
-            started_at: now(),
+            started_at: toSeconds(clock.now()),
             output: '',
           })
           break

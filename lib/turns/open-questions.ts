@@ -2,6 +2,7 @@
  * The questions that are open now, and how those of this process were settled: written to the session's journal before they
  * are shown, answered by the first answer that is appended. Compare and set happen in one tick.
  */
+import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { redact } from '../redact/redact.ts'
 import type { TurnEvent } from '../schema/event.ts'
@@ -28,7 +29,7 @@ export type QuestionsOptions = {
           data: { id: string; session_id: string; answer: string; reason?: Unanswered }
         },
   ) => void
-  now: () => number
+  clock: Pick<Clock, 'now' | 'timer'>
   log: (message: string, extra?: Record<string, unknown>) => void
 }
 
@@ -38,7 +39,8 @@ type Open = {
   question: Question
   answered: Promise<Resolution>
   settle: (answered: Resolution) => void
-  timer: NodeJS.Timeout | undefined
+  /** Without a time limit, nothing. */
+  stopTimer: () => void
 }
 
 /** The same question of the same call. */
@@ -69,6 +71,8 @@ const planEntries = (question: Question, answer: string): QuestionEntry[] =>
 
 const MAX_SETTLED = 1_000
 
+const noTimer = (): void => undefined
+
 export const createOpenQuestions = (deps: QuestionsOptions) => {
   const open = new Map<string, Open>()
   /** Questions of turns that continue after a restart, until the call that asked asks again. */
@@ -97,7 +101,7 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
       ...planEntries(question, answered),
     ])
     open.delete(id)
-    clearTimeout(entry.timer)
+    entry.stopTimer()
     settled.set(id, { answer: answered, by, ...reason })
     if (settled.size > MAX_SETTLED) settled.delete(settled.keys().next().value!)
     showWaiting(question.session_id)
@@ -129,10 +133,11 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
     const id = idOf(question)
     const { promise, resolve } = Promise.withResolvers<Resolution>()
     const { expires_at: end } = question
-    const waitMs = end === undefined ? null : Math.max(0, end - deps.now()) * 1_000
-    const timer = waitMs === null ? undefined : setTimeout(() => expire(id, 'timeout'), waitMs)
-    timer?.unref()
-    const entry = { question, answered: promise, settle: resolve, timer }
+    const stopTimer =
+      end === undefined
+        ? noTimer
+        : deps.clock.timer(fromSeconds(end) - deps.clock.now(), () => expire(id, 'timeout'))
+    const entry = { question, answered: promise, settle: resolve, stopTimer }
     open.set(id, entry)
     showWaiting(question.session_id)
     return entry
@@ -160,7 +165,7 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
       return untilAnswered(before, signal)
     }
     const question: Question =
-      timeoutMs > 0 ? { ...asked, expires_at: asked.requested_at + timeoutMs / 1_000 } : asked
+      timeoutMs > 0 ? { ...asked, expires_at: asked.requested_at + toSeconds(timeoutMs) } : asked
     deps.append(question.session_id, [{ t: 'asked', question }])
     const entry = add(question)
     deps.emit(
@@ -189,7 +194,7 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
         question,
         answered: new Promise(() => undefined),
         settle: ({ answer }) => answer !== null && onAnswer(answer),
-        timer: undefined,
+        stopTimer: noTimer,
       })
       showWaiting(question.session_id)
     },
@@ -202,7 +207,7 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
     /** Forgets the open questions of a session, which stay open in its journal: the turn continues in another process. */
     suspend(sessionId: string): void {
       for (const question of pending(sessionId)) {
-        clearTimeout(open.get(idOf(question))?.timer)
+        open.get(idOf(question))?.stopTimer()
         open.delete(idOf(question))
       }
     },
@@ -215,7 +220,7 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
     },
 
     close(): void {
-      for (const entry of open.values()) clearTimeout(entry.timer)
+      for (const entry of open.values()) entry.stopTimer()
       open.clear()
     },
   }

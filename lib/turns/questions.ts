@@ -4,6 +4,7 @@
  * The first answer wins. A later answer gets the winning one back; no answer in time counts as no, and is recorded as such.
  */
 import { randomBytes } from 'node:crypto'
+import { toSeconds } from '../base/clock.ts'
 import type {
   Approval,
   ApprovalChoice,
@@ -74,7 +75,12 @@ export const createQuestions = (deps: QuestionsOptions) => {
     ): Promise<ApprovalChoice> {
       const approval_id = randomBytes(16).toString('hex')
       const { answer, rule, reason } = await open.ask(
-        { kind: 'approval', approval_id, requested_at: deps.now(), ...shownApproval(ask) },
+        {
+          kind: 'approval',
+          approval_id,
+          requested_at: toSeconds(deps.clock.now()),
+          ...shownApproval(ask),
+        },
         timeoutMs,
         signal,
       )
@@ -100,7 +106,12 @@ export const createQuestions = (deps: QuestionsOptions) => {
         )
       if (same) return (await same.answered).answer
       const clarify_id = randomBytes(16).toString('hex')
-      const question = { kind: 'clarify' as const, clarify_id, requested_at: deps.now(), ...ask }
+      const question = {
+        kind: 'clarify' as const,
+        clarify_id,
+        requested_at: toSeconds(deps.clock.now()),
+        ...ask,
+      }
       return (await open.ask(question, timeoutMs, signal)).answer
     },
 

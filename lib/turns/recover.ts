@@ -7,6 +7,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { fileStamp } from '../store/journal.ts'
 import type { Sessions } from '../sessions/types.ts'
@@ -31,7 +32,7 @@ type RecoverOptions = {
   onUnclosed?: (sessionId: string, streamId: string) => void
   sessions: Sessions
   liveDir: string
-  now: () => number
+  clock: Pick<Clock, 'now'>
   log: (message: string, extra?: Record<string, unknown>) => void
 }
 
@@ -39,17 +40,23 @@ export type Leftover = { sessionId: string; streamId: string; path: string }
 
 /** Writes the end of one turn to its transcript, and to its log if given. */
 export const recoverTurn = (
-  { sessions, now, sessionId, streamId, path }: Pick<RecoverOptions, 'sessions' | 'now'> & Leftover,
+  {
+    sessions,
+    clock,
+    sessionId,
+    streamId,
+    path,
+  }: Pick<RecoverOptions, 'sessions' | 'clock'> & Leftover,
   log?: EventLog,
 ): void => {
   const { messages, questions } = sessions.load(sessionId)
   const events = existsSync(path) ? (readLiveFile(path)?.events ?? []) : []
   const startIndex = messages.findLastIndex(message => message.role === 'user' && !message._error)
-  const live = rebuild(events, messages.slice(startIndex + 1), now)
+  const live = rebuild(events, messages.slice(startIndex + 1), clock)
   const closing = closingMessages(
     live,
     { stopped: INTERRUPTED.message, note: failureText(INTERRUPTED) },
-    Math.floor(now()),
+    Math.floor(toSeconds(clock.now())),
   )
   const known = new Set(messages.map(message => message.id))
   const entries = sessions.append(sessionId, [
@@ -94,12 +101,12 @@ export const recoverTurns = (deps: RecoverOptions): Found => {
   const done = new Set<string>()
   const attempt = (left: Leftover, events: LoggedEvent[]): void => {
     const { sessionId, streamId, path } = left
-    const header = { session_id: sessionId, stream_id: streamId, at: deps.now() }
+    const header = { session_id: sessionId, stream_id: streamId, at: toSeconds(deps.clock.now()) }
     const turn = open.get(streamId)
     // Before the log is opened, which writes its header.
-    const nowMs = deps.now() * 1_000
-    const continues = turn && deps.resumes && mayResume(turn, path, { nowMs, tookOver })
-    const wasRunning = isFresh(path, nowMs)
+    const now = deps.clock.now()
+    const continues = turn && deps.resumes && mayResume(turn, path, { now, tookOver })
+    const wasRunning = isFresh(path, now)
     const log = deps.openLog(path, header)
     try {
       const again = continues && continueTurn(deps, turn, events, log)

@@ -1,4 +1,5 @@
 /** Rebuilds the live state of a turn from its journal and its live file. */
+import type { Clock } from '../base/clock.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
@@ -69,9 +70,9 @@ const replayEvent = (live: LiveState, { type, data }: LoggedEvent): void => {
 export const rebuild = (
   events: LoggedEvent[],
   recorded: Message[],
-  now: () => number,
+  clock: Pick<Clock, 'now'>,
 ): LiveState => {
-  const live = createLiveState(now)
+  const live = createLiveState(clock)
   for (const message of recorded) {
     if (message.role !== 'user') live.apply({ type: 'message', message })
   }

@@ -6,6 +6,7 @@
  * the others may have run in part, so each gets a result that says so. No tool runs twice unasked.
  */
 import { existsSync, statSync } from 'node:fs'
+import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import type { Resumed } from '../agent/types.ts'
 import type { Message, NewMessage, ToolCall } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
@@ -23,6 +24,7 @@ import { endEntries } from './turn-journal.ts'
 export type ContinuedTurn = {
   sessionId: string
   streamId: string
+  /** Milliseconds since 1970. */
   startedAt: number
   userMessageId: string
   /** Of the messages it has recorded. */
@@ -49,22 +51,22 @@ const MAX_PAUSE_MS = 24 * 3_600_000
 /** Writing a file sets both of its times. One that was restored or copied has the time of its writing, and a newer one of its inode. */
 const COPIED_MS = 1_000
 
-/** Whether this live file was written here, and lately. A turn of a backup or a copy has ended elsewhere, or still runs there. */
-export const isFresh = (path: string, nowMs: number): boolean => {
+/** Whether this live file was written here, and lately. A turn of a backup or a copy has ended elsewhere, or still runs there. `now`: milliseconds since 1970. */
+export const isFresh = (path: string, now: number): boolean => {
   const file = statSync(path, { throwIfNoEntry: false })
   if (!file || file.ctimeMs - file.mtimeMs > COPIED_MS) return false
-  return nowMs - file.mtimeMs < MAX_PAUSE_MS
+  return now - file.mtimeMs < MAX_PAUSE_MS
 }
 
 /** `path`: its live file. `tookOver`: the turn ran on another machine of the cluster, where that file is. */
 export const mayResume = (
   { resumable, resumed = 0, at }: Recovered,
   path: string,
-  { nowMs, tookOver }: { nowMs: number; tookOver: boolean },
+  { now, tookOver }: { now: number; tookOver: boolean },
 ): boolean => {
   if (resumable !== true || resumed >= MAX_RESUMES) return false
-  if (tookOver && !existsSync(path)) return nowMs - at * 1_000 < MAX_PAUSE_MS
-  return isFresh(path, nowMs)
+  if (tookOver && !existsSync(path)) return now - fromSeconds(at) < MAX_PAUSE_MS
+  return isFresh(path, now)
 }
 
 const unansweredCalls = (messages: readonly Message[]): ToolCall[] => {
@@ -91,7 +93,7 @@ const withdrawPartial = (log: EventLog, live: LiveState, now: number): void => {
     attempt: 1,
     attempts: 1,
     delay_ms: 0,
-    until: now,
+    until: toSeconds(now),
     message,
   }
   log.append({ type: 'retry', data: { ...data, reason: 'cut' } })
@@ -103,11 +105,11 @@ const closingOf = (live: LiveState, isExternal: boolean, timestamp: number): New
   ...unansweredResults(live, CALL_INTERRUPTED, timestamp),
 ]
 
-type ContinueOptions = { sessions: Sessions; now: () => number }
+type ContinueOptions = { sessions: Sessions; clock: Pick<Clock, 'now'> }
 
 /** `complete`: the turn had given its whole answer, and now its end is recorded. Null when it cannot go on. */
 export const continueTurn = (
-  { sessions, now }: ContinueOptions,
+  { sessions, clock }: ContinueOptions,
   turn: Recovered,
   events: LoggedEvent[],
   log: EventLog,
@@ -134,8 +136,10 @@ export const continueTurn = (
   // What an external agent asked ended with its process.
   const questions = isExternal ? [] : questionsOf(folded, unanswered)
   const isWaiting = unanswered.length > 0 && questions.length > 0
-  const before = rebuild(events, own, now)
-  const results = isWaiting ? [] : closingOf(before, isExternal === true, Math.floor(now()))
+  const before = rebuild(events, own, clock)
+  const results = isWaiting
+    ? []
+    : closingOf(before, isExternal === true, Math.floor(toSeconds(clock.now())))
   const entries = sessions.append(sessionId, [
     ...folded.questions
       .filter(question => !questions.includes(question))
@@ -151,15 +155,15 @@ export const continueTurn = (
   ])
   const added = entries.flatMap(entry => (entry.t === 'message' ? [entry.message] : []))
   for (const message of added) log.append({ type: 'message', data: { message: elide(message) } })
-  if (!isExternal) withdrawPartial(log, before, now())
+  if (!isExternal) withdrawPartial(log, before, clock.now())
   log.append({ type: 'warning', data: { type: 'resumed', message: RESTARTED } })
-  const live = createLiveState(now)
+  const live = createLiveState(clock)
   for (const message of [...own, ...added])
     if (message.role !== 'user') live.apply({ type: 'message', message })
   return {
     sessionId,
     streamId,
-    startedAt: turn.at,
+    startedAt: fromSeconds(turn.at),
     userMessageId: user.id,
     messageIds: [...messageIds, ...added.map(({ id }) => id)],
     text: own.length === 0 ? contentText(user.content) : null,

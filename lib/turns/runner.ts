@@ -1,6 +1,7 @@
 /** Starts and stops turns: at most one per session, independent of the connections that read it. */
 import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Clock } from '../base/clock.ts'
 import type { Failure, ModelEndpoint, Outcome, Providers } from '../agent/types.ts'
 import { conflict, type UserError, unavailable } from '../errors.ts'
 import type { Hub } from '../hub.ts'
@@ -37,8 +38,7 @@ export type TurnsOptions = {
   sessions: Sessions
   hub: Hub
   liveDir: string
-  /** Seconds since 1970. */
-  now: () => number
+  clock: Clock
   log: (message: string, extra?: Record<string, unknown>) => void
   /** Everything a turn needs of its home, tools and prompt, as of the start of the turn. */
   createContext: (turn: Turn, questions: Questions, text: string | null) => TurnContext
@@ -75,7 +75,7 @@ const PARK_MS = 5_000
 
 const SHUTTING_DOWN = 'The server is shutting down.'
 
-const questionsOf = ({ sessions, hub, now, log }: TurnsOptions, active: ActiveTurns): Questions =>
+const questionsOf = ({ sessions, hub, clock, log }: TurnsOptions, active: ActiveTurns): Questions =>
   createQuestions({
     append: (sessionId, entries) => sessions.append(sessionId, entries),
     setLive: (sessionId, patch) => sessions.setLive(sessionId, patch),
@@ -86,7 +86,7 @@ const questionsOf = ({ sessions, hub, now, log }: TurnsOptions, active: ActiveTu
       else if (event.type === 'answered') hub.publish(`session:${sessionId}`, event)
     },
     publish: event => hub.publish('inbox', event),
-    now,
+    clock,
     log,
   })
 
@@ -108,7 +108,7 @@ const createReports = ({ sessions, onEnded }: TurnsOptions) => ({
 export const createTurns = (options: TurnsOptions) => {
   const { sessions, hub } = options
   const active = createActiveTurns(options)
-  const eventLogs = createEventLogRegistry(options.logRetentionMs)
+  const eventLogs = createEventLogRegistry(options)
   const exclusive = createExclusiveWork()
   const running = new Set<Promise<unknown>>()
   const shutdown = new AbortController()

@@ -1,4 +1,5 @@
 /** Converts engine events to stream events: wire names, shortened arguments, masked secrets. */
+import { toSeconds } from '../base/clock.ts'
 import { formatTokens } from '../agent/tokens.ts'
 import type { AgentEvent, SubagentRef } from '../agent/types.ts'
 import type { TurnEvent } from '../schema/event.ts'
@@ -54,7 +55,7 @@ export const toCompressedEvent = (
 
 type RetryEvent = Extract<AgentEvent, { type: 'retry' }>
 
-/** `now` in seconds since 1970. */
+/** `now`: milliseconds since 1970. */
 export const toPendingRetry = (
   { attempt, attempts, delayMs, reason, provider, message }: RetryEvent,
   now: number,
@@ -62,15 +63,15 @@ export const toPendingRetry = (
   attempt,
   attempts,
   delay_ms: delayMs,
-  until: now + delayMs / 1_000,
+  until: toSeconds(now + delayMs),
   message,
   ...(reason && { reason }),
   ...(provider !== undefined && { provider }),
 })
 
 /**
- * Converts every event except those that are recorded. Streamed text was masked by `mask-stream.ts`. `now` in
- * seconds since 1970.
+ * Converts every event except those that are recorded. Streamed text was masked by `mask-stream.ts`. `now`:
+ * milliseconds since 1970.
  */
 export const toTurnEvent = (
   event: Exclude<AgentEvent, { type: 'message' | 'sent' | 'compressed' }>,

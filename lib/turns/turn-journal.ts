@@ -1,4 +1,5 @@
 /** Journal entries for the start and the end of a turn. */
+import { toSeconds } from '../base/clock.ts'
 import type { Outcome } from '../agent/types.ts'
 import { UserError } from '../errors.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
@@ -35,7 +36,7 @@ export const recordTurnStart = (
   const { endpoint, userMessageId } = turn
   const { text, results = [] } = sent
   const title = row.title === UNTITLED && text ? { title: provisionalTitle(text) } : {}
-  const timestamp = Math.floor(turn.startedAt)
+  const timestamp = Math.floor(toSeconds(turn.startedAt))
   const served =
     endpoint instanceof UserError
       ? { model: row.model ?? '', provider: '' }
@@ -81,11 +82,11 @@ export const publishTurnStart = (
   entries: Entry[],
   redactMessage: (message: Message) => Message,
 ): void => {
-  const { sessionId: session_id, streamId: stream_id, startedAt: started_at } = turn
+  const { sessionId: session_id, streamId: stream_id, startedAt } = turn
   for (const entry of entries) {
     if (entry.t === 'turn_started') {
       const { model, provider } = entry
-      const data = { session_id, stream_id, model, provider, started_at }
+      const data = { session_id, stream_id, model, provider, started_at: toSeconds(startedAt) }
       turn.log.append({ type: 'turn_started', data })
     } else if (entry.t === 'message') {
       turn.log.append({ type: 'message', data: { message: redactMessage(entry.message) } })

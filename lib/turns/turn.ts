@@ -1,4 +1,5 @@
 /** Runs one turn: calls the agent, records its events, and records an unfinished end. */
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { stripCallMarkup } from '../agent/tool-calls.ts'
 import type {
   Agent,
@@ -51,6 +52,7 @@ export type TurnClient = {
 export type Turn = {
   readonly sessionId: string
   readonly streamId: string
+  /** Milliseconds since 1970. */
   readonly startedAt: number
   readonly userMessageId: string
   /** Set again when the turn continues after a restart. */
@@ -88,7 +90,7 @@ export const isExternal = ({ endpoint }: Pick<Turn, 'endpoint'>): boolean =>
 /** The engine's request without what the turn itself adds. */
 export type BoundRequest = Omit<
   AgentRequest,
-  'history' | 'signal' | 'now' | 'onUsage' | 'onRetryWait' | 'onStepBoundary' | 'resumed'
+  'history' | 'signal' | 'clock' | 'onUsage' | 'onRetryWait' | 'onStepBoundary' | 'resumed'
 >
 
 /** `steered`: the key of a queued message, which leaves the queue. `providerState` is recorded beside the message. */
@@ -125,7 +127,7 @@ const recordMessage = (
   turn.log.append({ type: 'message', data: { message: elide(recorded) } })
 }
 
-const apply = (turn: Turn, context: TurnContext, now: () => number, given: AgentEvent): void => {
+const apply = (turn: Turn, context: TurnContext, clock: Clock, given: AgentEvent): void => {
   const event =
     given.type === 'retry' ? { ...given, message: context.redact(given.message) } : given
   if (event.type === 'message') {
@@ -137,7 +139,7 @@ const apply = (turn: Turn, context: TurnContext, now: () => number, given: Agent
         event.message.role === 'assistant' && typeof content === 'string'
           ? stripCallMarkup(content)
           : content,
-      timestamp: Math.floor(now()),
+      timestamp: Math.floor(toSeconds(clock.now())),
     }
     const { steeringKey: steered, providerState } = event
     recordMessage(turn, context, message, { steered, providerState })
@@ -146,14 +148,14 @@ const apply = (turn: Turn, context: TurnContext, now: () => number, given: Agent
   } else if (event.type === 'compressed') {
     turn.log.append(toCompressedEvent(event, context.recordSummary(event)))
   } else {
-    turn.log.append(toTurnEvent(event, context.redact, now()))
+    turn.log.append(toTurnEvent(event, context.redact, clock.now()))
   }
   turn.live.apply(event)
 }
 
-const onEvent = (turn: Turn, context: TurnContext, now: () => number, event: AgentEvent): void =>
+const onEvent = (turn: Turn, context: TurnContext, clock: Clock, event: AgentEvent): void =>
   write(turn, () => {
-    for (const masked of turn.mask.push(event)) apply(turn, context, now, masked)
+    for (const masked of turn.mask.push(event)) apply(turn, context, clock, masked)
   })
 
 const write = (turn: Turn, append: () => void): void => {
@@ -176,7 +178,7 @@ const failureOf = (error: unknown): Failure => ({
 export const runAgent = async (
   turn: Turn,
   context: TurnContext,
-  now: () => number,
+  clock: Clock,
   onStepBoundary: () => void,
 ): Promise<Outcome> => {
   const { endpoint } = turn
@@ -210,7 +212,7 @@ export const runAgent = async (
     const request: Omit<AgentRequest, 'history'> = {
       ...bound,
       signal,
-      now: () => now() * 1_000,
+      clock,
       onUsage,
       onRetryWait: turn.retries.add,
       onStepBoundary,
@@ -218,7 +220,7 @@ export const runAgent = async (
     }
     signal.throwIfAborted()
     return context.agent({ ...request, history: context.history() }, event =>
-      onEvent(turn, context, now, event),
+      onEvent(turn, context, clock, event),
     )
   }
   // The loop never rejects by contract; if anything here does anyway, the session must not stay busy.
@@ -246,9 +248,9 @@ export const recordUnfinished = (
   turn: Turn,
   context: TurnContext,
   given: Failure | null,
-  now: () => number,
+  clock: Clock,
 ): TurnEvent => {
-  for (const held of turn.mask.flush()) apply(turn, context, now, held)
+  for (const held of turn.mask.flush()) apply(turn, context, clock, held)
   const failure = given && {
     ...given,
     message: context.redact(given.message),
@@ -259,7 +261,7 @@ export const recordUnfinished = (
     failure
       ? { stopped: failure.message, note: failureText(failure) }
       : { stopped: 'Stopped by the user.', note: CANCEL_MARKER },
-    Math.floor(now()),
+    Math.floor(toSeconds(clock.now())),
   )
   for (const message of closing) recordMessage(turn, context, message)
   return failure ? events.failed(failure) : events.cancelled()

@@ -1,4 +1,5 @@
 /** Applies updates one at a time: pull, build, and for the service itself a restart that keeps the instance lock. */
+import type { Clock } from '../base/clock.ts'
 import { run } from '../base/process.ts'
 import { messageOf, UserError } from '../errors.ts'
 import { UpdateResult, type UpdateTarget } from '../schema/update.ts'
@@ -19,6 +20,7 @@ const BUILD_MS = 10 * 60_000
 const MAX_ERROR_CHARS = 300
 
 export type ApplyOptions = {
+  clock: Clock
   /** Null when the program is not one file: it is then replaced without a way back. */
   program?: OwnProgram | null | undefined
   /** Saves the service's own files before an update. */
@@ -38,7 +40,6 @@ export type ApplyOptions = {
   log: (line: string, extra?: Record<string, unknown>) => void
   /** Installs dependencies and builds; returns what went wrong, or an empty string. */
   build?: ((dir: string) => Promise<string>) | undefined
-  schedule?: (run: () => void, ms: number) => () => void
 }
 
 /** A build reports errors in its last lines. */
@@ -60,11 +61,6 @@ const createBuild =
     }
   }
 
-const wait = (run: () => void, ms: number): (() => void) => {
-  const timer = setTimeout(run, ms)
-  return () => clearTimeout(timer)
-}
-
 const CURRENT = { message: 'Already up to date', code: 'current' } as const
 
 const describe = (error: unknown): Pick<UpdateResult, 'message' | 'code' | 'values'> => {
@@ -76,6 +72,7 @@ const describe = (error: unknown): Pick<UpdateResult, 'message' | 'code' | 'valu
 
 export const createUpdateRunner = (deps: ApplyOptions) => {
   const {
+    clock,
     checkouts,
     env,
     program = null,
@@ -87,7 +84,6 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
     onApplied,
     log,
     build = createBuild(env),
-    schedule = wait,
   } = deps
   /** The running update or restart; a restart never releases it. */
   let running: Promise<unknown> | null = null
@@ -150,7 +146,7 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
       const save = () => saveFirst(snapshot)
       const prepared = await prepareRelease(own, { address, version, env, save })
       if (!prepared) return { ok: true, ...CURRENT, target, restart_scheduled: false }
-      cancelRestart = schedule(() => void replace(prepared), RESTART_MS)
+      cancelRestart = clock.timer(RESTART_MS, () => void replace(prepared))
       return {
         ok: true,
         message: 'Updated; restarting',
@@ -202,7 +198,7 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
       to: await outputOf(git(['rev-parse', '--short', 'HEAD'])),
       checkout: { dir, commit: pulled.from },
     }
-    cancelRestart = schedule(() => void replace(prepared || null), RESTART_MS)
+    cancelRestart = clock.timer(RESTART_MS, () => void replace(prepared || null))
     const message = failure ? failure.message : 'Updated; restarting'
     return {
       ...done,

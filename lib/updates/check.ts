@@ -1,4 +1,5 @@
 /** Checks the git remotes for updates; results are cached for half an hour. */
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import type { UpdateCheck, UpdateOutcome, UpdateState } from '../schema/update.ts'
 import { compareRef, FETCH_MS, type Git, gitIn, isCheckout, outputOf } from './git.ts'
@@ -21,7 +22,7 @@ export type CheckOptions = {
   /** How the last update ended. */
   last?: (() => UpdateOutcome | null) | undefined
   env: Readonly<Record<string, string>>
-  nowMs?: () => number
+  clock: Clock
 }
 
 const stateOf = async (name: string, git: Git): Promise<UpdateState> => {
@@ -91,8 +92,8 @@ export const simulatedUpdates: UpdateCheck = {
 }
 
 export const createUpdateChecker = (options: CheckOptions) => {
-  const { checkouts, env, releases = null, version = '', last, nowMs = Date.now } = options
-  let cached: { atMs: number; found: UpdateCheck } | null = null
+  const { checkouts, env, releases = null, version = '', last, clock } = options
+  let cached: { at: number; found: UpdateCheck } | null = null
   let running: Promise<UpdateCheck> | null = null
 
   const fetchStates = async (): Promise<UpdateCheck> => {
@@ -108,7 +109,7 @@ export const createUpdateChecker = (options: CheckOptions) => {
     return {
       webui: ours,
       agent: theirs,
-      checked_at: nowMs() / 1000,
+      checked_at: toSeconds(clock.now()),
       ...(outcome && { last: outcome }),
     }
   }
@@ -117,11 +118,11 @@ export const createUpdateChecker = (options: CheckOptions) => {
     /** Concurrent calls share one check. */
     async check({ force = false } = {}): Promise<UpdateCheck> {
       if (running) return running
-      if (!force && cached && nowMs() - cached.atMs < CACHE_MS) return cached.found
+      if (!force && cached && clock.monotonic() - cached.at < CACHE_MS) return cached.found
       running = fetchStates()
       try {
         const found = await running
-        cached = { atMs: nowMs(), found }
+        cached = { at: clock.monotonic(), found }
         return found
       } finally {
         running = null

@@ -15,17 +15,17 @@ export const ownCheckout = (directory: string): string | null => {
   )
 }
 
-export type UpdatesOptions = Omit<ApplyOptions, 'whenIdle' | 'onApplied'> & { nowMs?: () => number }
+export type UpdatesOptions = Omit<ApplyOptions, 'whenIdle' | 'onApplied'>
 
 export type Updates = ReturnType<typeof createUpdates>
 
-export const createUpdates = ({ nowMs, ...deps }: UpdatesOptions) => {
-  const { checkouts, env, program, version } = deps
+export const createUpdates = (deps: UpdatesOptions) => {
+  const { clock, checkouts, env, program, version } = deps
   const stateDir = program?.stateDir
   const checker = createUpdateChecker({
     checkouts,
     env,
-    nowMs,
+    clock,
     version,
     releases: program ? deps.releases : null,
     last: stateDir === undefined ? undefined : () => lastOutcome(stateDir),

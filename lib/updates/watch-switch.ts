@@ -1,4 +1,5 @@
 /** Watches the new version after an update, from a process of the old one: it must answer, or the old one comes back. */
+import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { finishSwitch, putBack, type SwitchRecord } from './switch-program.ts'
 
@@ -18,8 +19,7 @@ export type WatchOptions = {
   log: (line: string) => void
   /** Aborted when a supervisor ends the whole service. */
   signal?: AbortSignal
-  sleep?: (ms: number) => Promise<void>
-  now?: () => number
+  clock: Clock
 }
 
 const LIMIT_MS = 60_000
@@ -32,24 +32,22 @@ const TOO_MANY = 12
 const DEAD_MS = 1_000
 const STOP_MS = 10_000
 
-const wait = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
-
 /** `why` is empty when the new version answers. `ended`: the process of the record is gone, and its id may be that of another program. */
 type Watched = { why: string; ended: boolean }
 
 const watch = async (record: SwitchRecord, options: WatchOptions): Promise<Watched> => {
-  const { health, isAlive, signal, sleep = wait, now = Date.now } = options
-  const startedAt = now()
+  const { health, isAlive, signal, clock } = options
+  const startedAt = clock.monotonic()
   let answers = 0
   let refusals = 0
   let deadSince: number | null = null
   let why = 'it did not answer'
-  while (now() - startedAt < LIMIT_MS) {
-    await sleep(POLL_MS)
+  while (clock.monotonic() - startedAt < LIMIT_MS) {
+    await clock.delay(POLL_MS)
     try {
       const { status, uptime } = await health(record.address)
       // The old process answers until it has ended.
-      const isNew = uptime * 1_000 < now() - startedAt + POLL_MS
+      const isNew = fromSeconds(uptime) < clock.monotonic() - startedAt + POLL_MS
       answers = status === 200 && isNew ? answers + 1 : 0
       refusals = status === 200 ? 0 : refusals + 1
       if (status !== 200) why = `its health check answered ${status}`
@@ -57,11 +55,11 @@ const watch = async (record: SwitchRecord, options: WatchOptions): Promise<Watch
       answers = 0
       why = messageOf(error)
     }
-    if (!isAlive(record.pid)) deadSince ??= now()
+    if (!isAlive(record.pid)) deadSince ??= clock.monotonic()
     const ended = deadSince !== null
     if (answers >= ENOUGH) return { why: '', ended }
     if (refusals >= TOO_MANY) return { why, ended }
-    const isDead = deadSince !== null && now() - deadSince >= DEAD_MS
+    const isDead = deadSince !== null && clock.monotonic() - deadSince >= DEAD_MS
     const isOver = (isDead && !record.supervised) || (ended && signal?.aborted)
     if (isOver && answers === 0) return { why: 'it ended right after its start', ended }
   }
@@ -73,15 +71,16 @@ const stop = async (
   record: SwitchRecord,
   options: WatchOptions & Pick<Watched, 'ended'>,
 ): Promise<void> => {
-  const { isAlive, kill, servicePid, ended, sleep = wait } = options
+  const { isAlive, kill, servicePid, ended, clock } = options
   const own = servicePid()
   // A supervisor starts it with another id.
   const pid = own !== undefined && own !== record.pid ? own : ended ? undefined : record.pid
   if (pid === undefined || !isAlive(pid)) return
   kill(pid, 'SIGTERM')
-  for (let waited = 0; waited < STOP_MS && isAlive(pid); waited += POLL_MS) await sleep(POLL_MS)
+  for (let waited = 0; waited < STOP_MS && isAlive(pid); waited += POLL_MS)
+    await clock.delay(POLL_MS)
   if (isAlive(pid)) kill(pid, 'SIGKILL')
-  while (isAlive(pid)) await sleep(POLL_MS)
+  while (isAlive(pid)) await clock.delay(POLL_MS)
 }
 
 /** Returns whether the new version stays. */
@@ -89,10 +88,10 @@ export const watchSwitch = async (
   record: SwitchRecord,
   options: WatchOptions,
 ): Promise<boolean> => {
-  const { log, start, revert, removeCaches, now = Date.now } = options
+  const { log, start, revert, removeCaches, clock } = options
   const { from, to, supervised, checkout } = record
   const { why: problem, ended } = await watch(record, options)
-  const at = now() / 1_000
+  const at = toSeconds(clock.now())
   if (problem === '') {
     finishSwitch(record, { at, ok: true, from, to, message: '' })
     return true

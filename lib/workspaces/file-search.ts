@@ -1,4 +1,5 @@
 /** Finds files and folders of a workspace by parts of their path. */
+import type { Clock } from '../base/clock.ts'
 import type { FoundFile } from '../schema/workspace.ts'
 import { fuzzyMatches } from '../base/fuzzy.ts'
 import type { FileScope } from './file-scope.ts'
@@ -42,7 +43,7 @@ const toFound = (text: string, ranges: number[]): FoundFile => {
 /** Where the name begins that a path ends with. */
 const nameStart = (path: string): number => path.lastIndexOf('/', path.length - 2) + 1
 
-export const createFileSearch = (listFiles: ListFiles) => {
+export const createFileSearch = (listFiles: ListFiles, clock: Pick<Clock, 'timer'>) => {
   const kept = new Map<string, Promise<Paths>>()
 
   /** Hidden paths differ between homes, so they are part of the key. */
@@ -57,7 +58,7 @@ export const createFileSearch = (listFiles: ListFiles) => {
     }).then(pathsOf)
     kept.set(key, started)
     const forget = () => void kept.delete(key)
-    started.then(() => setTimeout(forget, KEPT_MS).unref(), forget)
+    started.then(() => clock.timer(KEPT_MS, forget), forget)
     return started
   }
 

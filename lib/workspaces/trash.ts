@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { conflict, invalid, missing } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { errorCode, withUserErrorsAsync } from '../store/file-error.ts'
@@ -13,7 +14,7 @@ import { copyEntry } from './copy.ts'
 import { moveUnlessTaken, requireOwn } from './move-entries.ts'
 import { readWholeText } from '../store/read-text.ts'
 
-const KEPT_SECONDS = 24 * 3600
+const KEPT_MS = 24 * 3_600_000
 const TRASH_ID = /^[0-9a-f]{24}$/
 
 /** What is known of an entry in the trash; it is written before the entry moves there. */
@@ -38,7 +39,13 @@ export type FileTrash = {
 
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
-export const createTrash = ({ dir, now }: { dir: string; now: () => number }): FileTrash => {
+export const createTrash = ({
+  dir,
+  clock,
+}: {
+  dir: string
+  clock: Pick<Clock, 'now'>
+}): FileTrash => {
   const placeOf = (id: string): string => join(dir, id)
   const itemOf = (id: string): string => join(dir, id, 'item')
   const oneAtATime = mutex()
@@ -76,7 +83,7 @@ export const createTrash = ({ dir, now }: { dir: string; now: () => number }): F
         })
       const id = randomBytes(12).toString('hex')
       mkdirSync(placeOf(id), { recursive: true, mode: 0o700 })
-      const about: About = { workspace: area.root, path: held.path, at: now() }
+      const about: About = { workspace: area.root, path: held.path, at: toSeconds(clock.now()) }
       writeAtomic(join(placeOf(id), 'about.json'), JSON.stringify(about))
       try {
         renameSync(held.at, itemOf(id))
@@ -124,8 +131,10 @@ export const createTrash = ({ dir, now }: { dir: string; now: () => number }): F
       }),
     )
 
-  const trashedAt = (id: string): number =>
-    readAbout(id)?.at ?? statSync(placeOf(id)).mtimeMs / 1_000
+  const trashedAt = (id: string): number => {
+    const about = readAbout(id)
+    return about ? fromSeconds(about.at) : statSync(placeOf(id)).mtimeMs
+  }
 
   return {
     remove,
@@ -133,7 +142,7 @@ export const createTrash = ({ dir, now }: { dir: string; now: () => number }): F
     async sweep() {
       if (!isThere(dir)) return 0
       const old = readdirSync(dir).filter(
-        id => TRASH_ID.test(id) && now() - trashedAt(id) > KEPT_SECONDS,
+        id => TRASH_ID.test(id) && clock.now() - trashedAt(id) > KEPT_MS,
       )
       for (const id of old) await rm(placeOf(id), { recursive: true, force: true })
       return old.length

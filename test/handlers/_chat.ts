@@ -1,15 +1,19 @@
 /** What the chat tests share: a service whose model is a scripted server, and a reader of one turn's stream. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Clock, systemClock } from '../../lib/base/clock.ts'
 import { startApp } from '../_app.ts'
 import { createProvider, type Step } from '../_provider.ts'
 
 export type Seen = { id: string; event: string; data: Record<string, unknown> }
 
 /** A service in a new home that talks to `provider`. Without checkpoints: they cost each command a scan and several git calls. */
-export const startChat = async (...script: Step[]) => {
+export const startChat = (...script: Step[]) => startChatAt(systemClock, ...script)
+
+/** The same, at the time of this clock. */
+export const startChatAt = async (clock: Clock, ...script: Step[]) => {
   const provider = await createProvider(...script)
-  const app = await startApp()
+  const app = await startApp({ clock })
   const useProvider = () =>
     writeFileSync(
       join(app.home, 'config.yaml'),

@@ -1,12 +1,17 @@
 /** What the tests of the client API share: a service with a scripted model, a token, and the clients from npm. */
+import { type Clock, systemClock } from '../../lib/base/clock.ts'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import type { Step } from '../_provider.ts'
-import { startChat } from './_chat.ts'
+import { startChatAt } from './_chat.ts'
+import { createTestClock } from '../_clock.ts'
 
 /** Answers the requests of turns in order. Requests for a title come in between, at any time. */
-export const startApi = async (...script: Step[]) => {
-  const chat = await startChat()
+export const startApi = (...script: Step[]) => startApiAt(systemClock, ...script)
+
+/** The same, at the time of this clock. */
+export const startApiAt = async (clock: Clock, ...script: Step[]) => {
+  const chat = await startChatAt(clock)
   const { app, provider } = chat
   const steps = [...script]
   const isTitle = (body: unknown) => JSON.stringify(body).includes('Give this conversation a title')
@@ -57,10 +62,17 @@ export const startApi = async (...script: Step[]) => {
 export type Api = Awaited<ReturnType<typeof startApi>>
 
 /** A test with a service of its own, which answers turns with this script. */
-export const withApi =
-  (run: (service: Api) => Promise<void>, ...script: Step[]) =>
+export const withApi = (run: (service: Api) => Promise<void>, ...script: Step[]) =>
+  withApiAt(systemClock, run, ...script)
+
+/** The same with a clock that does not move: the wait before a retry ends by `retryNow` alone. */
+export const withStillApi = (run: (service: Api) => Promise<void>, ...script: Step[]) =>
+  withApiAt(createTestClock(Date.now()), run, ...script)
+
+const withApiAt =
+  (clock: Clock, run: (service: Api) => Promise<void>, ...script: Step[]) =>
   async () => {
-    const service = await startApi(...script)
+    const service = await startApiAt(clock, ...script)
     try {
       await run(service)
     } finally {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../lib/base/clock.ts'
 import * as authHandlers from '../../handlers/auth.ts'
 import * as health from '../../handlers/health.ts'
 import * as pages from '../../handlers/pages.ts'
@@ -13,6 +14,7 @@ import { textsFor } from '../../lib/auth/login-page.ts'
 import { BaseCtx } from '../../lib/http/request-context.ts'
 import { createAsset } from '../../lib/http/static.ts'
 import { missingHeaders, openServer, type TestServer } from '../lib/http/_server.ts'
+import { createTestClock } from '../_clock.ts'
 
 const routes = {
   'GET /': pages.shell,
@@ -42,6 +44,7 @@ const test = suite<{ at: TestServer; dir: string; auth: ReturnType<typeof create
 test.before.each(async context => {
   context.dir = mkdtempSync(join(tmpdir(), 'agent-webui-login-'))
   const auth = createAuth({
+    clock: systemClock,
     stateDir: context.dir,
     config: { password: null, isExposed: false },
     settings: { read: () => ({ kind: 'none' }), store() {} },
@@ -49,6 +52,7 @@ test.before.each(async context => {
     iterations: 10,
   })
   context.auth = auth
+  const clock = createTestClock()
   const app = {
     auth,
     audit: { note() {} },
@@ -59,7 +63,8 @@ test.before.each(async context => {
     config: { allowedOrigins: [] },
     version: 'v1.2.3',
     assets: async () => assets,
-    startedAt: Date.now() - 1500,
+    clock,
+    startedAt: clock.now() - 1500,
     turns: { count: () => 2 },
   }
   context.at = await openServer(routes, {

@@ -13,6 +13,7 @@ import {
   chats,
   removes,
   withApi,
+  withStillApi,
   user,
   WEATHER,
   weatherCall,
@@ -397,7 +398,7 @@ const FAILURES: [step: Step, status: number, code: string][] = [
 
 turns(
   'a failed turn is an error in the form of the API, which clients do not repeat by themselves',
-  withApi(async ({ app, headers, push, openai, retryNow }) => {
+  withStillApi(async ({ app, headers, push, openai, retryNow }) => {
     for (const [step, status, code] of FAILURES) {
       for (const stream of [false, true]) {
         push(step)
@@ -425,7 +426,7 @@ turns(
 
 turns(
   'text that a retry repeats is sent once',
-  withApi(
+  withStillApi(
     async ({ openai, retryNow }) => {
       const stream = await openai().chat.completions.create({
         model: 'agent',

@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTrash } from '../../lib/workspaces/trash.ts'
@@ -382,7 +383,7 @@ test('purges the trash after a day', async ({ app, id }) => {
   const begun = join(app.state, 'file-trash', 'a'.repeat(24))
   mkdirSync(begun)
   utimesSync(begun, new Date(0), new Date(0))
-  const trash = createTrash({ dir: join(app.state, 'file-trash'), now: () => Date.now() / 1000 })
+  const trash = createTrash({ dir: join(app.state, 'file-trash'), clock: systemClock })
   assert.is(await trash.sweep(), 2)
   assert.equal(readdirSync(join(app.state, 'file-trash')), [young.trash_id])
 })

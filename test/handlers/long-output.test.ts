@@ -6,6 +6,7 @@ import { countResultLines, MAX_SHOWN_CHARS, shortenResult } from '../../lib/turn
 import { parseResult } from '../../public/features/tool-calls/result-body.ts'
 import { outcomeOf } from '../../public/features/tool-calls/outcome.ts'
 import { startChat } from './_chat.ts'
+import { createTestClock } from '../_clock.ts'
 
 const test = suite('long output')
 
@@ -107,7 +108,7 @@ test('truncated values stay JSON with their short fields, within the limit', () 
 })
 
 test('output is cut between color codes, not through them', () => {
-  const printed = createOutput(() => {})
+  const printed = createOutput(createTestClock(), () => {})
   for (let at = 0; at < 20_000; at++)
     printed.write(Buffer.from(`\x1b[38;5;${at % 256}mword\x1b[0m `))
   printed.end()
@@ -121,7 +122,7 @@ test('output is cut between color codes, not through them', () => {
 })
 
 const createPlain = (text: string) => {
-  const printed = createOutput(() => {})
+  const printed = createOutput(createTestClock(), () => {})
   printed.write(Buffer.from(text))
   return printed.text()
 }

@@ -2,6 +2,7 @@
 import { chmodSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock } from '../_clock.ts'
 import { createReadiness } from '../../lib/app/readiness.ts'
 import { startApp, type TestApp, tokenHeaders } from '../_app.ts'
 
@@ -184,25 +185,25 @@ test('ready: 200, and 503 with a reason while the state directory cannot be writ
   await other.close()
 })
 
-test('ready: not before the start, not during the shutdown, not on a full or lost disk', () => {
+test('ready: not before the start, not during the shutdown, not on a full or lost disk', async () => {
   let free = 1e12
   let error: unknown = null
-  let time = 0
+  const clock = createTestClock()
   const machine = { accessError: () => error, freeBytes: () => free }
-  const readiness = createReadiness('/state', machine, { now: () => time })
-  const codes = () => {
-    time += 1_000
+  const readiness = createReadiness('/state', machine, { clock })
+  const codes = async () => {
+    await clock.advance(1_000)
     return readiness.reasons().map(({ code }) => code)
   }
-  assert.equal(codes(), ['starting'])
+  assert.equal(await codes(), ['starting'])
   readiness.enter('running')
-  assert.equal(codes(), [])
+  assert.equal(await codes(), [])
   free = 4_096
-  assert.equal(codes(), ['disk_full'])
+  assert.equal(await codes(), ['disk_full'])
   error = new Error('read-only')
-  assert.equal(codes(), ['state_not_writable'])
+  assert.equal(await codes(), ['state_not_writable'])
   readiness.enter('stopping')
-  assert.equal(codes(), ['stopping', 'state_not_writable'])
+  assert.equal(await codes(), ['stopping', 'state_not_writable'])
   error = null
   // The disk is asked once a second, for all requests together.
   assert.equal(

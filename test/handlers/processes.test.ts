@@ -4,8 +4,10 @@ import * as assert from 'uvu/assert'
 import { createProcessRegistry } from '../../lib/processes.ts'
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '../../lib/base/clock.ts'
 import { startChat as start } from './_chat.ts'
 import { ended, until } from '../_wait.ts'
+import { createTestClock } from '../_clock.ts'
 
 const test = suite('processes')
 
@@ -164,10 +166,10 @@ const started = (command: string, notify = false) => ({
 const never = new AbortController().signal
 
 test('bounds memory and number; forgets finished processes', async () => {
-  const clock = { seconds: 0 }
+  const clock = createTestClock()
   const ended: unknown[] = []
   const all = createProcessRegistry({
-    now: () => clock.seconds,
+    clock,
     maxProcesses: 2,
     onEnded: (session, { exit_code }) => ended.push([session, exit_code]),
   })
@@ -190,7 +192,7 @@ test('bounds memory and number; forgets finished processes', async () => {
   assert.equal(own.list(), [])
   const { session_id: short } = await own.start(started('true'))
   await own.wait(short, 10_000, never)
-  clock.seconds += 31 * 60
+  await clock.advance(31 * 60_000)
   assert.equal(own.list(), [])
   const bad = await own
     .start({ ...started('x'), placed: { ...started('x').placed, file: '/nowhere' } })
@@ -201,7 +203,7 @@ test('bounds memory and number; forgets finished processes', async () => {
 })
 
 test('kills a process that ignores SIGTERM', async () => {
-  const all = createProcessRegistry({ now: () => Date.now() / 1_000 })
+  const all = createProcessRegistry({ clock: systemClock })
   const own = all.of('a')
   const { session_id, pid } = await own.start(
     started('trap "" TERM; echo on; while :; do sleep 60; done'),

@@ -6,6 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createStartingFacts } from '../../lib/turn-context/starting-facts.ts'
 import { startApp } from '../_app.ts'
+import { createTestClock } from '../_clock.ts'
 
 const test = suite('starting facts')
 
@@ -46,7 +47,7 @@ test('rejects directories that are not trusted; tells an empty one from a reposi
       path: process.env.PATH,
       userHome: app.userHome,
       timeoutMs: 60_000,
-      now: () => 0,
+      clock: createTestClock(),
     })
     const bounds = { root: realpathSync(shop), isHidden: () => false }
     assert.equal(await read(bounds), {

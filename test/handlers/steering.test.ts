@@ -8,6 +8,7 @@ import { createMessageQueue } from '../../lib/conversation/queue.ts'
 import { spawnApp } from '../_app.ts'
 import { createProvider, gate } from '../_provider.ts'
 import { startChat, textOf, types } from './_chat.ts'
+import { createTestClock } from '../_clock.ts'
 
 const test = suite('steering')
 
@@ -169,7 +170,7 @@ test('a message queued while the turn is being stopped waits for the user', asyn
       sent.push(text)
       return { streamId: 'next' }
     },
-    now: () => 1,
+    clock: createTestClock(1_000),
     log: () => undefined,
   })
   const added = await queue.add(row.session_id, { text: 'and then', attachments: [] })

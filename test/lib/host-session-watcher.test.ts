@@ -3,12 +3,13 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createHostSessionWatcher, POLL_MS } from '../../lib/host-session-watcher.ts'
 import type { SessionRow } from '../../lib/schema/session.ts'
+import { createTestClock } from '../_clock.ts'
 
 const home = { name: 'default', dir: '/home' }
 const row = (id: string) => ({ session_id: id }) as SessionRow
 
 const setup = () => {
-  const timers: { run: () => void; ms: number }[] = []
+  const clock = createTestClock()
   const state = {
     rows: [row('a')] as SessionRow[],
     problem: null as string | null,
@@ -24,19 +25,10 @@ const setup = () => {
     problemOf: () => state.problem,
     enabled: () => state.enabled,
     publish: each => said.push(each),
-    every(run, ms) {
-      const timer = { run, ms }
-      timers.push(timer)
-      return () => timers.splice(timers.indexOf(timer), 1)
-    },
+    clock,
   })
-  const poll = () => {
-    for (const { run, ms } of [...timers]) if (ms === POLL_MS) run()
-  }
-  const beat = () => {
-    for (const { run, ms } of [...timers]) if (ms !== POLL_MS) run()
-  }
-  return { gateway, state, said, poll, beat, timers }
+  const poll = () => clock.advance(POLL_MS)
+  return { gateway, state, said, poll, clock }
 }
 
 const test = suite('host session watcher')
@@ -51,16 +43,16 @@ test('is_alive is false before start, true while running, false after stop', () 
   assert.is(gateway.isAlive(home), false)
 })
 
-test('an unreadable home is not watched', () => {
+test('an unreadable home is not watched', async () => {
   const { gateway, state, said, poll } = setup()
   gateway.start()
   const leave = gateway.watch(home)
   state.problem = 'file is not a database'
-  poll()
-  poll()
+  await poll()
+  await poll()
   assert.is(gateway.isAlive(home), false)
   state.problem = null
-  poll()
+  await poll()
   assert.equal(said, [
     { alive: false, profile: 'default' },
     { alive: true, profile: 'default' },
@@ -68,10 +60,10 @@ test('an unreadable home is not watched', () => {
   leave()
 })
 
-test('does not poll homes without readers', () => {
+test('does not poll homes without readers', async () => {
   const { gateway, state, poll } = setup()
   gateway.start()
-  poll()
+  await poll()
   assert.is(state.looks, 0)
   const [first, second] = [gateway.watch(home), gateway.watch(home)]
   assert.equal(gateway.watched(), ['/home'])
@@ -81,44 +73,45 @@ test('does not poll homes without readers', () => {
   assert.equal(gateway.watched(), [])
 })
 
-test('does not poll while the setting is off; switching it on is a change', () => {
+test('does not poll while the setting is off; switching it on is a change', async () => {
   const { gateway, state, said, poll } = setup()
   state.enabled = false
   gateway.start()
   const leave = gateway.watch(home)
-  poll()
+  await poll()
   assert.is(state.looks, 0)
   state.enabled = true
-  poll()
-  poll()
+  await poll()
+  await poll()
   assert.equal(said, [{ alive: true, profile: 'default', changed: true }])
   leave()
 })
 
 test('a reader receives the rows at once, then changes, and a heartbeat when idle', async () => {
-  const { gateway, state, poll, beat, timers } = setup()
+  const { gateway, state, poll, clock } = setup()
   const leave = new AbortController()
   gateway.start()
   const reader = gateway.read(home, leave.signal)
   assert.equal((await reader.next()).value, { id: 0, rows: [row('a')], first: true })
   const next = reader.next()
-  poll()
+  await poll()
   state.rows = [row('b')]
-  poll()
+  await poll()
   assert.equal((await next).value, { id: 1, rows: [row('b')], first: false })
   const quiet = reader.next()
-  beat()
+  // 15 s without a change.
+  await poll()
   assert.is((await quiet).value, null)
   // A reader that takes its time gets the newest state, not a queue.
   state.rows = [row('c')]
-  poll()
+  await poll()
   state.rows = [row('d')]
-  poll()
+  await poll()
   assert.equal((await reader.next()).value, { id: 3, rows: [row('d')], first: false })
   const last = reader.next()
   leave.abort()
   assert.is((await last).done, true)
-  assert.equal([gateway.watched(), timers.length], [[], 1])
+  assert.equal([gateway.watched(), clock.waiting().length], [[], 1])
 })
 
 test('stop ends every reader', async () => {

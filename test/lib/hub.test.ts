@@ -1,10 +1,10 @@
 /** The event stream: bad cursors get a reset, good ones miss nothing, slow readers have a bounded buffer. */
-import { mock } from 'node:test'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { PushSource } from '../../lib/base/push-source.ts'
 import { parseCursor, parseWatch } from '../../lib/base/stream-cursor.ts'
 import { createHub } from '../../lib/hub.ts'
+import { createTestClock } from '../_clock.ts'
 
 const hub = suite('hub')
 const BOOT = '0badcafe'
@@ -88,7 +88,7 @@ hub('rejects a malformed cursor', () => {
 hub(
   'an unknown, future or foreign cursor gets a reset of every source, never silence',
   async () => {
-    const h = createHub({ boot: BOOT })
+    const h = createHub({ boot: BOOT, clock: createTestClock() })
     h.publish('list', { type: 'row', data: {} })
     for (const after of ['nonsense', `${BOOT}-99`, 'ffffffff-1']) {
       const r = reader(h, 'abc', after)
@@ -112,7 +112,7 @@ hub(
 )
 
 hub('replayed frames have no id, live frames do', async () => {
-  const h = createHub({ boot: BOOT })
+  const h = createHub({ boot: BOOT, clock: createTestClock() })
   h.publish('session:a', { type: 'token', data: { text: '1' } })
   h.publish('session:b', { type: 'token', data: { text: '2' } })
   h.publish('session:a', { type: 'token', data: { text: '3' } })
@@ -139,7 +139,7 @@ hub('replayed frames have no id, live frames do', async () => {
 })
 
 hub('a source with its own cursor ignores `after` and honors Last-Event-ID', async () => {
-  const h = createHub({ boot: BOOT })
+  const h = createHub({ boot: BOOT, clock: createTestClock() })
   for (let i = 0; i < 4; i++) h.publish('session:a', { type: 'token', data: { i } })
   const fresh = reader(h, `a@${BOOT}-1`, `${BOOT}-4`)
   assert.equal(
@@ -161,7 +161,7 @@ hub('a source with its own cursor ignores `after` and honors Last-Event-ID', asy
 })
 
 hub('sends a reset when the log no longer has the events', async () => {
-  const h = createHub({ boot: BOOT })
+  const h = createHub({ boot: BOOT, clock: createTestClock() })
   for (let i = 0; i < 3_000; i++) h.publish('list', { type: 'row', data: { i } })
   const r = reader(h, '', `${BOOT}-5`)
   assert.equal(
@@ -176,10 +176,10 @@ hub('sends a reset when the log no longer has the events', async () => {
 })
 
 hub('a dropped idle session log resets older cursors and serves newer ones', async () => {
-  let now = 0
-  const h = createHub({ boot: BOOT, nowMs: () => now })
+  const clock = createTestClock()
+  const h = createHub({ boot: BOOT, clock })
   h.publish('session:a', { type: 'token', data: {} })
-  now = 6 * 60_000
+  await clock.advance(6 * 60_000)
   h.dropIdleLogs()
   const old = reader(h, `a@${BOOT}-0`)
   assert.is((await old.next())[0]!.event, 'reset')
@@ -193,7 +193,7 @@ hub('a dropped idle session log resets older cursors and serves newer ones', asy
 })
 
 hub('a slow reader has a bounded queue and is resumed or reset without a gap', async () => {
-  const h = createHub({ boot: BOOT })
+  const h = createHub({ boot: BOOT, clock: createTestClock() })
   const r = reader(h, 'a')
   await r.next()
   const text = 'x'.repeat(1_000)
@@ -216,12 +216,12 @@ hub('a slow reader has a bounded queue and is resumed or reset without a gap', a
 })
 
 hub('readers are pinged, busy or not, and one that leaves at a ping ends', async () => {
-  mock.timers.enable({ apis: ['setInterval'] })
-  const h = createHub({ boot: BOOT })
+  const clock = createTestClock()
+  const h = createHub({ boot: BOOT, clock })
   const [idle, busy] = [reader(h, 'b'), reader(h, 'a')]
   const leaving = reader(h, 'b')
   await Promise.all([idle.next(), busy.next(), leaving.next()])
-  mock.timers.tick(10_000)
+  await clock.advance(10_000)
   h.publish('session:a', { type: 'token', data: 1 })
   assert.is((await idle.next())[0]?.event, 'ping')
   assert.equal([(await busy.next())[0]?.event, (await busy.next())[0]?.event], ['ping', 'token'])
@@ -229,13 +229,13 @@ hub('readers are pinged, busy or not, and one that leaves at a ping ends', async
   for (const each of [leaving, idle, busy]) each.stop()
   assert.is(h.readers(), 0)
   h.close()
-  mock.timers.reset()
+  assert.equal(clock.waiting(), [])
 })
 
 hub(
   'an event that cannot be made, or that is larger than the list of the newest, costs no other event',
   async () => {
-    const h = createHub({ boot: BOOT })
+    const h = createHub({ boot: BOOT, clock: createTestClock() })
     const r = reader(h, 'a')
     await r.next()
     const loop: Record<string, unknown> = {}
@@ -247,7 +247,7 @@ hub(
     r.stop()
     h.close()
 
-    const fresh = createHub({ boot: BOOT })
+    const fresh = createHub({ boot: BOOT, clock: createTestClock() })
     const other = reader(fresh, 'a')
     await other.next()
     fresh.publish('session:a', { type: 'token', data: 'x'.repeat(3 << 20) })
@@ -261,7 +261,7 @@ hub(
 )
 
 hub('events during catch-up follow it; lost ones are a reset', async () => {
-  const h = createHub({ boot: BOOT })
+  const h = createHub({ boot: BOOT, clock: createTestClock() })
   const text = 'x'.repeat(10_000)
   const say = (count: number) => {
     for (let i = 0; i < count; i++) h.publish('session:a', { type: 'token', data: { text } })
@@ -291,7 +291,7 @@ hub('events during catch-up follow it; lost ones are a reset', async () => {
 })
 
 hub('what was published before the end is sent before it', async () => {
-  const h = createHub({ boot: BOOT })
+  const h = createHub({ boot: BOOT, clock: createTestClock() })
   const frames = receive(h.stream({ watch: parseWatch('abc') }))
   assert.is(parse((await frames.next())!).at(-1)!.event, 'ready')
   const next = frames.next()
@@ -305,7 +305,7 @@ hub('what was published before the end is sent before it', async () => {
 })
 
 hub('random reconnects lose and duplicate nothing', async () => {
-  const h = createHub({ boot: BOOT })
+  const h = createHub({ boot: BOOT, clock: createTestClock() })
   let random = 7
   const dice = (sides: number) => {
     random = (random * 1103515245 + 12345) % 2147483648

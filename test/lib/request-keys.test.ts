@@ -11,25 +11,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock, type TestClock } from '../_clock.ts'
 import { createKeyJournal } from '../../lib/request-key-journal.ts'
 import { openRequestKeys } from '../../lib/request-keys.ts'
 
-const test = suite<{ dir: string; at: number }>('request keys')
+const test = suite<{ dir: string; clock: TestClock }>('request keys')
 
 test.before.each(state => {
   state.dir = mkdtempSync(join(tmpdir(), 'keys-'))
-  state.at = 1_000_000
+  state.clock = createTestClock()
 })
 test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const REPLY = { status: 200, type: 'application/json', headers: {}, text: '{"word":"quartz"}' }
 
-const open = (state: { dir: string; at: number }, maxKeys?: number) => {
+const open = (state: { dir: string; clock: TestClock }, maxKeys?: number) => {
   const lines: string[] = []
   const path = join(state.dir, 'cache', 'requests.db')
   const keys = openRequestKeys(path, {
     addon: undefined,
-    nowMs: () => state.at,
+    clock: state.clock,
     log: line => lines.push(line),
     ...(maxKeys !== undefined && { maxKeys }),
   })
@@ -62,16 +63,16 @@ test('a request without an end is known as such; a released one is not known', s
   again.close()
 })
 
-test('keys are kept for a day, and no more than a number of them', state => {
+test('keys are kept for a day, and no more than a number of them', async state => {
   const keys = open(state, 50)
   for (let n = 0; n < 400; n++) {
-    state.at += 1
+    state.clock.set(state.clock.now() + 1)
     keys.begin(`k${n}`, 'print')
     keys.end(`k${n}`, REPLY, 'disk')
   }
   assert.is(keys.find('k0'), undefined)
   assert.equal(keys.find('k399')?.reply, REPLY)
-  state.at += 24 * 3_600_000 + 1
+  await state.clock.advance(24 * 3_600_000 + 1)
   assert.is(keys.find('k399'), undefined)
   keys.begin('next', 'print')
   assert.is(keys.find('k399'), undefined)
@@ -90,14 +91,14 @@ test('a damaged file is replaced', state => {
   keys.close()
 })
 
-test('what another machine began is known here: not again what may have been done, and its reply', state => {
+test('what another machine began is known here: not again what may have been done, and its reply', async state => {
   const files = join(state.dir, 'request-keys')
   const openShared = (name: string) =>
     openRequestKeys(join(state.dir, name, 'requests.db'), {
       addon: undefined,
-      nowMs: () => state.at,
+      clock: state.clock,
       log: line => assert.unreachable(line),
-      journal: createKeyJournal(files, () => state.at),
+      journal: createKeyJournal(files, state.clock),
     })
   const first = openShared('first')
   for (const id of ['cut', 'freed', 'kept', 'private']) first.begin(id, `print of ${id}`)
@@ -119,7 +120,7 @@ test('what another machine began is known here: not again what may have been don
   second.close()
   const third = openShared('third')
   assert.ok(third.find('after'), 'a torn line does not take the next one with it')
-  state.at += 3 * 24 * 3_600_000
+  await state.clock.advance(3 * 24 * 3_600_000)
   third.begin('later', 'print')
   assert.is(readdirSync(files).length, 1)
   third.close()

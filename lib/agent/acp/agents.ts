@@ -1,4 +1,5 @@
 /** Runs external agents (ACP): one process per agent and home, started on demand and stopped when idle. */
+import type { Clock } from '../../base/clock.ts'
 import { createTurn } from './turn.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
 import type { Agent, ModelEndpoint } from '../types.ts'
@@ -7,6 +8,7 @@ import { type AgentSlot, type RunningAgent, startAgent } from './running-agent.t
 import { withStartupNotices } from './startup.ts'
 
 export type ExternalAgentsOptions = {
+  clock: Clock
   version: string
   log: (line: string, extra: Record<string, unknown>) => void
   /** Removes secrets; an agent's output may contain a key. */
@@ -18,25 +20,21 @@ export type ExternalAgentsOptions = {
   startMs?: number
   /** Grace period of a cancelled turn or a terminated process. */
   graceMs?: number
-  /** Silence in milliseconds after which the agent counts as hung; asked at the start of each turn. */
-  silenceMs?: () => number
 }
 
-export type Timing = { graceMs: number; silenceMs: () => number }
 export type OfferedModel = { id: string; label: string }
 
 const IDLE_MS = 10 * 60_000
 /** Idle time factor for agents that can't restore a session and would lose it. */
 const NO_RESTORE_FACTOR = 6
 const GRACE_MS = 2_000
-const SILENCE_MS = 15 * 60_000
 
 export type ExternalAgents = ReturnType<typeof createExternalAgents>
 
 export const createExternalAgents = (options: ExternalAgentsOptions) => {
+  const { clock } = options
   const idleMs = options.idleMs ?? IDLE_MS
   const graceMs = options.graceMs ?? GRACE_MS
-  const timing: Timing = { graceMs, silenceMs: options.silenceMs ?? (() => SILENCE_MS) }
   const slots = new Map<string, AgentSlot>()
   /** Processes removed from `slots` that have not ended yet. */
   const ending = new Set<Promise<void>>()
@@ -58,7 +56,7 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
 
   const stop = (slot: AgentSlot): void => {
     remove(slot)
-    clearTimeout(slot.timer)
+    slot.cancelStop()
     const stopped = slot.child.stop()
     ending.add(stopped)
     void stopped.finally(() => ending.delete(stopped))
@@ -70,6 +68,7 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
       key,
       endpoint,
       external,
+      clock,
       version: options.version,
       log: line => options.log(`${name}: ${options.redact(line)}`, {}),
       defaults: { idleMs, maxIdle: options.maxIdle, startMs: options.startMs },
@@ -92,8 +91,7 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
     }
     const own = endpoint.agent?.settings?.idleMs ?? idleMs
     const wait = slot.cannotRestore ? own * NO_RESTORE_FACTOR : own
-    slot.timer = setTimeout(() => stop(slot), wait)
-    slot.timer.unref()
+    slot.cancelStop = clock.timer(wait, () => stop(slot))
   }
 
   /** Runs `work` with the agent's process, which isn't stopped until `work` settles. */
@@ -106,13 +104,14 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
     if (isClosed) throw new Error('The service is shutting down.')
     const key = keyOf(endpoint, external.home)
     const slot = slots.get(key) ?? start(key, endpoint, external)
-    clearTimeout(slot.timer)
+    slot.cancelStop()
     slot.users++
     try {
       const name = endpoint.agent?.name ?? endpoint.provider
       const command = endpoint.command ?? []
       const running =
-        slot.running ?? (await withStartupNotices(slot.started, { name, command, notify: say }))
+        slot.running ??
+        (await withStartupNotices(slot.started, { name, command, clock, notify: say }))
       const done = await work(running)
       const models = [...running.sessions.values()].map(modelsOf).findLast(list => list.length > 0)
       if (models) offered.set(`${external.home}\n${endpoint.agent?.id}`, models)
@@ -122,7 +121,7 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
     }
   }
 
-  const agent: Agent = createTurn({ use, timing, redact: options.redact })
+  const agent: Agent = createTurn({ use, graceMs, redact: options.redact })
 
   return {
     agent,

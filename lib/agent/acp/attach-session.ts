@@ -1,4 +1,5 @@
 /** Attaches one of our sessions to a session of the external agent: reuses, restores, forks, or opens one. */
+import type { Clock } from '../../base/clock.ts'
 import type { ExternalAgentContext, ExternalSession } from '../external-agent.ts'
 import type { AgentRequest, LoopMessage, ModelEndpoint } from '../types.ts'
 import type { RunningAgent } from './running-agent.ts'
@@ -18,6 +19,7 @@ const timeoutText = (name: string, what: string) => `${name} did not ${what} wit
 type OpenOptions = {
   name: string
   connection: Connection
+  clock: Clock
   cwd: string
   mcpServers: AcpMcpServer[]
   whileOpening: RunningAgent['whileOpening']
@@ -37,11 +39,11 @@ const startNew = (options: OpenOptions): Promise<Session> => {
   })
 }
 
-const registerNew = ({ name, register }: OpenOptions, answer: unknown): Session => {
+const registerNew = ({ name, register, clock }: OpenOptions, answer: unknown): Session => {
   const opened = OpenedSession.safeParse(answer)
   if (!opened.success || !opened.data.sessionId)
     throw new Error(`${name} opened a session without saying which.`)
-  const session = createSession(opened.data.sessionId)
+  const session = createSession(opened.data.sessionId, clock)
   applyOpened(session, opened.data)
   register(session)
   return session
@@ -65,7 +67,7 @@ const restore = async (
   const method = withHistory ? (load ?? resume) : (resume ?? load)
   if (!method) return null
   for (const id of [saved.session_id, ...saved.aliases]) {
-    const session = createSession(id)
+    const session = createSession(id, options.clock)
     const lastMessageReader = createLastMessageReader()
     session.replay = lastMessageReader
     options.register(session)
@@ -124,6 +126,7 @@ const optionsOf = (
   mcpServers: toAcpServers(external, agent, running.connection.capabilities),
   name: running.name,
   connection: running.connection,
+  clock: running.clock,
   cwd,
   whileOpening: running.whileOpening,
   register: running.register,

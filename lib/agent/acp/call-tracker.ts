@@ -1,4 +1,5 @@
 /** Tracks the tool calls of a turn: shows each call, streams its output, and emits its result with the diff of its edits. */
+import type { Clock } from '../../base/clock.ts'
 import type { Emit } from '../types.ts'
 import { createEdits, type ReadFile } from './edits.ts'
 import type { AgentHooks } from './hooks.ts'
@@ -25,7 +26,7 @@ export type TerminalView = (ids: string[]) => TerminalOutput | null
 export type CallTrackerOptions = {
   workspace: string
   emit: Emit
-  now: () => number
+  clock: Pick<Clock, 'monotonic'>
   writer: MessageWriter
   images: Images
   /** Makes an id of the journal from the agent's id of a call. */
@@ -53,7 +54,7 @@ type Open = {
 }
 
 export const createCallTracker = (options: CallTrackerOptions) => {
-  const { workspace, emit, now, writer, images, idFor } = options
+  const { workspace, emit, clock, writer, images, idFor } = options
   const edits = createEdits(workspace, options.readFile)
   const open = new Map<string, Open>()
   /** The agent's ids of finished calls; later updates are ignored. */
@@ -65,7 +66,7 @@ export const createCallTracker = (options: CallTrackerOptions) => {
       call,
       id: idFor(call.id),
       name: '',
-      startedAt: now(),
+      startedAt: clock.monotonic(),
       isShown: false,
       denied: null,
     }
@@ -98,7 +99,7 @@ export const createCallTracker = (options: CallTrackerOptions) => {
         ? deniedResult(entry.denied)
         : resultOf(entry.call, diff, ids.length > 0 ? options.terminals(ids) : null)
     const { args, preview } = describe(entry.call, workspace)
-    const durationMs = Math.max(0, now() - entry.startedAt)
+    const durationMs = clock.monotonic() - entry.startedAt
     const { id: callId, name } = entry
     emit({ type: 'tool_complete', callId, name, preview, args, durationMs, isError })
     const { kind } = entry.call

@@ -1,8 +1,10 @@
 /** Closes idle sessions in an agent that can restore them. */
+import type { Clock } from '../../base/clock.ts'
 import type { Connection } from './connection.ts'
 import type { Session } from './session.ts'
 
 export type IdleSessionsOptions = {
+  clock: Pick<Clock, 'monotonic' | 'timer'>
   connection: Connection
   /** All open sessions, oldest first. */
   opened: Session[]
@@ -20,6 +22,7 @@ const canClose = ({ capabilities: { agentCapabilities } }: Connection): boolean 
 }
 
 export const createIdleSessions = ({
+  clock,
   connection,
   opened,
   sessions,
@@ -27,7 +30,7 @@ export const createIdleSessions = ({
   maxIdle,
   log,
 }: IdleSessionsOptions) => {
-  let timer: NodeJS.Timeout | undefined
+  let cancel = (): void => undefined
 
   const close = (session: Session): void => {
     opened.splice(opened.indexOf(session), 1)
@@ -40,21 +43,20 @@ export const createIdleSessions = ({
 
   /** Closes sessions that are due, and schedules itself for the next one. */
   const sweep = (): void => {
-    clearTimeout(timer)
+    cancel()
     if (!canClose(connection)) return
     const unused = opened
       .filter(({ turn, isOpening }) => turn === null && !isOpening)
       .sort((a, b) => a.usedAt - b.usedAt)
-    const now = performance.now()
+    const now = clock.monotonic()
     const due = unused.filter(
       ({ usedAt }, at) => now - usedAt >= idleMs || unused.length - at > maxIdle,
     )
     for (const session of due) close(session)
     const next = unused[due.length]
     if (!next) return
-    timer = setTimeout(sweep, Math.max(1, next.usedAt + idleMs - now))
-    timer.unref()
+    cancel = clock.timer(Math.max(1, next.usedAt + idleMs - now), sweep)
   }
 
-  return { sweep, stop: () => clearTimeout(timer) }
+  return { sweep, stop: () => cancel() }
 }

@@ -71,8 +71,8 @@ export const adoptSession = async (
   const { loadSession, sessionCapabilities } = connection.capabilities.agentCapabilities
   const method = loadSession ? 'session/load' : sessionCapabilities.resume ? 'session/resume' : null
   if (!method) throw new Error(`${name} can't resume earlier sessions.`)
-  const session = createSession(id)
-  const replay = loadSession ? createReplay(options) : null
+  const session = createSession(id, running.clock)
+  const replay = loadSession ? createReplay(options, running.clock) : null
   session.replay = replay
   running.register(session)
   const aborted = new Promise<never>((_, reject) => {

@@ -1,4 +1,5 @@
 /** Rate-limits a program's log lines (token bucket), and logs how many were dropped. */
+import type { Clock } from '../../base/clock.ts'
 
 const BURST = 60
 const REFILL_MS = 2_000
@@ -6,13 +7,13 @@ const LINE_CHARS = 500
 
 export const createLogLimiter = (
   write: (line: string) => void,
-  now: () => number = () => performance.now(),
+  clock: Pick<Clock, 'monotonic'>,
 ): ((line: string) => void) => {
   let tokens = BURST
-  let filledAt = now()
+  let filledAt = clock.monotonic()
   let omitted = 0
   return line => {
-    const more = Math.floor((now() - filledAt) / REFILL_MS)
+    const more = Math.floor((clock.monotonic() - filledAt) / REFILL_MS)
     if (more > 0) {
       tokens = Math.min(BURST, tokens + more)
       filledAt += more * REFILL_MS

@@ -1,7 +1,6 @@
 /** Sends one prompt to an external agent, streams its updates, and returns the outcome. */
 import type { ExternalAgentContext } from '../external-agent.ts'
 import type { AgentRequest, Emit, Failure, LoopMessage, ModelEndpoint, Outcome } from '../types.ts'
-import type { Timing } from './agents.ts'
 import type { AttachedSession } from './attach-session.ts'
 import { readForDiff, readImages } from './client-files.ts'
 import { isUnknownSession, rpcErrorCode, toFailure, TurnFailure } from './failures.ts'
@@ -22,7 +21,8 @@ export type TurnOptions = {
     /** Receives notices while the agent starts. */
     say?: (words: string) => void,
   ) => Promise<T>
-  timing: Timing
+  /** Grace period of a cancelled turn. */
+  graceMs: number
   redact: (text: string) => string
 }
 
@@ -35,6 +35,9 @@ export type TurnContext = {
   base: Omit<Outcome, 'status'>
 }
 
+/** After this silence an agent counts as hung. */
+const SILENCE_MS = 15 * 60_000
+
 /** `unknown`: the agent doesn't have the session, and no output was produced. */
 export const promptOnce = async (
   turn: TurnContext,
@@ -45,18 +48,17 @@ export const promptOnce = async (
   onSettled: (end: { isAnswered: boolean; cost: number }) => void,
 ): Promise<Outcome | 'unknown'> => {
   const { request, running, options, base } = turn
-  const { connection, child, name } = running
+  const { connection, child, name, clock } = running
   const { signal } = request
-  const { graceMs } = options.timing
-  const silenceMs = options.timing.silenceMs()
+  const { graceMs } = options
   const stop = Promise.withResolvers<Failure>()
   const hooks = createAgentHooks(request, name, warn)
-  const startedAt = performance.now()
+  const startedAt = clock.monotonic()
   const transcript = createTranscript({
     onFinished: hooks.finished,
     request,
     emit: turn.emit,
-    now: request.now ?? Date.now,
+    clock,
     served: { provider: base.provider, model: base.model },
     terminals: ids => session.terminals.view(ids),
     onTerminals(callId, ids) {
@@ -73,17 +75,15 @@ export const promptOnce = async (
   })
 
   let serving = 0
-  let clock: NodeJS.Timeout | undefined
+  let endSilence = (): void => undefined
   const noteActivity = () => {
-    clearTimeout(clock)
-    clock = setTimeout(() => {
+    endSilence()
+    endSilence = clock.timer(SILENCE_MS, () => {
       // It is waiting for us or for the user.
       if (serving > 0) return noteActivity()
-      const minutes = Math.max(1, Math.round(silenceMs / 60_000))
-      const message = `${name} did not respond for ${minutes} minutes and was stopped.`
+      const message = `${name} did not respond for ${SILENCE_MS / 60_000} minutes and was stopped.`
       stop.resolve({ type: 'no_response', message })
-    }, silenceMs)
-    clock.unref()
+    })
   }
   session.turn = {
     request,
@@ -156,14 +156,14 @@ export const promptOnce = async (
     await new Promise(resolve => setImmediate(resolve))
     onSettled({ isAnswered: true, cost: session.usage?.cost ?? cost })
     const outcome = end(turn, session, transcript, first.answer, cost, warn)
-    await hooks.ended(outcome.text, performance.now() - startedAt)
+    await hooks.ended(outcome.text, clock.monotonic() - startedAt)
     return outcome
   } finally {
-    clearTimeout(clock)
+    endSilence()
     transcript.abandon()
     if (session.turn?.transcript === transcript) session.turn = null
     session.isOpening = false
-    session.usedAt = performance.now()
+    session.usedAt = clock.monotonic()
   }
 }
 

@@ -1,4 +1,5 @@
 /** Converts the history that an agent replays on `session/load` to journal messages, keeping the newest part. */
+import type { Clock } from '../../base/clock.ts'
 import type { RunMessage } from '../types.ts'
 import { blockText } from './tool-calls.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
@@ -20,12 +21,10 @@ type ReplayedTurn = { messages: RunMessage[]; chars: number }
 
 export type Replay = ReturnType<typeof createReplay>
 
-export const createReplay = ({
-  workspace,
-  served,
-  maxMessages = MAX_MESSAGES,
-  maxChars = MAX_CHARS,
-}: ReplayOptions) => {
+export const createReplay = (
+  { workspace, served, maxMessages = MAX_MESSAGES, maxChars = MAX_CHARS }: ReplayOptions,
+  clock: Pick<Clock, 'monotonic'>,
+) => {
   const turns: ReplayedTurn[] = []
   let transcript: Transcript | null = null
   let userText = ''
@@ -68,7 +67,7 @@ export const createReplay = ({
       emit: event => {
         if (event.type === 'message') add(event.message)
       },
-      now: Date.now,
+      clock,
       served,
       terminals: () => null,
       // The files have changed since.

@@ -1,4 +1,5 @@
 /** Starts an external agent's process, connects to it, and keeps the state of its use. */
+import type { Clock } from '../../base/clock.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
 import type { ModelEndpoint } from '../types.ts'
 import { type AgentProcess, spawnAgent } from './agent-process.ts'
@@ -16,6 +17,7 @@ const MAX_IDLE = 4
 /** A running agent process with its connection. */
 export type RunningAgent = {
   readonly name: string
+  readonly clock: Clock
   readonly child: AgentProcess
   readonly connection: Connection
   /** By the id of our session. */
@@ -40,7 +42,8 @@ export type AgentSlot = {
   /** Closes idle sessions. */
   readonly sweep: () => void
   users: number
-  timer: NodeJS.Timeout | undefined
+  /** It is stopped after its idle time unless this is called before. */
+  cancelStop: () => void
   cannotRestore: boolean
 }
 
@@ -48,6 +51,7 @@ export type StartAgentOptions = {
   key: string
   endpoint: ModelEndpoint
   external: ExternalAgentContext
+  clock: Clock
   version: string
   log: (line: string) => void
   /** Used unless the endpoint's settings say otherwise. */
@@ -60,11 +64,11 @@ export type StartAgentOptions = {
 }
 
 export const startAgent = (options: StartAgentOptions): AgentSlot => {
-  const { endpoint, external, defaults, graceMs } = options
+  const { endpoint, external, defaults, graceMs, clock } = options
   const name = endpoint.agent?.name ?? endpoint.provider
   const settings = endpoint.agent?.settings
   const command = endpoint.command ?? []
-  const log = createLogLimiter(options.log)
+  const log = createLogLimiter(options.log, clock)
   const env = { ...external.env, ...settings?.env }
   // Another user may not enter this home.
   const cwd = (settings?.files !== 'agent' && env.HOME) || '/'
@@ -77,6 +81,7 @@ export const startAgent = (options: StartAgentOptions): AgentSlot => {
     slot.cannotRestore = !loadSession && !sessionCapabilities.resume
     const sessions = new Map<string, Session>()
     idle = createIdleSessions({
+      clock,
       connection,
       opened: router.opened,
       sessions,
@@ -86,6 +91,7 @@ export const startAgent = (options: StartAgentOptions): AgentSlot => {
     })
     slot.running = {
       name,
+      clock,
       child,
       connection,
       sessions,
@@ -104,7 +110,7 @@ export const startAgent = (options: StartAgentOptions): AgentSlot => {
     key: options.key,
     child,
     users: 0,
-    timer: undefined,
+    cancelStop: () => undefined,
     cannotRestore: false,
     running: null,
     sweep: () => idle?.sweep(),
@@ -134,7 +140,7 @@ export const startAgent = (options: StartAgentOptions): AgentSlot => {
   slot.started.catch(() => undefined)
   void child.ended.then(how => {
     options.remove(slot)
-    clearTimeout(slot.timer)
+    slot.cancelStop()
     idle?.stop()
     if (!child.isStopping()) log(how)
   })

@@ -39,7 +39,7 @@ export const toolContextOf = (request: AgentRequest, callId: string): ToolContex
   runner: request.runner,
   canUndo: request.canUndo,
   secrets: request.secrets,
-  now: request.now ?? Date.now,
+  clock: request.clock,
 })
 
 /** `find` throws if the session is unknown. */

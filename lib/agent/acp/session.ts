@@ -1,4 +1,5 @@
 /** State of an agent's session, and how its updates change it. */
+import type { Clock } from '../../base/clock.ts'
 import type { AgentRequest } from '../types.ts'
 import type { AgentHooks } from './hooks.ts'
 import { createTerminals, type Terminals } from './terminals.ts'
@@ -52,7 +53,7 @@ export type Session = {
   busy: Promise<unknown>
 }
 
-export const createSession = (id: string): Session => ({
+export const createSession = (id: string, clock: Pick<Clock, 'monotonic'>): Session => ({
   id,
   aliases: new Set(),
   modes: null,
@@ -63,7 +64,7 @@ export const createSession = (id: string): Session => ({
   usage: null,
   onTitle: null,
   isOpening: false,
-  usedAt: performance.now(),
+  usedAt: clock.monotonic(),
   terminals: createTerminals(),
   turn: null,
   replay: null,

@@ -1,5 +1,6 @@
 /** Startup timeout of an agent, and notices while it starts. */
 import { basename } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
 
 const START_MS = 60_000
 /** For agents downloaded on start, which can be hundreds of megabytes. */
@@ -23,26 +24,30 @@ export const withStartupNotices = async <T>(
   {
     name,
     command,
+    clock,
     notify,
-  }: { name: string; command: readonly string[]; notify: (words: string) => void },
-  firstMs = isFetched(command) ? FETCH_NOTE_MS : FIRST_NOTE_MS,
+  }: {
+    name: string
+    command: readonly string[]
+    clock: Pick<Clock, 'monotonic' | 'timer'>
+    notify: (words: string) => void
+  },
 ): Promise<T> => {
-  const startedAt = performance.now()
+  const startedAt = clock.monotonic()
   const first = isFetched(command)
     ? `${name} is starting. ${basename(command[0] ?? '')} downloads it first if it isn't on this machine, which can take minutes.`
     : `${name} is starting.`
-  let timer: NodeJS.Timeout
   const note = (words: string) => {
     notify(words)
-    timer = setTimeout(() => {
-      const minutes = Math.max(1, Math.round((performance.now() - startedAt) / 60_000))
+    cancel = clock.timer(NEXT_NOTE_MS, () => {
+      const minutes = Math.max(1, Math.round((clock.monotonic() - startedAt) / 60_000))
       note(`${name} is still starting after ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`)
-    }, NEXT_NOTE_MS)
+    })
   }
-  timer = setTimeout(() => note(first), firstMs)
+  let cancel = clock.timer(isFetched(command) ? FETCH_NOTE_MS : FIRST_NOTE_MS, () => note(first))
   try {
     return await work
   } finally {
-    clearTimeout(timer)
+    cancel()
   }
 }

@@ -1,4 +1,5 @@
 /** Converts an agent's updates to messages and events: calls before their results, text under its message's id. */
+import type { Clock } from '../../base/clock.ts'
 import type { AgentRequest, Emit } from '../types.ts'
 import { createCallTracker, type TerminalView } from './call-tracker.ts'
 import type { ReadFile } from './edits.ts'
@@ -11,7 +12,7 @@ import type { Block, PlanEntry } from './updates.ts'
 export type TranscriptOptions = {
   request: Pick<AgentRequest, 'nextMessageId' | 'workspace' | 'history' | 'saveImage' | 'secrets'>
   emit: Emit
-  now: () => number
+  clock: Pick<Clock, 'monotonic'>
   served: { provider: string; model: string }
   /** Output of our terminals for a call. */
   terminals: TerminalView
@@ -41,7 +42,7 @@ const createCallIds = (history: AgentRequest['history']) => {
 }
 
 export const createTranscript = (options: TranscriptOptions) => {
-  const { request, emit, now, served, terminals, onTerminals, readFile, onFlood, onFinished } =
+  const { request, emit, clock, served, terminals, onTerminals, readFile, onFlood, onFinished } =
     options
   const images = createImages(request.saveImage)
   const idFor = createCallIds(request.history)
@@ -49,7 +50,7 @@ export const createTranscript = (options: TranscriptOptions) => {
   const calls = createCallTracker({
     workspace: request.workspace,
     emit,
-    now,
+    clock,
     writer,
     images,
     idFor,

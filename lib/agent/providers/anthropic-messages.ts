@@ -11,7 +11,7 @@ import type { AnthropicQuirk } from './anthropic-thinking.ts'
 import { createHttpProvider } from './http-provider.ts'
 import type { StreamOptions } from './stream-request.ts'
 
-export const createAnthropicMessages = (options: StreamOptions = {}): Provider =>
+export const createAnthropicMessages = (options: StreamOptions): Provider =>
   createHttpProvider<AnthropicQuirk>(
     {
       url: ({ baseUrl }) => messagesUrl(baseUrl),

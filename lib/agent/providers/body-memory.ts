@@ -4,6 +4,8 @@
  * its next one: therefore no memory goes from one server to another.
  */
 
+import type { Clock } from '../../base/clock.ts'
+
 /** Sizes are rounded up to this: the memory of one body then fits the next one, which is a little longer. */
 const STEP_BYTES = 1024 * 1024
 const MAX_SPARE = 2
@@ -22,9 +24,9 @@ const allocate = (bytes: number): Buffer =>
 
 export const NO_SPARE: BodyMemory = { take: allocate, release() {} }
 
-export const createBodyMemory = (): BodyMemory => {
+export const createBodyMemory = (clock: Pick<Clock, 'timer'>): BodyMemory => {
   const spare: { server: string; memory: Buffer }[] = []
-  let drop: NodeJS.Timeout | undefined
+  let cancel = (): void => undefined
   return {
     take(bytes, server) {
       const at = spare.findIndex(each => each.server === server && each.memory.length >= bytes)
@@ -37,11 +39,10 @@ export const createBodyMemory = (): BodyMemory => {
     release({ buffer }, server) {
       if (spare.length >= MAX_SPARE || buffer.byteLength > MAX_SPARE_BYTES) return
       spare.push({ server, memory: Buffer.from(buffer) })
-      drop ??= setTimeout(() => {
-        drop = undefined
+      cancel()
+      cancel = clock.timer(SPARE_MS, () => {
         spare.length = 0
-      }, SPARE_MS).unref()
-      drop.refresh()
+      })
     },
   }
 }

@@ -11,7 +11,7 @@ import {
 import { createResponsesReader } from './responses-events.ts'
 import type { StreamOptions } from './stream-request.ts'
 
-export const createCodexResponses = (options: StreamOptions = {}): Provider =>
+export const createCodexResponses = (options: StreamOptions): Provider =>
   createHttpProvider<ResponsesQuirk>(
     {
       url: ({ baseUrl }) => appendPath(baseUrl, '/responses'),

@@ -1,6 +1,6 @@
 /** The offline demo model: scripted replies that use the real loop and the real tools. */
+import type { Clock } from '../../base/clock.ts'
 import { isObject } from '../../base/json.ts'
-import { type Wait, wait } from '../retry.ts'
 import type { Provider, ProviderDelta, ProviderRequest, WireMessage } from '../types.ts'
 import { stripMessageTags, readIntent } from './demo-intents.ts'
 import { nextTurn, type ToolAnswer, type Turn } from './demo-scenes.ts'
@@ -10,19 +10,16 @@ const PIECE_CHARS = 6
 const DELAY_MS = 15
 const CHARS_PER_TOKEN = 4
 
-export type DemoOptions = { delayMs?: number; wait?: Wait }
+export type DemoOptions = { clock: Pick<Clock, 'delay'>; delayMs?: number }
 
-export const createDemo = ({
-  delayMs = DELAY_MS,
-  wait: pause = wait,
-}: DemoOptions = {}): Provider =>
+export const createDemo = ({ clock, delayMs = DELAY_MS }: DemoOptions): Provider =>
   async function* demo(request) {
     const turn = offered(request, decide(request.messages))
     let written = 0
     for (const delta of toDeltas(turn)) {
       // Checked here as well, because with `delayMs` 0 there is no wait that could abort.
       request.signal.throwIfAborted()
-      if (delayMs > 0) await pause(delayMs, request.signal)
+      if (delayMs > 0) await clock.delay(delayMs, request.signal)
       written += sizeOf(delta)
       yield delta
     }

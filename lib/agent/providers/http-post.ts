@@ -1,6 +1,7 @@
 /** HTTP POST to a provider. Errors become `ProviderFailure` and never contain the API key. */
 import { pipeline, type Transform } from 'node:stream'
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import type { Clock } from '../../base/clock.ts'
 import type { Dispatcher } from 'undici'
 import { isObject } from '../../base/json.ts'
 import { messageOf } from '../../errors.ts'
@@ -18,6 +19,7 @@ export type PostOptions = {
   secret: string | null
   body: Buffer
   signal: AbortSignal
+  clock: Pick<Clock, 'now'>
   dispatcher?: Dispatcher | undefined
 }
 
@@ -59,7 +61,7 @@ export const postJson = async (call: PostOptions): Promise<PostResponse> => {
   }
   // The status says enough when the body cannot be read.
   const text = await readLimited(body).catch(() => '')
-  throw toFailure(answer.statusCode, text, answer.headers, call.secret)
+  throw toFailure(answer.statusCode, text, answer.headers, call)
 }
 
 /** Some proxies compress although it was not asked for. Each chunk is decoded as it arrives. */
@@ -91,7 +93,7 @@ const toFailure = (
   status: number,
   text: string,
   headers: Dispatcher.ResponseData['headers'],
-  secret: string | null,
+  { secret, clock }: Pick<PostOptions, 'secret' | 'clock'>,
 ): ProviderFailure => {
   const message = redactKey(errorMessageIn(text), secret)
   return classify({
@@ -99,8 +101,8 @@ const toFailure = (
     message: message === '' ? `The provider responded with status ${status}.` : message,
     text: `${message}\n${text.slice(0, 4_000)}`,
     isBodyEmpty: text.trim() === '',
-    retryAfterMs: retryAfterInHeaders(headers),
-    resetMs: status === 429 || status === 503 ? rateLimitResetIn(headers, Date.now()) : undefined,
+    retryAfterMs: retryAfterInHeaders(headers, clock.now()),
+    resetMs: status === 429 || status === 503 ? rateLimitResetIn(headers, clock.now()) : undefined,
   })
 }
 

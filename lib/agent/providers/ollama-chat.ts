@@ -179,7 +179,7 @@ const createReader = (): ResponseReader => {
   }
 }
 
-export const createOllamaChat = (options: StreamOptions = {}): Provider =>
+export const createOllamaChat = (options: StreamOptions): Provider =>
   createHttpProvider<Quirk>(
     {
       url: ({ baseUrl }) => urlOf(baseUrl),

@@ -6,7 +6,7 @@ import { chatObjection, type Quirk, toBody } from './openai-body.ts'
 import { createChunkReader } from './openai-chunks.ts'
 import type { StreamOptions } from './stream-request.ts'
 
-export const createOpenAiChat = (options: StreamOptions = {}): Provider =>
+export const createOpenAiChat = (options: StreamOptions): Provider =>
   createHttpProvider<Quirk>(
     {
       url: ({ baseUrl }) => appendPath(baseUrl, '/chat/completions'),

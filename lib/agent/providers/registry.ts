@@ -1,4 +1,5 @@
 /** Providers by wire format, optionally through the user's HTTP proxy. */
+import type { Clock } from '../../base/clock.ts'
 import type { Dispatcher } from 'undici'
 import { readProxies } from '../../base/proxy-variables.ts'
 import { ProviderFailure } from '../failure.ts'
@@ -35,14 +36,15 @@ const HTTP_PROVIDERS: Readonly<Record<HttpApiMode, (options: StreamOptions) => P
 /** Each is created when it is first used. `keyFor` renews the keys that are tokens of a sign-in; absent: they are used until they expire. */
 export const createProviders = (
   dispatcher: Dispatcher | undefined,
+  clock: Clock,
   keyFor?: KeySource,
 ): Providers => {
-  const memory = createBodyMemory()
+  const memory = createBodyMemory(clock)
   const made = new Map<HttpApiMode, Provider>()
   const provider = (mode: HttpApiMode): Provider => {
     const known = made.get(mode)
     if (known) return known
-    const created = HTTP_PROVIDERS[mode]({ dispatcher, memory })
+    const created = HTTP_PROVIDERS[mode]({ clock, dispatcher, memory })
     const current = keyFor ? withCurrentKey(created, keyFor) : created
     made.set(mode, current)
     return current
@@ -60,7 +62,7 @@ export const createProviders = (
     get ollama_chat() {
       return provider('ollama_chat')
     },
-    demo: createDemo(),
+    demo: createDemo({ clock }),
   }
 }
 

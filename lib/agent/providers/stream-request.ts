@@ -1,4 +1,5 @@
 /** One streamed model call over HTTP in any wire format: request, server-sent events or a JSON document, timeouts, end detection. */
+import type { Clock } from '../../base/clock.ts'
 import { createParser } from 'eventsource-parser'
 import type { Dispatcher } from 'undici'
 import { ProviderFailure } from '../failure.ts'
@@ -15,6 +16,7 @@ import {
 } from './http-post.ts'
 
 export type StreamOptions = {
+  clock: Clock
   /** Milliseconds without data after which the stream is aborted; 0: never. */
   staleMs?: (promptChars: number, loopback: boolean) => number
   overallMs?: number
@@ -63,14 +65,14 @@ const defaultStaleMs = (promptChars: number, loopback: boolean): number => {
 /** Throws `ProviderFailure`, or the signal's reason when aborted. No failure contains the API key. */
 export async function* streamRequest(
   { url, headers, body, request, reader, terminating }: StreamRequest,
-  options: StreamOptions = {},
+  options: StreamOptions,
 ): AsyncGenerator<ProviderDelta> {
   const { endpoint, signal } = request
   const { memory = NO_SPARE } = options
   const server = URL.canParse(url) ? new URL(url).origin : url
   const encoded = encodeJson(body, bytes => memory.take(bytes, server))
   const staleMs = (options.staleMs ?? defaultStaleMs)(encoded.length, isLoopback(endpoint.baseUrl))
-  const deadline = createDeadline(signal, hostOf(url), options.overallMs ?? OVERALL_MS)
+  const deadline = createDeadline(signal, hostOf(url), options)
   let closed = false
   let isFramed = false
   const progress = () => (closed ? 'complete' : reader.progress())
@@ -82,6 +84,7 @@ export async function* streamRequest(
       secret: endpoint.apiKey,
       body: encoded,
       signal: deadline.signal,
+      clock: options.clock,
       dispatcher: options.dispatcher,
     })
     isFramed = 'content-length' in answer.headers || 'transfer-encoding' in answer.headers
@@ -241,29 +244,31 @@ const createSseReader = () => {
 }
 
 /** Combines the turn's signal with two timeouts: silence, and total duration. */
-const createDeadline = (signal: AbortSignal, host: string, overallMs: number) => {
+const createDeadline = (
+  signal: AbortSignal,
+  host: string,
+  { clock, overallMs = OVERALL_MS }: StreamOptions,
+) => {
   const timeout = new AbortController()
-  let silence: NodeJS.Timeout | undefined
-  const overall = setTimeout(
-    () => timeout.abort(new ProviderFailure('network', `The response from ${host} took too long.`)),
-    overallMs,
+  let endSilence = (): void => undefined
+  const endOverall = clock.timer(overallMs, () =>
+    timeout.abort(new ProviderFailure('network', `The response from ${host} took too long.`)),
   )
   return {
     signal: AbortSignal.any([signal, timeout.signal]),
     /** Restarts the silence timeout; 0 disables it. */
     allowSilence(ms: number): void {
-      clearTimeout(silence)
+      endSilence()
       if (ms > 0)
-        silence = setTimeout(
-          () => timeout.abort(new ProviderFailure('network', `${host} stopped responding.`)),
-          ms,
+        endSilence = clock.timer(ms, () =>
+          timeout.abort(new ProviderFailure('network', `${host} stopped responding.`)),
         )
     },
     /** The failure of the timeout that fired, if one did. */
     reason: (): unknown => (timeout.signal.aborted ? timeout.signal.reason : undefined),
     close(): void {
-      clearTimeout(silence)
-      clearTimeout(overall)
+      endSilence()
+      endOverall()
     },
   }
 }

@@ -1,6 +1,7 @@
 /** Collects the output of a command: streamed to the page, limited for the model. */
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
+import type { Clock } from '../../base/clock.ts'
 import { coloredHead, stripAllButColors, RESET, coloredTail } from '../colors.ts'
 
 const MAX_CHARS = 50_000
@@ -14,7 +15,7 @@ const LIVE_EVERY_MS = 40
 export type Printed = { output: string; colored?: string }
 
 /** `live` is called with batched pieces, colors kept; `text` returns head and tail. */
-export const createOutput = (live: (text: string) => void) => {
+export const createOutput = (clock: Pick<Clock, 'timer'>, live: (text: string) => void) => {
   const decoder = new StringDecoder('utf8')
   let head = ''
   let tail = ''
@@ -23,11 +24,11 @@ export const createOutput = (live: (text: string) => void) => {
   let held = 0
   let pending = ''
   let shown = 0
-  let timer: NodeJS.Timeout | undefined
+  let cancel: (() => void) | undefined
 
   const flush = () => {
-    clearTimeout(timer)
-    timer = undefined
+    cancel?.()
+    cancel = undefined
     if (pending === '') return
     const text = pending.slice(0, MAX_LIVE_CHARS - shown)
     shown += text.length
@@ -49,7 +50,7 @@ export const createOutput = (live: (text: string) => void) => {
     }
     if (shown >= MAX_LIVE_CHARS) return
     pending = (pending + text).slice(0, MAX_LIVE_CHARS)
-    timer ??= setTimeout(flush, LIVE_EVERY_MS)
+    cancel ??= clock.timer(LIVE_EVERY_MS, flush)
   }
 
   return {

@@ -73,7 +73,7 @@ const toResult = (
 const run = async (ctx: ToolContext, input: Input) => {
   const { spawn } = ctx
   if (!spawn) throw new Error('No subagents can be started here. Do the work yourself.')
-  const begun = ctx.now()
+  const begun = ctx.clock.monotonic()
   const tasks = tasksOf(input)
   const limit = input.max_iterations
   const results = await Promise.all(
@@ -87,7 +87,10 @@ const run = async (ctx: ToolContext, input: Input) => {
     ),
   )
   return {
-    content: JSON.stringify({ results, total_duration_seconds: seconds(ctx.now() - begun) }),
+    content: JSON.stringify({
+      results,
+      total_duration_seconds: seconds(ctx.clock.monotonic() - begun),
+    }),
     isError: results.every(({ status }) => status !== 'completed'),
   }
 }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
 import { z } from 'zod'
 import {
   type Exit,
@@ -106,7 +107,7 @@ const toLine = (tool: string, args: Record<string, unknown>): string => {
 
 const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult> => {
   const { ctx, dir, limits } = run
-  const clock = createClock(limits.timeoutMs)
+  const countdown = createCountdown(ctx.clock, limits.timeoutMs)
   const token = randomBytes(24).toString('hex')
   const socket = await openToolSocket({
     path: join(dir, 'tools.sock'),
@@ -119,37 +120,37 @@ const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult
       const { background: _, ...args } = given
       ctx.output(toLine(tool, args))
       // The tool may wait for an approval, so the script's time limit is paused.
-      clock.pause()
+      countdown.pause()
       const { content } = await ctx.call(tool, args)
-      clock.go()
+      countdown.go()
       return content
     },
   })
   try {
-    return await start(run, clock, token, socket.calls)
+    return await start(run, countdown, token, socket.calls)
   } finally {
-    clock.stop()
+    countdown.stop()
     socket.close()
   }
 }
 
 /** A countdown that can be paused. */
-const createClock = (totalMs: number) => {
+const createCountdown = (clock: Pick<Clock, 'monotonic' | 'timer'>, totalMs: number) => {
   const over = Promise.withResolvers<void>()
   let left = totalMs
-  let since = performance.now()
-  let timer: NodeJS.Timeout | undefined
+  let since = clock.monotonic()
+  let cancel: (() => void) | undefined
   let isStopped = false
   const pause = () => {
-    if (timer === undefined) return
-    clearTimeout(timer)
-    timer = undefined
-    left -= performance.now() - since
+    if (!cancel) return
+    cancel()
+    cancel = undefined
+    left -= clock.monotonic() - since
   }
   const go = () => {
     if (isStopped) return
-    since = performance.now()
-    timer = setTimeout(over.resolve, Math.max(0, left))
+    since = clock.monotonic()
+    cancel = clock.timer(Math.max(0, left), over.resolve)
   }
   go()
   const stop = () => {
@@ -161,11 +162,11 @@ const createClock = (totalMs: number) => {
 
 const start = async (
   { ctx, language, dir, limits, approved }: Run,
-  clock: ReturnType<typeof createClock>,
+  countdown: ReturnType<typeof createCountdown>,
   token: string,
   calls: () => number,
 ): Promise<ToolResult> => {
-  const started = performance.now()
+  const startedAt = ctx.clock.monotonic()
   const env = {
     ...ctx.env,
     PYTHONDONTWRITEBYTECODE: '1',
@@ -183,8 +184,8 @@ const start = async (
   ctx.signal.throwIfAborted()
   const stdio = ['ignore', 'pipe', 'pipe'] as const
   const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
-  const output = createOutput(ctx.output)
-  const errors = createOutput(ctx.output)
+  const output = createOutput(ctx.clock, ctx.output)
+  const errors = createOutput(ctx.clock, ctx.output)
   let ended: Ended = null
   let cancelKill = () => {}
 
@@ -195,7 +196,7 @@ const start = async (
   }
   const cancel = () => stop('stopped')
   ctx.signal.addEventListener('abort', cancel, { once: true })
-  void clock.over.then(() => stop('timeout'))
+  void countdown.over.then(() => stop('timeout'))
   readThrottled(child.stdout, output.write)
   readThrottled(child.stderr, errors.write)
   let exit: Exit
@@ -216,7 +217,7 @@ const start = async (
       status: statusOf(ended, failed),
       output: printed.output,
       tool_calls_made: calls(),
-      duration_seconds: Math.round((performance.now() - started) / 10) / 100,
+      duration_seconds: Math.round((ctx.clock.monotonic() - startedAt) / 10) / 100,
       error: failed ? errorOf(ended, exit, complaint, limits) : null,
       ...(!failed && complaint && { warnings: complaint }),
     }),

@@ -82,11 +82,11 @@ export const runForeground = async (
   ctx: ToolContext,
   { command, placed, cwd, access, timeoutMs, notify, hasReport }: ForegroundOptions,
 ): Promise<ForegroundResult> => {
-  const startedAt = performance.now()
+  const startedAt = ctx.clock.monotonic()
   const stdio = ['ignore', 'pipe', 'ignore', hasReport ? 'pipe' : undefined] as const
   const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
   const readReport = collectReport((child.stdio[3] as Readable | undefined) ?? null)
-  const output = createOutput(ctx.output)
+  const output = createOutput(ctx.clock, ctx.output)
   const stopReading = readThrottled(child.stdout, output.write)
   let stopped: Stopped = null
   let whyNotMoved = ''
@@ -108,7 +108,7 @@ export const runForeground = async (
     // It has exited; only its children hold the output open, and `closed` does not wait long for them.
     if (child.exitCode !== null || child.signalCode !== null) return
     if (!ctx.processes || stopped) return stop('timeout')
-    const elapsedMs = performance.now() - startedAt
+    const elapsedMs = ctx.clock.monotonic() - startedAt
     const running = { command, cwd, access, child, closed, elapsedMs, notify }
     try {
       moved.resolve(ctx.processes.adopt({ ...running, ...output.handOver() }))
@@ -119,7 +119,7 @@ export const runForeground = async (
       stop('timeout')
     }
   }
-  const clock = setTimeout(onTimeout, timeoutMs)
+  const cancelTimeout = ctx.clock.timer(timeoutMs, onTimeout)
   const onAbort = () => stop('stopped')
   ctx.signal.addEventListener('abort', onAbort, { once: true })
   try {
@@ -130,7 +130,7 @@ export const runForeground = async (
     const result = exitResult(output.text(ctx.offload), ended, stopped, timeoutError)
     return { ...result, report: hasReport && stopped === null ? readReport() : null }
   } finally {
-    clearTimeout(clock)
+    cancelTimeout()
     cancelKill()
     ctx.signal.removeEventListener('abort', onAbort)
   }

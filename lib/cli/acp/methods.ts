@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type * as acp from '@agentclientprotocol/sdk'
 import { z } from 'zod'
+import { fromSeconds } from '../../base/clock.ts'
 import { invalid, UserError } from '../../errors.ts'
 import { isFrom, listRecorded } from '../../host-db/recorded-list.ts'
 import { redact } from '../../redact/redact.ts'
@@ -141,7 +142,7 @@ export const createMethods = (options: MethodsOptions) => {
           sessionId: entry.id,
           cwd: entry.cwd,
           title: entry.title === null ? null : redact(entry.title),
-          updatedAt: new Date(entry.updatedAt * 1_000).toISOString(),
+          updatedAt: new Date(fromSeconds(entry.updatedAt)).toISOString(),
         })),
         ...(more && { nextCursor: String(from + PAGE) }),
       }

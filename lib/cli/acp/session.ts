@@ -144,7 +144,7 @@ export class EditorSession {
 
   async options(): Promise<SettingLists> {
     const { engine, home } = this.#context
-    const late = new Promise<null>(resolve => setTimeout(resolve, MODELS_MS, null).unref())
+    const late = new Promise<null>(resolve => engine.clock.timer(MODELS_MS, () => resolve(null)))
     const models = (await Promise.race([engine.models.list(home), late])) ?? {
       active_provider: null,
       default_model: '',
@@ -294,7 +294,7 @@ export class EditorSession {
   /** A cancelled turn has ended for the client once its commands had a moment to stop. */
   #ending({ result }: RecordedTurn, signal: AbortSignal): Promise<Outcome | null> {
     const { promise, resolve } = Promise.withResolvers<null>()
-    const stop = () => void setTimeout(resolve, CANCEL_MS, null)
+    const stop = () => void this.#context.engine.clock.timer(CANCEL_MS, () => resolve(null))
     if (signal.aborted) stop()
     else signal.addEventListener('abort', stop, { once: true })
     return Promise.race([result, promise])
@@ -354,7 +354,7 @@ export class EditorSession {
     this.push({
       sessionUpdate: 'session_info_update',
       ...(title && { title }),
-      updatedAt: new Date().toISOString(),
+      updatedAt: new Date(this.#context.engine.clock.now()).toISOString(),
     })
   }
 }

@@ -1,4 +1,5 @@
 /** The sessions of a profile, as MCP tools see them: those of the server, and those of command-line programs in state.db. */
+import { fromSeconds } from '../../base/clock.ts'
 import type { HostSessions } from '../../host-db/host-sessions.ts'
 import { missing } from '../../errors.ts'
 import type { Home } from '../../profiles/home.ts'
@@ -39,7 +40,7 @@ export type MessageEntry = {
 
 const MAX_TEXT_CHARS = 4_000
 
-const isoTime = (seconds: number): string => new Date(seconds * 1_000).toISOString()
+const isoTime = (seconds: number): string => new Date(fromSeconds(seconds)).toISOString()
 
 const toEntry = (row: SessionRow): SessionEntry => ({
   session_id: row.session_id,

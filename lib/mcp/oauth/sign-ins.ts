@@ -8,6 +8,7 @@ import type {
   OAuthClientInformationMixed,
 } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
+import type { Clock } from '../../base/clock.ts'
 import { visibleWords } from '../../base/visible.ts'
 import { invalid, messageOf, unavailable, UserError } from '../../errors.ts'
 import type { Home } from '../../profiles/home.ts'
@@ -46,13 +47,12 @@ type Pending = {
   client: OAuthClientInformationMixed
   codeVerifier: string
   paste: boolean
-  untilMs: number
+  until: number
 }
 
 export type SignInsOptions = {
   dispatcher: Dispatcher | undefined
-  /** Milliseconds since 1970. */
-  now: () => number
+  clock: Clock
   /** The server as it is configured now; null when it was removed. */
   current: (home: Home, name: string) => HttpServer | null
 }
@@ -130,7 +130,7 @@ export class McpSignIns {
     this.cancel(home, server.name)
     this.#pending.set(state, {
       ...{ home, server, browser: hashOf(browser), redirectUri, metadata, resource, client },
-      ...{ codeVerifier, paste, untilMs: this.#options.now() + LIFETIME_MS },
+      ...{ codeVerifier, paste, until: this.#options.clock.now() + LIFETIME_MS },
     })
     return { url: authorizationUrl.href, paste }
   }
@@ -205,9 +205,9 @@ export class McpSignIns {
   }
 
   #dropExpired(): void {
-    const nowMs = this.#options.now()
-    for (const [state, { untilMs }] of this.#pending)
-      if (untilMs <= nowMs || this.#pending.size >= MAX_PENDING) this.#pending.delete(state)
+    const now = this.#options.clock.now()
+    for (const [state, { until }] of this.#pending)
+      if (until <= now || this.#pending.size >= MAX_PENDING) this.#pending.delete(state)
   }
 
   #fetchOptions(home: Home, { url }: HttpServer): AuthFetchOptions {
@@ -327,7 +327,7 @@ export class McpSignIns {
       },
       resource,
       client: { ...client },
-      grant: toStoredTokens(tokens, this.#options.now()),
+      grant: toStoredTokens(tokens, this.#options.clock.now()),
     })
   }
 }

@@ -5,6 +5,7 @@
  */
 import type { AuthorizationServerMetadata, AuthProvider } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
+import { type Clock, fromSeconds, toSeconds } from '../../base/clock.ts'
 import { visibleWords } from '../../base/visible.ts'
 import { messageOf, UserError } from '../../errors.ts'
 import { describeNetworkError } from '../../http/network-error.ts'
@@ -26,8 +27,7 @@ export type TokenSourceOptions = {
   homeDir: string
   allowPrivate: () => boolean
   dispatcher: Dispatcher | undefined
-  /** Milliseconds since 1970. */
-  now: () => number
+  clock: Clock
 }
 
 /** The person has to sign in; nothing else helps. */
@@ -36,7 +36,7 @@ export class SignInNeeded extends Error {
 }
 
 /** Renewed this long before its end, or in the last quarter of a shorter life. */
-const MAX_SKEW_S = 60
+const MAX_SKEW_MS = 60_000
 /** The lock is held during one request to the authorization server, which takes 10 s at most. */
 const LOCK_WAIT_MS = 15_000
 /** Pause after a renewal that failed for now, while the token is still valid. */
@@ -58,13 +58,13 @@ export const reasonOf = (error: unknown): string =>
       ? `the authorization server answered “${visibleWords(codeOf(error).slice(0, 60))}”`
       : describeNetworkError(error instanceof Error && error.cause ? error.cause : error)
 
-/** Seconds are what authorization servers count in; a missing or invalid lifetime means that there is none. */
+/** `now`: milliseconds since 1970. Seconds are what authorization servers count in; a missing or invalid lifetime means that there is none. */
 export const toStoredTokens = (
   given: { access_token: string; refresh_token?: string; expires_in?: number; scope?: string },
-  nowMs: number,
+  now: number,
 ): StoredTokens => {
   const { access_token, refresh_token, expires_in, scope } = given
-  const issued_at = Math.floor(nowMs / 1_000)
+  const issued_at = Math.floor(toSeconds(now))
   return {
     access_token,
     ...(refresh_token !== undefined && { refresh_token }),
@@ -94,8 +94,8 @@ export class TokenSource implements AuthProvider {
   #challenge: Challenge = {}
   /** The server has rejected a request, and only the person can change that. */
   #isNeeded = false
-  #renewedAtMs = Number.NEGATIVE_INFINITY
-  #retryAtMs = 0
+  #renewedAt = Number.NEGATIVE_INFINITY
+  #retryAt = 0
 
   constructor(server: HttpServer, options: TokenSourceOptions) {
     this.#server = server
@@ -123,7 +123,7 @@ export class TokenSource implements AuthProvider {
     const { extractWWWAuthenticateParams } = await import('@modelcontextprotocol/client')
     const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
     this.#challenge = { resourceMetadataUrl, scope }
-    if (this.#options.now() - this.#renewedAtMs < JUST_RENEWED_MS) return
+    if (this.#options.clock.monotonic() - this.#renewedAt < JUST_RENEWED_MS) return
     const rejected = this.#file.read()?.grant?.access_token
     if (rejected === undefined) throw this.needed()
     await this.#renew(rejected)
@@ -147,7 +147,7 @@ export class TokenSource implements AuthProvider {
   /** There is a new sign-in, or none any more. */
   reset(): void {
     this.#isNeeded = false
-    this.#retryAtMs = 0
+    this.#retryAt = 0
   }
 
   #isFresh(
@@ -156,10 +156,10 @@ export class TokenSource implements AuthProvider {
   ): boolean {
     if (access_token === rejected) return false
     if (expires_at === null) return true
-    const skewS = Math.min(MAX_SKEW_S, (expires_at - issued_at) / 4)
-    const nowMs = this.#options.now()
-    const isValid = expires_at * 1_000 > nowMs
-    return (expires_at - skewS) * 1_000 > nowMs || (isValid && nowMs < this.#retryAtMs)
+    const { clock } = this.#options
+    const leftMs = fromSeconds(expires_at) - clock.now()
+    const skewMs = Math.min(MAX_SKEW_MS, fromSeconds(expires_at - issued_at) / 4)
+    return leftMs > skewMs || (leftMs > 0 && clock.monotonic() < this.#retryAt)
   }
 
   /** The new access token. `rejected` is the one that the server did not accept. */
@@ -182,9 +182,12 @@ export class TokenSource implements AuthProvider {
     rejected: string | null,
   ): Promise<string> {
     const { refresh_token: refreshToken } = tokens
-    const { now, dispatcher, allowPrivate } = this.#options
+    const { clock, dispatcher, allowPrivate } = this.#options
     if (refreshToken === undefined) {
-      if (tokens.access_token !== rejected && (tokens.expires_at ?? Infinity) * 1_000 > now())
+      if (
+        tokens.access_token !== rejected &&
+        fromSeconds(tokens.expires_at ?? Infinity) > clock.now()
+      )
         return tokens.access_token
       this.#file.write({ ...stored, grant: null })
       throw this.needed()
@@ -202,10 +205,10 @@ export class TokenSource implements AuthProvider {
         ...(stored.resource !== null && { resource: stored.resource }),
         fetchFn: fetch,
       })
-      const next = { ...toStoredTokens(renewed, now()), scope: renewed.scope ?? tokens.scope }
+      const next = { ...toStoredTokens(renewed, clock.now()), scope: renewed.scope ?? tokens.scope }
       if (!this.#isStill(tokens)) return this.#changed()
       this.#file.write({ ...stored, grant: next })
-      this.#renewedAtMs = now()
+      this.#renewedAt = clock.monotonic()
       this.#isNeeded = false
       return next.access_token
     } catch (error) {
@@ -214,7 +217,7 @@ export class TokenSource implements AuthProvider {
         this.#file.write({ ...stored, grant: null })
         throw this.needed()
       }
-      this.#retryAtMs = now() + RETRY_MS
+      this.#retryAt = clock.monotonic() + RETRY_MS
       if (this.#isFresh(tokens, rejected)) return tokens.access_token
       throw new Error(`The sign-in could not be renewed: ${reasonOf(error)}.`)
     }

@@ -1,5 +1,6 @@
 /** Saves the status of pooled keys in auth.json, under the lock the command line uses. Nothing else in the file changes. */
 import { basename, join } from 'node:path'
+import { fromSeconds } from '../../base/clock.ts'
 import { type JsonObject, isObject } from '../../base/json.ts'
 import { conflict } from '../../errors.ts'
 import { preserveNumbers } from '../../store/json-numbers.ts'
@@ -142,7 +143,7 @@ export const saveKeyStatus = async (
     if (!entry) return false
     if (noted.variable && tokenOf(entry) !== noted.key) entry.access_token = noted.key
     applyStatus(entry, note)
-    writeAuth(path, auth, note.at * 1_000)
+    writeAuth(path, auth, fromSeconds(note.at))
     return true
   })
 }

@@ -1,5 +1,6 @@
 /** Credential pools of all homes: chooses keys, tracks their cooldowns and saves their status to auth.json. */
 import { createHash } from 'node:crypto'
+import { type Clock, toSeconds } from '../../base/clock.ts'
 import { messageOf } from '../../errors.ts'
 import type { FailureType } from '../../schema/failure-type.ts'
 import { mutex } from '../../store/mutex.ts'
@@ -13,7 +14,7 @@ export type PoolHome = ModelHome & { readonly dir: string }
 export type CredentialPoolsOptions = {
   log: (line: string, extra?: Record<string, unknown>) => void
   redact: (text: string) => string
-  nowMs?: () => number
+  clock: Pick<Clock, 'now'>
   random?: () => number
   /** Path of the `flock` program. */
   flock?: string
@@ -47,7 +48,7 @@ export type CredentialPools = ReturnType<typeof createCredentialPools>
 export const createCredentialPools = ({
   log,
   redact,
-  nowMs = Date.now,
+  clock,
   random = Math.random,
   flock,
 }: CredentialPoolsOptions) => {
@@ -80,13 +81,13 @@ export const createCredentialPools = ({
     }
 
   const candidates = (home: PoolHome, provider: string, url: string): Candidate[] =>
-    candidatesFor(readSetup(home), provider, url, nowMs()).map(withKnown(home, provider))
+    candidatesFor(readSetup(home), provider, url).map(withKnown(home, provider))
 
   const choose = (home: PoolHome, provider: string, among: readonly Candidate[]) => {
     const poolId = poolIdOf(home, provider)
     const chosen = chooseKey(among, {
       strategy: strategyOf(home.settings(), provider),
-      nowMs: nowMs(),
+      now: clock.now(),
       last: lastChosen.get(poolId),
       random,
     })
@@ -147,16 +148,16 @@ export const createCredentialPools = ({
     ): void {
       const candidate = find(home, provider, id, url)
       if (!candidate) return
-      const now = nowMs()
+      const now = clock.now()
       const resetMs = failure.retryAfterMs === undefined ? undefined : now + failure.retryAfterMs
       knownOf(nameOf(home, provider, candidate)).cooldownUntilMs = resetMs ?? now + COOLDOWN_MS
       write(home, provider, candidate, {
         status: 'exhausted',
-        at: now / 1_000,
+        at: toSeconds(now),
         code: failure.status,
         reason: REASONS[failure.type] ?? failure.type,
         message: redact(failure.message).slice(0, MAX_MESSAGE_CHARS),
-        resetAt: resetMs === undefined ? undefined : resetMs / 1_000,
+        resetAt: resetMs === undefined ? undefined : toSeconds(resetMs),
       })
     },
 
@@ -165,7 +166,7 @@ export const createCredentialPools = ({
       const candidate = find(home, provider, id, url)
       if (!candidate) return
       delete knownOf(nameOf(home, provider, candidate)).cooldownUntilMs
-      write(home, provider, candidate, { status: 'ok', at: nowMs() / 1_000 })
+      write(home, provider, candidate, { status: 'ok', at: toSeconds(clock.now()) })
     },
 
     /** Resolves when all pending writes have finished or failed. */

@@ -14,7 +14,8 @@ export const strategyOf = (
 
 export type Choice = {
   strategy: Strategy
-  nowMs: number
+  /** Milliseconds since 1970. */
+  now: number
   /** The id chosen last. */
   last: string | undefined
   random: () => number
@@ -25,10 +26,10 @@ type KeyUsage = Pick<Candidate, 'id' | 'cooldownUntilMs' | 'requests'>
 /** Chooses among usable keys. If all are cooling down, the one whose cooldown ends first. */
 export const chooseKey = <C extends KeyUsage>(
   candidates: readonly C[],
-  { strategy, nowMs, last, random }: Choice,
+  { strategy, now, last, random }: Choice,
 ): C | undefined => {
-  const awake = candidates.filter(({ cooldownUntilMs }) => cooldownUntilMs <= nowMs)
-  if (awake.length === 0) return firstAvailable(candidates, nowMs)
+  const awake = candidates.filter(({ cooldownUntilMs }) => cooldownUntilMs <= now)
+  if (awake.length === 0) return firstAvailable(candidates, now)
   switch (strategy) {
     case 'round_robin': {
       const at = candidates.findIndex(({ id }) => id === last)

@@ -4,6 +4,7 @@
  * of the two files would be lost: the portal revokes a sign-in whose old refresh token is used again.
  */
 import { join } from 'node:path'
+import { toSeconds } from '../../base/clock.ts'
 import { asString, type JsonObject } from '../../base/json.ts'
 import { replaceText } from '../../store/atomic-write.ts'
 import { type FileLockOptions, withFileLock } from '../../store/flock.ts'
@@ -25,17 +26,17 @@ export const withSharedFile = async <T>(
   return withFileLock(path.replace(/\.json$/, '.lock'), lock, () => work(readAuth(path)))
 }
 
-/** The tokens of the shared file when they differ from those of the entry: another program has renewed the sign-in. */
+/** The tokens of the shared file when they differ from those of the entry: another program has renewed the sign-in. `now`: milliseconds since 1970. */
 export const tokensInShared = (
   shared: JsonObject,
   entry: JsonObject,
-  nowMs: number,
+  now: number,
 ): NewTokens | undefined => {
   const [accessToken, refreshToken] = [asString(shared.access_token), refreshTokenOf(shared)]
   if (accessToken === '' || refreshToken === '' || refreshToken === refreshTokenOf(entry))
     return undefined
   const expiresAtMs = timeMs(shared.expires_at)
-  const expiresIn = expiresAtMs === undefined ? undefined : (expiresAtMs - nowMs) / 1_000
+  const expiresIn = expiresAtMs === undefined ? undefined : toSeconds(expiresAtMs - now)
   return { accessToken, refreshToken, idToken: undefined, expiresIn }
 }
 
@@ -44,10 +45,10 @@ export const writeShared = (
   path: string,
   shared: JsonObject,
   entry: JsonObject,
-  nowMs: number,
+  now: number,
 ): void => {
   const { access_token, refresh_token, expires_at, obtained_at } = entry
   const tokens = { access_token, refresh_token, expires_at, obtained_at }
-  const text = JSON.stringify({ ...shared, ...tokens, updated_at: isoDate(nowMs) }, null, 2)
+  const text = JSON.stringify({ ...shared, ...tokens, updated_at: isoDate(now) }, null, 2)
   replaceText(path, `${text}\n`, { mode: 0o600 })
 }

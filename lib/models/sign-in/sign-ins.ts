@@ -7,6 +7,7 @@
  */
 import { dirname, join } from 'node:path'
 import type { Dispatcher } from 'undici'
+import type { Clock } from '../../base/clock.ts'
 import type { ModelEndpoint } from '../../agent/types.ts'
 import { isObject, type JsonObject } from '../../base/json.ts'
 import { messageOf, unauthorized, unavailable, UserError } from '../../errors.ts'
@@ -37,7 +38,7 @@ export type SignInsOptions = {
   sharedFile: string
   dispatcher?: Dispatcher | undefined
   log: (line: string, extra?: Record<string, unknown>) => void
-  nowMs?: () => number
+  clock: Clock
   /** Path of the `flock` program. */
   flock?: string
   issuers?: ReadonlyMap<string, Issuer>
@@ -89,7 +90,7 @@ export class SignIns {
   readonly #lock: FileLockOptions
   readonly #inTurn = mutex()
   /** Failed renewals by fingerprint of the refresh token. */
-  readonly #failures = new Map<string, { count: number; untilMs: number; reason: string }>()
+  readonly #failures = new Map<string, { count: number; until: number; reason: string }>()
   /** Tokens that could not be written, by fingerprint of the refresh token in the file. Without them the sign-in is lost. */
   readonly #unsaved = new Map<string, NewTokens>()
   /** Times of renewals by key. */
@@ -99,7 +100,6 @@ export class SignIns {
     this.#dispatcher = dispatcher
     this.#lock = { timeoutMs: LOCK_WAIT_MS, ...(flock ? { flock } : {}) }
     this.#options = {
-      nowMs: Date.now,
       issuers: ISSUERS,
       timeoutMs: TIMEOUT_MS,
       writeFile: writeAuth,
@@ -123,8 +123,12 @@ export class SignIns {
     return this.#isFresh(found, rejected) ? found.key : this.#renew(signIn, rejected)
   }
 
+  get #ticks(): number {
+    return this.#options.clock.monotonic()
+  }
+
   get #now(): number {
-    return this.#options.nowMs()
+    return this.#options.clock.now()
   }
 
   /** Usable without a renewal. `rejected` is the key that the provider has rejected, or null. */
@@ -138,7 +142,7 @@ export class SignIns {
 
   /** Just renewed. If it has expired already, this clock is wrong, or its lifetime is short: another one would be no better. */
   #isNew(key: string): boolean {
-    return this.#now - (this.#renewedAt.get(key) ?? 0) < JUST_RENEWED_MS
+    return this.#ticks - (this.#renewedAt.get(key) ?? -Infinity) < JUST_RENEWED_MS
   }
 
   #renew(ref: Reference, rejected: string | null): Promise<string | null> {
@@ -216,7 +220,7 @@ export class SignIns {
     }
     if (rejected !== null && this.#isNew(rejected)) return null
     const failure = this.#failures.get(id)
-    if (failure && this.#now < failure.untilMs) return { failed: failure.reason }
+    if (failure && this.#ticks < failure.until) return { failed: failure.reason }
     // A full or read-only disk must not be noticed after the old token is spent.
     this.#options.writeFile(path, auth, this.#now)
     const reply = await requestToken(
@@ -307,7 +311,7 @@ export class SignIns {
   #recordFailure(ref: Reference, id: string, reason: string): Failed {
     const count = (this.#failures.get(id)?.count ?? 0) + 1
     const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (count - 1), MAX_DELAY_MS)
-    this.#failures.set(id, { count, untilMs: this.#now + delayMs, reason })
+    this.#failures.set(id, { count, until: this.#ticks + delayMs, reason })
     this.#logFailure(ref, reason)
     return { failed: reason }
   }
@@ -317,9 +321,9 @@ export class SignIns {
   }
 
   #remember(key: string): string {
-    for (const [token, atMs] of this.#renewedAt)
-      if (this.#now - atMs >= JUST_RENEWED_MS) this.#renewedAt.delete(token)
-    this.#renewedAt.set(key, this.#now)
+    for (const [token, at] of this.#renewedAt)
+      if (this.#ticks - at >= JUST_RENEWED_MS) this.#renewedAt.delete(token)
+    this.#renewedAt.set(key, this.#ticks)
     return key
   }
 }

@@ -1,5 +1,6 @@
 /** Reads a sign-in of auth.json (agent-home §3.3, §3.4): when its token expires, and whether it can be renewed. Pure. */
 import { createHash } from 'node:crypto'
+import { fromSeconds } from '../../base/clock.ts'
 import { asObject, asString, isObject, type JsonObject } from '../../base/json.ts'
 import { jwtClaims } from '../../base/jwt.ts'
 import { ISSUERS } from './issuers.ts'
@@ -12,9 +13,9 @@ export type TokenFacts = {
   canRenew: boolean
 }
 
-/** Expired, and only the user can get another one. */
-export const isLapsed = (token: TokenFacts | undefined, nowMs: number): boolean =>
-  token !== undefined && !token.canRenew && token.expiresAtMs <= nowMs
+/** Expired at `now` (milliseconds since 1970), and only the user can get another one. */
+export const isLapsed = (token: TokenFacts | undefined, now: number): boolean =>
+  token !== undefined && !token.canRenew && token.expiresAtMs <= now
 
 /** For the user. `name` is the provider's display name. */
 export const signInExpired = (name: string): string =>
@@ -31,7 +32,7 @@ export const timeMs = (value: unknown): number | undefined => {
     return Number.isNaN(date) ? undefined : date
   }
   if (number <= 0) return undefined
-  return number > 1e11 ? number : number * 1_000
+  return number > 1e11 ? number : fromSeconds(number)
 }
 
 /** The object with the tokens: some providers nest them in `tokens`. */

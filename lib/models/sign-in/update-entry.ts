@@ -1,4 +1,5 @@
 /** Changes entries of auth.json: new tokens, or the mark of a rejected sign-in. Keys it does not know are kept. */
+import { fromSeconds, toSeconds } from '../../base/clock.ts'
 import { asArray, asObject, isObject, type JsonObject } from '../../base/json.ts'
 import { jwtClaims } from '../../base/jwt.ts'
 import { isoDate } from '../credential-pool/auth-json.ts'
@@ -42,7 +43,7 @@ export const entriesWith = (
 const likeBefore = (before: unknown, ms: number): number | string => {
   const number = Number(isObject(before) ? before.rawJSON : before)
   if (typeof before === 'string' || !(number > 0)) return isoDate(ms)
-  return number > 1e11 ? ms : Math.floor(ms / 1_000)
+  return number > 1e11 ? ms : Math.floor(toSeconds(ms))
 }
 
 const NO_STATUS = {
@@ -58,19 +59,19 @@ const setExisting = (target: JsonObject, values: JsonObject): void => {
   for (const [name, value] of Object.entries(values)) if (name in target) target[name] = value
 }
 
-/** Sets the tokens of an entry and the dates that belong to them. */
+/** Sets the tokens of an entry and the dates that belong to them. `now`: milliseconds since 1970, as in the next one. */
 export const setTokens = (
   entry: JsonObject,
   { accessToken, refreshToken, idToken, expiresIn }: NewTokens,
-  nowMs: number,
+  now: number,
 ): void => {
   const tokens = tokensOf(entry) as JsonObject
   tokens.access_token = accessToken
   if (refreshToken) tokens.refresh_token = refreshToken
   if (idToken) setExisting(tokens, { id_token: idToken })
   const expiresAtMs =
-    timeMs(jwtClaims(accessToken).exp) ?? (expiresIn ? nowMs + expiresIn * 1_000 : undefined)
-  const seconds = expiresAtMs === undefined ? null : Math.floor((expiresAtMs - nowMs) / 1_000)
+    timeMs(jwtClaims(accessToken).exp) ?? (expiresIn ? now + fromSeconds(expiresIn) : undefined)
+  const seconds = expiresAtMs === undefined ? null : Math.floor(toSeconds(expiresAtMs - now))
   for (const holder of new Set([entry, tokens])) {
     if (expiresAtMs === undefined) {
       // The dates of the old token would be wrong for the new one.
@@ -84,8 +85,8 @@ export const setTokens = (
     })
   }
   setExisting(entry, {
-    obtained_at: isoDate(nowMs),
-    last_refresh: isoDate(nowMs),
+    obtained_at: isoDate(now),
+    last_refresh: isoDate(now),
     ...NO_STATUS,
   })
   if (inferenceToken(entry))
@@ -94,7 +95,7 @@ export const setTokens = (
       agent_key_id: null,
       agent_key_expires_at: expiresAtMs === undefined ? null : isoDate(expiresAtMs),
       agent_key_expires_in: seconds,
-      agent_key_obtained_at: isoDate(nowMs),
+      agent_key_obtained_at: isoDate(now),
     })
   delete entry.last_auth_error
 }
@@ -102,7 +103,7 @@ export const setTokens = (
 export type Rejection = { provider: string; code: string; status: number; message: string }
 
 /** Marks a sign-in as rejected, in the form of the command line. The tokens stay: the access token may be valid for a while. */
-export const setRejected = (entry: JsonObject, rejection: Rejection, nowMs: number): void => {
+export const setRejected = (entry: JsonObject, rejection: Rejection, now: number): void => {
   const { provider, code, status, message } = rejection
   entry.last_auth_error = {
     provider,
@@ -110,13 +111,13 @@ export const setRejected = (entry: JsonObject, rejection: Rejection, nowMs: numb
     message,
     reason: 'refresh_rejected',
     relogin_required: true,
-    at: isoDate(nowMs),
+    at: isoDate(now),
     refresh_token_fp: fingerprint(refreshTokenOf(entry)),
   }
   setExisting(entry, {
     ...NO_STATUS,
     last_status: 'exhausted',
-    last_status_at: nowMs / 1_000,
+    last_status_at: toSeconds(now),
     last_error_code: status,
     last_error_reason: 'auth',
     last_error_message: message,

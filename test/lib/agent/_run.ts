@@ -10,6 +10,7 @@ import type {
   ProviderRequest,
   RunMessage,
 } from '../../../lib/agent/types.ts'
+import { createTestClock } from '../../_clock.ts'
 
 /** Deltas of one call; an error is thrown at its position, `hang` waits for the signal. */
 export type Said = (ProviderDelta | Error | 'hang')[]
@@ -93,6 +94,7 @@ export const run = async (
       approve: async () => 'deny',
       clarify: async () => null,
       providers: { chat_completions: provider, demo: provider },
+      clock: createTestClock(),
       ...request,
     },
     event => {

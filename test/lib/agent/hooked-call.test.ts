@@ -6,6 +6,7 @@ import type { BeforeCall, Hooks } from '../../../lib/agent/hooks.ts'
 import { runTools } from '../../../lib/agent/run-tools.ts'
 import type { ApprovalRequest } from '../../../lib/agent/tool-services.ts'
 import type { AgentRequest, Tool } from '../../../lib/agent/types.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const test = suite('calls that a hook allows')
 
@@ -55,7 +56,7 @@ const answerTo = async (ask: Partial<ApprovalRequest>, server?: string): Promise
       emit: () => undefined,
       signal: new AbortController().signal,
       memo: new Map(),
-      now: () => 0,
+      clock: createTestClock(),
     },
     (_, result) => {
       content = result.content

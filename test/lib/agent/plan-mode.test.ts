@@ -8,6 +8,7 @@ import { runTools } from '../../../lib/agent/run-tools.ts'
 import type { ApprovalRequest } from '../../../lib/agent/tool-services.ts'
 import type { AgentRequest, Tool, ToolContext } from '../../../lib/agent/types.ts'
 import type { ApprovalChoice } from '../../../lib/schema/question.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const test = suite('plan mode')
 
@@ -37,7 +38,7 @@ const begin = (answer: ApprovalChoice = 'once') => {
     clarify: async () => null,
     beforeChange: async () => void state.changes++,
     memo: new Map(),
-    now: () => 0,
+    clock: createTestClock(),
   }
   const mode = { isOn: () => state.isOn, present: async () => null }
   return { state, ctx, run: (given: Tool) => underPlanMode(mode, given, {}, ctx) }
@@ -99,7 +100,7 @@ test('does not ask about a call that a rule denies', async () => {
       emit: () => undefined,
       signal: new AbortController().signal,
       memo: new Map(),
-      now: () => 0,
+      clock: createTestClock(),
     },
     (_, { content }) => void contents.push(content),
   )

@@ -2,8 +2,9 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
-import { wait } from '../../../lib/agent/retry.ts'
+import { waitOn } from '../../../lib/agent/retry.ts'
 import { finish, run, scripted, shape, text, thought } from './_run.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const test = suite('retries')
 
@@ -63,7 +64,7 @@ test('ends the wait early, announces it, and removes the handle when the wait is
     async (ms, signal, end) => {
       const [retryNow] = pending
       if (ms > 2_000) return
-      const ended = wait(600_000, signal, end)
+      const ended = waitOn(createTestClock())(600_000, signal, end)
       retryNow?.()
       await ended
     },
@@ -81,7 +82,11 @@ test('ends the wait early, announces it, and removes the handle when the wait is
 
 test('a wait ends with the time, with its end, and with the turn', async () => {
   const [turn, end] = [new AbortController(), new AbortController()]
-  await wait(1, turn.signal, end.signal)
+  const clock = createTestClock()
+  const wait = waitOn(clock)
+  const whole = wait(1_000, turn.signal, end.signal)
+  await clock.advance(1_000)
+  await whole
   const ended = wait(600_000, turn.signal, end.signal)
   end.abort()
   await ended

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { runTools } from '../../../lib/agent/run-tools.ts'
 import type { AgentRequest, Tool, ToolContext } from '../../../lib/agent/types.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const test = suite('calls that wait for an answer')
 
@@ -52,7 +53,7 @@ const isWaitingAfter = async (act: (ctx: ToolContext) => unknown): Promise<boole
       emit: () => undefined,
       signal: new AbortController().signal,
       memo: new Map(),
-      now: () => 0,
+      clock: createTestClock(),
     },
     () => undefined,
   )

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock, type TestClock } from '../../_clock.ts'
 import { type AuthOptions, PASSWORD_FROM_ENVIRONMENT, createAuth } from '../../../lib/auth/auth.ts'
 import type { Device } from '../../../lib/auth/devices.ts'
 import { createToken, signToken, verifyCookie } from '../../../lib/auth/cookie.ts'
@@ -46,8 +47,8 @@ const settingsOf = () => {
   }
 }
 
-const make = (dir: string, options: Partial<AuthOptions> = {}) => {
-  const clock = { now: 1_700_000_000_000 }
+const make = (dir: string, options: Partial<AuthOptions> & { clock?: TestClock } = {}) => {
+  const { clock = createTestClock() } = options
   const settings = settingsOf()
   const warnings: string[] = []
   const auth = createAuth({
@@ -55,10 +56,9 @@ const make = (dir: string, options: Partial<AuthOptions> = {}) => {
     config: { password: null, isExposed: false },
     settings,
     log: { warn: text => warnings.push(text) },
-    now: () => clock.now,
-    ticks: () => clock.now - 1_600_000_000_000,
     iterations: 10,
     ...options,
+    clock,
   })
   return { auth, clock, settings, warnings }
 }
@@ -148,9 +148,9 @@ test('a sign-in ends after 24 hours, regardless of use', async ({ dir }) => {
   const { auth, clock } = make(dir)
   await auth.setPassword('secret')
   const cookie = await auth.login('secret', HERE)
-  clock.now += 86_399_000
+  await clock.advance(86_399_000)
   assert.ok(auth.check(cookie))
-  clock.now += 1_000
+  await clock.advance(1_000)
   assert.not.ok(auth.check(cookie))
   assert.equal(auth.list(cookie), [])
   await auth.login('secret', HERE)
@@ -189,7 +189,7 @@ test('changing the password ends all other sign-ins', async ({ dir }) => {
   assert.equal([auth.check(mine), auth.check(other)], [true, false])
   assert.equal(await refusal(auth.login('one', HERE)), WRONG)
   // The one that stayed is bound to the new password, after a restart too.
-  assert.ok(make(dir, { now: () => clock.now }).auth.check(mine))
+  assert.ok(make(dir, { clock }).auth.check(mine))
   await auth.setPassword('three')
   assert.not.ok(auth.check(mine))
   // The former service set a password in settings.json.
@@ -222,7 +222,7 @@ test('lists and revokes devices', async ({ dir }) => {
   const { auth, clock } = make(dir)
   await auth.setPassword('one')
   const mine = await auth.login('one', HERE)
-  clock.now += 5_000
+  await clock.advance(5_000)
   const other = await auth.login('one', { address: '9.9.9.9', agent: 'x'.repeat(1000) })
   const list = auth.list(mine)
   assert.equal(
@@ -259,11 +259,11 @@ test('a device keeps its name and its last use across a restart, and only live o
   // Within a minute the address is not even determined.
   const unwanted = () => assert.unreachable() as never
   auth.personOf(cookie, unwanted)
-  clock.now += 90_000
+  await clock.advance(90_000)
   auth.personOf(cookie, () => '5.6.7.8')
   auth.personOf(cookie, unwanted)
   auth.close()
-  const [again] = make(dir, { now: () => clock.now }).auth.list(cookie)
+  const [again] = make(dir, { clock }).auth.list(cookie)
   assert.equal(
     [again?.name, again?.seen_at, again?.seen_address, again?.address],
     ['Laptop', first.created_at + 90, '5.6.7.8', '1.2.3.4'],
@@ -279,7 +279,7 @@ test('sign-ins of earlier versions stay valid', async ({ dir }) => {
   const file = JSON.parse(readFileSync(path, 'utf8'))
   for (const entry of file.sessions) delete entry.how
   writeFileSync(path, JSON.stringify(file))
-  const [device] = make(dir, { now: () => clock.now }).auth.list(cookie)
+  const [device] = make(dir, { clock }).auth.list(cookie)
   assert.equal([device?.current, device?.how, device?.name], [true, 'password', ''])
 })
 
@@ -328,9 +328,9 @@ test('after five wrong passwords, rejects every password', async ({ dir }) => {
   for (let i = 0; i < 5; i++) assert.equal(await refusal(auth.login('wrong', HERE)), WRONG)
   assert.equal(await refusal(auth.login('right', HERE)), TOO_MANY)
   await auth.login('right', { address: '5.6.7.8' })
-  clock.now += 59_999
+  await clock.advance(59_999)
   assert.equal(await refusal(auth.login('right', HERE)), TOO_MANY)
-  clock.now += 1
+  await clock.advance(1)
   await auth.login('right', HERE)
 })
 
@@ -360,12 +360,8 @@ test('hashes one at a time, queues eight, and rejects more without counting an a
 })
 
 test('bounds the number of clients; a /64 and every spelling of an address are one client', () => {
-  const clock = { now: 0 }
-  const throttle = openThrottle({ ticks: () => clock.now })
-  for (let i = 0; i < 30_000; i++) {
-    clock.now += 1
-    throttle.take({ address: `${i >> 8}.${i & 255}` })
-  }
+  const throttle = openThrottle({ clock: createTestClock() })
+  for (let i = 0; i < 30_000; i++) throttle.take({ address: `${i >> 8}.${i & 255}` })
   const cases = {
     '2001:db8::1': '2001:db8:0:0',
     '2001:0db8:0:0:ffff::': '2001:db8:0:0',
@@ -391,49 +387,43 @@ const takes = (throttle: ReturnType<typeof openThrottle>, from: ClientAddress): 
   }
 }
 
-test('attempts survive a restart and clock changes', ({ dir }) => {
+test('attempts survive a restart and clock changes', async ({ dir }) => {
   const path = join(dir, 'auth-throttle.json')
-  const clock = { wall: 1_700_000_000_000, ticks: 5 }
-  const open = () =>
-    openThrottle({
-      path,
-      now: () => clock.wall,
-      ticks: () => clock.ticks,
-      warn: assert.unreachable,
-    })
+  const clock = createTestClock()
+  const open = () => openThrottle({ path, clock, warn: assert.unreachable })
   const first = open()
   for (let i = 0; i < 5; i++) assert.ok(takes(first, HERE))
   assert.is(statSync(path).mode & 0o777, 0o600)
   assert.not.ok(takes(open(), HERE))
-  clock.wall += 59_000
+  await clock.advance(59_000)
   assert.not.ok(takes(open(), HERE))
-  clock.wall += 1_000
+  await clock.advance(1_000)
   assert.ok(takes(open(), HERE))
   // A clock that is set back by a day counts them from now on: a minute, not a day.
   for (let i = 0; i < 4; i++) takes(open(), HERE)
-  clock.wall -= 86_400_000
+  clock.set(clock.now() - 86_400_000)
   const back = open()
   assert.not.ok(takes(back, HERE))
-  clock.ticks += 60_000
+  await clock.advance(60_000)
   assert.ok(takes(back, HERE))
   for (const damage of ['{', '[]', '{"1.2.3.4": 5}']) {
     writeFileSync(path, damage)
     const warnings: string[] = []
-    openThrottle({ path, warn: text => warnings.push(text) })
+    openThrottle({ path, clock, warn: text => warnings.push(text) })
     assert.is(warnings.length, 1, damage)
   }
 })
 
 test('setting the clock locks no client out', async ({ dir }) => {
-  const { auth, clock } = make(dir, { ticks: () => performance.now() })
+  const { auth, clock } = make(dir)
   await auth.setPassword('right')
   for (let i = 0; i < 4; i++) await refusal(auth.login('wrong', HERE))
-  clock.now -= 86_400_000
+  clock.set(clock.now() - 86_400_000)
   await auth.login('right', HERE)
 })
 
 test('an unconfigured proxy has twenty attempts in total; a correct password does not reset them', () => {
-  const throttle = openThrottle({ ticks: () => 1 })
+  const throttle = openThrottle({ clock: createTestClock() })
   const from = (i: number) => ({ address: `9.9.9.${i}`, via: '127.0.0.1' })
   const slots = Array.from({ length: 20 }, (_, i) => throttle.take(from(i)))
   assert.not.ok(takes(throttle, from(100)))

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { TOTP } from 'otpauth'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock } from '../../_clock.ts'
 import { createAuth } from '../../../lib/auth/auth.ts'
 import { createChallenges } from '../../../lib/auth/challenges.ts'
 import { createCodes } from '../../../lib/auth/codes.ts'
@@ -21,22 +22,21 @@ test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const HERE = { address: '1.2.3.4' }
 
-const make = (dir: string) => {
-  const clock = { s: 1_700_000_000 }
+const make = (dir: string, clock = createTestClock()) => {
   const warnings: string[] = []
   const secrets: string[] = []
   const warn = (text: string) => void warnings.push(text)
   const people = openPeople(dir, warn)
   const throttlePath = join(dir, 'throttle.json')
   const onSecret = (secret: string) => void secrets.push(secret)
-  const codes = createCodes({ people, throttlePath, now: () => clock.s, warn, onSecret })
+  const codes = createCodes({ people, throttlePath, clock, warn, onSecret })
   const auth = createAuth({
     codes,
     stateDir: dir,
     config: { password: 'correct horse', isExposed: false },
     settings: { read: () => ({ kind: 'none' }), store() {} },
     log: { warn },
-    now: () => clock.s * 1_000,
+    clock,
     iterations: 10,
   })
   const login = (code?: string) => auth.login('correct horse', HERE, { code })
@@ -57,7 +57,7 @@ const codeOf = async (promise: Promise<unknown>): Promise<unknown> => {
 const turnOn = async ({ codes, clock }: ReturnType<typeof make>) => {
   const { secret } = await codes.start('me', { title: 'Agent' })
   const generator = new TOTP({ secret })
-  const at = (offset = 0) => generator.generate({ timestamp: (clock.s + offset) * 1_000 })
+  const at = (offset = 0) => generator.generate({ timestamp: clock.now() + offset * 1_000 })
   const recovery = await codes.enable('me', at())
   return { at, recovery, secret }
 }
@@ -88,7 +88,7 @@ test('a code works once, also for two requests at once, and one step early or la
   const { at } = await turnOn(made)
   // The code that turned them on is used up.
   assert.is(await codeOf(login(at())), 'wrong_code')
-  clock.s += 300
+  await clock.advance(300_000)
   assert.is(await codeOf(login(at(-60))), 'wrong_code')
   assert.is(await codeOf(login(at(60))), 'wrong_code')
   assert.is(await codeOf(login(at(-30))), 'accepted')
@@ -127,15 +127,14 @@ test('five wrong codes close codes for everyone, across a restart, and not the p
 }) => {
   const made = make(dir)
   const { at } = await turnOn(made)
-  made.clock.s += 300
+  await made.clock.advance(300_000)
   for (let i = 0; i < 5; i += 1)
     assert.is(
       await codeOf(made.auth.login('correct horse', { address: `9.9.9.${i}` }, { code: '000000' })),
       'wrong_code',
     )
   assert.is(await codeOf(made.login(at())), 'too_many_codes')
-  const again = make(dir)
-  again.clock.s = made.clock.s
+  const again = make(dir, made.clock)
   assert.is(await codeOf(again.login(at())), 'too_many_codes')
   assert.is(await codeOf(again.login()), 'code_required')
 })
@@ -158,7 +157,7 @@ test('a removed or damaged people.json closes the password instead of opening it
   assert.is(await codeOf(make(dir).login()), 'factors_unreadable')
   writeFileSync(path, good)
   await changesReported()
-  made.clock.s += 60
+  await made.clock.advance(60_000)
   assert.is(await codeOf(made.login(at())), 'accepted')
   rmSync(path)
   made.people.reset()
@@ -184,7 +183,7 @@ test('a people.json from before codes closes sign-in; a kill while they are turn
   rmSync(mark)
   await changesReported()
   assert.is(await codeOf(made.login()), 'code_required')
-  made.clock.s += 60
+  await made.clock.advance(60_000)
   assert.is(await codeOf(made.login(at())), 'accepted')
   assert.ok(existsSync(mark))
 })
@@ -196,11 +195,11 @@ test('a fresh sign-in confirms for ten minutes, also when the clock is set back'
   const cookie = await login()
   const confirm = () => codeOf(auth.confirm(cookie, { client: HERE }))
   assert.is(await confirm(), 'accepted')
-  clock.s -= 3_600
+  clock.set(clock.now() - 3_600_000)
   assert.is(await confirm(), 'confirm_password')
-  clock.s += 3_600 + 599
+  await clock.advance(3_600_000 + 599_000)
   assert.is(await confirm(), 'accepted')
-  clock.s += 1
+  await clock.advance(1_000)
   assert.is(await confirm(), 'confirm_password')
 })
 
@@ -218,20 +217,20 @@ test('keys of people.json that a later version wrote are kept', ({ dir }) => {
   assert.equal([after.more, after.people[1]], [1, guest])
 })
 
-test('a challenge counts once, for its purpose, for five minutes, in this process', () => {
-  const clock = { s: 1_000 }
-  const challenges = createChallenges(() => clock.s)
+test('a challenge counts once, for its purpose, for five minutes, in this process', async () => {
+  const clock = createTestClock()
+  const challenges = createChallenges(clock)
   const text = (purpose: string) => Buffer.from(challenges.create(purpose)).toString('base64url')
   const one = text('sign-in a')
   assert.not.ok(challenges.spend(one, 'sign-in b'))
   assert.not.ok(challenges.spend('', 'sign-in a'))
   assert.not.ok(challenges.spend(`${one.slice(0, -4)}AAAA`, 'sign-in a'))
-  assert.not.ok(createChallenges(() => clock.s).spend(one, 'sign-in a'))
+  assert.not.ok(createChallenges(clock).spend(one, 'sign-in a'))
   assert.ok(challenges.spend(one, 'sign-in a'))
   assert.not.ok(challenges.spend(one, 'sign-in a'))
   assert.not.ok(challenges.spend(`${one}==`, 'sign-in a'))
   const late = text('sign-in a')
-  clock.s += 300
+  await clock.advance(300_000)
   assert.not.ok(challenges.spend(late, 'sign-in a'))
 })
 

@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { isSameUser } from '../../../lib/auth/external-identity.ts'
 import { createOidc, OidcFailure } from '../../../lib/auth/oidc.ts'
 import { parseCookies } from '../../../lib/http/cookies.ts'
@@ -86,7 +87,7 @@ const start = async (metadata: Claims = {}, timeoutMs?: number) => {
       name: 'Example',
     },
     clientSecret: 'secret-of-client',
-    now,
+    clock: systemClock,
     log: { warn: text => void warnings.push(text) },
     timeoutMs,
   })

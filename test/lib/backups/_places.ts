@@ -73,6 +73,7 @@ export const createPlaces = () => {
     ],
     excluded: [join(home, 'profiles')],
     target: join(dir, 'out', name),
+    now: Date.now(),
     passphrase: null,
     withoutKeys: (_, text) => text,
     version: 'test',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock } from '../../_clock.ts'
 import type { Backup } from '../../../lib/backups/backup.ts'
 import { createBackups } from '../../../lib/backups/backups.ts'
 import { backupName, expired, timeOfName } from '../../../lib/backups/retention.ts'
@@ -48,7 +49,7 @@ test('gaps do not count: three days with backups are kept, however long ago they
 
 const setUp = () => {
   const dir = mkdtempSync(join(tmpdir(), 'scheduled-'))
-  const clock = { ms: at('2026-11-23T02:00:00Z') }
+  const clock = createTestClock(at('2026-11-23T02:00:00Z'))
   const failures: BackupResult[] = []
   const disk = { full: false }
   const backups = createBackups({
@@ -65,10 +66,10 @@ const setUp = () => {
     nextDue: (_, from) => Math.floor((from - 3 * 3_600_000) / DAY + 1) * DAY + 3 * 3_600_000,
     onFailure: result => failures.push(result),
     log: { info: () => undefined, warn: () => undefined },
-    now: () => clock.ms,
+    clock,
   })
   const tick = async (text: string) => {
-    clock.ms = at(text)
+    clock.set(at(text))
     backups.tick()
     await backups.idle()
   }

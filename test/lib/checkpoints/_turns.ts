@@ -19,6 +19,7 @@ import {
   createCheckpoints,
   type Undo,
 } from '../../../lib/checkpoints/checkpoints.ts'
+import { createTestClock } from '../../_clock.ts'
 
 /** Every entry with its bytes and permissions, except `.git`: the state to compare. */
 export const snapshot = (root: string): Record<string, string> => {
@@ -48,7 +49,7 @@ export const createTurns = (options: Partial<CheckpointsOptions> = {}) => {
   const home = { name: 'default', dir: join(root, 'home') }
   for (const dir of [workspace, home.dir]) mkdirSync(dir)
   const said: string[] = []
-  const clock = { seconds: 1_000 }
+  const clock = createTestClock(1_000_000)
   const boot = () =>
     createCheckpoints({
       boundsOf: (_, path) => {
@@ -56,7 +57,7 @@ export const createTurns = (options: Partial<CheckpointsOptions> = {}) => {
         return { root: realpathSync(path), isHidden: real => real.endsWith('/hidden.txt') }
       },
       path: process.env.PATH,
-      now: () => clock.seconds++,
+      clock,
       resolve: id => id,
       log: (line, extra) => said.push(`${line} ${JSON.stringify(extra ?? {})}`),
       ...options,

@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createTestClock } from '../../_clock.ts'
 import { openHistory } from '../../../lib/cron/history.ts'
 import { createJobs } from '../../../lib/cron/jobs.ts'
 import { jobsFile } from '../../../lib/cron/jobs-file.ts'
@@ -23,8 +24,7 @@ export const createHome = (at = '2026-02-02T10:00:00Z') => {
   const home = mkdtempSync(join(tmpdir(), 'cron-'))
   const dir = join(home, 'cron')
   const path = join(dir, 'jobs.json')
-  const clock = { ms: Date.parse(at) }
-  const now = () => clock.ms
+  const clock = createTestClock(Date.parse(at))
   const zone = () => 'UTC'
 
   /** As one service of its own over the same files. */
@@ -32,15 +32,15 @@ export const createHome = (at = '2026-02-02T10:00:00Z') => {
     boot: string,
     options: { end?: () => Promise<RunResult>; pid?: number } = {},
   ) => {
-    const file = jobsFile(dir, () => toIso(now(), 'UTC'))
-    const history = openHistory(dir, { pid: options.pid ?? process.pid, boot }, { now })
+    const file = jobsFile(dir, () => toIso(clock.now(), 'UTC'))
+    const history = openHistory(dir, { pid: options.pid ?? process.pid, boot }, { clock })
     const ran: string[] = []
     const logged: string[] = []
     const scheduler = createScheduler({
       file,
       history,
       async run(job, { signal }) {
-        ran.push(`${job.name} ${new Date(clock.ms).toISOString().slice(11, 16)}`)
+        ran.push(`${job.name} ${new Date(clock.now()).toISOString().slice(11, 16)}`)
         const stopped = new Promise<RunResult>(resolve =>
           signal.addEventListener('abort', () =>
             resolve({ ...fine, status: 'error', error: 'stopped', interrupted: true }),
@@ -48,11 +48,11 @@ export const createHome = (at = '2026-02-02T10:00:00Z') => {
         )
         return Promise.race([options.end?.() ?? Promise.resolve(fine), stopped])
       },
-      now,
+      clock,
       zone,
       log: (line, extra) => logged.push(`${line} ${JSON.stringify(extra)}`),
     })
-    const jobs = createJobs({ file, home, now, zone })
+    const jobs = createJobs({ file, home, clock, zone })
     return { file, history, ran, logged, scheduler, jobs }
   }
 
@@ -62,9 +62,7 @@ export const createHome = (at = '2026-02-02T10:00:00Z') => {
     path,
     clock,
     service,
-    to: (text: string) => {
-      clock.ms = Date.parse(text)
-    },
+    to: (text: string) => clock.set(Date.parse(text)),
     put: (value: unknown) => {
       mkdirSync(dir, { recursive: true })
       writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value, null, 2))

@@ -8,6 +8,7 @@ import { parseHooks } from '../../../lib/hooks/config.ts'
 import { createHookRecords } from '../../../lib/hooks/records.ts'
 import { createTurnHooks } from '../../../lib/hooks/turn-hooks.ts'
 import { ended, isAlive, until } from '../../_wait.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const hooks = suite('hooks of a turn')
 
@@ -18,9 +19,8 @@ const open = (section: unknown) => {
   const { hooks: parsed, refused } = parseHooks(section)
   assert.equal(refused, [])
   const warnings: string[] = []
-  const records = createHookRecords(
-    () => 1_000,
-    text => text.replaceAll(SECRET, '***'),
+  const records = createHookRecords(createTestClock(1_000_000), text =>
+    text.replaceAll(SECRET, '***'),
   )
   const turn = createTurnHooks({
     hooks: () => parsed,

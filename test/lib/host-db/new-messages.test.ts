@@ -28,7 +28,7 @@ const plan = (
   own: ReturnType<typeof imported>,
   messages: readonly Message[],
   { title = 'Title', compacted = false } = {},
-) => planSync(own, { messages, title, compacted }, 99)
+) => planSync(own, { messages, title, compacted }, 99_000)
 
 const short = (entries: readonly NewEntry[]) =>
   entries.map(entry => {

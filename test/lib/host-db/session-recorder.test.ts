@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert'
 import { readMessages } from '../../../lib/host-db/read-messages.ts'
 import { createSessionRecorder } from '../../../lib/host-db/session-recorder.ts'
 import { createStateDb } from '../../_state-db.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const test = suite('session recorder')
 
@@ -19,7 +20,7 @@ test('a tool called through call_tool is recorded as a call of that tool', async
     source: 'cli',
     file,
     addon: undefined,
-    now: () => 1,
+    clock: createTestClock(1_000),
     onError: error => failed.push(error),
   })
   recorder.begin('s', { model: 'm', cwd: '/w', maxSteps: 9 })

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { forbidden } from '../../../lib/errors.ts'
 import { createClientReader } from '../../../lib/http/client-address.ts'
 import { createForwarder, type Waiting } from '../../../lib/http/forwarder.ts'
@@ -43,6 +44,7 @@ export const startForwarder = async (
 ) => {
   let asked = 0
   const { listener, close } = createForwarder({
+    clock: systemClock,
     version: 'test',
     waitMs: options.waitMs ?? 5_000,
     ...(options.lookMs !== undefined && { lookMs: options.lookMs }),

@@ -1,6 +1,7 @@
 /** A small service over real HTTP for the tests of the plumbing: a route table, a gate, and everything that was logged. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { endpointFor, type RouteTable } from '../../../lib/http/endpoint.ts'
 import type { Authenticator } from '../../../lib/http/access.ts'
 import {
@@ -33,6 +34,7 @@ export const openServer = async (
   const requests: Logged[] = []
   const errors: unknown[] = []
   const listener = createRequestListener<TestCtx>(routes, {
+    clock: systemClock,
     authenticator: OPEN,
     makeCtx: (...base) => Object.assign(new BaseCtx(...base), { app: { word: 'hello' } }),
     config: { host: '127.0.0.1', allowedOrigins: [], trustedProxies: ['127.0.0.0/8', '::1'] },

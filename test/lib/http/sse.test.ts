@@ -1,7 +1,5 @@
 /** Event streams on real sockets: slow readers, readers that leave, generators that end or fail. */
 import { once } from 'node:events'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { PushSource } from '../../../lib/base/push-source.ts'
@@ -40,20 +38,6 @@ async function* waiting(signal: AbortSignal) {
   yield frame('late', {})
 }
 
-let filled: () => void = () => {}
-const full = { after: 0 }
-
-/** A long answer in many events, each of its own; then it waits. */
-async function* long(signal: AbortSignal) {
-  for (let at = 0; at < 2_000; at += 1) {
-    yield Buffer.alloc(4_096, 'x')
-    if (at % 32 === 0) await new Promise(resolve => setImmediate(resolve))
-  }
-  full.after -= 1
-  if (full.after === 0) filled()
-  await once(signal, 'abort')
-}
-
 async function* big() {
   yield Buffer.alloc(8 << 20, 'x')
 }
@@ -86,7 +70,6 @@ test.before(async context => {
   context.at = await openServer({
     'GET /flood': endpoint({ ...raw, run: () => eventStream(flood()) }),
     'GET /wait': endpoint({ ...raw, run: ctx => eventStream(waiting(ctx.signal)) }),
-    'GET /long': endpoint({ ...raw, run: ctx => eventStream(long(ctx.signal)) }),
     'GET /open': endpoint({ summary: 'open', run: () => ({ ok: true }) }),
     'GET /big': endpoint({ ...raw, run: () => eventStream(big()) }),
     'GET /fail': endpoint({ ...raw, run: () => eventStream(failing()) }),
@@ -194,36 +177,6 @@ test('a failing generator or source cuts the stream without details', async ({ a
     assert.not.match(answer, /secret|\r\n0\r\n/)
     assert.is(at.errors.length, 1, path)
   }
-})
-
-setFlagsFromString('--expose-gc')
-const gc = runInNewContext('gc') as () => void
-const heldBytes = async (): Promise<number> => {
-  for (let i = 0; i < 3; i += 1) {
-    await new Promise(resolve => setImmediate(resolve))
-    gc()
-  }
-  const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
-}
-
-test('releases sent chunks while the stream is open', async ({ at }) => {
-  const readers = 12
-  full.after = readers
-  const done = new Promise<void>(resolve => {
-    filled = resolve
-  })
-  const before = await heldBytes()
-  const sockets = await Promise.all(Array.from({ length: readers }, () => at.open()))
-  for (const socket of sockets) {
-    socket.resume()
-    socket.write(ask('/long'))
-  }
-  await done
-  const held = (await heldBytes()) - before
-  for (const socket of sockets) socket.destroy()
-  // Each was sent 8 MB; a queue of 256 kB is what it may hold.
-  assert.ok(held < readers * (512 << 10), `${Math.round(held / 1_024)} kB are held`)
 })
 
 test('splits a long chunk, so that a slow reader holds a bounded amount', async ({ at }) => {

@@ -3,8 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock, type TestClock } from '../../_clock.ts'
 import { bundleProgram } from '../../_program.ts'
 import { createImageKeeper } from '../../../lib/agent/images.ts'
 import type { Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
@@ -19,18 +21,17 @@ const filesystem = join(root, 'node_modules/@modelcontextprotocol/server-filesys
 const odd = bundleProgram(join(import.meta.dirname, '_server.ts'))
 
 type Servers = Record<string, unknown>
-type World = { dir: string; mcp: Mcp; clock: { now: number } }
+type World = { dir: string; mcp: Mcp; clock: TestClock }
 
 const test = suite<World>('mcp')
 
 test.before.each(state => {
   state.dir = mkdtempSync(join(tmpdir(), 'mcp-'))
-  // A fake clock: tests advance it instead of waiting for the back-off.
-  state.clock = { now: Date.now() }
+  state.clock = createTestClock()
   state.mcp = createMcp({
     version: '1',
     turnWaitMs: 60_000,
-    now: () => state.clock.now,
+    clock: state.clock,
   })
 })
 test.after.each(async ({ mcp, dir }) => {
@@ -45,7 +46,12 @@ const homeOf = (dir: string, name: string, servers: Servers, env = {}): Home => 
   mkdirSync(path, { recursive: true })
   // JSON is YAML.
   writeFileSync(join(path, 'config.yaml'), JSON.stringify({ mcp_servers: servers }))
-  return openHome({ name, dir: path, env: { PATH: process.env.PATH ?? '', ...env } })
+  return openHome({
+    name,
+    dir: path,
+    env: { PATH: process.env.PATH ?? '', ...env },
+    clock: systemClock,
+  })
 }
 
 /** As the configuration refers to a variable. */
@@ -73,7 +79,7 @@ const run = async (
     approve: async () => 'deny',
     clarify: async () => null,
     memo: new Map(),
-    now: Date.now,
+    clock: systemClock,
     ...given,
   }
   return tool.run(ctx, args)
@@ -130,12 +136,19 @@ test('reports a missing program, one that exits, and one that cannot list its to
 
 test('an unresponsive server delays one turn briefly, and later turns not at all', async ({
   dir,
+  clock,
 }) => {
-  const mcp = createMcp({ version: '1', turnWaitMs: 50 })
-  const home = homeOf(dir, 'a', { mute: { ...node(odd, 'silent'), connect_timeout: 0.4 } })
-  const first = await ask(mcp, home)
-  assert.match(first.warnings[0] ?? '', 'still starting')
-  const tried = await mcp.test(home, 'mute', never)
+  const mcp = createMcp({ version: '1', clock })
+  const home = homeOf(dir, 'a', { mute: { ...node(odd, 'silent'), connect_timeout: 20 } })
+  const first = ask(mcp, home)
+  await clock.advance(10_000)
+  assert.match((await first).warnings[0] ?? '', 'still starting')
+  const second = ask(mcp, home)
+  await clock.advance(0)
+  assert.match((await second).warnings[0] ?? '', 'still starting')
+  const trying = mcp.test(home, 'mute', never)
+  await clock.advance(10_000)
+  const tried = await trying
   assert.not.ok(tried.ok)
   assert.match(tried.message, 'did not answer within')
   await mcp.close()
@@ -192,11 +205,11 @@ test('stops restarting a server that keeps exiting, for a while', async ({ mcp, 
   const starts = () => readFileSync(trace, 'utf8').trim().split('\n').length
   for (let n = 0; n < 5; n++) await ask(mcp, home)
   assert.is(starts(), 2)
-  clock.now += 2_000
+  await clock.advance(2_000)
   await ask(mcp, home)
   assert.is(starts(), 3)
   for (let n = 0; n < 20; n++) {
-    clock.now += 1_000
+    await clock.advance(1_000)
     await ask(mcp, home)
   }
   assert.ok(starts() <= 5, `${starts()} starts within a minute`)
@@ -367,15 +380,14 @@ test('config.yaml changes: filters apply at once, another command restarts the s
   for (const pid of pids()) await ended(pid)
 })
 
-test('stops an idle server and restarts it on demand', async ({ dir }) => {
+test('stops an idle server and restarts it on demand', async ({ dir, mcp, clock }) => {
   const trace = join(dir, 'trace')
-  const mcp = createMcp({ version: '1', idleMs: 30 })
   const home = homeOf(dir, 'a', { s: node(odd, 'well', trace) })
   const { tools } = await ask(mcp, home)
-  await until(() => mcp.list(home)[0]?.state === 'stopped')
+  await clock.advance(30 * 60_000)
+  assert.is(mcp.list(home)[0]?.state, 'stopped')
   assert.equal(await run(tools, 'mcp_s_echo'), { content: '{}' })
   assert.is(readFileSync(trace, 'utf8').trim().split('\n').length, 2)
-  await mcp.close()
 })
 
 test('profiles do not share servers', async ({ mcp, dir }) => {
@@ -467,7 +479,7 @@ for (const [transport, path] of [
     assert.equal(await run(tools, 'mcp_web_echo', { message: 'hi' }), { content: 'Echo: hi' })
     child.kill('SIGKILL')
     await new Promise(resolve => child.once('close', resolve))
-    clock.now += 1_000
+    await clock.advance(1_000)
     await failing(run(tools, 'mcp_web_echo', { message: 'hi' }))
   })
 

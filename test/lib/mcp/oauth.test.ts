@@ -1,4 +1,6 @@
 /** Signing in to an MCP server: a real authorization server, and a server that accepts only its tokens. */
+import { createTestClock, type TestClock } from '../../_clock.ts'
+import { systemClock } from '../../../lib/base/clock.ts'
 import {
   mkdirSync,
   mkdtempSync,
@@ -28,13 +30,13 @@ import {
   startProtected,
 } from './_protected-server.ts'
 
-type World = { dir: string; mcp: Mcp; clock: { now: number }; close: (() => Promise<void>)[] }
+type World = { dir: string; mcp: Mcp; clock: TestClock; close: (() => Promise<void>)[] }
 
 const test = suite<World>('mcp sign-in')
 test.before.each(state => {
   state.dir = mkdtempSync(join(tmpdir(), 'mcp-oauth-'))
-  state.clock = { now: Date.now() }
-  state.mcp = createMcp({ version: '1', turnWaitMs: 5_000, now: () => state.clock.now })
+  state.clock = createTestClock(Date.now())
+  state.mcp = createMcp({ version: '1', clock: state.clock, idleMs: 30 * 86_400_000 })
   state.close = []
 })
 test.after.each(async ({ mcp, dir, close }) => {
@@ -60,7 +62,7 @@ const homeOf = (dir: string, name: string, servers: Record<string, unknown>): Ho
   const path = join(dir, name)
   mkdirSync(path, { recursive: true })
   writeServers(path, servers)
-  return openHome({ name, dir: path, env: { PATH: process.env.PATH ?? '' } })
+  return openHome({ name, dir: path, env: { PATH: process.env.PATH ?? '' }, clock: systemClock })
 }
 
 const start = (mcp: Mcp, home: Home, redirectUri = REDIRECT) =>
@@ -105,7 +107,7 @@ const callTool = async (mcp: Mcp, home: Home): Promise<ToolResult> => {
     approve: async () => 'deny',
     clarify: async () => null,
     memo: new Map(),
-    now: Date.now,
+    clock: systemClock,
   }
   return tool.run(ctx, {})
 }
@@ -158,9 +160,8 @@ test('rejects a wrong, replayed, foreign, or expired reply', async world => {
     [{}, { home: other }],
   ] as [SignInReply, Parameters<typeof mcp.signIns.finish>[1]][])
     assert.is((await finish(changed, from)).code, 'sign_in_expired')
-  clock.now += 10 * 60_000
+  await clock.advance(10 * 60_000)
   assert.is((await finish({}, { browser: BROWSER })).code, 'sign_in_expired')
-  clock.now -= 10 * 60_000
 
   const again = await start(mcp, home)
   const second = await replyOf(again.url)
@@ -264,7 +265,7 @@ test('renews a token before it expires, once for calls at the same time, and kee
   const before = JSON.parse(readFileSync(path, 'utf8')).grant
   const renewals = () => server.hits.filter(({ path: at }) => at === 'auth:/token').length
   assert.is(renewals(), 1)
-  clock.now += 3_590_000
+  await clock.advance(3_590_000)
   await Promise.all([callTool(mcp, home), callTool(mcp, home), callTool(mcp, home)])
   assert.is(renewals(), 2)
   const after = JSON.parse(readFileSync(path, 'utf8')).grant
@@ -273,12 +274,15 @@ test('renews a token before it expires, once for calls at the same time, and kee
   assert.is(after.scope, before.scope)
 
   // Another process, as after kill -9: only what is on disk.
-  const next = createMcp({ version: '1', now: () => clock.now + 3_590_000 })
+  const next = createMcp({
+    version: '1',
+    clock: { ...clock, now: () => clock.now() + 3_590_000 },
+  })
   world.close.push(() => next.close())
   assert.is((await callTool(next, home)).content, 'ada')
   assert.is(renewals(), 3)
   // The first one finds the tokens of the other.
-  clock.now += 3_590_000
+  await clock.advance(3_590_000)
   assert.is((await callTool(mcp, home)).content, 'ada')
   assert.is(renewals(), 3)
 })
@@ -299,7 +303,7 @@ test('renews a rejected token once; without an answer of the authorization serve
   assert.is((await callTool(mcp, home)).content, 'ada')
   spoil()
   server.state.authDown = true
-  world.clock.now += 60_000
+  await world.clock.advance(60_000)
   assert.match(await whyNot(callTool(mcp, home)), 'could not be renewed')
   assert.is(rowOf(mcp, home).sign_in.state, 'signed_in')
   server.state.authDown = false
@@ -378,7 +382,7 @@ test('a renewal that ends after the sign-out, or after a new sign-in, changes no
   const path = tokenFile(mcp, home)
   /** What happens while the authorization server renews the token. */
   const renewing = async (work: () => Promise<unknown>): Promise<string> => {
-    clock.now += 3_590_000
+    await clock.advance(3_590_000)
     server.state.onTokenRequest = async () => {
       server.state.onTokenRequest = async () => {}
       await work()

@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ApprovalRequest, Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
@@ -20,7 +21,7 @@ type World = { dir: string; mcp: Mcp }
 const test = suite<World>('mcp server requests')
 test.before.each(state => {
   state.dir = mkdtempSync(join(tmpdir(), 'mcp-requests-'))
-  state.mcp = createMcp({ version: '1', turnWaitMs: 10_000 })
+  state.mcp = createMcp({ version: '1', clock: systemClock })
 })
 test.after.each(async ({ mcp, dir }) => {
   await mcp.close()
@@ -31,7 +32,7 @@ const homeOf = (dir: string, more: object = {}): Home => {
   mkdirSync(dir, { recursive: true })
   const server = { command: process.execPath, args: [everything], ...more }
   writeFileSync(join(dir, 'config.yaml'), JSON.stringify({ mcp_servers: { e: server } }))
-  return openHome({ name: 'a', dir, env: { PATH: process.env.PATH ?? '' } })
+  return openHome({ name: 'a', dir, env: { PATH: process.env.PATH ?? '' }, clock: systemClock })
 }
 
 const contextOf = (given: Partial<ToolContext> = {}): ToolContext => ({
@@ -44,7 +45,7 @@ const contextOf = (given: Partial<ToolContext> = {}): ToolContext => ({
   approve: async () => 'deny',
   clarify: async () => null,
   memo: new Map(),
-  now: Date.now,
+  clock: systemClock,
   ...given,
 })
 
@@ -171,7 +172,7 @@ test('sampling that is approved when the call is over, or the server no longer w
     mcp_servers: { e: { command: 'x' } },
   })[0] as ServerConfig
   const answer = () =>
-    createSampling('e', Date.now).answer(params, settings, caller, canceled.signal)
+    createSampling('e', systemClock).answer(params, settings, caller, canceled.signal)
   await answer()
   assert.equal(answered, ['too late'])
   canceled.abort(new Error('canceled'))

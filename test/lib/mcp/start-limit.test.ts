@@ -1,34 +1,35 @@
 /** Starts of an MCP server: pauses after failures, a limit per minute. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock } from '../../_clock.ts'
 import { createStartLimit } from '../../../lib/mcp/start-limit.ts'
 
 const setUp = () => {
-  const clock = { ms: 1_000_000 }
-  return { clock, limit: createStartLimit(() => clock.ms) }
+  const clock = createTestClock()
+  return { clock, limit: createStartLimit(clock) }
 }
 const test = suite('mcp: start limit')
 
-test('rejects a sixth start within a minute', () => {
+test('rejects a sixth start within a minute', async () => {
   const { clock, limit } = setUp()
   for (let n = 0; n < 5; n++) {
     assert.ok(limit.mayStart())
     limit.recordStart()
   }
   assert.not(limit.mayStart())
-  clock.ms += 60_000
+  await clock.advance(60_000)
   assert.ok(limit.mayStart())
 })
 
-test('pauses longer after each failure, except the first', () => {
+test('pauses longer after each failure, except the first', async () => {
   const { clock, limit } = setUp()
   limit.recordFailure()
   assert.ok(limit.mayStart())
   for (const pauseMs of [2_000, 10_000, 30_000, 60_000, 60_000]) {
     limit.recordFailure()
-    clock.ms += pauseMs - 1
+    await clock.advance(pauseMs - 1)
     assert.not(limit.mayStart(), `${pauseMs}`)
-    clock.ms += 1
+    await clock.advance(1)
     assert.ok(limit.mayStart(), `${pauseMs}`)
   }
 })

@@ -1,4 +1,5 @@
 /** A home as a literal, for rules that only look at values. */
+import { type Clock, systemClock } from '../../../lib/base/clock.ts'
 import type { ModelHome } from '../../../lib/models/provider-config.ts'
 import { configOf } from '../../_config.ts'
 
@@ -8,12 +9,20 @@ type Given = {
   env?: Record<string, string>
   dotenv?: Record<string, string>
   auth?: unknown
+  clock?: Pick<Clock, 'now'>
 }
 
 /** As a real home does: unchanged files give the same objects. */
-export const homeOf = ({ config = {}, env = {}, dotenv = {}, auth = {} }: Given): ModelHome => {
+export const homeOf = ({
+  config = {},
+  env = {},
+  dotenv = {},
+  auth = {},
+  clock = systemClock,
+}: Given): ModelHome => {
   const overlaid = { ...env, ...dotenv }
   return {
+    clock,
     values: () => config,
     settings: () => configOf(config),
     env: () => overlaid,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { resolveFor } from '../../../lib/models/resolve.ts'
 import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { yamlFile } from '../../../lib/store/yaml-file.ts'
@@ -24,6 +25,7 @@ const addressFor = (text: string): string => {
     writeFileSync(join(dir, 'config.yaml'), text)
     const file = yamlFile(join(dir, 'config.yaml'))
     const home = {
+      clock: systemClock,
       values: () => file.read(),
       settings: () => configOf(file.read()),
       env: () => ({ OPENAI_API_KEY: 'sk-0123456789abcdefghij' }),

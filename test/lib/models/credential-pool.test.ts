@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock } from '../../_clock.ts'
 import { candidatesFor, credentialFor } from '../../../lib/models/credentials.ts'
 import { chooseKey, strategyOf } from '../../../lib/models/credential-pool/strategy.ts'
 import {
@@ -22,6 +23,7 @@ const HOUR = 3_600
 const DEEPSEEK = 'https://api.deepseek.com/v1'
 const NOW = Date.parse('2026-04-08T12:00:00Z')
 const seconds = NOW / 1_000
+const clock = createTestClock(NOW)
 
 const entry = (token: string, more: Record<string, unknown> = {}) => ({
   id: `id-${token}`,
@@ -33,7 +35,7 @@ const entry = (token: string, more: Record<string, unknown> = {}) => ({
 })
 const poolOf = (...list: unknown[]) => ({ version: 1, credential_pool: { deepseek: list } })
 const keyIn = (given: Given, url = DEEPSEEK) =>
-  credentialFor(readSetup(homeOf(given)), 'deepseek', url, NOW)?.key
+  credentialFor(readSetup(homeOf({ ...given, clock })), 'deepseek', url)?.key
 
 const choosing = suite('choosing a key')
 
@@ -49,7 +51,7 @@ const choose = (
 ) =>
   chooseKey(candidates, {
     strategy,
-    nowMs: NOW,
+    now: NOW,
     last: more.last,
     random: more.random ?? (() => 0),
   })?.id
@@ -202,11 +204,11 @@ writing.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 const refused: KeyFailure = { type: 'quota_exhausted', message: 'no money', status: 402 }
 
 const open = ({ dir, logged }: Context, env: Record<string, string> = {}, flock?: string) => {
-  const home = createHomes({ baseHome: dir, agentHome: dir, configPath: null, env }).base
+  const home = createHomes({ baseHome: dir, agentHome: dir, configPath: null, env }, clock).base
   const pools = createCredentialPools({
     log: (line, extra) => void logged.push(`${line} ${JSON.stringify(extra)}`),
     redact: text => text.replaceAll('secret', '***'),
-    nowMs: () => NOW,
+    clock,
     ...(flock && { flock }),
   })
   return { home, pools }

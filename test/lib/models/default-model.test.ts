@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { UserError } from '../../../lib/errors.ts'
 import {
   migrateDefaultModel,
@@ -31,7 +32,7 @@ test.after.each(({ base }) => rmSync(base, { recursive: true, force: true }))
 
 const open = (base: string, text?: string, env: Record<string, string> = {}) => {
   if (text !== undefined) writeFileSync(join(base, 'config.yaml'), text)
-  return createHomes({ baseHome: base, agentHome: base, configPath: null, env }).base
+  return createHomes({ baseHome: base, agentHome: base, configPath: null, env }, systemClock).base
 }
 const written = (base: string) => readFileSync(join(base, 'config.yaml'), 'utf8')
 const isInvalid = (error: unknown) => error instanceof UserError && error.kind === 'invalid'

@@ -1,6 +1,7 @@
 /** How much a model reads and costs: the person's configuration first, then the table, then the family. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock } from '../../_clock.ts'
 import { createModelListFetcher } from '../../../lib/models/fetch-model-list.ts'
 import { createModelCatalog } from '../../../lib/models/model-catalog.ts'
 import { createRemoteModels } from '../../../lib/models/remote-models.ts'
@@ -82,8 +83,9 @@ test('the user’s configuration has precedence', async () => {
 })
 
 test('list options have known values only', async () => {
-  const live = createRemoteModels(createModelListFetcher())
-  const catalog = createModelCatalog({ live, prices: createPrices(), config: bare })
+  const clock = createTestClock()
+  const live = createRemoteModels(createModelListFetcher(), clock)
+  const catalog = createModelCatalog({ clock, live, prices: createPrices(), config: bare })
   const home = homeOf({
     config: {
       model: { provider: 'openai' },

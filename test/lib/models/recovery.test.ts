@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
 import { createCredentialPools } from '../../../lib/models/credential-pool/credential-pools.ts'
 import { createRecovery } from '../../../lib/models/recovery.ts'
@@ -24,8 +25,15 @@ const limited = (retryAfterMs?: number) =>
 
 const open = ({ dir }: Context, env: Record<string, string>, config: unknown = {}) => {
   writeFileSync(join(dir, 'config.yaml'), JSON.stringify(config))
-  const home = createHomes({ baseHome: dir, agentHome: dir, configPath: null, env }).base
-  const pools = createCredentialPools({ log: () => undefined, redact: text => text })
+  const home = createHomes(
+    { baseHome: dir, agentHome: dir, configPath: null, env },
+    systemClock,
+  ).base
+  const pools = createCredentialPools({
+    clock: systemClock,
+    log: () => undefined,
+    redact: text => text,
+  })
   const primary = resolveEndpoint(home, bare, { model: 'm', provider: 'gemini', baseUrl: null })
   const recovery = createRecovery({
     pools,
@@ -163,7 +171,8 @@ test('a key with its own address keeps it', async context => {
   const { recovery } = open(context, { ...ONE, ...env })
   const auth = { credential_pool: { kimi: [{ id: 'k', access_token: 'sk-kimi-coding' }] } }
   writeFileSync(join(context.dir, 'auth.json'), JSON.stringify(auth))
-  const home = createHomes({ baseHome: context.dir, agentHome: context.dir, configPath: null, env })
+  const given = { baseHome: context.dir, agentHome: context.dir, configPath: null, env }
+  const home = createHomes(given, systemClock)
   const pair = { model: 'kimi-k2', provider: 'kimi', baseUrl: null }
   const first = resolveEndpoint(home.base, bare, pair)
   assert.is(first.baseUrl, 'https://api.moonshot.ai/v1')

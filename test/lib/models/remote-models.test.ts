@@ -1,6 +1,7 @@
 /** What providers say they serve: the chain of places, the keys that go there, and how long an answer is kept. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock } from '../../_clock.ts'
 import { createModelListFetcher } from '../../../lib/models/fetch-model-list.ts'
 import { createModelCatalog } from '../../../lib/models/model-catalog.ts'
 import { createRemoteModels } from '../../../lib/models/remote-models.ts'
@@ -16,9 +17,9 @@ test.before.each(async context => {
 })
 test.after.each(({ lists }) => lists.close())
 
-const services = (lists: ListServer, now?: () => number) => {
-  const live = createRemoteModels(createModelListFetcher({ dispatcher: lists.dispatcher }), now)
-  const catalog = createModelCatalog({ live, prices: createPrices(), config: bare })
+const services = (lists: ListServer, clock = createTestClock()) => {
+  const live = createRemoteModels(createModelListFetcher({ dispatcher: lists.dispatcher }), clock)
+  const catalog = createModelCatalog({ clock, live, prices: createPrices(), config: bare })
   return { live, catalog }
 }
 
@@ -176,7 +177,7 @@ test('lists with the renewed token of a sign-in, and never with a sign-in of Ant
   const asked: unknown[] = []
   const live = createRemoteModels(
     createModelListFetcher({ dispatcher: lists.dispatcher }),
-    Date.now,
+    createTestClock(),
     async (token, isRejected) => {
       asked.push(token, isRejected)
       return 'renewed-token'
@@ -202,12 +203,13 @@ test('lists with the renewed token of a sign-in, and never with a sign-in of Ant
 test('caches a response for 60 s, a failure for less, and drops both when a file changes', async ({
   lists,
 }) => {
-  let nowMs = 0
-  const { live } = services(lists, () => nowMs)
+  const clock = createTestClock()
+  const { live } = services(lists, clock)
   const auth = {}
   const env = { NVIDIA_API_KEY: 'nv-key-1' }
   let values: Record<string, unknown> = {}
   const home = {
+    clock,
     values: () => values,
     settings: () => configOf(values),
     env: () => env,
@@ -215,14 +217,14 @@ test('caches a response for 60 s, a failure for less, and drops both when a file
     authJson: () => auth,
   }
   await live.load(home, 'nvidia')
-  nowMs = 59_999
+  await clock.advance(59_999)
   await live.load(home, 'nvidia')
   assert.is(lists.asked.length, 1)
-  nowMs = 60_000
+  await clock.advance(1)
   lists.answer = { status: 500 }
   assert.is(await live.load(home, 'nvidia'), null)
   assert.is(lists.asked.length, 2)
-  nowMs += 14_999
+  await clock.advance(14_999)
   await live.load(home, 'nvidia')
   assert.is(lists.asked.length, 2)
   values = {}
@@ -239,16 +241,18 @@ test('concurrent requests share one fetch; a slow server delays the list only br
   lists,
 }) => {
   lists.answer = { silent: true }
-  const live = createRemoteModels(createModelListFetcher({ dispatcher: lists.dispatcher }))
-  const catalog = createModelCatalog({ live, prices: createPrices(), config: bare, maxWaitMs: 1 })
+  const clock = createTestClock()
+  const { catalog } = services(lists, clock)
   const home = homeOf({ dotenv: { NVIDIA_API_KEY: 'nv-key-1', OPENAI_API_KEY: 'sk-open-ai' } })
-  const [first, second] = await Promise.all([catalog.list(home), catalog.list(home)])
+  const listing = Promise.all([catalog.list(home), catalog.list(home)])
+  await lists.arrived(1)
+  await clock.advance(3_000)
+  const [first, second] = await listing
   assert.equal(
     first.groups.map(({ provider_id }) => provider_id),
     ['openai'],
   )
   assert.equal(first, second)
-  await lists.arrived(1)
   assert.is(lists.asked.length, 1)
 })
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { effectiveDefault, setDefaultModel } from '../../../lib/models/default-model.ts'
 import { modelGroups, withProviderHint } from '../../../lib/models/model-groups.ts'
 import { resolveFor, resolveModel } from '../../../lib/models/resolve.ts'
@@ -281,7 +282,7 @@ test('a saved default reads back as the same pair', () => {
 test('the same with a real file and a process restart', () => {
   const base = mkdtempSync(join(tmpdir(), 'resolve-'))
   const open = () =>
-    createHomes({ baseHome: base, agentHome: base, configPath: null, env: {} }).base
+    createHomes({ baseHome: base, agentHome: base, configPath: null, env: {} }, systemClock).base
   writeFileSync(
     join(base, 'config.yaml'),
     'model: {provider: anthropic, default: claude-opus-4.6}\n',

@@ -1,6 +1,7 @@
 /** The window a local server really uses: who is asked, what its answer means, and what calls teach beyond it. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock } from '../../_clock.ts'
 import type { ModelEndpoint } from '../../../lib/agent/types.ts'
 import { createServedWindows } from '../../../lib/models/served-windows.ts'
 import {
@@ -14,7 +15,6 @@ import {
   startLocalServer,
   studioModels,
 } from './_local-server.ts'
-import { startTenths } from '../../_wait.ts'
 
 const test = suite('served windows')
 const MODEL = 'gemma'
@@ -105,7 +105,7 @@ for (const [name, answers, tokens, elsewhere] of PROGRAMS)
     withServer(
       answers,
       async server => {
-        const windows = createServedWindows({})
+        const windows = createServedWindows({ clock: createTestClock() })
         const endpoint = endpointAt(server.url)
         assert.is((await windows.ask(endpoint))?.tokens, tokens)
         assert.is(windows.apply(endpoint).contextLength, tokens)
@@ -125,7 +125,7 @@ const SEEING: [name: string, answers: Record<string, unknown>, vision: boolean |
 for (const [name, answers, vision] of SEEING)
   test(`whether a model accepts images: ${name}`, () =>
     withServer(answers, async server => {
-      const windows = createServedWindows({})
+      const windows = createServedWindows({ clock: createTestClock() })
       const endpoint = endpointAt(server.url)
       await windows.ask(endpoint)
       assert.is(windows.apply(endpoint).vision, vision)
@@ -142,7 +142,7 @@ test('Ollama: a model of its cloud has the whole window and is not loaded', () =
       '/api/show': { ...ollamaShown('', 262_144), remote_host: 'https://ollama.com:443' },
     },
     async server => {
-      const windows = createServedWindows({})
+      const windows = createServedWindows({ clock: createTestClock() })
       const endpoint = endpointAt(server.url)
       const answer = await windows.settle(endpoint, never)
       assert.equal([answer?.tokens, answer?.isCertain], [262_144, true])
@@ -153,7 +153,7 @@ test('Ollama: a model of its cloud has the whole window and is not loaded', () =
 
 test('a server that does not say leaves the window as it is', () =>
   withServer({ '/v1/models': { data: [{ id: MODEL }] } }, async server => {
-    const windows = createServedWindows({})
+    const windows = createServedWindows({ clock: createTestClock() })
     assert.is(await windows.ask(endpointAt(server.url)), null)
     assert.is(windows.apply(endpointAt(server.url)).contextLength, 131_072)
     const count = server.asked.length
@@ -167,7 +167,7 @@ test('a server that does not say leaves the window as it is', () =>
 
 test('LM Studio does not say what an unloaded model will use', () =>
   withServer({ '/api/v1/models': studioModels(MODEL, null, 131_072) }, async server => {
-    const windows = createServedWindows({})
+    const windows = createServedWindows({ clock: createTestClock() })
     assert.is((await windows.ask(endpointAt(server.url)))?.tokens, 0)
     assert.is(
       windows.apply(endpointAt(server.url, { contextLength: 32_000 })).contextLength,
@@ -181,7 +181,10 @@ test('public addresses are not asked, unless the provider is such a program', as
     requests += 1
     throw new Error('no network in tests')
   }
-  const windows = createServedWindows({ dispatcher: { dispatch } as never })
+  const windows = createServedWindows({
+    clock: createTestClock(),
+    dispatcher: { dispatch } as never,
+  })
   const far = 'http://models.example.com:9/v1'
   await windows.ask(endpointAt(far))
   await windows.ask(endpointAt('https://ollama.com/v1', { provider: 'ollama' }))
@@ -194,10 +197,8 @@ test('public addresses are not asked, unless the provider is such a program', as
 test('a silent server costs no more than the time limit, once', () =>
   withServer({}, async server => {
     server.silent = true
-    const windows = createServedWindows({ askMs: 100 })
-    const tenths = startTenths()
+    const windows = createServedWindows({ clock: createTestClock(), askMs: 100 })
     assert.is(await windows.ask(endpointAt(server.url)), null)
-    assert.ok(tenths() <= 10)
     const count = server.asked.length
     await windows.ask(endpointAt(server.url))
     assert.is(server.asked.length, count)
@@ -205,45 +206,45 @@ test('a silent server costs no more than the time limit, once', () =>
 
 test('asks again after a while, only at the paths of that program, and recognizes another one', () =>
   withServer({ '/props': llamaProps(8_192) }, async server => {
-    let now = 0
-    const windows = createServedWindows({ nowMs: () => now })
+    const clock = createTestClock()
+    const windows = createServedWindows({ clock })
     await windows.ask(endpointAt(server.url))
     server.asked.splice(0)
     server.answers = { '/props': llamaProps(16_384) }
     assert.is((await windows.ask(endpointAt(server.url)))?.tokens, 8_192, 'cached')
-    now += 60_000
+    await clock.advance(60_000)
     assert.is((await windows.ask(endpointAt(server.url)))?.tokens, 16_384)
     assert.equal(server.paths(), ['/props'])
-    now += 60_000
+    await clock.advance(60_000)
     server.answers = { '/v1/models': servedModels('vllm', MODEL, 65_536) }
     assert.is((await windows.ask(endpointAt(server.url)))?.tokens, 65_536)
-    now += 60_000
+    await clock.advance(60_000)
     server.answers = {}
     assert.is((await windows.ask(endpointAt(server.url)))?.tokens, 65_536, 'the last answer stays')
   }))
 
 test('a configured window is kept, a learned one is smaller, until the server’s answer changes', () =>
   withServer({ '/props': llamaProps(16_384) }, async server => {
-    let now = 0
-    const windows = createServedWindows({ nowMs: () => now })
+    const clock = createTestClock()
+    const windows = createServedWindows({ clock })
     const configured = endpointAt(server.url, { contextLength: 32_768, hasConfiguredWindow: true })
     await windows.ask(configured)
     assert.is(windows.apply(configured).contextLength, 32_768)
     windows.learn(configured, 8_192)
     assert.is(windows.apply(configured).contextLength, 8_192)
     assert.is(windows.apply(endpointAt(server.url)).contextLength, 8_192)
-    now += 60_000
+    await clock.advance(60_000)
     await windows.ask(configured)
     assert.is(windows.apply(configured).contextLength, 8_192, 'the same answer: still learned')
     server.answers = { '/props': llamaProps(20_000) }
-    now += 60_000
+    await clock.advance(60_000)
     await windows.ask(configured)
     assert.is(windows.apply(configured).contextLength, 32_768)
     assert.is(windows.apply(endpointAt(server.url)).contextLength, 20_000)
   }))
 
 test('a window that was learned too small is forgotten when a longer prompt was read', () => {
-  const windows = createServedWindows({})
+  const windows = createServedWindows({ clock: createTestClock() })
   const endpoint = endpointAt('https://api.example.com/v1', { contextLength: 200_000 })
   windows.learn(endpoint, 8_192)
   windows.read(endpoint, 8_000)
@@ -260,7 +261,7 @@ test('an Ollama model that is not loaded is loaded first, because only then its 
       '/api/show': ollamaShown('stop "x"'),
     },
     async server => {
-      const windows = createServedWindows({})
+      const windows = createServedWindows({ clock: createTestClock() })
       const endpoint = endpointAt(server.url)
       assert.is((await windows.ask(endpoint))?.tokens, 4_096, 'the documented default')
       const { answers } = server
@@ -282,7 +283,7 @@ test('a model that is not there, or a stopped turn, ends the wait for its loadin
   withServer(
     { '/api/version': OLLAMA_VERSION, '/api/ps': { models: [] }, '/api/show': ollamaShown('') },
     async server => {
-      const windows = createServedWindows({})
+      const windows = createServedWindows({ clock: createTestClock() })
       const configured = endpointAt(server.url, { hasConfiguredWindow: true })
       assert.is((await windows.settle(configured, never))?.tokens, 4_096)
       assert.not.ok(server.paths().includes('/api/generate'), 'its window is configured')
@@ -301,7 +302,7 @@ test('ollama_num_ctx: requests go to Ollama’s own API, and only to Ollama', as
       '/api/show': ollamaShown('', 16_384),
     },
     async server => {
-      const windows = createServedWindows({})
+      const windows = createServedWindows({ clock: createTestClock() })
       const endpoint = endpointAt(server.url, more)
       assert.is(windows.apply(endpoint).apiMode, 'chat_completions', 'not known yet')
       await windows.settle(endpoint, never)
@@ -311,7 +312,7 @@ test('ollama_num_ctx: requests go to Ollama’s own API, and only to Ollama', as
     },
   )
   await withServer({ '/props': llamaProps(8_192) }, async server => {
-    const windows = createServedWindows({})
+    const windows = createServedWindows({ clock: createTestClock() })
     await windows.settle(endpointAt(server.url, more), never)
     const real = windows.apply(endpointAt(server.url, more))
     assert.equal([real.apiMode, real.contextLength], ['chat_completions', 8_192])

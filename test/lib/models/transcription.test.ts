@@ -1,11 +1,13 @@
 /** Which speech service a home has, and which key goes there. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../../lib/base/clock.ts'
 import type { ModelHome } from '../../../lib/models/provider-config.ts'
 import { speechEndpoint } from '../../../lib/models/transcription.ts'
 import { configOf } from '../../_config.ts'
 
 const homeWith = (stt: unknown, env: Record<string, string> = {}): ModelHome => ({
+  clock: systemClock,
   values: () => ({ stt }),
   settings: () => configOf({ stt }),
   env: () => env,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock } from '../../_clock.ts'
 import { LANGUAGES, type Language } from '../../../lib/base/languages.ts'
 import { type MessageOptions, plainText, toMessage } from '../../../lib/notifications/message.ts'
 import { type Fact, openOutbox } from '../../../lib/notifications/outbox.ts'
@@ -175,34 +176,29 @@ test('a token is valid until it expires', () =>
   }))
 
 test('a later message of a chat waits for one that failed; news and an answer of the receiver end its delay', async () => {
-  let time = 0
+  const clock = createTestClock(0)
   const sent: string[] = []
   const replies: Delivery[] = []
-  let done = Promise.withResolvers<void>()
   await inFolder(async folder => {
     const outbox = openOutbox(join(folder, 'outbox.json'), never)
     const sender = createSender({
       outbox,
-      now: () => time,
+      clock,
       decide: () => 'send',
       async deliver({ fact }) {
         sent.push(fact.key)
         return replies.shift() ?? { how: 'sent' }
       },
-      onDelivery(_, { how }) {
-        if (outbox.items().length === 0 || how !== 'sent') done.resolve()
-      },
+      onDelivery: () => undefined,
       firstDelayMs: 5_000,
       log: never,
     })
     const add = (key: string, session_id: string) => {
-      done = Promise.withResolvers()
       const fact: Fact = { key, kind: 'finished', session_id, profile: 'p', text: '' }
-      outbox.add(fact, ['t'], { at: time, due: time })
+      outbox.add(fact, ['t'], { at: clock.now(), due: clock.now() })
       sender.wake(['t'])
-      return done.promise
+      return clock.advance(0)
     }
-    const keepAlive = setInterval(() => undefined, 1_000)
     const busy = { problem: '', code: 'rate_limited' as const }
     replies.push({ how: 'later', ...busy, afterMs: null })
     sender.start()
@@ -211,15 +207,16 @@ test('a later message of a chat waits for one that failed; news and an answer of
     await add('second', 'a')
     assert.equal(sent, ['first', 'first'])
     // Retry-After holds whatever is sent to this receiver.
-    void add('other', 'b')
-    time += 60_000
+    await add('other', 'b')
+    await clock.advance(59_999)
+    assert.is(sent.length, 2)
+    await clock.advance(1)
     await add('third', 'a')
     assert.equal(sent.slice(2).toSorted(), ['first', 'other', 'second', 'third'])
     assert.equal(
       sent.slice(2).filter(key => key !== 'other'),
       ['first', 'second', 'third'],
     )
-    clearInterval(keepAlive)
     await sender.close()
   })
 })
@@ -228,16 +225,13 @@ test('what has arrived while the service stops is not sent again; what was cut o
   inFolder(async folder => {
     const left = async (delivery: Delivery): Promise<number> => {
       const outbox = openOutbox(join(folder, `${delivery.how}.json`), never)
-      const started = Promise.withResolvers<void>()
+      const clock = createTestClock(0)
       const reply = Promise.withResolvers<Delivery>()
       const sender = createSender({
         outbox,
-        now: () => 0,
+        clock,
         decide: () => 'send',
-        deliver() {
-          started.resolve()
-          return reply.promise
-        },
+        deliver: () => reply.promise,
         onDelivery: () => undefined,
         firstDelayMs: 1,
         log: never,
@@ -245,9 +239,7 @@ test('what has arrived while the service stops is not sent again; what was cut o
       const fact: Fact = { key: 'k', kind: 'finished', session_id: null, profile: 'p', text: '' }
       outbox.add(fact, ['t'], { at: 0, due: 0 })
       sender.start()
-      const keepAlive = setInterval(() => undefined, 1_000)
-      await started.promise
-      clearInterval(keepAlive)
+      await clock.advance(0)
       const closed = sender.close()
       reply.resolve(delivery)
       await closed
@@ -259,7 +251,10 @@ test('what has arrived while the service stops is not sent again; what was cut o
 
 test('a new subscription takes the place of its former one, also when both are known', () =>
   inFolder(folder => {
-    const store = openNotificationStore(join(folder, 'store.json'), { now: () => 0, warn: never })
+    const store = openNotificationStore(join(folder, 'store.json'), {
+      clock: createTestClock(),
+      warn: never,
+    })
     const add = (endpoint: string, replaces?: string) =>
       store.addDevice(
         { endpoint, keys: { p256dh: 'B'.repeat(87), auth: 'a'.repeat(22) } },

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { configKeysPage } from '../../../build/config-docs.ts'
 import {
   DEFAULT_PROFILE_CONFIG,
@@ -236,7 +237,7 @@ test('settings are the same object until the file changes; a broken file keeps t
       path,
       'agent: {max_turns: 5, system_prompt: "Hi ${NAME}"}\nclarify: {timeout: soon}\n',
     )
-    const home = openHome({ name: 'default', dir, env: { NAME: 'Ann' } })
+    const home = openHome({ name: 'default', dir, env: { NAME: 'Ann' }, clock: systemClock })
     const first = home.settings()
     assert.is(first.agent.max_turns, 5)
     assert.is(first.agent.system_prompt, 'Hi Ann')
@@ -259,7 +260,7 @@ test('rejects a file that was never readable, except for lenient readers', () =>
   const dir = mkdtempSync(join(tmpdir(), 'profile-config-'))
   try {
     writeFileSync(join(dir, 'config.yaml'), 'agent: {broken\n')
-    const home = openHome({ name: 'default', dir, env: {} })
+    const home = openHome({ name: 'default', dir, env: {}, clock: systemClock })
     assert.throws(() => home.settings(), /config\.yaml cannot be read/)
     assert.equal(home.lenient.settings(), DEFAULT_PROFILE_CONFIG)
     assert.equal(home.configProblems(), [])

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { ALLOCATOR } from '../../../build/node-flags.mjs'
 import { UserError } from '../../../lib/errors.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
@@ -18,7 +19,8 @@ test.after.each(({ base }) => rmSync(base, { recursive: true, force: true }))
 const open = (
   base: string,
   given: { agentHome?: string; configPath?: string | null; env?: Env } = {},
-) => createHomes({ baseHome: base, agentHome: base, configPath: null, env: {}, ...given })
+) =>
+  createHomes({ baseHome: base, agentHome: base, configPath: null, env: {}, ...given }, systemClock)
 
 const profile = (base: string, name: string): string => {
   const dir = join(base, 'profiles', name)

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
 import { createKnownSecrets } from '../../../lib/profiles/known-secrets.ts'
 import {
@@ -20,7 +21,6 @@ import {
 import { createFinder } from '../../../lib/redact/spans.ts'
 import { isDistinctive } from '../../../lib/redact/spellings.ts'
 import { KNOWN, SHAPED } from './_secrets.ts'
-import { cpuMs } from '../../_cpu.ts'
 
 const test = suite('known secrets')
 
@@ -153,35 +153,21 @@ test('leaves hashes, ids, paths and code unchanged', () => {
     assert.is(redact(text), text)
 })
 
-test('scanning one megabyte takes no longer with more secrets', () => {
-  const many = Array.from(
-    { length: 60 },
-    (_, at) => `K${at}${(at * 7919 + 0x1234567).toString(36)}xyzQ${at}`,
-  )
-  const { analyze } = createFinder(many)
-  const text = 'The quick brown fox reads config.apiKey and token=1 from /etc/hosts. '.repeat(
-    15_000,
-  )
-  analyze(text, true)
-  const started = cpuMs()
-  analyze(text, true)
-  const took = cpuMs() - started
-  // 15 ms on an idle machine; the limit allows for a busy one.
-  assert.ok(took < 400, `${took} ms`)
-})
-
 test('covers all homes and reloads changed files', () => {
   const dir = mkdtempSync(join(tmpdir(), 'secrets-'))
   const put = (path: string, text: string) => {
     mkdirSync(join(dir, path, '..'), { recursive: true })
     writeFileSync(join(dir, path), text)
   }
-  const homes = createHomes({
-    baseHome: dir,
-    agentHome: dir,
-    configPath: null,
-    env: { A_TOKEN: 'process-4711-abc', PATH: '/usr/bin:/bin', SSH_AUTH_SOCK: '/run/ssh-4711' },
-  })
+  const homes = createHomes(
+    {
+      baseHome: dir,
+      agentHome: dir,
+      configPath: null,
+      env: { A_TOKEN: 'process-4711-abc', PATH: '/usr/bin:/bin', SSH_AUTH_SOCK: '/run/ssh-4711' },
+    },
+    systemClock,
+  )
   const known = createKnownSecrets(homes.list)
   const stop = watchSecrets(known)
   const isHidden = (secret: string): boolean => {

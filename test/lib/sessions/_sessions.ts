@@ -2,6 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createTestClock, type TestClock } from '../../_clock.ts'
 import { redact } from '../../../lib/redact/redact.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { rowsOf } from '../../../lib/sessions/listing.ts'
@@ -15,7 +16,7 @@ export type Bench = {
   rows: SessionRow[]
   gone: string[]
   logs: string[]
-  clock: { now: number }
+  clock: TestClock
   path: (id: string, ending?: string) => string
   /** Closes and reopens the store, as a new process would. */
   restart: (change?: Partial<SessionsOptions>) => Promise<Sessions>
@@ -36,7 +37,7 @@ export const listed = (sessions: Sessions): SessionRow[] => rowsOf(sessions.list
 
 export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
   const root = mkdtempSync(join(tmpdir(), 'sessions-'))
-  const clock = { now: 1_700_000_000 }
+  const clock = createTestClock(1_700_000_000_000)
   const rows: SessionRow[] = []
   const gone: string[] = []
   const logs: string[] = []
@@ -49,7 +50,7 @@ export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
     onDeleted: id => gone.push(id),
     onCopied: () => undefined,
     log: line => logs.push(line),
-    now: () => clock.now,
+    clock,
     ...change,
   }
   const bench: Bench = {

@@ -18,12 +18,13 @@ import type { SessionRow } from '../../../lib/schema/session.ts'
 import { rowsOf } from '../../../lib/sessions/listing.ts'
 import { createWatch } from '../../../lib/sessions/watch.ts'
 import { type Bench, listed, NEW, say, texts, withBench } from './_sessions.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const test = suite('sessions/catalog')
 
 const fill = (bench: Bench, count: number): string[] =>
   Array.from({ length: count }, (_, index) => {
-    bench.clock.now += 1
+    bench.clock.set(bench.clock.now() + 1_000)
     const profile = index % 5 === 0 ? 'work' : 'default'
     const { session_id: id } = bench.sessions.create({ ...NEW, profile, title: `title ${index}` })
     bench.sessions.append(id, [say(`words ${index}`)])
@@ -227,30 +228,30 @@ test(
   'without file system events, polls every few seconds and says so once',
   withBench(async bench => {
     const logs: string[] = []
-    const swept = new Promise<void>(resolve => {
-      const watch = createWatch({
-        dir: join(bench.root, 'sessions'),
-        sweep: async () => {
-          watch.close()
-          resolve()
-        },
-        log: line => logs.push(line),
-        pollMs: 5,
-        watch: (() => {
-          throw new Error('ENOSPC: no more watches')
-        }) as never,
-      })
-      assert.ok(watch.isPolling)
-      assert.equal([...(watch.takeChanged() ?? [])], [])
-      writeFileSync(bench.path('new'), '')
-      assert.is(watch.takeChanged(), null)
-      watch.ignoreOwn(() => writeFileSync(bench.path('own'), ''))
-      assert.equal([...(watch.takeChanged() ?? [])], [])
+    const clock = createTestClock()
+    let sweeps = 0
+    const watch = createWatch({
+      dir: join(bench.root, 'sessions'),
+      clock,
+      sweep: async () => {
+        sweeps += 1
+      },
+      log: line => logs.push(line),
+      pollMs: 5,
+      watch: (() => {
+        throw new Error('ENOSPC: no more watches')
+      }) as never,
     })
-    // The watch's own timer does not keep a process alive.
-    const keep = setInterval(() => {}, 1_000)
-    await swept
-    clearInterval(keep)
+    assert.ok(watch.isPolling)
+    assert.equal([...(watch.takeChanged() ?? [])], [])
+    writeFileSync(bench.path('new'), '')
+    assert.is(watch.takeChanged(), null)
+    watch.ignoreOwn(() => writeFileSync(bench.path('own'), ''))
+    assert.equal([...(watch.takeChanged() ?? [])], [])
+    await clock.advance(15)
+    assert.is(sweeps, 3)
+    watch.close()
+    assert.equal(clock.waiting(), [])
     assert.is(logs.length, 1)
   }),
 )

@@ -2,6 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createRecentReads } from '../../../lib/sessions/recent-reads.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const test = suite('sessions/recent reads')
 
@@ -17,7 +18,7 @@ const createCounter = () => {
 }
 
 test('a value is made again when its version is another', () => {
-  const recent = createRecentReads()
+  const recent = createRecentReads({ clock: createTestClock() })
   const { made, make } = createCounter()
   assert.is(
     recent.read('a', '1', make('one'), () => 10),
@@ -40,7 +41,7 @@ test('a value is made again when its version is another', () => {
 })
 
 test('the least recently used values leave when the bytes are too many, and large ones are never kept', () => {
-  const recent = createRecentReads({ maxBytes: 100 })
+  const recent = createRecentReads({ clock: createTestClock(), maxBytes: 100 })
   const { made, make } = createCounter()
   const read = (name: string, bytes = 25) => recent.read(name, '1', make(name), () => bytes)
   for (const name of ['a', 'b', 'c', 'd', 'a', 'e']) read(name)
@@ -54,17 +55,23 @@ test('the least recently used values leave when the bytes are too many, and larg
 })
 
 test('nothing is kept when nothing was read for a while', async () => {
-  const recent = createRecentReads({ keptMs: 1 })
+  const clock = createTestClock()
+  const recent = createRecentReads({ clock, keptMs: 10 })
   const { made, make } = createCounter()
   recent.read('a', '1', make('a'), () => 1)
-  // Timers fire in order.
-  await new Promise(resolve => setTimeout(resolve, 2))
+  await clock.advance(9)
+  recent.read('a', '1', make('a'), () => 1)
+  await clock.advance(9)
+  recent.read('a', '1', make('a'), () => 1)
+  assert.equal(made, ['a'], 'a read keeps it')
+  await clock.advance(10)
+  assert.equal(clock.waiting(), [])
   recent.read('a', '1', make('a'), () => 1)
   assert.equal(made, ['a', 'a'])
 })
 
 test('a failed read keeps nothing', () => {
-  const recent = createRecentReads()
+  const recent = createRecentReads({ clock: createTestClock() })
   const fail = () => {
     throw new Error('gone')
   }

@@ -3,11 +3,13 @@ import { setImmediate as immediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createResolvedIds } from '../../../lib/sessions/resolved-ids.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const test = suite('resolved ids')
 
 const create = () => {
-  const state = { version: 1, isWatched: true, ms: 0, compared: [] as string[] }
+  const clock = createTestClock()
+  const state = { version: 1, isWatched: true, compared: [] as string[] }
   const ids = createResolvedIds({
     compare(id) {
       state.compared.push(id)
@@ -15,9 +17,9 @@ const create = () => {
     },
     version: () => state.version,
     isWatched: () => state.isWatched,
-    now: () => state.ms,
+    clock,
   })
-  return { state, ...ids }
+  return { clock, state, ...ids }
 }
 
 test('again after a report, and after a change of a row', async () => {
@@ -36,13 +38,13 @@ test('again after a report, and after a change of a row', async () => {
   assert.equal(state.compared, ['a', 'missing', 'a', 'a'])
 })
 
-test('after a second, where changes are not reported', () => {
-  const { state, resolve } = create()
+test('after a second, where changes are not reported', async () => {
+  const { clock, state, resolve } = create()
   resolve('a')
-  state.ms = 1_000
+  await clock.advance(1_000)
   resolve('a')
   assert.equal(state.compared, ['a'])
-  state.ms = 1_001
+  await clock.advance(1)
   resolve('a')
   assert.equal(state.compared, ['a', 'a'])
 })

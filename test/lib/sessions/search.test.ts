@@ -2,6 +2,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { createTestClock } from '../../_clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { refreshSecrets, watchSecrets } from '../../../lib/redact/redact.ts'
@@ -271,6 +272,7 @@ test(
 )
 
 test('a crashed worker fails the search; the next one starts another; an idle one exits', async () => {
+  const clock = createTestClock()
   const logs: string[] = []
   const started: string[] = []
   const search = createSearchClient({
@@ -278,6 +280,7 @@ test('a crashed worker fails the search; the next one starts another; an idle on
     catalog: '/nowhere/catalog.db',
     dir: '/nowhere',
     log: line => logs.push(line),
+    clock,
     idleMs: 1,
     startWorker: () => {
       const dies = started.length === 0
@@ -306,6 +309,8 @@ test('a crashed worker fails the search; the next one starts another; an idle on
   assert.ok(answers.every(answer => answer.done))
   assert.is(started.length, 2)
   assert.is(logs.length, 1)
+  await clock.advance(1)
+  assert.not.ok(search.running)
   await search.close()
   await search.search([], 1).then(
     () => assert.unreachable(),

@@ -16,7 +16,7 @@ import * as assert from 'uvu/assert'
 import type { UserError } from '../../../lib/errors.ts'
 import type { NewEntry } from '../../../lib/sessions/entries.ts'
 import { watchSecrets } from '../../../lib/redact/redact.ts'
-import { changesReported, until, writeOld } from '../../_wait.ts'
+import { changesReported, writeOld } from '../../_wait.ts'
 import { NEW, say, texts, listed, withBench } from './_sessions.ts'
 
 /** The same array each time: it has not changed. */
@@ -156,10 +156,10 @@ test(
     const a = sessions.create(NEW).session_id
     const b = sessions.create(NEW).session_id
     sessions.append(a, [say('one')])
-    clock.now -= 86_400
+    clock.set(clock.now() - 86_400_000)
     sessions.append(b, [say('two')])
     sessions.append(b, [say('three')])
-    clock.now -= 86_400
+    clock.set(clock.now() - 86_400_000)
     sessions.append(a, [say('four')])
     assert.equal(texts(sessions, a), ['one', 'four'])
     assert.equal(
@@ -178,7 +178,7 @@ test(
     sessions.append(a, [say('x')])
     sessions.append(b, [say('y')])
     const before = sessions.require(a).updated_at
-    clock.now += 100
+    clock.set(clock.now() + 100_000)
     sessions.append(a, [
       { t: 'meta', patch: { pinned: true, archived: true, title: 'new', input_tokens: 5 } },
       { t: 'meta', patch: { composer_draft: { text: 'half', files: ['f'] } } },
@@ -235,7 +235,7 @@ test(
     const { sessions } = bench
     for (let count = 0; count < 5; count += 1) {
       const { session_id: id } = sessions.create({ ...NEW, title: `t ${count}` })
-      bench.clock.now += 1.2345
+      bench.clock.set(bench.clock.now() + 1_234.5)
       sessions.append(id, [say('a'), say('b', 'assistant'), say('c'), { t: 'cut', after: 3 }])
       sessions.append(id, [{ t: 'meta', patch: { pinned: true, _odd: { keep: 1 } } }])
       sessions.append(id, [
@@ -570,7 +570,7 @@ test(
 
 test(
   'a session whose changes nothing reports is compared again after a second',
-  withBench(async ({ sessions, path }) => {
+  withBench(async ({ sessions, clock, path }) => {
     const { session_id: id } = sessions.create({ ...NEW, title: 'before' })
     const other = path(id, '.elsewhere')
     mkdirSync(other)
@@ -578,7 +578,8 @@ test(
     await changesReported()
     assert.is(sessions.require(id).title, 'before')
     appendFileSync(join(other, 'file'), '{"n":2,"t":"meta","at":2,"patch":{"title":"after"}}\n')
-    await until(() => sessions.require(id).title === 'after')
+    await clock.advance(1_001)
+    assert.is(sessions.require(id).title, 'after')
   }),
 )
 

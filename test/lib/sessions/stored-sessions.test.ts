@@ -9,7 +9,7 @@ import { type Bench, NEW, say, withBench } from './_sessions.ts'
 const test = suite('sessions/stored-sessions')
 
 const add = ({ sessions, clock }: Bench, title: string, text: string, profile = 'default') => {
-  clock.now += 10
+  clock.set(clock.now() + 10_000)
   const { session_id: id } = sessions.create({ ...NEW, profile, title })
   sessions.append(id, [say(text), say('Answer.', 'assistant')])
   return id

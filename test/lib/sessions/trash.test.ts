@@ -68,11 +68,11 @@ test(
     const [a, b] = [sessions.create(NEW).session_id, sessions.create(NEW).session_id]
     sessions.append(a, [say(SECRET)])
     sessions.trash(a)
-    clock.now += 20 * 3600
+    clock.set(clock.now() + 20 * 3_600_000)
     sessions.append(b, [say('x')])
     sessions.trash(b)
     assert.is(await sessions.sweepTrash(), 0)
-    clock.now += 5 * 3600
+    clock.set(clock.now() + 5 * 3_600_000)
     assert.is(await sessions.sweepTrash(), 1)
     assert.equal(onDisk(root, SECRET), [])
     await refused(() => sessions.restore(a), 'missing')
@@ -194,7 +194,7 @@ test(
   withBench(async ({ sessions, root, clock }) => {
     mkdirSync(join(root, 'trash/half'), { recursive: true })
     writeFileSync(join(root, 'trash/half/half.jsonl'), SECRET)
-    clock.now = Date.now() / 1000 + 25 * 3600
+    clock.set(Date.now() + 25 * 3_600_000)
     assert.is(await sessions.sweepTrash(), 1)
     assert.equal(onDisk(root, SECRET), [])
   }),

@@ -11,6 +11,7 @@ import type { Approval } from '../../../lib/schema/question.ts'
 import { coveringIds, createGrants, ruleId } from '../../../lib/turn-context/grants.ts'
 import type { RuleScope } from '../../../lib/schema/question.ts'
 import { readRule, ruleText } from '../../../lib/turn-context/allow-rules.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const rules = suite('allow rules')
 const dir = realpathSync(mkdtempSync(join(tmpdir(), 'rules-')))
@@ -229,7 +230,7 @@ rules('asks again when a command has new risk reasons', () => {
 rules('grants survive a restart, for one profile, until removed', () => {
   const path = join(dir, 'grants.json')
   const id = given('docker rm x', 'docker rm *')
-  const open = () => createGrants({ path, now: () => 7 })
+  const open = () => createGrants({ path, clock: createTestClock(7_000) })
   const grant = { id, command: 'docker rm *', cwd: work, scope: 'profile' as const, reasons: [] }
   open().add('default', grant)
   const ids = coveringIds(ask('docker rm y'), work)

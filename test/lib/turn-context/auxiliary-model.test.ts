@@ -1,4 +1,5 @@
 /** Who answers the questions beside a conversation, with whose key, and what happens when it cannot. */
+import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createProviders } from '../../../lib/agent/providers/registry.ts'
@@ -42,9 +43,9 @@ const none = (): never => {
 }
 const maker = (endpoint: (home: Home, model: string) => ModelEndpoint = none) =>
   createAuxiliaryModels({
-    providers: createProviders(undefined),
+    providers: createProviders(undefined, systemClock),
     endpoint,
-    wait: async (_, signal) => signal.throwIfAborted(),
+    clock: { delay: async (_, signal) => signal?.throwIfAborted() },
     random: () => 0,
   })
 const ask = { messages: [{ role: 'user' as const, content: 'name it' }] }

@@ -12,6 +12,7 @@ import { createMcpToolList, type McpOffer } from '../../../lib/turn-context/mcp-
 import { createPromptCache } from '../../../lib/turn-context/prompt-cache.ts'
 import type { TurnScope } from '../../../lib/turn-context/turn-scope.ts'
 import { configOf } from '../../_config.ts'
+import { createTestClock } from '../../_clock.ts'
 
 type Context = { dir: string }
 const test = suite<Context>('tools of MCP servers', { dir: '' })
@@ -35,7 +36,11 @@ const toolsOf = (count: number, about = 'Does it.'): Tool[] =>
 const open = ({ dir }: Context) => {
   const world = { spans: [] as Span[], model: 'm', contextLength: 0 }
   const list = createMcpToolList({
-    promptCache: createPromptCache({ dir, log: line => assert.unreachable(line) }),
+    promptCache: createPromptCache({
+      dir,
+      clock: createTestClock(),
+      log: line => assert.unreachable(line),
+    }),
     sessions: { head: () => ({ spans: world.spans }) as never },
   })
   const offer = (

@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ApprovalChoice } from '../../../lib/schema/question.ts'
 import { createSpendingLimit, isBudgetKey } from '../../../lib/turn-context/spending-limit.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const test = suite('spending limit')
 const usage = (tokens: number, cost = 0) => ({
@@ -42,7 +43,7 @@ const setup = (
         return answers.shift() ?? 'deny'
       },
       spentSince: () => day,
-      now: () => 1_700_000_000,
+      clock: createTestClock(1_700_000_000_000),
     } as unknown as Parameters<typeof createSpendingLimit>[1],
   )
   const spend = (tokens: number, cost = 0) => {

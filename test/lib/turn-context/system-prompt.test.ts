@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { todo } from '../../../lib/agent/tools/todo.ts'
 import type { ModelEndpoint, Tool } from '../../../lib/agent/types.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
@@ -12,6 +13,7 @@ import type { TurnScope } from '../../../lib/turn-context/turn-scope.ts'
 import { createPromptCache } from '../../../lib/turn-context/prompt-cache.ts'
 import { createSystemPrompt } from '../../../lib/turn-context/system-prompt.ts'
 import { configOf } from '../../_config.ts'
+import { createTestClock } from '../../_clock.ts'
 
 type Context = { dir: string }
 const test = suite<Context>('prompting', { dir: '' })
@@ -34,12 +36,15 @@ const tool = (name: string) => ({ ...todo, name }) as Tool
 
 /** The prompt as of now; omitted inputs are unchanged. */
 const open = ({ dir }: Context) => {
-  const home = createHomes({ baseHome: dir, agentHome: dir, configPath: null, env: {} }).base
+  const home = createHomes(
+    { baseHome: dir, agentHome: dir, configPath: null, env: {} },
+    systemClock,
+  ).base
   const logged: string[] = []
   const shelf = createPromptCache({
     dir: join(dir, 'prompts'),
     log: line => void logged.push(line),
-    nowMs: () => NOON * 1_000,
+    clock: createTestClock(NOON * 1_000),
   })
   const world = { spans: [] as Span[], createdAt: NOON, notes: 'Note one.', gathered: 0 }
   const prompt = createSystemPrompt({
@@ -60,7 +65,7 @@ const open = ({ dir }: Context) => {
       ? { preamble: 'Nobody watches.', ask: () => 'deny' as const }
       : null
     const place = {
-      turn: { startedAt: more.at ?? NOON, endpoint },
+      turn: { startedAt: (more.at ?? NOON) * 1_000, endpoint },
       sessionId: 's1',
       home,
       workspace: dir,

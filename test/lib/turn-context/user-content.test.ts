@@ -5,7 +5,7 @@ import { replaySent, annotateMessage, modelText } from '../../../lib/turn-contex
 
 const test = suite('user content')
 
-const DAY = 86_400
+const DAY = 86_400_000
 const telling = {
   workspace: '/w',
   at: 10 * DAY,

@@ -10,6 +10,7 @@ import { createHub } from '../../../lib/hub.ts'
 import { createSessions } from '../../../lib/sessions/store.ts'
 import { createTurns } from '../../../lib/turns/runner.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const disk = suite('full disk')
 
@@ -28,6 +29,7 @@ const setup = (agent: Agent) => {
   const dir = mkdtempSync(join(tmpdir(), 'full-disk-'))
   const state = { full: false }
   const log: string[] = []
+  const clock = createTestClock()
   const sessions = createSessions({
     dir: join(dir, 'sessions'),
     trashDir: join(dir, 'trash'),
@@ -37,7 +39,7 @@ const setup = (agent: Agent) => {
     onDeleted: () => {},
     onCopied: () => {},
     log: line => log.push(line),
-    now: () => Date.now() / 1_000,
+    clock,
     write: (fd, data) => {
       if (state.full) throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
       return writeSync(fd, data)
@@ -45,9 +47,9 @@ const setup = (agent: Agent) => {
   })
   const turns = createTurns({
     sessions,
-    hub: createHub({ boot: '0badcafe' }),
+    hub: createHub({ boot: '0badcafe', clock }),
     liveDir: join(dir, 'live'),
-    now: () => Date.now() / 1_000,
+    clock,
     log: line => log.push(line),
     redactMessage: message => message,
     providers: { chat_completions: silent, demo: silent },

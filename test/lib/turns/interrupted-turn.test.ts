@@ -3,13 +3,14 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { closingMessages, failureText } from '../../../lib/turns/interrupted-turn.ts'
 import { createLiveState } from '../../../lib/turns/live-turn.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const test = suite('interrupted turn')
 const AT = 5
 const ends = { stopped: 'Stopped by the user.', note: '*Task cancelled.*' }
 
 const withCall = () => {
-  const live = createLiveState(() => AT)
+  const live = createLiveState(createTestClock(AT * 1_000))
   live.apply({
     type: 'message',
     message: {
@@ -24,18 +25,13 @@ const withCall = () => {
 }
 
 test('a turn without output gets the note only', () => {
-  assert.equal(
-    closingMessages(
-      createLiveState(() => AT),
-      ends,
-      AT,
-    ),
-    [{ role: 'assistant', content: '*Task cancelled.*', _error: true, timestamp: AT }],
-  )
+  assert.equal(closingMessages(createLiveState(createTestClock(AT * 1_000)), ends, AT), [
+    { role: 'assistant', content: '*Task cancelled.*', _error: true, timestamp: AT },
+  ])
 })
 
 test('partial text becomes a message without its thinking block', () => {
-  const live = createLiveState(() => AT)
+  const live = createLiveState(createTestClock(AT * 1_000))
   live.apply({ type: 'token', messageId: 'm1', text: '<think>hm</think>Half a' })
   const [partial] = closingMessages(live, ends, AT)
   assert.equal(partial, {
@@ -48,7 +44,7 @@ test('partial text becomes a message without its thinking block', () => {
 })
 
 test('text that a retry withdrew counts again when nothing followed', () => {
-  const live = createLiveState(() => AT)
+  const live = createLiveState(createTestClock(AT * 1_000))
   live.apply({ type: 'token', messageId: 'm1', text: 'before' })
   live.apply({
     type: 'retry',

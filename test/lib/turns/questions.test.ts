@@ -6,6 +6,7 @@ import type { TurnEvent } from '../../../lib/schema/event.ts'
 import type { Question } from '../../../lib/schema/question.ts'
 import { idOf } from '../../../lib/turns/open-questions.ts'
 import { createQuestions } from '../../../lib/turns/questions.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const questions = suite('questions')
 
@@ -14,6 +15,7 @@ const setup = () => {
   const received: string[] = []
   const events: TurnEvent[] = []
   const waiting: number[] = []
+  const clock = createTestClock(1_000)
   const q = createQuestions({
     append: (_, entries) => journal.push(...entries),
     setLive: (_, patch) => waiting.push(patch.waiting ?? -1),
@@ -22,10 +24,10 @@ const setup = () => {
       received.push(event.type)
     },
     publish: event => received.push(event.type),
-    now: () => 1,
+    clock,
     log: () => {},
   })
-  return { q, journal, events, received, waiting }
+  return { q, clock, journal, events, received, waiting }
 }
 
 const ask = (session_id: string, command = 'rm -rf x') => ({
@@ -136,13 +138,16 @@ const reasonOf = (work: Promise<unknown>): Promise<unknown> =>
 questions(
   'a timeout is no denial of a person: it throws, and gives null for a clarification',
   async () => {
-    const { q, journal, events } = setup()
-    // Its timer does not hold the process; the test waits on the answer itself.
-    const hold = setInterval(() => {}, 1_000)
-    assert.is(await reasonOf(q.approve(ask('a'), 5)), 'timeout')
+    const { q, clock, journal, events } = setup()
+    const approval = reasonOf(q.approve(ask('a'), 5))
+    await clock.advance(4)
+    assert.is(q.pending('a').length, 1)
+    await clock.advance(1)
+    assert.is(await approval, 'timeout')
     const question = { session_id: 'a', question: 'Which?', choices_offered: [] }
-    assert.is(await q.clarify(question, 5), null)
-    clearInterval(hold)
+    const clarification = q.clarify(question, 5)
+    await clock.advance(5)
+    assert.is(await clarification, null)
     assert.equal(
       journal.map(entry => entry.t),
       ['asked', 'answered', 'asked', 'answered'],
@@ -191,6 +196,7 @@ questions(
   async () => {
     const lines: string[] = []
     let full = false
+    const clock = createTestClock()
     const q = createQuestions({
       append: () => {
         if (full) throw new Error('no space')
@@ -198,14 +204,13 @@ questions(
       setLive: () => {},
       emit: () => {},
       publish: () => {},
-      now: () => 1,
+      clock,
       log: line => lines.push(line),
     })
-    const hold = setInterval(() => {}, 1_000)
-    const answer = q.approve(ask('a'), 5)
+    const answer = reasonOf(q.approve(ask('a'), 5))
     full = true
-    assert.is(await reasonOf(answer), 'timeout')
-    clearInterval(hold)
+    await clock.advance(5)
+    assert.is(await answer, 'timeout')
     assert.equal([q.all(), lines.length], [[], 1])
   },
 )

@@ -1,6 +1,7 @@
 /** The restart after an update: two seconds later, behind a running update, and with the lock in its hands. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { createUpdateRunner } from '../../../lib/updates/apply.ts'
 import { ownCheckout } from '../../../lib/updates/updates.ts'
 import { createRepositories, GIT_ENV, type Repositories } from '../../_git.ts'
@@ -33,9 +34,12 @@ const setup = ({ ours, agent }: Context, build: (dir: string) => Promise<string>
     },
     log: line => state.lines.push(line),
     build,
-    schedule(run, ms) {
-      timers.push({ run, ms })
-      return () => timers.splice(0)
+    clock: {
+      ...systemClock,
+      timer(ms, run) {
+        timers.push({ run, ms })
+        return () => timers.splice(0)
+      },
     },
   })
   return { updates, timers, leaving, state }

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type Clock, systemClock } from '../../../lib/base/clock.ts'
 import type { CommandRunner } from '../../../lib/agent/tool-services.ts'
 import { createContainers } from '../../../lib/containers/containers.ts'
 import { createContainerRunner } from '../../../lib/containers/runner.ts'
@@ -30,8 +31,7 @@ export const createPlace = (
   options: {
     containers?: ReturnType<typeof createContainers>
     shell?: TerminalSettings
-    waitForImageMs?: number
-    checkValidMs?: number
+    clock?: Clock
     /** Home and workspace of another place, as after a restart of the service. */
     bench?: Bench
   } = {},
@@ -40,9 +40,9 @@ export const createPlace = (
   const logged: string[] = []
   const log = (line: string, extra?: unknown) =>
     void logged.push(`${line} ${JSON.stringify(extra ?? '')}`)
-  const containers = options.containers ?? createContainers({ log, ...options })
+  const containers = options.containers ?? createContainers({ clock: systemClock, log, ...options })
   const own = { source: bench.workspace, target: bench.workspace }
-  const processes = createProcessRegistry({ now: () => Date.now() / 1_000 })
+  const processes = createProcessRegistry({ clock: systemClock })
   const turnEnv = { ...bench.ctx.env, ...env, AGENT_SESSION_KEY: 's1' }
   const runner = createContainerRunner({
     containers,

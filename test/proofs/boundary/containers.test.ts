@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { spawn } from 'node:child_process'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { until } from '../../_wait.ts'
+import { createTestClock } from '../../_clock.ts'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { containerLabels, createContainers } from '../../../lib/containers/containers.ts'
 import { type ContainerSettings, readContainerSettings } from '../../../lib/containers/settings.ts'
@@ -167,9 +170,16 @@ test('nothing runs without a program, a service, an image, or valid settings; th
 test('a long download does not hold the turn; commands run when it is done', async context => {
   const { docker } = context
   docker.state({ images: [] })
-  const place = open(context, IMAGE, { waitForImageMs: 50 })
-  assert.match((await place.run('true')).error, /is being downloaded.*Run the command again/)
-  assert.match((await place.run('true')).error, /is being downloaded/)
+  const clock = createTestClock()
+  const place = open(context, IMAGE, { clock })
+  const late = async (): Promise<string> => {
+    const run = place.run('true')
+    await until(() => clock.waiting().includes(20_000), 'the download')
+    await clock.advance(20_000)
+    return (await run).error
+  }
+  assert.match(await late(), /is being downloaded, for 20 s so far.*Run the command again/)
+  assert.match(await late(), /is being downloaded, for 40 s so far/)
   assert.is(docker.calls().filter(([command]) => command === 'pull').length, 1)
   docker.state({ images: ['test/image'] })
   assert.is((await place.run('true')).exit_code, 0)
@@ -238,17 +248,19 @@ test('commands get the environment of the container, no secret in an argument, t
 
 test('a container that ended is replaced; one that ends under a command says so', async context => {
   const { docker } = context
-  const unchecked = open(context, IMAGE, { checkValidMs: 600_000 })
-  await unchecked.run('true')
+  const clock = createTestClock()
+  const place = open(context, IMAGE, { clock })
+  await place.run('true')
   docker.state({ containers: [] })
-  const lost = await unchecked.run('true')
+  const lost = await place.run('true')
   assert.is(lost.exit_code, 125)
   assert.match(lost.output, 'The container ended before the command started.')
-  const place = open(context, IMAGE, { checkValidMs: 0 })
+  await clock.advance(2_000)
   await place.run('true')
   const [own] = docker.state().containers
   // Stopped from outside; its name is still taken.
   docker.state({ containers: [{ name: String(own?.name), running: false, labels: {} }] })
+  await clock.advance(2_000)
   assert.is((await place.run('echo back')).output, 'back\n')
   assert.ok(docker.state().containers[0]?.running)
 })
@@ -380,7 +392,11 @@ heavy(
     ]
     const found = () => docker.state().containers.map(({ name, running }) => ({ name, running }))
     docker.state({ containers })
-    await createContainers({ log: () => undefined }).cleanUp(home, kept, docker.env)
+    await createContainers({ clock: systemClock, log: () => undefined }).cleanUp(
+      home,
+      kept,
+      docker.env,
+    )
     assert.equal(found(), [
       { name: 'killed', running: false },
       { name: 'used', running: true },
@@ -388,7 +404,11 @@ heavy(
     const dirs = () => ['killed', 'used', 'earlier'].map(name => existsSync(join(kept.dir, name)))
     assert.equal(dirs(), [true, true, false])
     // Nothing starts it any more once the key is off.
-    await createContainers({ log: () => undefined }).cleanUp(home, read({}), docker.env)
+    await createContainers({ clock: systemClock, log: () => undefined }).cleanUp(
+      home,
+      read({}),
+      docker.env,
+    )
     assert.equal(found(), [{ name: 'used', running: true }])
     assert.equal(dirs(), [false, true, false])
   },

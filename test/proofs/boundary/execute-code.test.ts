@@ -11,13 +11,15 @@ import {
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as later } from 'node:timers/promises'
+import { setImmediate as immediate } from 'node:timers/promises'
+import { type Clock, systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { languageOf } from '../../../lib/agent/code/languages.ts'
 import { openToolSocket } from '../../../lib/agent/code/tool-socket.ts'
-import { startChat } from '../../handlers/_chat.ts'
-import { ended } from '../../_wait.ts'
+import { type startChat, startChatAt } from '../../handlers/_chat.ts'
+import { ended, until } from '../../_wait.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const test = suite('execute_code')
 type Chat = Awaited<ReturnType<typeof startChat>>
@@ -25,8 +27,8 @@ type Chat = Awaited<ReturnType<typeof startChat>>
 const LABEL = 'script execution via -e/-c flag'
 
 /** A chat whose session works in a folder of its own; where nothing is asked, scripts run at once. */
-const begin = async (asks = false, more = '') => {
-  const chat = await startChat()
+const begin = async (asks = false, more = '', clock: Clock = systemClock) => {
+  const chat = await startChatAt(clock)
   const file = join(chat.app.home, 'config.yaml')
   writeFileSync(
     file,
@@ -127,18 +129,30 @@ test('reports failures; bounds time, calls and output; leaves nothing behind', a
   const loud = await run(chat, id, 'for n in range(60000): print(n)')
   assert.is(loud.status, 'success')
   assert.ok(loud.output.length < 50_300 && /tool-output/.test(loud.output))
-  // The short limit only for the script that must exceed it: on a busy machine the others need more.
-  const file = join(chat.app.home, 'config.yaml')
-  writeFileSync(file, readFileSync(file, 'utf8').replace('timeout: 60', 'timeout: 2'))
-  const slow = await run(
-    chat,
-    id,
-    'import subprocess, sys\nchild = subprocess.Popen(["sleep", "600"])\nprint(child.pid)\nsys.stdout.flush()\nchild.wait()',
-  )
-  assert.is(slow.status, 'timeout')
-  assert.match(slow.output, /^\d+\n$/)
-  await ended(Number(slow.output))
   assert.is(left().length, before)
+  await chat.close()
+})
+
+test('a script that takes too long is ended with its children', async () => {
+  const clock = createTestClock(Date.now())
+  const { chat, id } = await begin(false, 'code_execution:\n  timeout: 60\n', clock)
+  const code =
+    'import subprocess, sys\nchild = subprocess.Popen(["sleep", "600"])\nprint(child.pid)\nsys.stdout.flush()\nchild.wait()'
+  let slow: { status?: string; output?: string } = {}
+  const ran = run(chat, id, code).then(result => {
+    slow = result
+  })
+  // Its output is shown live a moment after it was printed.
+  await until(async () => {
+    await clock.advance(5)
+    const { live } = (await chat.app.get(`/api/session?session_id=${id}`)).body.session
+    return /\d\n/.test(live?.tools[0]?.output ?? '')
+  })
+  await clock.advance(60_000)
+  await ran
+  assert.is(slow.status, 'timeout')
+  assert.match(slow.output ?? '', /^\d+\n$/)
+  await ended(Number(slow.output))
   await chat.close()
 })
 
@@ -194,7 +208,7 @@ test('ignores calls that arrive after the script ended', async () => {
   await begun.promise
   socket.close()
   first.resolve('late')
-  await later(20)
+  for (let round = 0; round < 5; round++) await immediate()
   assert.equal(done, ['one'])
   rmSync(dir, { recursive: true })
 })

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock } from '../../_clock.ts'
 import { createAuth } from '../../../lib/auth/auth.ts'
 import { openSigningKey } from '../../../lib/auth/signing-key.ts'
 import { createPasswordHasher } from '../../../lib/auth/password.ts'
@@ -84,6 +85,7 @@ const boot = (dir: string) => {
     migrateDefaultModel: () => {},
   })
   return createAuth({
+    clock: createTestClock(),
     stateDir: dir,
     config: { password: null, isExposed: false },
     settings: settings.password,

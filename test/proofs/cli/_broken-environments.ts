@@ -66,7 +66,7 @@ export const ENVIRONMENT: readonly Setup[] = [
     name: 'the certificate has expired',
     make: ({ root }) => ({
       env: makeCertificate(root, '3'),
-      machine: { now: () => Date.now() + 9 * 86_400_000 },
+      machine: { clock: { now: () => Date.now() + 9 * 86_400_000 } },
     }),
     doctor: [['warn', 'certificate', /expired \d days ago; browsers refuse it$/]],
   },

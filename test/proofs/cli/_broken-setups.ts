@@ -359,7 +359,10 @@ const SERVER: readonly Setup[] = [
   },
   {
     name: 'the clock is years behind',
-    make: machine({ now: () => Date.UTC(2001, 0, 2), programAt: () => Date.UTC(2026, 10, 1) }),
+    make: machine({
+      clock: { now: () => Date.UTC(2001, 0, 2) },
+      programAt: () => Date.UTC(2026, 10, 1),
+    }),
     doctor: [['warn', 'clock', /^The clock says 2001-01-02, which is before .*\(2026-11-01\)$/]],
   },
   {

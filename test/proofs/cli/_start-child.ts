@@ -1,4 +1,5 @@
 /** A tiny application for the tests of startup and shutdown; its environment selects the behavior. */
+import { systemClock } from '../../../lib/base/clock.ts'
 import { createAuth } from '../../../lib/auth/auth.ts'
 import { createAuthenticator } from '../../../lib/auth/authenticator.ts'
 import { endpointFor } from '../../../lib/http/endpoint.ts'
@@ -48,6 +49,7 @@ await start({
   async createApp(config, log) {
     if (mode === 'bug') throw new TypeError('x is not a function')
     const auth = createAuth({
+      clock: systemClock,
       stateDir: config.stateDir,
       config,
       settings: { read: () => ({ kind: 'none' }), store() {} },

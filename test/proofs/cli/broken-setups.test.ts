@@ -138,7 +138,9 @@ test('the clock is compared with that of the model’s server, which gets no key
   const clock = async (offsetMs: number | null) => {
     const now = Date.UTC(2026, 10, 23)
     date = offsetMs === null ? '' : new Date(now - offsetMs).toUTCString()
-    const { checks } = await look(desk, { machine: { now: () => now, programAt: () => 0 } })
+    const { checks } = await look(desk, {
+      machine: { clock: { now: () => now }, programAt: () => 0 },
+    })
     return checks
       .filter(({ about }) => about === 'clock')
       .map(({ level, said, advice = '' }) => [level, said, advice.split('.')[0]])

@@ -2,8 +2,10 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock } from '../../_clock.ts'
 import { addressChecks, type AddressOptions } from '../../../lib/cli/check-address.ts'
 import { createProxyCheck } from '../../../lib/http/proxy-check.ts'
 import { startApp, type TestApp } from '../../_app.ts'
@@ -28,12 +30,16 @@ const PATIENCE_MS = 120_000
 const through = async (
   app: TestApp,
   { path, ...options }: Options & { path?: string },
-  given: AddressOptions = {},
+  given: Partial<AddressOptions> = {},
 ): Promise<string[]> => {
   const proxy = await openSmallProxy('small', app.url, options)
   try {
     const address = `http://127.0.0.1:${proxy.fronts[0]!.port}${path ?? options.base ?? ''}`
-    const checks = await addressChecks(address, { waitMs: PATIENCE_MS, ...given })
+    const checks = await addressChecks(address, {
+      clock: systemClock,
+      waitMs: PATIENCE_MS,
+      ...given,
+    })
     for (const { level, advice } of checks) assert.is(level === 'ok', advice === undefined)
     return checks
       .filter(({ level }) => level !== 'ok')
@@ -50,6 +56,7 @@ const beside = async (listener: RequestListener, path = '/'): Promise<string[]> 
   try {
     const checks = await addressChecks(
       `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
+      { clock: systemClock },
     )
     return checks
       .filter(({ level }) => level !== 'ok')
@@ -71,7 +78,7 @@ test('a wrong address, and something else at it', async () => {
   const { port } = free.address() as AddressInfo
   free.close()
   await once(free, 'close')
-  const closed = await addressChecks(`http://127.0.0.1:${port}`)
+  const closed = await addressChecks(`http://127.0.0.1:${port}`, { clock: systemClock })
   assert.equal(
     closed.map(({ level, about, said }) => `${level} ${about}: ${said}`),
     [`fail address: http://127.0.0.1:${port}: nothing listens there`],
@@ -129,7 +136,9 @@ test('a wrong address, and something else at it', async () => {
 })
 
 test('TLS where there is none', async ({ app }) => {
-  const [check, ...more] = await addressChecks(app.url.replace('http:', 'https:'))
+  const [check, ...more] = await addressChecks(app.url.replace('http:', 'https:'), {
+    clock: systemClock,
+  })
   assert.is(more.length, 0)
   assert.match(check?.said ?? '', 'it does not speak TLS; should the address begin with http://')
 })
@@ -202,7 +211,7 @@ test('responses that are held back, and bodies that are refused', async ({ app }
 
 test('a clock that is another than here', async ({ app }) => {
   expect(
-    await through(app, { headers: FOR }, { now: () => Date.now() + 2 * 86_400_000 }),
+    await through(app, { headers: FOR }, { clock: createTestClock(Date.now() + 2 * 86_400_000) }),
     /^warn clock: The clock is 2 days ahead of that of 127\.0\.0\.1:\d+\. Set the clock/,
   )
 })
@@ -211,7 +220,9 @@ test('a right proxy is OK, and so is no proxy', async ({ app }) => {
   expect(await through(app, { headers: FOR }))
   expect(await through(app, { base: '/agent', headers: { ...FOR, ...PREFIX } }))
   expect(await through(app, { base: '/agent', keeps: true, headers: { ...FOR, ...PREFIX } }))
-  assert.ok((await addressChecks(app.url)).every(({ level }) => level === 'ok'))
+  assert.ok(
+    (await addressChecks(app.url, { clock: systemClock })).every(({ level }) => level === 'ok'),
+  )
   const stream = await fetch(`${app.url}/api/proxy-check`)
   assert.is(stream.status, 200)
   const reader = stream.body!.getReader()
@@ -220,7 +231,7 @@ test('a right proxy is OK, and so is no proxy', async ({ app }) => {
 })
 
 test('only so many streams are open at the same time', async () => {
-  const { stream } = createProxyCheck()
+  const { stream } = createProxyCheck(systemClock)
   const clients = Array.from({ length: 8 }, () => new AbortController())
   const streams = clients.map(({ signal }) => stream(signal))
   for (const each of streams) assert.match((await each.next()).value ?? '', 'event: ready')

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { createCellFiles } from '../../../lib/app/cell-files.ts'
 import { createPostgresCluster } from '../../../lib/cluster/postgres.ts'
 import type { Owned } from '../../../lib/cluster/types.ts'
@@ -34,7 +35,12 @@ export const createMachine = (
     state,
     warnings,
     async own(options: { url?: string; signal?: AbortSignal; onWait?: () => void } = {}) {
-      const cluster = createPostgresCluster({ url: options.url ?? url, key, log })
+      const cluster = createPostgresCluster({
+        clock: systemClock,
+        url: options.url ?? url,
+        key,
+        log,
+      })
       const { signal, onWait } = options
       const one = await cluster.own(cell, {
         files: createCellFiles(config, key !== null),

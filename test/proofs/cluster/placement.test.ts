@@ -1,6 +1,7 @@
 /** Who may use a cell and which worker starts it, in a real PostgreSQL. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { connect, type Database } from '../../../lib/cluster/database.ts'
 import { type Directory, openDirectory } from '../../../lib/cluster/directory.ts'
 import { createWorkerRecord, type WorkerState } from '../../../lib/cluster/placement.ts'
@@ -16,7 +17,7 @@ const connections: Database[] = []
 const worker = async (given: Partial<WorkerState> = {}, quietMs = 0) => {
   const connection = await connect(db.url)
   connections.push(connection)
-  const record = createWorkerRecord(connection, { quietMs })
+  const record = createWorkerRecord(connection, { clock: systemClock, quietMs })
   const state = {
     name: 'a',
     address: 'http://a',
@@ -300,20 +301,20 @@ else {
     await add('anna')
     await worker()
     const second = await connect(db.url)
-    assert.is(await createWorkerRecord(second).begin('a'), false)
+    assert.is(await createWorkerRecord(second, { clock: systemClock }).begin('a'), false)
     for (const each of connections.splice(0)) each.end()
     second.end()
     const third = await connect(db.url)
     connections.push(third)
     let got = false
-    while (!got) got = await createWorkerRecord(third).begin('a')
+    while (!got) got = await createWorkerRecord(third, { clock: systemClock }).begin('a')
   })
 
   test('a worker that hangs, or whose network is gone, loses its name', async () => {
     const hung = await worker()
     const next = await connect(db.url)
     connections.push(next)
-    const record = createWorkerRecord(next)
+    const record = createWorkerRecord(next, { clock: systemClock })
     assert.is(await record.begin('a'), false)
     await hung.beat(0)
     assert.is(await record.begin('a'), false)

@@ -10,6 +10,7 @@ try {
       { root: 'home', dir: home, kind: 'home' },
     ],
     excluded: [],
+    now: Date.now(),
     target,
     passphrase: null,
     withoutKeys(_, text) {

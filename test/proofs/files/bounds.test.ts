@@ -1,6 +1,6 @@
 /** Limits of checkpoints: large folders and files, kills, concurrent turns, old records, time. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -38,7 +38,7 @@ test('reports a folder that is too large once, and still records file tools', as
   turns.shell('rm f?? f8 f9')
   assert.equal((await turns.turn('workspace', () => turns.write('f1', 'z'))).notes, [])
   assert.is((await turns.list()).length, 2)
-  turns.clock.seconds += 601
+  await turns.clock.advance(601_000)
   await turns.turn('workspace', () => turns.write('f1', 'q'))
   assert.is((await turns.list()).length, 3)
   await turns.close()
@@ -193,29 +193,6 @@ test('a turn does not wait longer for its files than the limit, and says what ca
     (await turns.list()).flatMap(({ changes }) => changes),
     [],
   )
-  await turns.close()
-})
-
-test('five thousand files: only the first scan takes time', async () => {
-  const turns = createTurns({ timeoutMs: 120_000 })
-  for (let folder = 0; folder < 100; folder++) {
-    mkdirSync(turns.at(`d${folder}`))
-    for (let n = 0; n < 50; n++) writeFileSync(turns.at(`d${folder}/${n}.ts`), `${folder} ${n}\n`)
-  }
-  const times: number[] = []
-  for (let round = 0; round < 5; round++) {
-    const { recorder } = turns.open()
-    const started = performance.now()
-    await recorder.beforeChange('workspace')
-    times.push(performance.now() - started)
-    turns.write('d1/1.ts', `${round}`)
-    await recorder.end()
-  }
-  const [first = 0, ...later] = times
-  assert.ok(Math.min(...later) * 2 < first, times.join())
-  assert.is((await turns.list()).length, 5)
-  assert.ok(existsSync(turns.at('d1/1.ts')))
-  if (process.env.SHOW_TIMES) process.stdout.write(`${times.map(Math.round).join(' ')} ms\n`)
   await turns.close()
 })
 

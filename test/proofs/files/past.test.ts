@@ -1,6 +1,7 @@
 /** The files at an earlier step: rejections, steps of tools and commands, changes since, lost versions, a kill. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { checkpointDir } from '../../../lib/checkpoints/checkpoint-store.ts'
@@ -14,7 +15,7 @@ const test = suite('checkpoints: files at a step')
 const SESSION = 'aaaaaaaaaaaa'
 const start = (path = process.env.PATH, stepMs = Infinity) =>
   createTurns({
-    now: () => Date.now() / 1000,
+    clock: systemClock,
     path,
     limits: { ...DEFAULT_LIMITS, stepMs },
   })

@@ -1,6 +1,7 @@
 /** A service of a few lines that updates itself with the code of the real one. Its version and its defect are in its text. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { startDetached } from '../../../lib/base/process.ts'
 import { watchUpdate } from '../../../lib/cli/watch-update.ts'
 import { createTerminal } from '../../../lib/cli/terminal.ts'
@@ -58,9 +59,9 @@ const serve = () => {
     whenIdle: async () => undefined,
     onApplied: () => undefined,
     log: line => process.stderr.write(`${line}\n`),
-    schedule(run) {
-      const timer = setTimeout(run, Number(env.SMALL_WAIT ?? 0))
-      return () => clearTimeout(timer)
+    clock: {
+      ...systemClock,
+      timer: (_, run) => systemClock.timer(Number(env.SMALL_WAIT ?? 0), run),
     },
   })
   const server = createServer(async ({ url }, response) => {

@@ -1,6 +1,7 @@
 /** The service behind reverse proxies: at the root, below a path that is removed, and below one that is kept. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { addressChecks } from '../../../lib/cli/check-address.ts'
 import { startApp, type TestApp } from '../../_app.ts'
 import { endpoint, openServer } from '../../lib/http/_server.ts'
@@ -142,6 +143,7 @@ const checkDoctor = async (front: Front): Promise<void> => {
   // The small proxies only act as if they ended TLS.
   if (!usesTls) return
   const checks = await addressChecks(`https://${host}${base}`, {
+    clock: systemClock,
     waitMs: 120_000,
     lookup: (_, { all }, found) => {
       if (all) found(null, [{ address: '127.0.0.1', family: 4 }])

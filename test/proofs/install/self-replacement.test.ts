@@ -14,9 +14,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { until } from '../../_wait.ts'
 import { freePort } from '../../../build/start-program.ts'
 import { isNewer } from '../../../lib/updates/release.ts'
 import { bundleProgram } from '../../_program.ts'
@@ -92,18 +92,17 @@ const setUp = async (next: string, given: Given = {}) => {
   const ask = async (path: string) =>
     (await fetch(`http://127.0.0.1:${port}${path}`)).json() as Promise<Health & { message: string }>
   /** Resolves when the service answers as this version. */
-  const answers = async (version: string): Promise<void> => {
-    for (;;) {
+  const answers = (version: string): Promise<void> =>
+    until(async () => {
       const found = await ask('/health').catch(() => null)
       if (found) pids.add(found.pid)
-      if (found?.version === version) return
-      await sleep(20)
-    }
-  }
+      return found?.version === version
+    }, `an answer of ${version}`)
   /** Resolves with the outcome of the update. */
   const outcome = async () => {
     const path = join(state, 'updates', 'last.json')
-    while (!existsSync(path) || existsSync(join(state, 'updates', 'switch.json'))) await sleep(20)
+    const isOver = () => existsSync(path) && !existsSync(join(state, 'updates', 'switch.json'))
+    await until(isOver, 'the outcome')
     return JSON.parse(readFileSync(path, 'utf8')) as { ok: boolean; message: string; to: string }
   }
   const child = start()

@@ -265,7 +265,7 @@ test(
     const day = 24 * 3_600_000
     const turn = { resumable: true, at: Date.now() / 1_000 } as Recovered
     const may = (path: string, afterMs: number, tookOver = false): boolean =>
-      mayResume(turn, path, { nowMs: Date.now() + afterMs, tookOver })
+      mayResume(turn, path, { now: Date.now() + afterMs, tookOver })
     assert.equal([may(live, 0), may(live, day)], [true, false])
     // The live file is on another machine.
     assert.equal(

@@ -6,6 +6,7 @@ import type { AgentEvent, Tool } from '../../../lib/agent/types.ts'
 import { createProvider, frame, type Step, streamFor } from '../../_provider.ts'
 import { run } from '../../lib/agent/_run.ts'
 import { type Body, FORMATS, type Format } from '../../lib/agent/providers/_matrix.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const FULL = process.env.PROOF === 'full'
 
@@ -24,10 +25,13 @@ const STEPS: Step[] = [
   { reasoning: 'Last.', text: ['All ', 'is ', 'done.'] },
 ]
 
-type Breaking = { step: number; broken: (step: Step) => Step; times?: number; staleMs?: number }
+type Breaking = { step: number; broken: (step: Step) => Step; times?: number; isSilent?: boolean }
 
 /** A whole turn in which one step fails first. `stepOf` counts pairs of results in a request. */
-const turn = async (format: Format, { step: at, broken, times = 1, staleMs }: Breaking) => {
+const turn = async (
+  format: Format,
+  { step: at, broken, times = 1, isSilent = false }: Breaking,
+) => {
   const server = await createProvider()
   let left = times
   server.otherwise = (body: Body): Step => {
@@ -49,11 +53,16 @@ const turn = async (format: Format, { step: at, broken, times = 1, staleMs }: Br
     },
   }
   try {
-    // Only the step that fails is short of time.
-    let asked = 0
-    const limit = (ms: number) => () => (asked++ === at ? ms : 60_000)
-    const options = staleMs === undefined ? {} : { staleMs: limit(staleMs) }
-    const result = await run(format.create(), {
+    const clock = createTestClock()
+    const options = isSilent ? { clock, staleMs: () => 60_000 } : {}
+    let isOver = false
+    /** The server says nothing more in this step. */
+    const endSilence = ({ type }: AgentEvent): void => {
+      if (!isSilent || isOver || type !== 'token' || server.requests.length <= at) return
+      isOver = true
+      void clock.advance(60_000)
+    }
+    const given = {
       endpoint: {
         provider: 'custom',
         model: format.model,
@@ -64,7 +73,8 @@ const turn = async (format: Format, { step: at, broken, times = 1, staleMs }: Br
       },
       tools: [count],
       providers: { [format.apiMode]: format.create(options) },
-    })
+    }
+    const result = await run(format.create(), given, endSilence)
     return { ...result, ran, asked: server.requests.length }
   } finally {
     await server.close()
@@ -164,7 +174,7 @@ for (const format of FORMATS) {
     const result = await turn(format, {
       step: 1,
       broken: whole => ({ ...whole, keep: half(whole), end: 'body' }),
-      staleMs: 60,
+      isSilent: true,
     })
     check('silent', result)
   })

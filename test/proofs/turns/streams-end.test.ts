@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
+import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createRequestListener } from '../../../lib/http/request-listener.ts'
@@ -195,6 +196,7 @@ test('a stream ends when its sign-in expires, without any request', async () => 
       }),
     },
     {
+      clock: systemClock,
       authenticator: {
         isRequired: () => true,
         personOf: () => (state.admits ? OWNER : undefined),

@@ -23,6 +23,7 @@ import type {
   RunMessage,
 } from '../../../../lib/agent/types.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
+import { createTestClock } from '../../../_clock.ts'
 
 const AGENT = bundleProgram(join(import.meta.dirname, '../../../_acp-agent.ts'))
 
@@ -38,8 +39,10 @@ export const createExternal = (traits = '', options: Partial<ExternalAgentsOptio
   const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'acp-')))
   writeFileSync(join(workspace, 'a.txt'), 'first\n')
   const lines: string[] = []
+  const clock = createTestClock()
   const build = () =>
     createExternalAgents({
+      clock,
       version: 'test',
       log: line => void lines.push(line),
       redact: text => text.replaceAll('s3cret', '***'),
@@ -78,6 +81,7 @@ export const createExternal = (traits = '', options: Partial<ExternalAgentsOptio
 
   return {
     workspace,
+    clock,
     lines,
     saved,
     asked,
@@ -140,6 +144,7 @@ export const createExternal = (traits = '', options: Partial<ExternalAgentsOptio
             return answer
           },
           providers: {},
+          clock,
           sessionKey: 'ours',
           external: {
             home: 'default',

@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert'
 import { createReplay } from '../../../../lib/agent/acp/replay.ts'
 import { createToolOutput } from '../../../../lib/tool-output.ts'
 import { using } from './_external.ts'
+import { createTestClock } from '../../../_clock.ts'
 
 const test = suite('acp: earlier sessions and images')
 
@@ -14,7 +15,7 @@ const served = { provider: 'acp', model: 'tester' }
 const text = (words: string) => ({ type: 'text' as const, text: words })
 
 test('replays messages with roles and calls with results, and ignores updates after the end', () => {
-  const replay = createReplay({ workspace: '/w', served })
+  const replay = createReplay({ workspace: '/w', served }, createTestClock())
   replay.user(text('Look at '), '')
   replay.user(text('a.txt'), '')
   replay.transcript()?.text(text('I look.'))
@@ -44,7 +45,7 @@ test('replays messages with roles and calls with results, and ignores updates af
 })
 
 test('drops the oldest turns of a history that is too long', () => {
-  const replay = createReplay({ workspace: '/w', served, maxMessages: 4 })
+  const replay = createReplay({ workspace: '/w', served, maxMessages: 4 }, createTestClock())
   for (const words of ['one', 'two', 'three']) {
     replay.user(text(words), '')
     replay.transcript()?.text(text(`${words}!`))

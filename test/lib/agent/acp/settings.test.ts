@@ -6,6 +6,8 @@ import * as assert from 'uvu/assert'
 import { isFetched, startTimeoutMs, withStartupNotices } from '../../../../lib/agent/acp/startup.ts'
 import { createLogLimiter } from '../../../../lib/agent/acp/log-limiter.ts'
 import { using } from './_external.ts'
+import { until } from '../../../_wait.ts'
+import { createTestClock } from '../../../_clock.ts'
 
 const test = suite('acp settings')
 
@@ -106,8 +108,11 @@ test(
     at.saved.clear()
     const stop = new AbortController()
     const other = at.say('wait', { signal: stop.signal, request: { sessionKey: 'two' } })
-    while (at.agents().peek(at.endpoint(), 'default', 'one'))
-      await new Promise(resolve => setTimeout(resolve, 10))
+    const peek = (key: string) => at.agents().peek(at.endpoint(), 'default', key)?.session
+    await until(() => Boolean(peek('two')?.turn))
+    assert.ok(peek('one'))
+    await at.clock.advance(50)
+    assert.is(peek('one'), undefined)
     stop.abort()
     await other
   }),
@@ -138,19 +143,16 @@ test(
   }),
 )
 
-test('log limiter: passes a burst, reports dropped lines, and recovers after a quiet period', () => {
+test('log limiter: passes a burst, reports dropped lines, and recovers after a quiet period', async () => {
   const lines: string[] = []
-  const clock = { now: 0 }
-  const noise = createLogLimiter(
-    line => void lines.push(line),
-    () => clock.now,
-  )
-  for (let at = 0; at < 10_000; at++) {
-    noise(`line ${at}`)
-    clock.now += 10
+  const clock = createTestClock()
+  const noise = createLogLimiter(line => void lines.push(line), clock)
+  for (let at = 0; at < 100; at++) {
+    for (let line = 0; line < 100; line++) noise(`line ${line}`)
+    await clock.advance(1_000)
   }
   assert.ok(lines.length < 130, String(lines.length))
-  clock.now += 600_000
+  await clock.advance(600_000)
   noise('late')
   const [note, last] = lines.slice(-2)
   assert.match(note ?? '', /^\d+ lines were left out$/)
@@ -170,15 +172,16 @@ test('a downloaded agent has a longer startup timeout; a slow start is announced
   }
   const said: string[] = []
   const { promise, resolve } = Promise.withResolvers<string>()
-  const say = (words: string) => {
-    said.push(words)
-    resolve('started')
-  }
-  assert.is(
-    await withStartupNotices(promise, { name: 'Claude', command: ['npx', 'x'], notify: say }, 1),
-    'started',
-  )
-  assert.match(said.join(), /^Claude is starting\. npx downloads it first/)
+  const clock = createTestClock()
+  const notify = (words: string) => void said.push(words)
+  const command = ['npx', 'x']
+  const started = withStartupNotices(promise, { name: 'Claude', command, clock, notify })
+  await clock.advance(123_000)
+  resolve('started')
+  assert.is(await started, 'started')
+  assert.match(said[0] ?? '', /^Claude is starting\. npx downloads it first/)
+  assert.match(said.slice(1).join(), /after 1 minute\..* after 2 minutes\./)
+  assert.equal(clock.waiting(), [])
 })
 
 test(

@@ -1,4 +1,5 @@
 /** The HTTP wire formats under test, and requests to each of them over real HTTP. */
+import { systemClock } from '../../../../lib/base/clock.ts'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
@@ -28,7 +29,7 @@ export type Format = {
   apiMode: ApiMode
   path: string
   model: string
-  create: (options?: StreamOptions) => Provider
+  create: (options?: Partial<StreamOptions>) => Provider
   /** Ollama reports neither cached tokens nor content filters, and every one of its streams has an end event. */
   isNative?: true
   /** Ids of calls and of results in the order in which they were sent. */
@@ -45,7 +46,7 @@ export const FORMATS: Format[] = [
     apiMode: 'chat_completions',
     path: '/v1/chat/completions',
     model: 'some-model',
-    create: createOpenAiChat,
+    create: options => createOpenAiChat({ clock: systemClock, ...options }),
     callsSent: body =>
       body.messages.flatMap((m: Body) => (m.tool_calls ?? []).map((call: Body) => call.id)),
     resultsSent: body =>
@@ -55,7 +56,7 @@ export const FORMATS: Format[] = [
     apiMode: 'anthropic_messages',
     path: '/v1/messages',
     model: 'claude-opus-4-6',
-    create: createAnthropicMessages,
+    create: options => createAnthropicMessages({ clock: systemClock, ...options }),
     callsSent: body => blocks(body, 'tool_use').map((block: Body) => block.id),
     resultsSent: body => blocks(body, 'tool_result').map((block: Body) => block.tool_use_id),
   },
@@ -63,7 +64,7 @@ export const FORMATS: Format[] = [
     apiMode: 'codex_responses',
     path: '/v1/responses',
     model: 'gpt-5.4',
-    create: createCodexResponses,
+    create: options => createCodexResponses({ clock: systemClock, ...options }),
     callsSent: body => items(body, 'function_call').map((item: Body) => item.call_id),
     resultsSent: body => items(body, 'function_call_output').map((item: Body) => item.call_id),
   },
@@ -71,7 +72,7 @@ export const FORMATS: Format[] = [
     apiMode: 'ollama_chat',
     path: '/api/chat',
     model: 'qwen3:8b',
-    create: createOllamaChat,
+    create: options => createOllamaChat({ clock: systemClock, ...options }),
     isNative: true,
     callsSent: body =>
       body.messages.flatMap((m: Body) => (m.tool_calls ?? []).map((call: Body) => call.id)),
@@ -118,7 +119,8 @@ export const said = (type: string, message: string) => ({ type: 'error', error: 
 
 type Ask = {
   extra?: Partial<ModelEndpoint>
-  options?: StreamOptions
+  options?: Partial<StreamOptions>
+  react?: (delta: ProviderDelta) => void
   signal?: AbortSignal
   messages?: LoopMessage[]
 }
@@ -134,7 +136,7 @@ export const speaker = (format: Format) => {
     ...extra,
   })
 
-  const ask = async (server: Scripted, { extra, options, signal, messages }: Ask = {}) => {
+  const ask = async (server: Scripted, { extra, options, react, signal, messages }: Ask = {}) => {
     const deltas: ProviderDelta[] = []
     const stream = format.create(options)({
       endpoint: endpointAt(server, extra),
@@ -143,7 +145,10 @@ export const speaker = (format: Format) => {
       signal: signal ?? new AbortController().signal,
       workspace: '/',
     })
-    for await (const one of stream) deltas.push(one)
+    for await (const one of stream) {
+      deltas.push(one)
+      react?.(one)
+    }
     return deltas
   }
 

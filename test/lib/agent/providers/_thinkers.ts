@@ -1,4 +1,5 @@
 /** Endpoints with their ways of sending reasoning, and servers that reject a conversation without it. */
+import { systemClock } from '../../../../lib/base/clock.ts'
 import { createAnthropicMessages } from '../../../../lib/agent/providers/anthropic-messages.ts'
 import { createCodexResponses } from '../../../../lib/agent/providers/codex-responses.ts'
 import { createOpenAiChat } from '../../../../lib/agent/providers/openai-chat.ts'
@@ -231,9 +232,9 @@ export const KINDS: Kind[] = [
 ]
 
 export const create = () => ({
-  chat_completions: createOpenAiChat(),
-  anthropic_messages: createAnthropicMessages(),
-  codex_responses: createCodexResponses(),
+  chat_completions: createOpenAiChat({ clock: systemClock }),
+  anthropic_messages: createAnthropicMessages({ clock: systemClock }),
+  codex_responses: createCodexResponses({ clock: systemClock }),
 })
 
 export const endpointOf = (kind: Kind, baseUrl: string): ModelEndpoint => ({

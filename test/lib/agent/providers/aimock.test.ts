@@ -1,4 +1,5 @@
 /** Cross-check of our three formats against an independent mock server. */
+import { systemClock } from '../../../../lib/base/clock.ts'
 import { LLMock } from '@copilotkit/aimock'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -7,7 +8,7 @@ import { createProviders } from '../../../../lib/agent/providers/registry.ts'
 import type { ApiMode, ModelEndpoint, Tool } from '../../../../lib/agent/types.ts'
 import { run } from '../_run.ts'
 
-const providers = createProviders(undefined)
+const providers = createProviders(undefined, systemClock)
 
 const weather: Tool = {
   name: 'weather',

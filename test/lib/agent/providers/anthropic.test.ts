@@ -1,4 +1,5 @@
 /** The format `anthropic_messages`: thinking by generation, cache breakpoints, blocks, and rejections. */
+import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
@@ -57,7 +58,11 @@ const talk = async (
   try {
     const asked = { ...request(extra), ...more }
     const at = { ...asked.endpoint, baseUrl: server.url }
-    for await (const one of createAnthropicMessages()({ ...asked, endpoint: at })) deltas.push(one)
+    for await (const one of createAnthropicMessages({ clock: systemClock })({
+      ...asked,
+      endpoint: at,
+    }))
+      deltas.push(one)
     const { requests } = server
     return {
       deltas,

@@ -1,4 +1,5 @@
 /** Providers whose key is the token of a sign-in: renewed before the call, and once after a 401. */
+import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
@@ -30,7 +31,7 @@ const call = async (
     if (next instanceof Error) throw next
     return next ?? null
   }
-  const provide = createProviders(undefined, keyFor).chat_completions
+  const provide = createProviders(undefined, systemClock, keyFor).chat_completions
   if (!provide) throw new Error('no provider')
   let text = ''
   const stream = provide({

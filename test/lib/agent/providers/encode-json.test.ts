@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createBodyMemory } from '../../../../lib/agent/providers/body-memory.ts'
 import { encodeJson } from '../../../../lib/agent/providers/encode-json.ts'
+import { createTestClock } from '../../../_clock.ts'
 
 const test = suite('encode JSON')
 
@@ -43,7 +44,7 @@ test('half characters, which strict servers reject, are replaced; text that spel
 })
 
 test('a body uses the memory of one that the same server answered, never of one that may still be sent', () => {
-  const memory = createBodyMemory()
+  const memory = createBodyMemory(createTestClock())
   const to = (server: string) => (bytes: number) => memory.take(bytes, server)
   const here = to('https://a.example')
   const sent = encodeJson({ text: 'may still be sent' }, here)

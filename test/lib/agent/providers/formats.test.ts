@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createProvider, type Step, streamFor } from '../../../_provider.ts'
 import { FORMATS, failing, finishOf, KEY, said, speaker, textOf, withServer } from './_matrix.ts'
+import { createTestClock } from '../../../_clock.ts'
 
 for (const format of FORMATS) {
   const test = suite(`wire of ${format.apiMode}`)
@@ -119,10 +120,16 @@ for (const format of FORMATS) {
     withServer(
       [{ end: 'headers' }, { text: 'a', finish: null, done: false, end: 'body' }],
       async server => {
-        const options = { staleMs: () => 120 }
         for (let round = 1; round <= 2; round++) {
-          assert.match((await failing(ask(server, { options }))).message, 'stopped responding')
-          await server.requests[round - 1]!.closed
+          const clock = createTestClock()
+          const begun = Promise.withResolvers<void>()
+          const options = { clock, staleMs: () => 120 }
+          const failed = failing(ask(server, { options, react: () => begun.resolve() }))
+          const { closed } = await server.arrived(round)
+          if (round === 2) await begun.promise
+          await clock.advance(120)
+          assert.match((await failed).message, 'stopped responding')
+          await closed
         }
       },
     ))

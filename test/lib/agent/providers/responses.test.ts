@@ -1,4 +1,5 @@
 /** The format `codex_responses`: request shape, effort by model, unusual servers, rejections. */
+import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createCodexResponses } from '../../../../lib/agent/providers/codex-responses.ts'
@@ -133,7 +134,7 @@ const talk = async (more: Partial<ProviderRequest>, ...steps: Step[]) => {
   const deltas: ProviderDelta[] = []
   try {
     const asked = request({ baseUrl: server.url, maxTokens: 100 }, { sessionKey: 's', ...more })
-    for await (const one of createCodexResponses()(asked)) deltas.push(one)
+    for await (const one of createCodexResponses({ clock: systemClock })(asked)) deltas.push(one)
     return { deltas, bodies: server.requests.map(({ body }) => body) }
   } finally {
     await server.close()

@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { systemClock } from '../../../../lib/base/clock.ts'
 import { coerceArguments } from '../../../../lib/agent/tool-calls.ts'
 import type { ApprovalRequest, Tool, ToolContext, ToolResult } from '../../../../lib/agent/types.ts'
 import { createDocuments } from '../../../../lib/documents/documents.ts'
@@ -57,7 +58,7 @@ export const createBench = (parent = tmpdir(), terminal?: TerminalSettings): Ben
     clarify: async () => null,
     readDocument: createDocuments(),
     memo: new Map(),
-    now: () => 0,
+    clock: systemClock,
   }
   const use = async (name: string, args: Record<string, unknown>) => {
     const tool = toolNamed(name, terminal)

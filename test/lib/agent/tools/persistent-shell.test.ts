@@ -2,6 +2,7 @@
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createProcessRegistry } from '../../../../lib/processes.ts'
@@ -147,7 +148,7 @@ test('directory, variables, and a virtual environment last, also after a failure
 })
 
 test('without a report the state stays: a stop, a replaced shell, an own trap, a syntax error, a move to the background', async () => {
-  const registry = createProcessRegistry({ now: () => 0 })
+  const registry = createProcessRegistry({ clock: systemClock })
   bench.ctx.processes = registry.of('a')
   await run('export KEPT=1')
   for (const command of [

@@ -1,6 +1,7 @@
 /** Commands of the tools inside a sandbox: what runs unasked, what asks, and what is refused. Real bubblewrap. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { languageOf } from '../../../../lib/agent/code/languages.ts'
@@ -30,7 +31,7 @@ const using = async (work: (bench: Bench, tree: Tree) => Promise<void>, given: G
   const tree = createTree({ parent: PARENT, ...options })
   const runner = { ...tree.runner, ...changed }
   const bench = createBench(undefined, { timeoutS: 20, isPersistent, runner })
-  const processes = createProcessRegistry({ now: () => 0 })
+  const processes = createProcessRegistry({ clock: systemClock })
   Object.assign(bench.ctx, {
     workspace: tree.workspace,
     env: tree.env,

@@ -1,11 +1,13 @@
 /** Commands: refused, denied, stopped, too loud, and ordinary. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createProcessRegistry } from '../../../../lib/processes.ts'
 import { type Bench, createBench, refused } from './_context.ts'
-import { ended, isAlive } from '../../../_wait.ts'
+import { ended, isAlive, until } from '../../../_wait.ts'
+import { createTestClock } from '../../../_clock.ts'
 
 const test = suite('terminal')
 
@@ -17,12 +19,31 @@ test.after.each(() => bench.close())
 
 const run = (command: string, more: object = {}) => bench.json('terminal', { command, ...more })
 
+const LIMIT = 300
+
+/** Its time limit passes once this has been printed. */
+const runBeyondLimit = async (command: string, printed: string | RegExp, more: object = {}) => {
+  const clock = createTestClock()
+  bench.ctx.clock = clock
+  let isOver = false
+  const result = run(command, { timeout: LIMIT, ...more }).finally(() => {
+    isOver = true
+  })
+  await until(async () => {
+    // Output is shown live once every few milliseconds.
+    await clock.advance(20)
+    return isOver || bench.printed.join('').search(printed) >= 0
+  })
+  await clock.advance(LIMIT * 1_000)
+  return result
+}
+
 /** Gives the bench background processes of the session `a`. */
 const withProcesses = (options: { maxAdopted?: number } = {}) => {
   const exits: [string, number | null][] = []
   const registry = createProcessRegistry({
     ...options,
-    now: () => Date.now() / 1_000,
+    clock: systemClock,
     onEnded: (_, { command, exit_code }) => exits.push([command, exit_code]),
   })
   bench.ctx.processes = registry.of('a')
@@ -110,9 +131,9 @@ test('long output keeps head and tail', async () => {
 })
 
 test('a timeout kills the whole group with exit code 124', async () => {
-  const result = await run('sleep 60 & echo $!; trap "" TERM; wait', { timeout: 1 })
+  const result = await runBeyondLimit('trap "" TERM; sleep 60 & echo $!; wait', '\n')
   assert.is(result.exit_code, 124)
-  assert.match(result.error, '1 seconds')
+  assert.match(result.error, '300 seconds')
   await ended(Number(result.output))
 })
 
@@ -134,7 +155,7 @@ test('a background process does not delay the result', async () => {
 })
 
 test('a command that prints without end is stopped like any other', async () => {
-  const result = await run('yes', { timeout: 1 })
+  const result = await runBeyondLimit('yes', 'y')
   assert.is(result.exit_code, 124)
   assert.ok(result.output.length < 50_100)
 })
@@ -148,14 +169,14 @@ test('a command that outlives its limit moves to the background: output complete
   )
   bench.say('once')
   const command = 'sh slow.sh'
-  const moved = await run(command, { timeout: 1, notify_on_complete: true })
+  const moved = await runBeyondLimit(command, 'caf', { notify_on_complete: true })
   assert.equal([moved.output, moved.exit_code, moved.error], ['first\ncaf', null, null])
-  assert.match(moved.note, /Still running after 1 seconds/)
+  assert.match(moved.note, /Still running after 300 seconds/)
   assert.is(bench.printed.join(''), 'first\ncaf')
   const { session_id: id } = moved
   const [listed] = (await bench.json('process', { action: 'list' })).processes
   assert.equal([listed.session_id, listed.command, listed.status], [id, command, 'running'])
-  assert.ok(listed.uptime >= 1)
+  assert.ok(listed.uptime >= LIMIT)
   assert.is((await processTool('poll', id)).output, '')
   assert.match(await refused(processTool('submit', id, { data: 'x' })), 'no input')
   bench.write('more', '')
@@ -171,7 +192,7 @@ test('a loud command loses nothing when it moves; what it left running is killed
   const { registry } = withProcesses()
   bench.say('once')
   bench.write('loud.sh', 'sleep 600 & echo $!; i=0; while :; do i=$((i+1)); echo $i; done')
-  const moved = await run('exec sh loud.sh', { timeout: 1 })
+  const moved = await runBeyondLimit('exec sh loud.sh', '\n9\n')
   const child = Number(moved.output.split('\n', 1)[0])
   const killed = await processTool('kill', moved.session_id)
   assert.equal([killed.status, killed.exit_code], ['exited', 143])
@@ -188,7 +209,7 @@ test('a loud command loses nothing when it moves; what it left running is killed
 
 test('stopping the turn leaves a moved command running; closing the service ends it', async () => {
   const { registry } = withProcesses()
-  const moved = await run('sleep 600', { timeout: 1 })
+  const moved = await runBeyondLimit('echo on; sleep 600', 'on')
   bench.stop()
   const { status } = registry.of('a').view(moved.session_id)
   assert.is(status, 'running')
@@ -198,13 +219,11 @@ test('stopping the turn leaves a moved command running; closing the service ends
 
 test('the number of moved commands is limited: the next one is stopped, and the result says why', async () => {
   const { registry } = withProcesses({ maxAdopted: 1 })
-  const [first, second] = await Promise.all(
-    [0, 1].map(() => run('echo $$; sleep 600', { timeout: 1 })),
-  )
-  const [moved, stopped] = first.exit_code === null ? [first, second] : [second, first]
+  const moved = await runBeyondLimit('echo $$; sleep 600', /\d\n/)
+  const stopped = await runBeyondLimit('echo $$; sleep 600', /\d\n\d+\n/)
   assert.is(moved.exit_code, null)
   assert.is(stopped.exit_code, 124)
-  assert.match(stopped.error, /^Stopped after 1 seconds\. 1 commands were moved/)
+  assert.match(stopped.error, /^Stopped after 300 seconds\. 1 commands were moved/)
   await ended(Number(stopped.output))
   await registry.close()
 })
@@ -214,9 +233,9 @@ test('a command that has exited in time is not moved because of what it left run
   bench.say('once')
   bench.write(
     'left.sh',
-    '(i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo $i; sleep 0.03; done) & exit 3',
+    '(while kill -0 $$ 2>/dev/null; do sleep 0.02; done; echo gone; sleep 5) & exit 3',
   )
-  const result = await run('sh left.sh', { timeout: 1 })
+  const result = await runBeyondLimit('exec sh left.sh', 'gone')
   assert.is(result.exit_code, 3)
   assert.equal((await bench.json('process', { action: 'list' })).processes, [])
   await registry.close()

@@ -14,10 +14,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTestClock } from '../../../_clock.ts'
+import { systemClock } from '../../../../lib/base/clock.ts'
 import { jwtClaims } from '../../../../lib/base/jwt.ts'
 import { UserError } from '../../../../lib/errors.ts'
 import { writeAuth } from '../../../../lib/models/credential-pool/auth-json.ts'
@@ -47,6 +49,7 @@ test.after.each(async ({ dir, issuer, logged }) => {
 
 const open = (context: Context, more: Partial<SignInsOptions> = {}) =>
   new SignIns({
+    clock: systemClock,
     sharedFile: join(context.dir, 'shared', 'nous_auth.json'),
     log: (line, extra) => void context.logged.push(`${line} ${JSON.stringify(extra)}`),
     issuers: new Map([
@@ -278,8 +281,8 @@ for (const where of ['', 'linked'])
     let key: Promise<string | null> | undefined
     await withFileLock(lock, { timeoutMs: 5_000 }, async () => {
       key = open(context).keyFor(endpoint({ ...context, dir }, 'old'), false)
-      // Without the lock it would have sent its request by then.
-      await Promise.race([context.issuer.arrived(1), sleep(300)])
+      // Without the lock it would have read the tokens by then.
+      for (let n = 0; n < 20; n++) await turn()
       keep(context, codex(theirs))
     })
     assert.is(await key, theirs)
@@ -404,25 +407,24 @@ for (const [name, reply] of [
   ['half an answer in time', res => void res.write('{')],
 ] as [string, NonNullable<TokenServer['next']>][])
   test(`${name}: keeps the old token while it is valid, then says so`, async context => {
-    let now = Date.now()
+    const clock = createTestClock(Date.now())
     const access = token(60)
     keep(context, codex(access))
-    const nowMs = () => now
     const isSilent = name.endsWith('in time')
-    const signIns = open(context, { timeoutMs: isSilent ? 500 : 10_000, nowMs })
+    const signIns = open(context, { timeoutMs: isSilent ? 500 : 10_000, clock })
     context.issuer.next = reply
     assert.is(await signIns.keyFor(endpoint(context, access), false), access)
     // Not again at once.
     assert.is(await signIns.keyFor(endpoint(context, access), false), access)
     assert.is(context.issuer.requests.length, 1)
-    now += 90_000
+    await clock.advance(90_000)
     context.issuer.next = reply
     const { kind, message } = await errorOf(signIns.keyFor(endpoint(context, access), false))
     assert.is(kind, 'unavailable')
     assert.match(message, /^Couldn’t renew the sign-in of OpenAI Codex: 127\.0\.0\.1/)
-    now += 90_000
+    await clock.advance(90_000)
     // On a busy machine the short limit would be too short for an answer.
-    const later = isSilent ? open(context, { nowMs }) : signIns
+    const later = isSilent ? open(context, { clock }) : signIns
     assert.is(issuedIn(await later.keyFor(endpoint(context, access), false)), 1)
   })
 
@@ -497,13 +499,13 @@ const startChild = ({ dir, issuer }: Context) => {
 
 test('a clock that is hours ahead does not renew with every call', async context => {
   keep(context, codex(token(600)))
-  let nowMs = Date.now() + 5 * 3_600_000
-  const signIns = open(context, { nowMs: () => nowMs })
+  const clock = createTestClock(Date.now() + 5 * 3_600_000)
+  const signIns = open(context, { clock })
   const keys = await Promise.all(
     [1, 2, 3].map(() => signIns.keyFor(endpoint(context, 'first'), false)),
   )
   assert.equal([keys.map(issuedIn), context.issuer.requests.length], [[1, 1, 1], 1])
-  nowMs += 61_000
+  await clock.advance(61_000)
   assert.is(issuedIn(await signIns.keyFor(endpoint(context, 'first'), false)), 2)
 })
 
