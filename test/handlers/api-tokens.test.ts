@@ -5,21 +5,12 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts'
 import { routes } from '../../router.ts'
-import { gate, type Step } from '../_provider.ts'
-import { startApi } from './_client-api.ts'
+import { gate } from '../_provider.ts'
+import { fromSeconds, toSeconds } from '../../lib/base/clock.ts'
+import { createTestClock } from '../_clock.ts'
+import { startApiAt, withApi } from './_client-api.ts'
 
 const tokens = suite('API tokens')
-
-const withApi =
-  (run: (service: Awaited<ReturnType<typeof startApi>>) => Promise<void>, ...script: Step[]) =>
-  async () => {
-    const service = await startApi(...script)
-    try {
-      await run(service)
-    } finally {
-      await service.close()
-    }
-  }
 
 const HELLO = { model: 'agent', messages: [{ role: 'user', content: 'Hello' }] }
 
@@ -280,35 +271,47 @@ tokens(
 )
 
 tokens(
-  'a token that has expired is refused with that reason; one in a file of an earlier version never expires',
-  withApi(async ({ app, makeToken }) => {
-    const from = Math.floor(Date.now() / 1_000) + 30 * 86_400
-    const { secret, id } = await makeToken({ expires_in_days: 30, disconnect: 'continue' })
-    const listed = (await app.get('/api/tokens')).body.tokens.at(-1)
-    assert.ok(listed.expires_at >= from)
-    assert.ok(listed.expires_at <= Date.now() / 1_000 + 30 * 86_400)
-    const path = join(app.state, 'api-tokens.json')
-    const change = (patch: (token: Record<string, unknown>) => void) => {
-      const file = JSON.parse(readFileSync(path, 'utf8'))
-      for (const token of file.tokens) if (token.id === id) patch(token)
-      writeFileSync(path, JSON.stringify(file))
+  'a token that expires ends its requests and is refused with that reason; one in a file of an earlier version never expires',
+  async () => {
+    const clock = createTestClock(Date.now())
+    const service = await startApiAt(clock, { text: ['One ', 'two'], middle: gate().opened })
+    try {
+      const { app, makeToken, openai, provider } = service
+      const { secret, id } = await makeToken({ expires_in_days: 30, disconnect: 'continue' })
+      const { expires_at } = (await app.get('/api/tokens')).body.tokens.at(-1)
+      assert.is(expires_at, Math.floor(toSeconds(clock.now())) + 30 * 86_400)
+      clock.set(fromSeconds(expires_at) - 1)
+      const running = openai(secret).responses.create({ model: 'agent', input: 'Hello' })
+      const failed = running.then(
+        () => 200,
+        (error: { status: number }) => error.status,
+      )
+      await provider.arrived(1)
+      await clock.advance(1)
+      assert.is(await failed, 401)
+      const late = await app.get('/v1/models', auth(secret))
+      assert.equal(
+        [late.status, late.body.error.message],
+        [401, 'The token "test" has expired. Make a new one.'],
+      )
+      const path = join(app.state, 'api-tokens.json')
+      const change = (patch: (token: Record<string, unknown>) => void) => {
+        const file = JSON.parse(readFileSync(path, 'utf8'))
+        for (const token of file.tokens) if (token.id === id) patch(token)
+        writeFileSync(path, JSON.stringify(file))
+      }
+      // One of an earlier version: it never expires, and works.
+      change(token => {
+        for (const key of ['expires_at', 'scope', 'paths']) delete token[key]
+      })
+      await app.restart()
+      const old = (await app.get('/api/tokens')).body.tokens.at(-1)
+      assert.equal([old.expires_at, old.scope, old.paths], [null, 'work', ['v1']])
+      assert.is((await app.get('/v1/models', auth(secret))).status, 200)
+    } finally {
+      await service.close()
     }
-    // One of an earlier version: it never expires, and works.
-    change(token => {
-      for (const key of ['expires_at', 'scope', 'paths']) delete token[key]
-    })
-    await app.restart()
-    const old = (await app.get('/api/tokens')).body.tokens.at(-1)
-    assert.equal([old.expires_at, old.scope, old.paths], [null, 'work', ['v1']])
-    assert.is((await app.get('/v1/models', auth(secret))).status, 200)
-    change(token => Object.assign(token, { expires_at: Date.now() / 1_000 }))
-    await app.restart()
-    const late = await app.get('/v1/models', auth(secret))
-    assert.equal(
-      [late.status, late.body.error.message],
-      [401, 'The token "test" has expired. Make a new one.'],
-    )
-  }),
+  },
 )
 
 tokens(
