@@ -130,7 +130,7 @@ export const createApp = (options: AppOptions): PageApp => {
   const sending = createSending({
     account: platform.account,
     inFlight: createInFlight(platform.drafts),
-    nowMs: platform.nowMs,
+    clock: platform.clock,
     newId: randomId,
     place: () => ({
       profile: profiles.active.value,
@@ -226,8 +226,8 @@ const loadFirstPage = async (): Promise<void> => {
   }
 }
 
-const waitFor = (ms: number, { schedule }: App['platform']): Promise<void> =>
-  new Promise(resolve => void schedule(resolve, ms))
+const waitFor = (ms: number, { clock }: App['platform']): Promise<void> =>
+  new Promise(resolve => void clock.timer(ms, resolve))
 
 /** The callback of a frame runs before it is painted, that of the next one after it. */
 const painted = ({ nextFrame }: App['platform']): Promise<void> =>

@@ -1,5 +1,6 @@
 /** Entry point of the page: creates the app, renders it, and connects browser events. */
 import { effect, untracked } from '@preact/signals'
+import { every, systemClock, toSeconds } from '../lib/base/clock.ts'
 import { ACCOUNT_HEADER, STORED_HEADER } from '../lib/base/page-headers.ts'
 import { render } from 'preact'
 import { createApi, createFetchBlob, urlOf } from './api.ts'
@@ -11,7 +12,7 @@ import { PROFILE_KEY } from './features/profiles/profiles.ts'
 import { readLook, writeLook } from './features/settings/settings.ts'
 import { loadMoreIcons } from './parts/icon.tsx'
 import { nextTask } from './parts/next-task.ts'
-import { serverClock } from './parts/server-clock.ts'
+import { createServerClock } from './parts/server-clock.ts'
 import { randomId } from './parts/random-id.ts'
 import { createStream } from './stream/stream.ts'
 import { createTabLeader } from './stream/tab-leader.ts'
@@ -43,18 +44,17 @@ const storageOf = (name: 'localStorage' | 'sessionStorage'): Storage | null => {
   }
 }
 
-const schedule: Platform['schedule'] = (run, afterMs) => {
-  const timer = setTimeout(run, afterMs)
-  return () => clearTimeout(timer)
-}
+/** The only one of the page: everything else gets it from here. */
+const clock = systemClock
+const serverClock = createServerClock(clock)
 
 const tab = jsonStorage(storageOf('sessionStorage'))
 
 /** At most every ten seconds: the page of the other person may be unreachable. */
 const reloadForAccount = (): void => {
   const at = tab.read('reloaded', 0)
-  if (Math.abs(Date.now() - at) < 10_000) return
-  tab.write('reloaded', Date.now())
+  if (Math.abs(clock.now() - at) < 10_000) return
+  tab.write('reloaded', clock.now())
   location.reload()
 }
 
@@ -93,8 +93,7 @@ const createLocks = (): Platform['exclusively'] => {
     createLeases({
       storage: jsonStorage(storageOf('localStorage'), prefix),
       tab: randomId(),
-      nowMs: Date.now,
-      schedule,
+      clock,
     }),
   )
   window.addEventListener('pagehide', () => void leases.then(({ dropAll }) => dropAll()))
@@ -113,11 +112,11 @@ const platform: Platform = {
   device: jsonStorage(storageOf('localStorage')),
   drafts: jsonStorage(storageOf('localStorage'), draftsPrefix(account)),
   tab,
-  nowMs: Date.now,
+  clock,
+  serverClock,
   exclusively: createLocks(),
-  schedule,
   // Hidden pages get no animation frames, but still need to process events.
-  nextFrame: run => void (document.hidden ? setTimeout(run, 200) : requestAnimationFrame(run)),
+  nextFrame: run => void (document.hidden ? clock.timer(200, run) : requestAnimationFrame(run)),
 }
 
 const download = (url: string): void => {
@@ -148,8 +147,7 @@ const app = createApp({
           open: query =>
             new EventSource(urlOf(base, 'api/events', query), { withCredentials: true }),
           beforeRetry: () => app.auth.check(),
-          nowMs: Date.now,
-          schedule,
+          clock,
         }),
       // Web Locks exist on secure pages only; without them no leader can be elected.
       channel: navigator.locks
@@ -157,8 +155,7 @@ const app = createApp({
         : null,
       locks: navigator.locks ?? null,
       visible: () => !document.hidden,
-      nowMs: Date.now,
-      schedule,
+      clock,
     }),
 })
 
@@ -202,9 +199,9 @@ document.addEventListener('visibilitychange', () => {
 window.addEventListener('storage', event => {
   if (event.key === `agent-webui:${PROFILE_KEY}`) void app.reloadIfProfileChanged()
 })
-setInterval(() => {
-  app.sessions.now.value = Date.now() / 1000
-}, 60_000)
+every(clock, 60_000, () => {
+  app.sessions.now.value = toSeconds(clock.now())
+})
 
 document.addEventListener('click', event => {
   const link = (event.target as Element | null)?.closest?.('a')

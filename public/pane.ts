@@ -96,7 +96,7 @@ export const createPane = (shared: PaneShared, options: PaneOptions): App => {
     ...{ api, toasts, route, sessions, chat, queue, choices, attempt },
     outbox: base.outbox,
     sending: shared.sending,
-    schedule: platform.schedule,
+    clock: platform.clock,
   })
   const composerState = createComposerState({
     ...{ platform, toasts, route, composer, workspaces, chat, choices, turns },

@@ -1,5 +1,7 @@
 /** Browser facilities used by the page; tests pass fakes. */
+import type { Clock } from '../lib/base/clock.ts'
 import type { ApiCall, FetchBlob } from './api.ts'
+import type { ServerClock } from './parts/server-clock.ts'
 import type { Upload } from './upload.ts'
 
 export type JsonStorage = {
@@ -25,11 +27,11 @@ export type Platform = {
   drafts: JsonStorage
   /** Stored per tab. */
   tab: JsonStorage
-  nowMs: () => number
+  clock: Clock
+  /** Shows the time of the server, which its events and rows are compared with. */
+  serverClock: ServerClock
   /** Runs the work of one name one at a time in all tabs of the browser. */
   exclusively: <T>(name: string, work: () => Promise<T>) => Promise<T>
-  /** Runs once after a delay; the returned function cancels it. */
-  schedule: (run: () => void, afterMs: number) => () => void
   /** Runs before the next frame, or soon while the page is hidden. */
   nextFrame: (run: () => void) => void
 }

@@ -270,6 +270,16 @@ const document = (step: Step) => ({
   usage: step.usage,
 })
 
+/** Words, then an error of the server that says how soon it may be asked again. */
+export const broken = (text: string[], wait: string): Step => ({
+  raw: [
+    ...text.map(content => delta({ content })),
+    { error: { code: 529, message: `Overloaded. Please try again in ${wait}.` } },
+  ]
+    .map(frame)
+    .join(''),
+})
+
 /** A promise and the function that resolves it. */
 export const gate = (): { opened: Promise<void>; open: () => void } => {
   const { promise, resolve } = Promise.withResolvers<void>()

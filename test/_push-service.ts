@@ -18,7 +18,7 @@ export type Received = { path: string; headers: IncomingHttpHeaders; body: strin
 export type Reply = { status: number; headers?: Record<string, string>; hang?: boolean }
 
 /** Longer than any delay of a service on a busy machine, shorter than the limit of a test file. */
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 120_000
 
 /** Accepts every POST with a 200, or with the replies that were pushed, in order. */
 export const startReceiver = async (

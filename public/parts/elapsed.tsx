@@ -1,7 +1,7 @@
 /** Formats durations; `Elapsed` counts up without re-rendering its parents. */
-import { useEffect, useState } from 'preact/hooks'
 import { t } from '../strings/transcript-strings.ts'
-import { serverClock } from './server-clock.ts'
+import { useSeconds } from './use-seconds.ts'
+import type { ServerClock } from './server-clock.ts'
 
 export const formatSeconds = (seconds: number): string => {
   const whole = Math.max(0, Math.round(seconds))
@@ -15,11 +15,7 @@ export const formatSeconds = (seconds: number): string => {
 }
 
 /** Time elapsed since `since` (seconds since 1970, by the server's clock); clamped at 0 because that clock is an estimate. */
-export function Elapsed({ since }: { since: number }) {
-  const [now, setNow] = useState(serverClock.now)
-  useEffect(() => {
-    const timer = setInterval(() => setNow(serverClock.now()), 1000)
-    return () => clearInterval(timer)
-  }, [])
-  return <span class="elapsed">{formatSeconds(Math.floor(Math.max(0, now - since)))}</span>
+export function Elapsed({ since, clock }: { since: number; clock: ServerClock }) {
+  const seconds = Math.floor(Math.max(0, useSeconds(clock) - since))
+  return <span class="elapsed">{formatSeconds(seconds)}</span>
 }

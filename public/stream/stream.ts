@@ -5,6 +5,7 @@
  * pings, and changes subscriptions by opening the next connection before closing the last. Events may arrive
  * twice; receivers drop duplicates by `n`.
  */
+import type { Clock } from '../../lib/base/clock.ts'
 import type { Frame } from '../../lib/schema/event.ts'
 
 export type Source = Frame['source']
@@ -30,8 +31,7 @@ export type StreamOptions = {
   onState: (state: StreamState) => void
   /** Awaited before the next attempt: an expired session needs a sign-in first. Must not reject. */
   beforeRetry: () => Promise<void>
-  nowMs: () => number
-  schedule: (run: () => void, afterMs: number) => () => void
+  clock: Clock
 }
 
 const PAUSES_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
@@ -94,7 +94,7 @@ const rewind = (position: Position, to: string): boolean => {
 }
 
 export const createStream = (options: StreamOptions) => {
-  const { open, onFrame, onPing, onState, beforeRetry, nowMs, schedule } = options
+  const { open, onFrame, onPing, onState, beforeRetry, clock } = options
   /**
    * Position of each watched session (the cursor of its reply, or the last event id), and since when it has been
    * received without a gap.
@@ -110,7 +110,7 @@ export const createStream = (options: StreamOptions) => {
 
   const resetSilenceTimer = (): void => {
     cancelSilence()
-    cancelSilence = schedule(() => fail(), SILENCE_MS)
+    cancelSilence = clock.timer(SILENCE_MS, () => fail())
   }
 
   /** An event id covers every source of its connection. */
@@ -180,8 +180,8 @@ export const createStream = (options: StreamOptions) => {
     if (stopped) return
     const pauseMs = PAUSES_MS[Math.min(failures, PAUSES_MS.length - 1)]!
     failures += 1
-    onState({ kind: 'waiting', retryAtMs: nowMs() + pauseMs })
-    cancelTimer = schedule(retry, pauseMs)
+    onState({ kind: 'waiting', retryAtMs: clock.now() + pauseMs })
+    cancelTimer = clock.timer(pauseMs, retry)
   }
 
   async function retry(): Promise<void> {

@@ -6,6 +6,7 @@
  * is frozen (no ping for 15 s), a visible tab takes the lock away. Without Web Locks (plain HTTP beyond localhost) each tab
  * has its own stream.
  */
+import type { Clock } from '../../lib/base/clock.ts'
 import type { Frame } from '../../lib/schema/event.ts'
 import { earlier, type Stream, type StreamState, type Wanted } from './stream.ts'
 
@@ -44,8 +45,7 @@ export type TabLeaderOptions = {
   visible: () => boolean
   onFrame: (frame: Frame) => void
   onState: (state: StreamState) => void
-  nowMs: () => number
-  schedule: (run: () => void, afterMs: number) => () => void
+  clock: Clock
 }
 
 const FROZEN_MS = 15_000
@@ -66,8 +66,7 @@ const mergeSubscriptions = (own: Subscriptions, others: Iterable<Subscriptions>)
 }
 
 export const createTabLeader = (options: TabLeaderOptions) => {
-  const { tab, name, channel, locks, subscriptions, visible, onFrame, onState, nowMs, schedule } =
-    options
+  const { tab, name, channel, locks, subscriptions, visible, onFrame, onState, clock } = options
   const others = new Map<string, Subscriptions & { lastSeenMs: number }>()
   let state: StreamState = { kind: 'idle' }
   let release: (() => void) | null = null
@@ -108,16 +107,17 @@ export const createTabLeader = (options: TabLeaderOptions) => {
   }
 
   const prune = (): void => {
-    for (const [id, other] of others) if (nowMs() - other.lastSeenMs > EXPIRED_MS) others.delete(id)
+    for (const [id, other] of others)
+      if (clock.now() - other.lastSeenMs > EXPIRED_MS) others.delete(id)
   }
 
   const follow = (): void => {
     cancelFrozen()
     if (!locks || closed) return
-    cancelFrozen = schedule(() => {
+    cancelFrozen = clock.timer(FROZEN_MS, () => {
       if (visible()) void queue(true)
       else follow()
-    }, FROZEN_MS)
+    })
   }
 
   const lead = (): Promise<void> =>
@@ -129,7 +129,7 @@ export const createTabLeader = (options: TabLeaderOptions) => {
         apply()
         stream.start(union().list)
       }
-      if (channel) cancelGather = schedule(begin, GATHER_MS)
+      if (channel) cancelGather = clock.timer(GATHER_MS, begin)
       else begin()
     })
 
@@ -162,7 +162,7 @@ export const createTabLeader = (options: TabLeaderOptions) => {
       others.set(message.tab, {
         wanted: new Map(message.wanted),
         list: message.list,
-        lastSeenMs: nowMs(),
+        lastSeenMs: clock.now(),
       })
       apply()
       post({ kind: 'state', state })

@@ -5,6 +5,7 @@
  * They belong to one person, whom the request names (`ACCOUNT_HEADER`): a page gets those of its own person only. `clear`
  * removes everything, and a reply that was requested before is not stored after it.
  */
+import type { Clock } from '../../lib/base/clock.ts'
 import { ACCOUNT_HEADER, STORED_HEADER } from '../../lib/base/page-headers.ts'
 
 /** Changes when stored replies are removed. */
@@ -34,7 +35,7 @@ const SIZE = 'x-size'
 const SESSION = 'api/session?session_id='
 
 /** `scope`: of the service worker. */
-export const createKept = (caches: CacheStorage, scope: string, nowMs = Date.now) => {
+export const createKept = (caches: CacheStorage, scope: string, clock: Clock) => {
   const root = new URL(scope).pathname
   const prefix = `agent-webui ${root} read`
   let epoch: Epoch = Symbol('epoch')
@@ -69,7 +70,7 @@ export const createKept = (caches: CacheStorage, scope: string, nowMs = Date.now
 
   const store = async (account: string, key: string, reply: Response, given: Epoch) => {
     const body = await reply.blob()
-    const headers = new Headers({ [SIZE]: `${body.size}`, [STORED_HEADER]: `${nowMs()}` })
+    const headers = new Headers({ [SIZE]: `${body.size}`, [STORED_HEADER]: `${clock.now()}` })
     for (const kept of ['content-type', 'content-security-policy']) {
       const value = reply.headers.get(kept)
       if (value) headers.set(kept, value)

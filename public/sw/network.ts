@@ -1,4 +1,5 @@
 /** Requests of the service worker: a stored reply is used when one fails, when a proxy does not reach the server, and when the connection stalls. */
+import type { Clock } from '../../lib/base/clock.ts'
 import { isGatewayStatus } from '../../lib/base/unreachable.ts'
 
 /** How long a request may take while there is a stored reply. */
@@ -15,10 +16,9 @@ export type FromNetwork = (
 const isUnreachable = ({ status, headers }: Response): boolean =>
   isGatewayStatus(status) && !headers.get('content-type')?.includes('json')
 
-/** `after`: resolves after that many milliseconds. */
 export const createNetwork = (
   send: (request: Request) => Promise<Response>,
-  after: (ms: number) => Promise<undefined>,
+  clock: Clock,
 ): FromNetwork => {
   let hasStalled = false
 
@@ -31,7 +31,7 @@ export const createNetwork = (
       () => undefined,
     )
     try {
-      const reply = await Promise.race([sent, after(hasStalled ? SHORT_MS : PATIENCE_MS)])
+      const reply = await Promise.race([sent, clock.delay(hasStalled ? SHORT_MS : PATIENCE_MS)])
       if (reply && !isUnreachable(reply)) return reply
       hasStalled ||= !reply
       return (await otherwise()) ?? (await sent)

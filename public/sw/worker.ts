@@ -1,5 +1,6 @@
 /** Entry of the service worker: the page and what was read last without a network, and what other apps share with this one. */
 import { delMany, entries } from 'idb-keyval'
+import { systemClock } from '../../lib/base/clock.ts'
 import { ACCOUNT_HEADER } from '../../lib/base/page-headers.ts'
 import { createFiles } from './files.ts'
 import { createKept, type Epoch } from './kept.ts'
@@ -30,12 +31,9 @@ declare const BUILD: { id: string; main: string; files: readonly string[] }
 const worker = self as unknown as WorkerScope
 const { scope } = worker.registration
 const root = new URL(scope).pathname
-const fromNetwork = createNetwork(
-  request => fetch(request),
-  ms => new Promise(resolve => setTimeout(() => resolve(undefined), ms)),
-)
+const fromNetwork = createNetwork(request => fetch(request), systemClock)
 const files = createFiles({ caches, scope, build: BUILD, fromNetwork })
-const kept = createKept(caches, scope)
+const kept = createKept(caches, scope, systemClock)
 
 /** Stores the page, if it is one of this build: its scripts are stored, those of another one may not be. */
 const keepShell = async (reply: Response, epoch: Epoch): Promise<void> => {

@@ -280,42 +280,35 @@ tokens(
 )
 
 tokens(
-  'a token that has expired is refused with that reason, also in a file of an earlier version, and its requests end',
-  withApi(
-    async ({ app, makeToken, openai, provider }) => {
-      const { secret, id } = await makeToken({ expires_in_days: 30, disconnect: 'continue' })
-      const listed = (await app.get('/api/tokens')).body.tokens.at(-1)
-      assert.ok(Math.abs(listed.expires_at - Date.now() / 1_000 - 30 * 86_400) < 60)
-      const path = join(app.state, 'api-tokens.json')
-      const change = (patch: (token: Record<string, unknown>) => void) => {
-        const file = JSON.parse(readFileSync(path, 'utf8'))
-        for (const token of file.tokens) if (token.id === id) patch(token)
-        writeFileSync(path, JSON.stringify(file))
-      }
-      // One of an earlier version: it never expires, and works.
-      change(token => {
-        for (const key of ['expires_at', 'scope', 'paths']) delete token[key]
-      })
-      await app.restart()
-      const old = (await app.get('/api/tokens')).body.tokens.at(-1)
-      assert.equal([old.expires_at, old.scope, old.paths], [null, 'work', ['v1']])
-      change(token => Object.assign(token, { expires_at: Date.now() / 1_000 + 1.5 }))
-      await app.restart()
-      const running = openai(secret).responses.create({ model: 'agent', input: 'Hello' })
-      const failed = running.then(
-        () => 200,
-        (error: { status: number }) => error.status,
-      )
-      await provider.arrived(1)
-      assert.is(await failed, 401)
-      const late = await app.get('/v1/models', auth(secret))
-      assert.equal(
-        [late.status, late.body.error.message],
-        [401, 'The token "test" has expired. Make a new one.'],
-      )
-    },
-    { text: ['One ', 'two'], middle: gate().opened },
-  ),
+  'a token that has expired is refused with that reason; one in a file of an earlier version never expires',
+  withApi(async ({ app, makeToken }) => {
+    const from = Math.floor(Date.now() / 1_000) + 30 * 86_400
+    const { secret, id } = await makeToken({ expires_in_days: 30, disconnect: 'continue' })
+    const listed = (await app.get('/api/tokens')).body.tokens.at(-1)
+    assert.ok(listed.expires_at >= from)
+    assert.ok(listed.expires_at <= Date.now() / 1_000 + 30 * 86_400)
+    const path = join(app.state, 'api-tokens.json')
+    const change = (patch: (token: Record<string, unknown>) => void) => {
+      const file = JSON.parse(readFileSync(path, 'utf8'))
+      for (const token of file.tokens) if (token.id === id) patch(token)
+      writeFileSync(path, JSON.stringify(file))
+    }
+    // One of an earlier version: it never expires, and works.
+    change(token => {
+      for (const key of ['expires_at', 'scope', 'paths']) delete token[key]
+    })
+    await app.restart()
+    const old = (await app.get('/api/tokens')).body.tokens.at(-1)
+    assert.equal([old.expires_at, old.scope, old.paths], [null, 'work', ['v1']])
+    assert.is((await app.get('/v1/models', auth(secret))).status, 200)
+    change(token => Object.assign(token, { expires_at: Date.now() / 1_000 }))
+    await app.restart()
+    const late = await app.get('/v1/models', auth(secret))
+    assert.equal(
+      [late.status, late.body.error.message],
+      [401, 'The token "test" has expired. Make a new one.'],
+    )
+  }),
 )
 
 tokens(

@@ -5,7 +5,7 @@ import OpenAI from 'openai'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { png } from '../_images.ts'
-import { gate, type Step } from '../_provider.ts'
+import { broken, gate, type Step } from '../_provider.ts'
 import {
   type Api,
   all,
@@ -410,7 +410,7 @@ turns(
       }
     }
     // After the first text, the error is an event of the stream.
-    push({ text: ['One ', 'two'], finish: null, done: false, end: 'cut' }, FAILURES[0]![0])
+    push(broken(['One ', 'two'], '10 minutes'), FAILURES[0]![0])
     const stream = await openai().chat.completions.create({
       model: 'agent',
       messages: [user('Hello')],
@@ -440,7 +440,7 @@ turns(
         'One two three',
       )
     },
-    { text: ['One ', 'tw', 'o three'], keep: 160, end: 'cut' },
+    broken(['One ', 'tw'], '10 minutes'),
     { text: ['One ', 'two three'] },
   ),
 )

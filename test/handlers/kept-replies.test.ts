@@ -1,4 +1,4 @@
-/** Replies to the same request are sent again while nothing in them has changed, and a request leaves nothing behind. */
+/** Replies to the same request are sent again while nothing in them has changed. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'

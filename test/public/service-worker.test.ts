@@ -6,7 +6,7 @@ import { createKept, MAX_BYTES, MAX_SESSIONS } from '../../public/sw/kept.ts'
 import { isShell } from '../../public/sw/shell-paths.ts'
 import { createNetwork, PATIENCE_MS, SHORT_MS } from '../../public/sw/network.ts'
 import { fakeCaches } from './_caches.ts'
-import { settle } from './_page.ts'
+import { createTestClock } from '../_clock.ts'
 
 const test = suite('service worker')
 
@@ -17,12 +17,12 @@ const chat = (id: string | number, account?: string) =>
   ask(`api/session?session_id=${id}&limit=60`, account)
 
 const keptIn = (caches = fakeCaches()) => {
-  let ms = 1_000
-  const kept = createKept(caches.storage, SCOPE, () => ms)
+  const clock = createTestClock(1_000)
+  const kept = createKept(caches.storage, SCOPE, clock)
   const put = (request: Request, body: BodyInit = '{}') =>
     kept.put(request, new Response(body), kept.epoch())
   const text = async (request: Request) => (await kept.find(request))?.text()
-  return { kept, caches, put, text, setClock: (value: number) => (ms = value) }
+  return { kept, caches, put, text, clock }
 }
 
 test('stores only what is named, with the time, for the person of the page', async () => {
@@ -75,11 +75,11 @@ test('the page of another person removes what the one before had stored, also wh
 })
 
 test('keeps the 20 chats that were stored last, whatever the clock says', async () => {
-  const { put, text, setClock } = keptIn()
+  const { put, text, clock } = keptIn()
   for (let id = 0; id < MAX_SESSIONS; id += 1) await put(chat(id))
   // Again, and the clock was set back.
   await put(chat(0))
-  setClock(10)
+  clock.set(10)
   await put(chat('new'))
   assert.is(await text(chat('new')), '{}')
   assert.is(await text(chat(0)), '{}')
@@ -110,19 +110,19 @@ test('with full storage the older half of the chats is removed, and nothing fail
 /** A network whose requests settle when the test says so. */
 const fakeNetwork = () => {
   const sent: { reply: (reply: Response) => void; fail: (error: Error) => void }[] = []
-  const waits: { ms: number; pass: () => void }[] = []
+  const clock = createTestClock()
   const fromNetwork = createNetwork(
     () => new Promise((reply, fail) => sent.push({ reply, fail })),
-    ms => new Promise(resolve => waits.push({ ms, pass: () => resolve(undefined) })),
+    clock,
   )
-  return { fromNetwork, sent, waits }
+  return { fromNetwork, sent, clock }
 }
 const stored = async () => new Response('stored')
 const nothing = async () => undefined
 
 test('a stored reply replaces that of a failed request, a proxy without its server, and a stalled connection', async () => {
-  const { fromNetwork, sent, waits } = fakeNetwork()
-  const get = async (otherwise: typeof stored | typeof nothing, settle: () => void) => {
+  const { fromNetwork, sent, clock } = fakeNetwork()
+  const get = async (otherwise: typeof stored | typeof nothing, settle = () => {}) => {
     const reply = fromNetwork(ask('api/settings'), otherwise)
     settle()
     return (await reply).text()
@@ -140,18 +140,24 @@ test('a stored reply replaces that of a failed request, a proxy without its serv
   assert.is(await get(stored, reply(503, 'application/json')), 'network')
   assert.is(await get(stored, reply(401, 'text/html')), 'network')
 
-  assert.is(await get(stored, () => waits.at(-1)!.pass()), 'stored')
-  assert.is(waits.at(-1)!.ms, PATIENCE_MS)
+  /** How long a connection that stalls is waited for. */
+  const patience = async (): Promise<number> => {
+    const before = clock.now()
+    const waited = get(stored).then(() => clock.now() - before)
+    await clock.advance(PATIENCE_MS)
+    return waited
+  }
+  assert.is(await patience(), PATIENCE_MS)
   const stalled = last()
-  // Without a stored reply there is nothing better than to wait, and the next one does not wait as long.
-  const patient = get(nothing, () => waits.at(-1)!.pass())
-  assert.is(waits.at(-1)!.ms, SHORT_MS)
-  await settle()
+  // The next one is not waited for as long. Without a stored reply there is nothing better than to wait.
+  assert.is(await patience(), SHORT_MS)
+  const patient = get(nothing)
+  await clock.advance(PATIENCE_MS)
   last().reply(new Response('slow'))
   assert.is(await patient, 'slow')
   stalled.fail(new TypeError('at last'))
   assert.is(await get(stored, reply(200, 'text/html')), 'network')
-  assert.is(waits.at(-1)!.ms, PATIENCE_MS)
+  assert.is(await patience(), PATIENCE_MS)
 })
 
 test('files: hashed ones from any build, others from the network; languages offline, the newest; a full disk fails no request', async () => {
@@ -168,10 +174,7 @@ test('files: hashed ones from any build, others from the network; languages offl
       caches: caches.storage,
       scope: SCOPE,
       build: { id, files },
-      fromNetwork: createNetwork(
-        ({ url }) => network(url),
-        () => new Promise(() => {}),
-      ),
+      fromNetwork: createNetwork(({ url }) => network(url), createTestClock()),
     })
   const get = async (files: ReturnType<typeof filesOf>, path: string) => {
     const reply = await files.get(new Request(SCOPE + path), each => work.push(each))

@@ -6,6 +6,7 @@ import type { Approval, ApprovalChoice } from '../../../lib/schema/question.ts'
 import { CodeText } from '../../markdown/code.tsx'
 import { t } from './strings.ts'
 import { BidiSafeCode, hasRtlText } from './bidi-safe-code.tsx'
+import type { ServerClock } from '../../parts/server-clock.ts'
 import { Countdown } from './countdown.tsx'
 import { type FileDiff, parseDiff } from '../../parts/diff.ts'
 import { Diff, DiffCounts } from '../../parts/diff-view.tsx'
@@ -52,15 +53,16 @@ export type ApprovalCardProps = {
   approval: Approval
   /** Only the first of several cards listens to keys. */
   keys: boolean
+  clock: ServerClock
   onAnswer: (choice: ApprovalChoice, given?: GivenRule) => void
 }
 
-export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardProps) {
+export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: ApprovalCardProps) {
   // The server already makes invisible characters visible; the card doesn't rely on that.
   const command = visibleText(asked.command)
   const approval = { ...asked, command }
   const whole = useReadToEnd(command)
-  const { isSent, send } = useAnswer()
+  const { isSent, send } = useAnswer(clock)
   const unread = useUnread()
   const endSeen = whole.endSeen && unread.first === null
   const [isRuling, setRuling] = useState(false)
@@ -94,9 +96,9 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
   useEffect(() => {
     if (!keys) return
     const listen = (event: KeyboardEvent) => onKey.current?.(event)
-    const timer = setTimeout(() => addEventListener('keydown', listen, true), GRACE_MS)
+    const cancel = clock.timer(GRACE_MS, () => addEventListener('keydown', listen, true))
     return () => {
-      clearTimeout(timer)
+      cancel()
       removeEventListener('keydown', listen, true)
     }
   }, [keys])
@@ -177,7 +179,11 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
         </div>
       )}
       {approval.expires_at !== undefined && (
-        <Countdown until={approval.expires_at} text={time => t('ask.expires', { time })} />
+        <Countdown
+          until={approval.expires_at}
+          clock={clock}
+          text={time => t('ask.expires', { time })}
+        />
       )}
       {!mayAllow && <p class="ask-covers">{t(mayAnswer ? 'ask.owner' : 'ask.member')}</p>}
       {!isBudget && !isRuling && mayAllow && (

@@ -1,10 +1,11 @@
 /** How long a card still waits for an answer, by the server's clock. */
-import { useEffect, useState } from 'preact/hooks'
-import { serverClock } from '../../parts/server-clock.ts'
+import { useSeconds } from '../../parts/use-seconds.ts'
+import type { ServerClock } from '../../parts/server-clock.ts'
 
 type Props = {
   /** Seconds since 1970. */
   until: number
+  clock: ServerClock
   text: (time: string) => string
 }
 
@@ -13,13 +14,8 @@ const formatLeft = (seconds: number): string =>
   `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 
 /** Not announced by screen readers: it changes each second. */
-export function Countdown({ until, text }: Props) {
-  const [now, setNow] = useState(() => serverClock.now())
-  useEffect(() => {
-    const timer = setInterval(() => setNow(serverClock.now()), 1_000)
-    return () => clearInterval(timer)
-  }, [])
-  const left = Math.max(0, Math.ceil(until - now))
+export function Countdown({ until, clock, text }: Props) {
+  const left = Math.max(0, Math.ceil(until - useSeconds(clock)))
   return (
     <p class={left <= 30 ? 'ask-time ask-soon' : 'ask-time'} role="timer" aria-live="off">
       {text(formatLeft(left))}

@@ -4,12 +4,17 @@ import type { Clarify } from '../../../lib/schema/question.ts'
 import { t } from './strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { Icon } from '../../parts/icon.tsx'
+import type { ServerClock } from '../../parts/server-clock.ts'
 import { may } from '../../parts/may.ts'
 import { PlanCard, PlanText } from '../plan/plan-card.tsx'
 import { Countdown } from './countdown.tsx'
 import { useAnswer } from './use-answer.ts'
 
-export type QuestionCardProps = { question: Clarify; onAnswer: (text: string) => void }
+export type QuestionCardProps = {
+  question: Clarify
+  clock: ServerClock
+  onAnswer: (text: string) => void
+}
 
 export const QuestionCard = (props: QuestionCardProps) =>
   !may('POST /api/clarify/respond') ? (
@@ -21,7 +26,7 @@ export const QuestionCard = (props: QuestionCardProps) =>
   )
 
 /** For a viewer, who can only read what is asked. */
-function ReadOnlyQuestion({ question }: QuestionCardProps) {
+function ReadOnlyQuestion({ question }: Pick<QuestionCardProps, 'question'>) {
   return (
     <article class="ask" aria-label={t('ask.question')}>
       <h3 class="ask-title">
@@ -37,9 +42,9 @@ function ReadOnlyQuestion({ question }: QuestionCardProps) {
   )
 }
 
-function OpenQuestion({ question, onAnswer }: QuestionCardProps) {
+function OpenQuestion({ question, clock, onAnswer }: QuestionCardProps) {
   const [text, setText] = useState('')
-  const { isSent: sent, send } = useAnswer()
+  const { isSent: sent, send } = useAnswer(clock)
   const answer = (given: string) => {
     if (given.trim()) send(() => onAnswer(given.trim()))
   }
@@ -82,7 +87,11 @@ function OpenQuestion({ question, onAnswer }: QuestionCardProps) {
         </button>
       </form>
       {question.expires_at !== undefined && (
-        <Countdown until={question.expires_at} text={time => t('ask.question.expires', { time })} />
+        <Countdown
+          until={question.expires_at}
+          clock={clock}
+          text={time => t('ask.question.expires', { time })}
+        />
       )}
     </article>
   )

@@ -1,4 +1,5 @@
 /** Settings → Backups: when and where, the last result, a backup now, and the files. */
+import { every } from '../../../lib/base/clock.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { BackupSettings, BackupState } from '../../../lib/schema/backup.ts'
@@ -210,7 +211,7 @@ const Files = ({ state, onRun }: Pick<PartProps, 'state'> & { onRun: () => void 
 )
 
 export const BackupSettingsView = () => {
-  const { attempt, api } = useShell()
+  const { attempt, api, platform } = useShell()
   const state = useSignal<BackupState | null>(null)
   const loading = useSignal<LoadState>('loading')
   const load = async () => {
@@ -225,8 +226,7 @@ export const BackupSettingsView = () => {
   useEffect(() => void load(), [])
   useEffect(() => {
     if (!isRunning) return
-    const poll = setInterval(() => void load(), POLL_MS)
-    return () => clearInterval(poll)
+    return every(platform.clock, POLL_MS, () => void load())
   }, [isRunning])
   const shown = state.value
   if (!shown)

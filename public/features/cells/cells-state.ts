@@ -10,7 +10,7 @@ import type { ListedCell } from '../../../lib/schema/cell.ts'
 import type { Question } from '../../../lib/schema/question.ts'
 import type { Api } from '../../../router.ts'
 import { type ApiCall, ApiError, createApi } from '../../api.ts'
-import { serverClock } from '../../parts/server-clock.ts'
+import type { ServerClock } from '../../parts/server-clock.ts'
 
 type Inbox = Api['GET /api/inbox']['output']
 export type Turn = Api['GET /api/running']['output']['turns'][number]
@@ -45,12 +45,13 @@ export const createCells = (given: {
   person: string
   first: readonly ListedCell[]
   fetch: typeof fetch
+  clock: ServerClock
   isHidden: () => boolean
   unreachable: () => string
   /** The person is signed out, is another one by now, or has no cell any more. */
   onGone: () => void
 }) => {
-  const { base, person, isHidden, onGone } = given
+  const { base, person, clock, isHidden, onGone } = given
   const cells = signal<readonly ListedCell[]>(given.first)
   const works = signal<ReadonlyMap<string, CellWork>>(new Map())
   const isStale = signal(false)
@@ -59,7 +60,7 @@ export const createCells = (given: {
     const headers = new Headers(init?.headers)
     headers.set(VISITOR_HEADER, person)
     const response = await given.fetch(url, { ...init, headers })
-    serverClock.observe(response.headers.get('date'))
+    clock.observe(response.headers.get('date'))
     return response
   }
   const apis = new Map<string, ApiCall>()
@@ -137,7 +138,7 @@ export const createCells = (given: {
   const repeat = async (work: () => Promise<void>, everyMs: number): Promise<void> => {
     for (;;) {
       if (!isHidden()) await work()
-      await new Promise(resolve => setTimeout(resolve, everyMs))
+      await clock.delay(everyMs)
     }
   }
 
@@ -151,6 +152,7 @@ export const createCells = (given: {
   }
 
   return {
+    clock,
     cells,
     works,
     isStale,

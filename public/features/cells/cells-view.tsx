@@ -1,11 +1,13 @@
 /** The list of someone's cells: what waits for the person in all of them, what runs there, and the cells. */
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { toSeconds } from '../../../lib/base/clock.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { formatSeconds } from '../../parts/elapsed.tsx'
 import type { Route } from '../../parts/may.ts'
-import { serverClock } from '../../parts/server-clock.ts'
+import { useSeconds } from '../../parts/use-seconds.ts'
+import type { ServerClock } from '../../parts/server-clock.ts'
 import { pageLocale, withoutMarks } from '../../strings/t.ts'
 import { answerWords } from '../approvals/answer-words.ts'
 import { questionId } from '../chat/chat-reducer.ts'
@@ -20,19 +22,12 @@ import { WaitingItem } from './waiting-item.tsx'
 /** Not worth a word. */
 const DEFAULT_PROFILE = 'default'
 
-const useNow = (): number => {
-  const [now, setNow] = useState(serverClock.now)
-  useEffect(() => {
-    const timer = setInterval(() => setNow(serverClock.now()), 1_000)
-    return () => clearInterval(timer)
-  }, [])
-  return now
-}
+type SinceProps = { at: number; clock: ServerClock; format: (time: string) => string }
 
 /** Counts up; not announced. */
-const Since = ({ at, format }: { at: number; format: (time: string) => string }) => (
+const Since = ({ at, clock, format }: SinceProps) => (
   <span role="timer" aria-live="off">
-    {format(formatSeconds(Math.max(0, Math.floor(useNow() - at))))}
+    {format(formatSeconds(Math.max(0, Math.floor(useSeconds(clock) - at))))}
   </span>
 )
 
@@ -101,21 +96,23 @@ const ago = (seconds: number): string => {
   return withoutMarks(times.format(-Math.round(seconds / size), unit))
 }
 
-const stateOf = ({ running, active_at, is_awake }: ListedCell): string => {
+const stateOf = ({ running, active_at, is_awake }: ListedCell, { now }: ServerClock): string => {
   const state = running > 0 ? t('cells.running', { count: running }) : null
   const parts = [state ?? t(is_awake ? 'cells.on' : 'cells.off')]
   if (active_at !== null)
-    parts.push(t('cells.active', { when: ago(Math.max(0, serverClock.now() - active_at)) }))
+    parts.push(t('cells.active', { when: ago(Math.max(0, toSeconds(now()) - active_at)) }))
   return parts.join(' · ')
 }
 
-const Cell = ({ cell, work }: { cell: ListedCell; work: CellWork | undefined }) => (
+type CellProps = { cell: ListedCell; clock: ServerClock; work: CellWork | undefined }
+
+const Cell = ({ cell, clock, work }: CellProps) => (
   <>
     <a class="whole" href={cell.path}>
       <span class="name">
         <bdi>{visibleName(cell.title)}</bdi>
       </span>
-      <span class="state">{stateOf(cell)}</span>
+      <span class="state">{stateOf(cell, clock)}</span>
     </a>
     {cell.waiting > 0 && (
       <a class="waiting" href={`${cell.path}inbox`}>
@@ -176,7 +173,11 @@ export const CellsView = ({ state }: { state: Cells }) => {
             return (
               <li key={questionId(question)} class="item needed" tabIndex={-1}>
                 <Head cell={cell} session={session}>
-                  <Since at={question.requested_at} format={time => t('cells.since', { time })} />
+                  <Since
+                    at={question.requested_at}
+                    clock={state.clock}
+                    format={time => t('cells.since', { time })}
+                  />
                 </Head>
                 <WaitingItem
                   question={question}
@@ -204,7 +205,7 @@ export const CellsView = ({ state }: { state: Cells }) => {
           {running.map(({ each, turn }) => (
             <li key={turn.stream_id} class="item" tabIndex={-1}>
               <Head cell={each.cell} session={turn}>
-                <Since at={turn.started_at} format={time => time} />
+                <Since at={turn.started_at} clock={state.clock} format={time => time} />
               </Head>
               <p class="doing">
                 <Doing doing={turn.doing} />
@@ -216,7 +217,7 @@ export const CellsView = ({ state }: { state: Cells }) => {
       <Section title={t('cells.head')}>
         {cells.map(cell => (
           <li key={cell.path} class="item cell" tabIndex={-1}>
-            <Cell cell={cell} work={state.works.value.get(cell.path)} />
+            <Cell cell={cell} clock={state.clock} work={state.works.value.get(cell.path)} />
           </li>
         ))}
       </Section>

@@ -1,5 +1,7 @@
 /** Entry point of the pages of a forwarder: the list of someone's cells, or a sentence that says why one cannot be opened. */
 import { render } from 'preact'
+import { systemClock } from '../../../lib/base/clock.ts'
+import { createServerClock } from '../../parts/server-clock.ts'
 import { loadLanguage } from '../../strings/load-language.ts'
 import { t } from '../../strings/t.ts'
 import { createCells } from './cells-state.ts'
@@ -13,7 +15,7 @@ const { cells, person = '', retry } = root.dataset
 const base = document.baseURI
 
 // After a sentence, what was asked for is tried again.
-if (retry) setTimeout(() => location.reload(), RETRY_MS)
+if (retry) systemClock.timer(RETRY_MS, () => location.reload())
 if (cells) {
   await loadLanguage(document.documentElement.lang, new URL('forward/', base).href)
   const state = createCells({
@@ -21,6 +23,7 @@ if (cells) {
     person,
     first: JSON.parse(cells) as ListedCell[],
     fetch: (...given) => fetch(...given),
+    clock: createServerClock(systemClock),
     isHidden: () => document.hidden,
     unreachable: () => t('error.server'),
     onGone: () => location.reload(),

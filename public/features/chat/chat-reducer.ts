@@ -6,7 +6,6 @@ import type { Queued } from '../../../lib/schema/queue.ts'
 import type { LiveTurn, Session } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
 import type { TurnUsage, Usage } from '../../../lib/schema/usage.ts'
-import { serverClock } from '../../parts/server-clock.ts'
 import { withSubagentEvent, withoutSubagents } from '../transcript/subagents.ts'
 
 export type ChatError = { type: string; message: string; hint?: string | undefined }
@@ -103,7 +102,7 @@ export const questionId = (question: Question): string =>
   question.kind === 'approval' ? question.approval_id : question.clarify_id
 
 /** Applies one event; events already applied are ignored. `now` in seconds, by the server's clock. */
-export const reduceFrame = (chat: Chat, frame: Frame, now: number = serverClock.now()): Chat => {
+export const reduceFrame = (chat: Chat, frame: Frame, now: number): Chat => {
   if (frame.n <= chat.lastSeq) return chat
   if (frame.source !== `session:${chat.sessionId}`) return chat
   const seen = { ...chat, lastSeq: frame.n }

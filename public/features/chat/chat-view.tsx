@@ -109,6 +109,7 @@ const useActions = (): TranscriptActions => {
 }
 
 const Body = () => {
+  const { platform } = useShell()
   const { settings: settingsState } = useSettings()
   const { chat } = useChat()
   const actions = useActions()
@@ -130,6 +131,7 @@ const Body = () => {
       showUsage={settings.show_token_usage}
       botName={settings.bot_name}
       actions={actions}
+      clock={platform.serverClock}
     />
   )
 }

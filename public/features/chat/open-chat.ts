@@ -1,4 +1,5 @@
 /** The open chat: loaded from its end, updated by events. */
+import { toSeconds } from '../../../lib/base/clock.ts'
 import { computed, signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
@@ -43,7 +44,7 @@ export const textOf = (message: Message): string =>
         .join('\n')
 
 export type OpenChatOptions = {
-  platform: Pick<Platform, 'api' | 'nextFrame' | 'nowMs'>
+  platform: Pick<Platform, 'api' | 'nextFrame' | 'clock' | 'serverClock'>
   cursors: EventCursors
   toasts: Toasts
   /** The set of subscribed sessions has changed. */
@@ -58,7 +59,7 @@ export type OpenChatOptions = {
 export const createOpenChat = (options: OpenChatOptions) => {
   const { platform, cursors, toasts, onSession, onMissing, onTurnEnd } = options
   const { onSubscriptionsChange } = options
-  const { api, nextFrame, nowMs } = platform
+  const { api, nextFrame, clock, serverClock } = platform
   const chat = signal<Chat>(emptyChat(''))
   const state = signal<ChatState>('none')
   const details = signal<Details | null>(null)
@@ -86,7 +87,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
         const stored = value.messages.filter(({ id }) => !id.startsWith('sent-'))
         value = { ...value, messages: [...stored, ...sent] }
       }
-      value = reduceFrame(value, frame)
+      value = reduceFrame(value, frame, toSeconds(serverClock.now()))
       if (frame.type === 'turn_started') starting.value = false
       if (frame.type === 'done' || frame.type === 'apperror' || frame.type === 'cancel') {
         starting.value = false
@@ -181,10 +182,10 @@ export const createOpenChat = (options: OpenChatOptions) => {
     /** Shows a message before the server has it; the returned function removes it again. */
     addPending(text: string, attachments: readonly string[]): () => void {
       const message: Message = {
-        id: `sent-${nowMs()}-${sent.length}`,
+        id: `sent-${clock.now()}-${sent.length}`,
         role: 'user',
         content: text,
-        timestamp: Math.floor(nowMs() / 1000),
+        timestamp: Math.floor(toSeconds(clock.now())),
         ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
       }
       sent = [...sent, message]

@@ -1,10 +1,10 @@
 /** Starting, stopping, queueing and repeating turns of the open chat. */
+import type { Clock } from '../../../lib/base/clock.ts'
 import { effect, type ReadonlySignal } from '@preact/signals'
 import { type ApiCall, ApiError, isUnreachable, SEND_MS } from '../../api.ts'
 import { t } from '../../strings/t.ts'
 import { splitComments, withComments } from '../../../lib/base/comment-text.ts'
 import { withFiles, withoutFiles } from '../composer/composer.ts'
-import type { Platform } from '../../platform.ts'
 import type { Outbox, Unsent } from '../offline/outbox.ts'
 import type { Sending } from '../offline/sending.ts'
 import type { Queue } from '../queue/queue.ts'
@@ -26,7 +26,7 @@ export type TurnActionsOptions = {
   /** Undefined: not loaded yet. */
   outbox: ReadonlySignal<Outbox | null | undefined>
   sending: Pick<Sending, 'newId' | 'sending'>
-  schedule: Platform['schedule']
+  clock: Clock
   attempt: (action: () => Promise<unknown>) => Promise<void>
 }
 
@@ -52,11 +52,11 @@ export type TurnActions = {
 /** The outbox, once it is loaded; null when it cannot be, or not in time. */
 const whenLoaded = async ({
   outbox,
-  schedule,
-}: Pick<TurnActionsOptions, 'outbox' | 'schedule'>): Promise<Outbox | null> => {
+  clock,
+}: Pick<TurnActionsOptions, 'outbox' | 'clock'>): Promise<Outbox | null> => {
   if (outbox.peek() === undefined)
     await new Promise<void>(resolve => {
-      const cancel = schedule(resolve, LOAD_MS)
+      const cancel = clock.timer(LOAD_MS, resolve)
       effect(() => {
         if (outbox.value === undefined) return
         cancel()

@@ -50,7 +50,7 @@ const splitPath = (query: string): { directory: string; name: string } => {
 }
 
 export type CompletionOptions = {
-  platform: Pick<Platform, 'schedule'>
+  platform: Pick<Platform, 'clock'>
   /** Called for each completion, because skills can be added and removed. */
   commands: () => readonly { name: string; argument: string; summary: string }[]
   /** Entries of a workspace directory. */
@@ -136,7 +136,7 @@ export const createCompletion = (options: CompletionOptions) => {
             ...command,
           })),
         )
-      } else cancel = platform.schedule(() => void listFiles(found), 60)
+      } else cancel = platform.clock.timer(60, () => void listFiles(found))
     },
     move(step: 1 | -1): void {
       const count = suggestions.value.length

@@ -72,7 +72,7 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
     search: async query => workspaces.search(await ensureSession(), query),
     mentions: async (query, files) => {
       const { withMentions } = await import('./mentions.ts')
-      return withMentions(platform.api, { query, sessionId: route.sessionId.value ?? '', files })
+      return withMentions(platform, { query, sessionId: route.sessionId.value ?? '', files })
     },
   })
 

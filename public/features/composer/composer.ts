@@ -37,7 +37,7 @@ export const withoutFiles = (text: string): string =>
   text.replace(/\s*\[Attached files: [^\]]*\]$/, '')
 
 export const createComposer = (
-  { api, drafts, schedule }: Pick<Platform, 'api' | 'drafts' | 'schedule'>,
+  { api, drafts, clock }: Pick<Platform, 'api' | 'drafts' | 'clock'>,
   /** Whether the server stores drafts of this session. */
   savesDraft: (id: string) => boolean = () => true,
   /** Key of the draft of a new chat in this browser. */
@@ -106,7 +106,7 @@ export const createComposer = (
   /** The server may be back before this is known to have failed, so its return alone would save nothing. */
   const saveAgain = (): void => {
     cancel()
-    cancel = schedule(() => void save(), retryMs)
+    cancel = clock.timer(retryMs, () => void save())
     retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
   }
 
@@ -114,7 +114,7 @@ export const createComposer = (
     touched = true
     cancel()
     const isLong = text.value.length > MAX_DRAFT_CHARS
-    cancel = schedule(() => void save(), isLong ? LONG_PAUSE_MS : PAUSE_MS)
+    cancel = clock.timer(isLong ? LONG_PAUSE_MS : PAUSE_MS, () => void save())
   }
 
   const put = (draft: Draft): void => {

@@ -1,6 +1,7 @@
 /** Chats and skills after `@`, beside the files of the workspace. Loaded with the first `@`. */
 import type { Mention } from '../../../lib/schema/mention.ts'
-import type { ApiCall } from '../../api.ts'
+import { toSeconds } from '../../../lib/base/clock.ts'
+import type { Platform } from '../../platform.ts'
 import { formatAgo } from '../sessions/relative-time.ts'
 import type { Suggestion } from './completion.ts'
 
@@ -27,7 +28,7 @@ export type FindMentions = { query: string; sessionId: string; files: readonly S
 
 /** Files, chats, and skills; a group whose best name contains the query is before the others. */
 export const withMentions = async (
-  api: ApiCall,
+  { api, clock }: Pick<Platform, 'api' | 'clock'>,
   { query, sessionId, files }: FindMentions,
 ): Promise<Suggestion[]> => {
   const { mentions } = await api('GET /api/mentions', {
@@ -35,7 +36,7 @@ export const withMentions = async (
     limit: MAX_EACH,
     session_id: sessionId,
   })
-  const now = Date.now() / 1_000
+  const now = toSeconds(clock.now())
   const of = (kind: Mention['kind']) =>
     mentions.filter(mention => mention.kind === kind).map(each => toSuggestion(each, now))
   const wanted = query.toLowerCase()

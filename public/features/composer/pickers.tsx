@@ -119,9 +119,9 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
         // Aborted by further typing, or unreachable. The typed path can still be used.
       }
     }
-    const timer = setTimeout(() => void ask(), 120)
+    const cancel = app.platform.clock.timer(120, () => void ask())
     return () => {
-      clearTimeout(timer)
+      cancel()
       asking.abort()
     }
   }, [text])

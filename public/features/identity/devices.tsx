@@ -1,4 +1,5 @@
 /** The signed-in devices: their names, how and when they were used, renaming them and signing them out. */
+import { type Clock, toSeconds } from '../../../lib/base/clock.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -19,8 +20,11 @@ const ACTIVE_S = 120
 const nameOf = ({ name, agent }: Device): string =>
   visibleName(name) || deviceName(agent) || t('devices.unknown')
 
-const hintOf = ({ how, current, created_at, seen_at, seen_address }: Device): string => {
-  const isActive = current || Date.now() / 1_000 - seen_at < ACTIVE_S
+const hintOf = (
+  { how, current, created_at, seen_at, seen_address }: Device,
+  { now }: Clock,
+): string => {
+  const isActive = current || toSeconds(now()) - seen_at < ACTIVE_S
   return [
     isActive ? t('devices.now') : t('devices.seen', { time: formatFull(seen_at) }),
     seen_address,
@@ -96,7 +100,7 @@ export const Devices = () => {
           <Row
             key={device.id}
             label={device.current ? t('devices.this', { name: nameOf(device) }) : nameOf(device)}
-            hint={hintOf(device)}
+            hint={hintOf(device, shell.platform.serverClock)}
             control={ids => (
               <>
                 <IconButton

@@ -12,7 +12,7 @@ import { QrCode } from './qr-code.tsx'
 import { t } from './strings.ts'
 
 type Pairing = Api['POST /api/auth/pair/create']['output'] & {
-  /** Of `performance.now()`. */
+  /** Of `clock.monotonic()`. */
   endsAt: number
 }
 
@@ -82,9 +82,10 @@ type Status = Api['GET /api/auth/pair/status']['output']
 type DialogProps = { pairing: Pairing; onAgain: () => void; onClose: (isPaired: boolean) => void }
 
 const PairDialog = ({ pairing, onAgain, onClose }: DialogProps) => {
-  const { api } = useShell()
+  const { api, platform } = useShell()
+  const { clock } = platform
   const status = useSignal<Status>({ state: 'waiting' })
-  const leftNow = () => Math.max(0, Math.round((pairing.endsAt - performance.now()) / 1_000))
+  const leftNow = () => Math.max(0, Math.round((pairing.endsAt - clock.monotonic()) / 1_000))
   const left = useSignal(leftNow())
 
   useEffect(() => {
@@ -96,7 +97,7 @@ const PairDialog = ({ pairing, onAgain, onClose }: DialogProps) => {
       } catch {
         // Offline: the next poll tries again.
       }
-      if (isOpen && status.value.state === 'waiting') setTimeout(() => void poll(), POLL_MS)
+      if (isOpen && status.value.state === 'waiting') clock.timer(POLL_MS, () => void poll())
     }
     void poll()
     return () => {
@@ -144,7 +145,7 @@ export const openPairing = (shell: Shell, onPaired: () => void): Promise<void> =
       shell.api('POST /api/auth/pair/create', { password }),
     )
     if (!made) return
-    const pairing = { ...made, endsAt: performance.now() + made.expires_in * 1_000 }
+    const pairing = { ...made, endsAt: shell.platform.clock.monotonic() + made.expires_in * 1_000 }
     shell.layout.overlay.value = (
       <PairDialog
         key={pairing.id}

@@ -59,7 +59,7 @@ export const inboxOf = lazyState(
         let isOver = false
         const next = async (): Promise<void> => {
           if (!document.hidden) await load()
-          if (!isOver) cancel = app.platform.schedule(() => void next(), REFRESH_MS)
+          if (!isOver) cancel = app.platform.clock.timer(REFRESH_MS, () => void next())
         }
         void next()
         return () => {

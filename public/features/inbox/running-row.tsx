@@ -11,7 +11,7 @@ import { t } from './strings.ts'
 const focusField = (field: HTMLInputElement | null) => field?.focus()
 
 export const RunningRow = ({ turn, title }: { turn: RunningTurn; title: string }) => {
-  const { api, attempt, route, toasts } = useShell()
+  const { api, attempt, platform, route, toasts } = useShell()
   const guidance = useSignal<string | null>(null)
   const { session_id, stream_id, usage } = turn
   const tokens = usage ? usage.input_tokens + usage.output_tokens : 0
@@ -36,7 +36,7 @@ export const RunningRow = ({ turn, title }: { turn: RunningTurn; title: string }
         <Doing doing={turn.doing} />
       </p>
       <p class="inbox-facts">
-        <Elapsed since={turn.started_at} />
+        <Elapsed since={turn.started_at} clock={platform.serverClock} />
         {turn.model && <span>{turn.model}</span>}
         {tokens > 0 && <span>{t('running.tokens', { tokens: formatTokens(tokens) })}</span>}
         {usage && usage.estimated_cost > 0 && <span>{formatCost(usage.estimated_cost)}</span>}

@@ -1,4 +1,5 @@
 /** Settings → MCP servers: their state and tools; adding, testing, editing, and removing them. */
+import { every } from '../../../lib/base/clock.ts'
 import { useEffect, useId, useMemo } from 'preact/hooks'
 import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
 import { Button } from '../../parts/button.tsx'
@@ -189,8 +190,7 @@ export const McpSettings = () => {
   const isWaiting = mcp.waiting.value
   useEffect(() => {
     if (!isWaiting) return
-    const clock = setInterval(() => void mcp.load(), POLL_MS)
-    return () => clearInterval(clock)
+    return every(app.platform.clock, POLL_MS, () => void mcp.load())
   }, [isWaiting])
   const state = mcp.state.value
   return (

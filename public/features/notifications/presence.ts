@@ -7,17 +7,20 @@ import { refreshHere } from './this-device.ts'
 const REPEAT_MS = 60_000
 
 /** Never rejects: notifications are no part of what the page shows. */
-export const startPresence = (app: Pick<PageApp, 'api' | 'panes' | 'second'>): void => {
+export const startPresence = (
+  app: Pick<PageApp, 'api' | 'platform' | 'panes' | 'second'>,
+): void => {
   const page = crypto.getRandomValues(new Uint32Array(4)).join('-')
-  let timer: ReturnType<typeof setTimeout> | undefined
+  let cancel = () => {}
   const look = async (): Promise<void> => {
-    clearTimeout(timer)
+    cancel()
     const shown = app.panes.flatMap(({ route }) => route.sessionId.value ?? [])
     const sessions = document.hidden ? [] : [...new Set(shown)]
     try {
       const { active } = await app.api('POST /api/notifications/look', { page, sessions })
-      clearTimeout(timer)
-      if (active && sessions.length > 0) timer = setTimeout(() => void look(), REPEAT_MS)
+      cancel()
+      if (active && sessions.length > 0)
+        cancel = app.platform.clock.timer(REPEAT_MS, () => void look())
     } catch {
       // Offline or signed out: said elsewhere, and reported again with the next change.
     }

@@ -6,7 +6,7 @@ import { forgetEndpoint, knownEndpoint, rememberEndpoint } from '../../sw/push-e
 import { t } from './strings.ts'
 
 export type NotificationState = Api['GET /api/notifications']['output']
-type Call = Pick<App, 'api'>
+type Call = Pick<App, 'api' | 'platform'>
 
 /** How long the service worker may take to become ready. */
 const READY_MS = 10_000
@@ -49,13 +49,11 @@ const toBody = (subscription: PushSubscription) => {
   }
 }
 
-const ready = (): Promise<ServiceWorkerRegistration> =>
-  Promise.race([
-    navigator.serviceWorker.ready,
-    new Promise<never>((_, reject) =>
-      setTimeout(() => reject(new Error(t('notify.not.ready'))), READY_MS),
-    ),
-  ])
+const ready = ({ platform }: Call): Promise<ServiceWorkerRegistration> =>
+  new Promise((resolve, reject) => {
+    platform.clock.timer(READY_MS, () => reject(new Error(t('notify.not.ready'))))
+    void navigator.serviceWorker.ready.then(resolve)
+  })
 
 const base = (): string => new URL('.', document.baseURI).href
 
@@ -79,7 +77,7 @@ export const subscribeHere = async (call: Call): Promise<NotificationState> => {
   const permission = await Notification.requestPermission()
   if (permission !== 'granted')
     throw new Error(t(permission === 'denied' ? 'notify.blocked' : 'notify.dismissed'))
-  const subscription = await subscribe(await ready(), call)
+  const subscription = await subscribe(await ready(call), call)
   const state = await call.api('POST /api/notifications/devices', toBody(subscription))
   await rememberEndpoint(caches, base(), subscription.endpoint)
   return state
@@ -96,7 +94,7 @@ export const refreshHere = async (call: Call): Promise<void> => {
   const replaces = await knownEndpoint(caches, base())
   const found = await subscriptionHere()
   if (!found && replaces === undefined) return
-  const subscription = found ?? (await subscribe(await ready(), call))
+  const subscription = found ?? (await subscribe(await ready(call), call))
   const { devices } = await call.api('POST /api/notifications/devices', {
     ...toBody(subscription),
     replaces,

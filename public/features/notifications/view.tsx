@@ -44,13 +44,13 @@ type SettingsProps = {
 }
 
 const ThisDevice = ({ here, change }: { here: string | null } & Pick<PartProps, 'change'>) => {
-  const { api, toasts } = useShell()
+  const { api, platform, toasts } = useShell()
   const support = supportHere()
   const isOn = here !== null
   const turn = (on: boolean) =>
     void change(async () => {
       if (on) {
-        const state = await subscribeHere({ api })
+        const state = await subscribeHere({ api, platform })
         toasts.show(t('notify.enabled'))
         return state
       }

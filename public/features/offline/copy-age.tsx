@@ -1,6 +1,7 @@
 /** How old the chats are that the page shows from storage, in the connection pill. */
 import { useMemo } from 'preact/hooks'
-import { useSessions } from '../../contexts.ts'
+import { fromSeconds } from '../../../lib/base/clock.ts'
+import { useSessions, useShell } from '../../contexts.ts'
 import { pageLocale } from '../../strings/t.ts'
 import { t } from './strings.ts'
 
@@ -19,9 +20,10 @@ const ageInWords = (ms: number, nowMs: number, locale = pageLocale()): string =>
 }
 
 export const CopyAge = ({ ms }: { ms: number }) => {
+  const { platform } = useShell()
   const { sessions } = useSessions()
   const text = t('copy.age', {
-    ago: ageInWords(ms, Math.max(Date.now(), sessions.now.value * 1_000)),
+    ago: ageInWords(ms, Math.max(platform.clock.now(), fromSeconds(sessions.now.value))),
   })
   // A screen reader announces it once, not every minute.
   const announced = useMemo(() => text, [ms])

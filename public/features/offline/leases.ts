@@ -10,7 +10,7 @@ const RETRY_MS = 300
 
 type Lease = { tab: string; until: number }
 
-type Options = Pick<Platform, 'nowMs' | 'schedule'> & { storage: JsonStorage; tab: string }
+type Options = Pick<Platform, 'clock'> & { storage: JsonStorage; tab: string }
 
 export type Leases = {
   exclusively: <T>(name: string, work: () => Promise<T>) => Promise<T>
@@ -18,23 +18,23 @@ export type Leases = {
   dropAll: () => void
 }
 
-export const createLeases = ({ storage, tab, nowMs, schedule }: Options): Leases => {
+export const createLeases = ({ storage, tab, clock }: Options): Leases => {
   const held = new Set<string>()
   let isRenewing = false
   /** The last work of each name in this tab. */
   const last = new Map<string, Promise<unknown>>()
   const keyOf = (name: string): string => `lease:${name}`
   const write = (name: string): void =>
-    storage.write(keyOf(name), { tab, until: nowMs() + LEASE_MS } satisfies Lease)
+    storage.write(keyOf(name), { tab, until: clock.now() + LEASE_MS } satisfies Lease)
 
   const take = (name: string): boolean => {
     const lease = storage.read<Lease | null>(keyOf(name), null)
-    const left = lease && lease.tab !== tab ? lease.until - nowMs() : 0
+    const left = lease && lease.tab !== tab ? lease.until - clock.now() : 0
     // More is left only when the clock was set back.
     if (left > 0 && left <= LEASE_MS) return false
     write(name)
     held.add(name)
-    if (!isRenewing) schedule(renew, RENEW_MS)
+    if (!isRenewing) clock.timer(RENEW_MS, renew)
     isRenewing = true
     return true
   }
@@ -42,7 +42,7 @@ export const createLeases = ({ storage, tab, nowMs, schedule }: Options): Leases
   const renew = (): void => {
     for (const name of held) write(name)
     isRenewing = held.size > 0
-    if (isRenewing) schedule(renew, RENEW_MS)
+    if (isRenewing) clock.timer(RENEW_MS, renew)
   }
 
   const drop = (name: string): void => {
@@ -50,7 +50,7 @@ export const createLeases = ({ storage, tab, nowMs, schedule }: Options): Leases
   }
 
   const run = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    while (!take(name)) await new Promise<void>(resolve => schedule(resolve, RETRY_MS))
+    while (!take(name)) await new Promise<void>(resolve => clock.timer(RETRY_MS, resolve))
     try {
       return await work()
     } finally {

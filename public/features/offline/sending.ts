@@ -3,6 +3,7 @@
  * once is as safe as a later one.
  */
 import { type Signal, signal } from '@preact/signals'
+import type { Clock } from '../../../lib/base/clock.ts'
 import type { InFlight } from './in-flight.ts'
 import type { Kept, Place, Unsent } from './outbox.ts'
 
@@ -10,7 +11,7 @@ export type SendingOptions = {
   /** Whose page this is. */
   account: string
   inFlight: InFlight
-  nowMs: () => number
+  clock: Clock
   newId: () => string
   place: () => Place
   /** Runs the work of one name one at a time in all tabs of the browser. */
@@ -36,7 +37,7 @@ export type Sending = SendingOptions & {
 }
 
 export const createSending = (options: SendingOptions): Sending => {
-  const { account, inFlight, nowMs, newId, place, exclusively } = options
+  const { account, inFlight, clock, newId, place, exclusively } = options
   const chat = signal('')
 
   const toKept: Sending['toKept'] = (message, lastAt = 0) => {
@@ -46,7 +47,7 @@ export const createSending = (options: SendingOptions): Sending => {
     if (!message.session_id) chat.value ||= newId()
     return {
       ...message,
-      ...{ at: own?.at ?? Math.max(nowMs(), last + 1), account, chat: own?.chat ?? chat.value },
+      ...{ at: own?.at ?? Math.max(clock.now(), last + 1), account, chat: own?.chat ?? chat.value },
       ...(!message.session_id && { place: own?.place ?? place() }),
     }
   }

@@ -66,7 +66,7 @@ const startOutbox = async (app: PageApp): Promise<void> => {
     // A reply can be lost while the event stream is up.
     if (await outbox.flush()) return
     const again = () => void app.attempt(() => flush(Math.min(retryMs * 2, MAX_RETRY_MS)))
-    cancelRetry = app.platform.schedule(again, retryMs)
+    cancelRetry = app.platform.clock.timer(retryMs, again)
   }
   effect(() => {
     if (app.connection.state.value.kind === 'live') untracked(() => void app.attempt(() => flush()))
@@ -158,7 +158,7 @@ const replaceCopies = (app: PageApp): void => {
     const isLive = connection.state.value.kind === 'live'
     cancel()
     if (!isLive) waitMs = 0
-    else if (connection.hasCopies.value) cancel = platform.schedule(refresh, waitMs)
+    else if (connection.hasCopies.value) cancel = platform.clock.timer(waitMs, refresh)
   })
 }
 
@@ -176,8 +176,9 @@ const showBadge = (app: PageApp): void => {
 /** Since the page was requested. Storing the page's files takes processor time and bandwidth that the first view needs. */
 const INSTALL_AT_MS = 5_000
 
-const installTime = (): Promise<void> =>
-  new Promise(resolve => setTimeout(resolve, Math.max(0, INSTALL_AT_MS - performance.now())))
+const installTime = ({ clock }: PageApp['platform']): Promise<void> =>
+  // In a browser it counts from the request of the page.
+  clock.delay(Math.max(0, INSTALL_AT_MS - clock.monotonic()))
 
 /** The person has signed out in another tab: nothing that they have read or written stays in this one. */
 const leave = ({ platform, signedOut, base }: PageApp): void => {
@@ -213,7 +214,7 @@ export const startOffline = async (app: PageApp): Promise<void> => {
   const giveUp = () => {
     app.outbox.value ??= null
   }
-  app.platform.schedule(giveUp, DATABASE_MS)
+  app.platform.clock.timer(DATABASE_MS, giveUp)
   void app.attempt(() => startOutbox(app).finally(giveUp))
   const workers = navigator.serviceWorker
   if (!workers) return
@@ -222,6 +223,6 @@ export const startOffline = async (app: PageApp): Promise<void> => {
   refreshCopies(app)
   replaceCopies(app)
   await app.attempt(() => takeShared(app))
-  await installTime()
+  await installTime(app.platform)
   await workers.register(workerUrl(new URL('sw.js', app.base).href))
 }

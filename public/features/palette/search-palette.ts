@@ -23,7 +23,7 @@ const MAX_RECENT = 5
 const RECENT_KEY = 'palette-recent'
 
 export type PaletteOptions = {
-  platform: Pick<Platform, 'schedule' | 'device'>
+  platform: Pick<Platform, 'clock' | 'device'>
   /** What the page knows. Read again whenever it changes. */
   local: () => readonly Entry[]
   /** What the server finds for a query. */
@@ -125,7 +125,7 @@ export const createPaletteSearch = (options: PaletteOptions) => {
       const wanted = text.trim()
       busy.value = wanted !== ''
       failed.value = false
-      if (wanted) cancel = platform.schedule(() => void ask(wanted), PAUSE_MS)
+      if (wanted) cancel = platform.clock.timer(PAUSE_MS, () => void ask(wanted))
       else found.value = { text: '', entries: [] }
     },
     /** Runs an entry, which is listed first the next time. */

@@ -1,5 +1,6 @@
 /** A plan that waits for approval, and the plan of an earlier call. */
 import { useState } from 'preact/hooks'
+import type { Clock } from '../../../lib/base/clock.ts'
 import { APPROVE_PLAN, KEEP_PLANNING } from '../../../lib/base/plan-answers.ts'
 import type { Clarify } from '../../../lib/schema/question.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
@@ -15,11 +16,15 @@ export const PlanText = ({ plan, id }: { plan: string; id: string }) => (
   </ScrollBox>
 )
 
-export type PlanCardProps = { question: Clarify; onAnswer: (text: string) => void }
+export type PlanCardProps = {
+  question: Clarify
+  clock: Clock
+  onAnswer: (text: string) => void
+}
 
-export const PlanCard = ({ question, onAnswer }: PlanCardProps) => {
+export const PlanCard = ({ question, clock, onAnswer }: PlanCardProps) => {
   const [comment, setComment] = useState('')
-  const { isSent, send } = useAnswer()
+  const { isSent, send } = useAnswer(clock)
   const answer = (text: string) => send(() => onAnswer(text))
   return (
     <article class="ask" aria-label={t('plan.title')}>

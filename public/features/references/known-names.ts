@@ -18,7 +18,7 @@ const MAX_ASKED: Readonly<Record<NameKind, number>> = { path: 200, commit: 50 }
 const MAX_KEPT = 4_000
 
 export type KnownNamesOptions = {
-  platform: Pick<Platform, 'api' | 'schedule'>
+  platform: Pick<Platform, 'api' | 'clock'>
   /** A turn is running: the agent may create what is missing now. */
   busy: { readonly value: boolean }
 }
@@ -103,7 +103,7 @@ export const createKnownNames = ({ platform, busy }: KnownNamesOptions) => {
     waiting.set(key, asked)
     if (!state.scheduled) {
       state.scheduled = true
-      platform.schedule(() => void askAll(), WAIT_MS)
+      platform.clock.timer(WAIT_MS, () => void askAll())
     }
     return keep(key)
   }

@@ -15,7 +15,7 @@ const PAUSE_MS = 200
 const MAX_RESULTS = 50
 
 export const createSearch = (
-  { api, schedule }: Pick<Platform, 'api' | 'schedule'>,
+  { api, clock }: Pick<Platform, 'api' | 'clock'>,
   rows: () => readonly SessionRow[],
   /** Empty until known. */
   profile: () => string = () => '',
@@ -53,7 +53,7 @@ export const createSearch = (
           .filter(row => titleOf(row).toLowerCase().includes(wanted))
           .slice(0, MAX_RESULTS)
       : []
-    if (wanted) cancel = schedule(() => void ask(text.trim()), PAUSE_MS)
+    if (wanted) cancel = clock.timer(PAUSE_MS, () => void ask(text.trim()))
   }
 
   return { query, hits, busy, set, clear: () => set('') }

@@ -1,4 +1,5 @@
 /** Row of the session list. */
+import type { Clock } from '../../../lib/base/clock.ts'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { SessionRow as Row } from '../../../lib/schema/session.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -65,9 +66,9 @@ const RenameField = ({ row, onDone }: { row: Row; onDone: () => void }) => {
 const LONG_PRESS_MS = 500
 
 /** A long touch runs `run`; the click that follows it is to be ignored. */
-const useLongPress = (run: () => void) => {
-  const state = useRef({ timer: 0, long: false })
-  const cancel = () => clearTimeout(state.current.timer)
+const useLongPress = (clock: Clock, run: () => void) => {
+  const state = useRef({ stop: () => {}, long: false })
+  const cancel = () => state.current.stop()
   useEffect(() => cancel, [])
   return {
     wasLong: () => state.current.long,
@@ -76,10 +77,10 @@ const useLongPress = (run: () => void) => {
         cancel()
         state.current.long = false
         if (pointerType !== 'touch') return
-        state.current.timer = window.setTimeout(() => {
+        state.current.stop = clock.timer(LONG_PRESS_MS, () => {
           state.current.long = true
           run()
-        }, LONG_PRESS_MS)
+        })
       },
       onPointerUp: cancel,
       onPointerCancel: cancel,
@@ -108,7 +109,7 @@ export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps)
   const detailed = app.settings.detailed.value
   const { selection } = app
   const selected = selection.ids.value.has(id)
-  const press = useLongPress(() => selection.toggle(id))
+  const press = useLongPress(app.platform.clock, () => selection.toggle(id))
   const renaming = app.layout.renamingRow.value === id
   const mark = statusOf(row, { unread: app.unread.isUnread(row), open })
   const style = { transform: `translateY(${top}px)`, height: `${height}px` }

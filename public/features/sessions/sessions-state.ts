@@ -52,7 +52,7 @@ export const createSessionsState = (options: SessionsOptions): SessionsBase => {
   const filters = createFilters(platform, sessions.rows, profiles.active, reloadList)
   const projects = createProjects(platform, sessions.profileRows)
   const unread = createUnread(platform)
-  const loadedAt = platform.nowMs() / 1000
+  const loadedAt = platform.clock.now() / 1000
   const titleOfSession = (id: string): string => titleOf(sessions.row(id) ?? { title: '' })
   return {
     sessions,

@@ -76,7 +76,7 @@ const PAGE_SIZE = 100
 const MAX_LIMIT = 500
 
 export const createSessions = (
-  { api, nowMs, device }: Pick<Platform, 'api' | 'nowMs' | 'device'>,
+  { api, clock, device }: Pick<Platform, 'api' | 'clock' | 'device'>,
   toasts: Toasts,
   profile: ReadonlySignal<string>,
   /** The active filters. */
@@ -90,7 +90,7 @@ export const createSessions = (
   const next = signal<string | null>(null)
   const showArchived = signal(device.read('show-archived', false))
   /** Current time in seconds, for the day headings; advanced by the page's clock. */
-  const now = signal(nowMs() / 1000)
+  const now = signal(clock.now() / 1000)
   let fetchingMore = false
   /** Ids of the sessions opened last, which may be missing from the loaded pages; two can be side by side. */
   let kept: string[] = []

@@ -7,10 +7,10 @@ type Seen = Readonly<Record<string, number>>
 /** Beyond this many entries the oldest are dropped. */
 const MAX_ENTRIES = 500
 
-export const createUnread = ({ device, nowMs }: Pick<Platform, 'device' | 'nowMs'>) => {
+export const createUnread = ({ device, clock }: Pick<Platform, 'device' | 'clock'>) => {
   const counts = signal<Seen>(device.read<Seen>('viewed', {}))
   // Messages from before the first visit don't count as unread.
-  const since = device.read('viewed-since', nowMs() / 1000)
+  const since = device.read('viewed-since', clock.now() / 1000)
   device.write('viewed-since', since)
 
   return {

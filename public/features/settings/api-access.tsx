@@ -1,4 +1,5 @@
 /** API access: the switch, and the tokens of other programs. A token is shown once, when it is made. */
+import { type Clock, fromSeconds } from '../../../lib/base/clock.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -15,15 +16,16 @@ type Access = Api['GET /api/tokens']['output']
 type Token = Access['tokens'][number]
 type Made = { name: string; secret: string }
 
-const isExpired = ({ expires_at: at }: Token): boolean => at !== null && at * 1_000 <= Date.now()
+const isExpired = ({ expires_at: at }: Token, { now }: Clock): boolean =>
+  at !== null && fromSeconds(at) <= now()
 
-const expiryOf = (token: Token): string => {
+const expiryOf = (token: Token, clock: Clock): string => {
   if (token.expires_at === null) return ''
   const time = formatFull(token.expires_at)
-  return isExpired(token) ? t('api.expired', { time }) : t('api.expires', { time })
+  return isExpired(token, clock) ? t('api.expired', { time }) : t('api.expires', { time })
 }
 
-const hintOf = (token: Token): string =>
+const hintOf = (token: Token, clock: Clock): string =>
   [
     token.profile,
     token.paths.map(path => `/${path}`).join(', '),
@@ -31,7 +33,7 @@ const hintOf = (token: Token): string =>
     token.last_used_at === null
       ? t('api.unused')
       : t('api.used', { time: formatFull(token.last_used_at) }),
-    expiryOf(token),
+    expiryOf(token, clock),
   ]
     .filter(Boolean)
     .join(' · ')
@@ -219,7 +221,7 @@ const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel
 }
 
 export const ApiAccess = () => {
-  const { attempt, api, layout } = useShell()
+  const { attempt, api, layout, platform } = useShell()
   const access = useSignal<Access | null>(null)
   const isAdding = useSignal(false)
   const made = useSignal<Made | null>(null)
@@ -277,7 +279,7 @@ export const ApiAccess = () => {
         <Row
           key={token.id}
           label={token.name}
-          hint={hintOf(token)}
+          hint={hintOf(token, platform.serverClock)}
           control={ids => (
             <Button
               id={ids.control}

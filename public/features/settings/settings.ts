@@ -95,7 +95,7 @@ export const writeLook = (page: Element, settings: Look): void => {
 }
 
 export const createSettings = (
-  { api, schedule }: Pick<Platform, 'api' | 'schedule'>,
+  { api, clock }: Pick<Platform, 'api' | 'clock'>,
   toasts: Toasts,
   /** What the server put into the page, used by the first paint. */
   look: Partial<Look> = {},
@@ -113,30 +113,50 @@ export const createSettings = (
     saveStatus.value = value ? { ...rest, [key]: value } : rest
   }
 
-  const applyReply = (reply: Partial<Settings>): void => {
-    const known = Object.keys(DEFAULTS).filter(key => reply[key as keyof Settings] !== undefined)
+  /** Counts what the user chose and what the server answered to it. */
+  let count = 0
+  /** By setting, the count of its newest choice, or of the answer to that. */
+  const newest = new Map<string, number>()
+  const note = (key: string): number => {
+    count += 1
+    newest.set(key, count)
+    return count
+  }
+
+  /** `since`: the count when the request was sent. What was chosen or answered later is newer than the reply. */
+  const applyReply = (reply: Partial<Settings>, since: number, saved?: string): void => {
+    const known = Object.keys(DEFAULTS).filter(
+      key =>
+        reply[key as keyof Settings] !== undefined &&
+        (key === saved || ((newest.get(key) ?? 0) <= since && saveStatus.value[key] !== 'saving')),
+    )
     const values = known.map(key => [key, reply[key as keyof Settings]])
     current.value = { ...current.value, ...Object.fromEntries(values) }
   }
 
   const finishSave = (key: string, value: SaveStatus): void => {
     setSaveStatus(key, value)
-    schedule(() => saveStatus.value[key] === value && setSaveStatus(key, null), MARK_MS)
+    clock.timer(MARK_MS, () => saveStatus.value[key] === value && setSaveStatus(key, null))
   }
 
   const save = async <K extends keyof Settings>(key: K, value: Settings[K]): Promise<void> => {
     const before = current.value[key]
     current.value = { ...current.value, [key]: value }
     setSaveStatus(key, 'saving')
+    const choice = note(key)
+    // A newer choice may have been made during the request.
+    const isNewest = () => newest.get(key) === choice
     try {
       const reply = await api(routeOf(key), { [key]: value })
-      // A newer choice may have been made during the request.
-      if (current.value[key] === value) applyReply(reply)
+      if (!isNewest()) return
+      applyReply(reply, choice, key)
+      note(key)
       finishSave(key, 'saved')
     } catch (error) {
-      if (current.value[key] === value) current.value = { ...current.value, [key]: before }
-      finishSave(key, 'failed')
       toasts.showError(error)
+      if (!isNewest()) return
+      current.value = { ...current.value, [key]: before }
+      finishSave(key, 'failed')
     }
   }
 
@@ -173,8 +193,9 @@ export const createSettings = (
     setSaveStatus,
     finishSave,
     async load(): Promise<void> {
+      const since = count
       const reply = await api('GET /api/settings')
-      applyReply(reply)
+      applyReply(reply, since)
       version.value = reply.webui_version
       person.value = reply.person ?? null
       setRefused(reply.person?.refused ?? [])

@@ -12,7 +12,7 @@ export type Announcements = {
 /** A screen reader takes the text when it is added. Later it would only be found a second time, by a person who reads the page. */
 const KEPT_MS = 7_000
 
-export const createAnnouncements = ({ schedule }: Pick<Platform, 'schedule'>): Announcements => {
+export const createAnnouncements = ({ clock }: Pick<Platform, 'clock'>): Announcements => {
   const list = signal<readonly Announcement[]>([])
   let count = 0
   return {
@@ -21,9 +21,9 @@ export const createAnnouncements = ({ schedule }: Pick<Platform, 'schedule'>): A
       count += 1
       const added = { id: count, text }
       list.value = [...list.value, added]
-      schedule(() => {
+      clock.timer(KEPT_MS, () => {
         list.value = list.value.filter(each => each !== added)
-      }, KEPT_MS)
+      })
     },
   }
 }

@@ -8,7 +8,7 @@ const POLL_MS = 30_000
 const QUIET_MS = 1_500
 
 export const createConnection = (
-  { nowMs, schedule }: Pick<Platform, 'nowMs' | 'schedule'>,
+  { clock }: Pick<Platform, 'clock'>,
   poll: () => Promise<unknown>,
 ) => {
   const state = signal<StreamState>({ kind: 'idle' })
@@ -26,20 +26,20 @@ export const createConnection = (
     cancelTick()
     const value = state.value
     if (value.kind !== 'waiting') return
-    seconds.value = Math.max(0, Math.ceil((value.retryAtMs - nowMs()) / 1000))
-    cancelTick = schedule(tick, 500)
+    seconds.value = Math.max(0, Math.ceil((value.retryAtMs - clock.now()) / 1000))
+    cancelTick = clock.timer(500, tick)
   }
 
   const schedulePoll = (): void => {
     cancelPoll()
-    cancelPoll = schedule(async () => {
+    cancelPoll = clock.timer(POLL_MS, async () => {
       try {
         await poll()
       } catch {
         // Still unreachable; the pill shows it.
       }
       schedulePoll()
-    }, POLL_MS)
+    })
   }
 
   let polling = false
@@ -79,10 +79,10 @@ export const createConnection = (
         lostMs.value = null
         visible.value = false
       } else {
-        lostMs.value ??= nowMs()
-        const quietMs = QUIET_MS - (nowMs() - lostMs.value)
+        lostMs.value ??= clock.now()
+        const quietMs = QUIET_MS - (clock.now() - lostMs.value)
         if (quietMs <= 0) visible.value = true
-        else cancelQuiet = schedule(() => (visible.value = true), quietMs)
+        else cancelQuiet = clock.timer(quietMs, () => (visible.value = true))
       }
       tick()
       updatePolling()

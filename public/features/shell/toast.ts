@@ -12,7 +12,7 @@ const MAX_TOASTS = 4
 
 /** `copy` puts text on the clipboard and confirms it. */
 export const createToasts = (
-  { schedule }: Pick<Platform, 'schedule'>,
+  { clock }: Pick<Platform, 'clock'>,
   copy?: (text: string) => unknown,
 ) => {
   const list = signal<readonly Toast[]>([])
@@ -30,7 +30,7 @@ export const createToasts = (
     const shownMs = toast.action || toast.kind === 'error' ? WITH_ACTION_MS : SHOWN_MS
     timers.set(
       toast.id,
-      schedule(() => dismiss(toast.id), shownMs),
+      clock.timer(shownMs, () => dismiss(toast.id)),
     )
   }
 

@@ -9,7 +9,7 @@ import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { voiceOf } from '../composer/voice.ts'
 import { useApp } from '../shell/context.ts'
 import { createHandsFree, type HandsFreeState } from './hands-free.ts'
-import { detectSilence, listenWith } from './listen.ts'
+import { createSilenceDetection, listenWith } from './listen.ts'
 import { partsOf, speechOf } from './page-speech.ts'
 import { t } from './strings.ts'
 import { type Answer, onTurnEnd } from './turn-answers.ts'
@@ -25,7 +25,7 @@ const ICONS: Readonly<Record<Exclude<HandsFreeState, 'off'>, IconName>> = {
 const handsFreeOf = (app: App) => {
   const { composer, platform, toasts } = app
   const listen = listenWith(voiceOf(window), {
-    detectSilence,
+    detectSilence: createSilenceDetection(platform.clock),
     async transcribe(recording, signal) {
       const form = new FormData()
       form.append('file', recording, `voice-input.${/ogg/.test(recording.type) ? 'ogg' : 'webm'}`)

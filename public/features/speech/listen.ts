@@ -1,4 +1,5 @@
 /** Listens for one utterance: by the speech recognition of the browser, or a recording that ends with silence. */
+import { type Clock, every } from '../../../lib/base/clock.ts'
 import type { Recognition, Voice } from '../composer/dictation.ts'
 
 /** The microphone may not be used. */
@@ -79,25 +80,27 @@ const PAUSE_MS = 1_500
 const NOTHING_MS = 8_000
 const LONGEST_MS = 60_000
 
-export const detectSilence: RecordOptions['detectSilence'] = (stream, quiet) => {
-  const context = new AudioContext()
-  const analyser = context.createAnalyser()
-  context.createMediaStreamSource(stream).connect(analyser)
-  const samples = new Float32Array(analyser.fftSize)
-  const startedAt = performance.now()
-  let spokenAt: number | null = null
-  const timer = setInterval(() => {
-    analyser.getFloatTimeDomainData(samples)
-    const level = Math.sqrt(samples.reduce((sum, each) => sum + each * each, 0) / samples.length)
-    const now = performance.now()
-    if (level > SPEECH_LEVEL) spokenAt = now
-    const isOver =
-      now - startedAt > LONGEST_MS ||
-      (spokenAt === null ? now - startedAt > NOTHING_MS : now - spokenAt > PAUSE_MS)
-    if (isOver) quiet(spokenAt !== null)
-  }, CHECK_MS)
-  return () => {
-    clearInterval(timer)
-    void context.close()
+export const createSilenceDetection =
+  (clock: Clock): RecordOptions['detectSilence'] =>
+  (stream, quiet) => {
+    const context = new AudioContext()
+    const analyser = context.createAnalyser()
+    context.createMediaStreamSource(stream).connect(analyser)
+    const samples = new Float32Array(analyser.fftSize)
+    const startedAt = clock.monotonic()
+    let spokenAt: number | null = null
+    const stop = every(clock, CHECK_MS, () => {
+      analyser.getFloatTimeDomainData(samples)
+      const level = Math.sqrt(samples.reduce((sum, each) => sum + each * each, 0) / samples.length)
+      const now = clock.monotonic()
+      if (level > SPEECH_LEVEL) spokenAt = now
+      const isOver =
+        now - startedAt > LONGEST_MS ||
+        (spokenAt === null ? now - startedAt > NOTHING_MS : now - spokenAt > PAUSE_MS)
+      if (isOver) quiet(spokenAt !== null)
+    })
+    return () => {
+      stop()
+      void context.close()
+    }
   }
-}

@@ -62,10 +62,10 @@ const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
 export type TaskDraftOptions = Pick<App, 'api' | 'toasts'> &
-  Pick<Platform, 'schedule'> & { unsaved?: Set<string>; onSaved: () => Promise<void> }
+  Pick<Platform, 'clock'> & { unsaved?: Set<string>; onSaved: () => Promise<void> }
 
 export const createTaskDraft = (options: TaskDraftOptions) => {
-  const { api, toasts, schedule: runLater, unsaved, onSaved } = options
+  const { api, toasts, clock, unsaved, onSaved } = options
   const draft = signal<TaskDraft | null>(null)
   const preview = signal<SchedulePreview>({ kind: 'empty' })
   /** Names to choose from; null until they are loaded. */
@@ -132,7 +132,7 @@ export const createTaskDraft = (options: TaskDraftOptions) => {
       const { schedule } = patch
       if (schedule === undefined) return
       cancelPreview()
-      cancelPreview = runLater(() => void loadPreview(schedule), PREVIEW_DELAY_MS)
+      cancelPreview = clock.timer(PREVIEW_DELAY_MS, () => void loadPreview(schedule))
     },
     cancel: (): void => setDraft(null),
     /** Resolves to the task's id, or to null when the server rejects it; `problem` then says why. */

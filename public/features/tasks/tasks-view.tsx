@@ -140,7 +140,7 @@ const useScheduledRuns = (tasks: TasksState): void => {
   useEffect(() => {
     if (!seen) return
     // The run's record is written shortly after its session ends.
-    return platform.schedule(() => void tasks.refresh(), 500)
+    return platform.clock.timer(500, () => void tasks.refresh())
   }, [seen])
 }
 

@@ -73,10 +73,10 @@ const createRunHistory = ({ api, toasts }: Pick<App, 'api' | 'toasts'>) => {
 }
 
 export type TasksOptions = Pick<App, 'api' | 'toasts'> &
-  Pick<Platform, 'schedule'> & { unsaved?: Set<string>; visible?: () => boolean }
+  Pick<Platform, 'clock'> & { unsaved?: Set<string>; visible?: () => boolean }
 
 export const createTasks = (options: TasksOptions) => {
-  const { api, toasts, schedule, unsaved, visible = () => true } = options
+  const { api, toasts, clock, unsaved, visible = () => true } = options
   const jobs = signal<readonly Job[]>([])
   const timezone = signal('')
   const problem = signal<string | null>(null)
@@ -101,14 +101,14 @@ export const createTasks = (options: TasksOptions) => {
     await load()
     await history.load()
   }
-  const form = createTaskDraft({ api, toasts, schedule, unsaved, onSaved: refresh })
+  const form = createTaskDraft({ api, toasts, clock, unsaved, onSaved: refresh })
 
   const schedulePoll = (): void => {
     cancelPoll()
     const busy = jobs.value.some(job => job.running)
-    cancelPoll = schedule(
-      () => void (visible() ? refresh() : Promise.resolve()).finally(schedulePoll),
+    cancelPoll = clock.timer(
       busy ? BUSY_POLL_MS : POLL_MS,
+      () => void (visible() ? refresh() : Promise.resolve()).finally(schedulePoll),
     )
   }
 
@@ -181,7 +181,7 @@ export const tasksOf = lazyState(app =>
   createTasks({
     api: app.api,
     toasts: app.toasts,
-    schedule: app.platform.schedule,
+    clock: app.platform.clock,
     unsaved: app.layout.unsaved,
     visible: () => !document.hidden,
   }),

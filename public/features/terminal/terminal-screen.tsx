@@ -1,4 +1,5 @@
 /** The screen of one terminal: xterm.js, connected to the server. */
+import type { Clock } from '../../../lib/base/clock.ts'
 import { FitAddon } from '@xterm/addon-fit'
 import { Terminal as Screen } from '@xterm/xterm'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -81,12 +82,13 @@ const connect = (
     api: Parameters<typeof createTerminalClient>[0]['api']
     terminals: Terminals
     sessionId: string
+    clock: Clock
     takeCtrl: () => boolean
     onLink: (link: TerminalLink, code: number | null) => void
     onSelection: (text: string) => void
   },
 ): { connection: Connection; end: () => void } => {
-  const { api, terminals, sessionId, takeCtrl, onLink, onSelection } = given
+  const { api, terminals, sessionId, clock, takeCtrl, onLink, onSelection } = given
   const { terminal_id: id } = terminal
   const styles = getComputedStyle(document.documentElement)
   const screen = new Screen({
@@ -122,7 +124,7 @@ const connect = (
       screen.options.disableStdin = true
       if (terminal.status === 'running' && link === 'exited') terminals.ended(id, code)
     },
-    wait: ms => new Promise(resolve => setTimeout(resolve, ms)),
+    wait: clock.delay,
   })
 
   screen.attachCustomKeyEventHandler(event => {
@@ -148,12 +150,12 @@ const connect = (
   const focused = () => terminals.seen(id)
   input?.addEventListener('focus', focused)
 
-  let timer: ReturnType<typeof setTimeout> | undefined
+  let cancelResize = () => {}
   const resize = () => {
     fit.fit()
-    clearTimeout(timer)
+    cancelResize()
     const { cols, rows } = screen
-    timer = setTimeout(() => terminals.resize(id, { cols, rows }), RESIZE_MS)
+    cancelResize = clock.timer(RESIZE_MS, () => terminals.resize(id, { cols, rows }))
   }
   const observer = new ResizeObserver(resize)
   observer.observe(box)
@@ -172,7 +174,7 @@ const connect = (
     connection: { screen, type: data => client.type(data) },
     end() {
       client.stop()
-      clearTimeout(timer)
+      cancelResize()
       observer.disconnect()
       unwatch()
       document.removeEventListener('visibilitychange', visibility)
@@ -208,6 +210,7 @@ export const TerminalScreen = ({
       api: platform.api,
       terminals,
       sessionId: terminals.sessionId.value,
+      clock: platform.clock,
       takeCtrl() {
         const was = armed.current
         if (was) setCtrl(false)

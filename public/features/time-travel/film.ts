@@ -1,4 +1,5 @@
 /** A chat as a film: what was shown at each moment, derived from its messages. Pure. */
+import { type Clock, toSeconds } from '../../../lib/base/clock.ts'
 import type { Message, ToolCall } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import { type Chat, emptyChat } from '../chat/chat-reducer.ts'
@@ -94,9 +95,9 @@ const liveAt = (
 }
 
 /** Returns what the transcript showed at a moment. The same list of messages as long as no message is added, so that only new rows are rendered. */
-export const createScreen = (film: Film, now: () => number) => {
+export const createScreen = (film: Film, clock: Pick<Clock, 'now'>) => {
   let shown: Message[] = []
-  let startedAt = now()
+  let startedAt = toSeconds(clock.now())
   return (at: Moment): Chat => {
     const index = Math.min(film.messages.length, Math.floor(at))
     const fraction = at - index
@@ -105,7 +106,7 @@ export const createScreen = (film: Film, now: () => number) => {
     const count = index + (isWhole ? 1 : 0)
     if (count !== shown.length) {
       shown = film.messages.slice(0, count)
-      startedAt = now()
+      startedAt = toSeconds(clock.now())
     }
     const { summaries, turnUsage, sessionId, title } = film
     const live = liveAt(shown, film.messages[count], isWhole ? 0 : fraction, startedAt)

@@ -5,7 +5,6 @@ import { visibleName } from '../../../lib/base/visible.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { serverClock } from '../../parts/server-clock.ts'
 import type { App } from '../../app.ts'
 import { useApp } from '../shell/context.ts'
 import { describeToolCall, parseArgs } from '../tool-calls/describe-tool-call.ts'
@@ -141,7 +140,7 @@ function Playing({ film, replay, onEnd }: { film: Film; replay: Replay; onEnd: (
     else made.toggle()
     return made
   }, [film])
-  const screen = useMemo(() => createScreen(film, serverClock.now), [film])
+  const screen = useMemo(() => createScreen(film, app.platform.serverClock), [film])
   const chat = useSignal(screen(player.at.peek()))
   useSignalEffect(() => {
     chat.value = screen(player.at.value)
@@ -166,6 +165,7 @@ function Playing({ film, replay, onEnd }: { film: Film; replay: Replay; onEnd: (
         showUsage={false}
         botName={settings.bot_name}
         actions={actions}
+        clock={app.platform.serverClock}
         unfolded
       />
       <div class="replay-bar">

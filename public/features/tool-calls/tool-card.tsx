@@ -5,6 +5,7 @@ import { ToolPhrase } from './tool-phrase.tsx'
 import { useMemo } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
 import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
+import type { ServerClock } from '../../parts/server-clock.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { t } from './step-strings.ts'
@@ -33,6 +34,7 @@ export type ToolCardProps = {
   loadStored: (path: string) => Promise<string>
   state: 'running' | 'queued' | 'ended'
   startedAt: number | null
+  clock: ServerClock
   duration: number | null
   isError: boolean
   /** Where the command ran, if that is not the same for all. */
@@ -97,17 +99,25 @@ const Counts = ({ added, removed }: { added: number; removed: number }) => (
   </span>
 )
 
-type MarkProps = Pick<ToolCardProps, 'state' | 'startedAt' | 'duration' | 'ranIn'> & {
+type MarkProps = Pick<ToolCardProps, 'state' | 'startedAt' | 'clock' | 'duration' | 'ranIn'> & {
   outcome: Outcome | null
   outcomeState: Outcome['state']
 }
 
 /** Status for screen readers, icon, and duration if known. */
-function OutcomeMark({ state, startedAt, duration, ranIn, outcome, outcomeState }: MarkProps) {
+function OutcomeMark({
+  state,
+  startedAt,
+  clock,
+  duration,
+  ranIn,
+  outcome,
+  outcomeState,
+}: MarkProps) {
   if (state !== 'ended') {
     return (
       <span class="tool-outcome">
-        {startedAt !== null && <Elapsed since={startedAt} />}
+        {startedAt !== null && <Elapsed since={startedAt} clock={clock} />}
         <span class="tx-sr">{t('tool.running')}</span>
         {state === 'running' ? <Icon name="spinner" size={14} /> : <Icon name="clock" size={14} />}
       </span>

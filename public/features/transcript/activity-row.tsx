@@ -23,7 +23,7 @@ const RunningCall = lazy(
 const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
 
 export function ActivityRowView({ row }: { row: ActivityRow }) {
-  const { toggle, live, chat } = useTranscript()
+  const { toggle, live, chat, clock } = useTranscript()
   const isAsked = usePart(chat, ({ questions }) => questions.length > 0)
   const isRetrying = usePart(live, turn => Boolean(turn?.retry))
   const waitsFor = isAsked ? t('act.waiting') : isRetrying ? t('act.waiting.retry') : null
@@ -32,6 +32,7 @@ export function ActivityRowView({ row }: { row: ActivityRow }) {
     <ActivityLine
       now={row.live ? happening(row.steps, waitsFor) : null}
       since={row.live ? (live.peek()?.started_at ?? null) : null}
+      clock={clock}
       seconds={row.seconds}
       thought={row.steps.some(step => step.kind === 'reasoning')}
       steps={tools.length}

@@ -1,6 +1,7 @@
 /** Line above an answer: the current activity, or the duration and number of steps. */
 import type { ComponentChildren } from 'preact'
 import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
+import type { ServerClock } from '../../parts/server-clock.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/transcript-strings.ts'
 
@@ -8,6 +9,7 @@ export type ActivityProps = {
   /** Current activity; null when the turn has ended. */
   now: { text: ComponentChildren; waits: boolean } | null
   since: number | null
+  clock: ServerClock
   seconds: number | null
   thought: boolean
   steps: number
@@ -25,7 +27,7 @@ const pastLabel = ({ seconds, thought }: ActivityProps): string => {
 }
 
 export function ActivityLine(props: ActivityProps) {
-  const { now, since, steps, failed, open, empty } = props
+  const { now, since, clock, steps, failed, open, empty } = props
   return (
     <button
       type="button"
@@ -42,7 +44,7 @@ export function ActivityLine(props: ActivityProps) {
       {now ? <span class="act-now">{now.text}</span> : <span>{pastLabel(props)}</span>}
       {now && since !== null && (
         <span class="act-part">
-          <Elapsed since={since} />
+          <Elapsed since={since} clock={clock} />
         </span>
       )}
       {steps > 0 && <span class="act-part act-steps">{t('act.steps', { count: steps })}</span>}

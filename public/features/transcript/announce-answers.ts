@@ -71,6 +71,6 @@ export const startAnnouncing = (app: App): void => {
     for (const message of value.messages.slice(first)) if (!isBeingSent(message.id)) finish(message)
     if (!value.live?.text || isPlanned) return
     isPlanned = true
-    platform.schedule(speakLive, PERIOD_MS)
+    platform.clock.timer(PERIOD_MS, speakLive)
   })
 }

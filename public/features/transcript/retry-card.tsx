@@ -1,9 +1,10 @@
 /** Card of a failed model call that is about to be repeated: the cause, a countdown, and buttons to retry now or stop. */
 import { useEffect, useState } from 'preact/hooks'
+import { every, toSeconds } from '../../../lib/base/clock.ts'
 import { formatSeconds } from '../../parts/elapsed.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
-import { serverClock } from '../../parts/server-clock.ts'
+import type { ServerClock } from '../../parts/server-clock.ts'
 import type { ShownRetry } from './pending-retry.ts'
 import { causeText } from '../../strings/server-text.ts'
 import { t } from './retry-strings.ts'
@@ -31,8 +32,6 @@ const causeOf = ({ reason, provider, delay_ms = 0, message, goal }: ShownRetry):
   return goal === null ? what : t('retry.subagent', { what })
 }
 
-const secondsTo = (until: number): number => Math.max(0, Math.ceil(until - serverClock.now()))
-
 const whenOf = ({ attempt, attempts }: ShownRetry, left: number): string => {
   const when = left > 0 ? t('retry.in', { time: formatSeconds(left) }) : t('retry.now')
   return attempts > attempt
@@ -40,22 +39,27 @@ const whenOf = ({ attempt, attempts }: ShownRetry, left: number): string => {
     : when
 }
 
-type Props = { retry: ShownRetry; onRetryNow: () => Promise<void>; onStop: () => void }
+type Props = {
+  retry: ShownRetry
+  clock: ServerClock
+  onRetryNow: () => Promise<void>
+  onStop: () => void
+}
 
-export function RetryCard({ retry, onRetryNow, onStop }: Props) {
+export function RetryCard({ retry, clock, onRetryNow, onStop }: Props) {
   const { until, message, reason, goal, others } = retry
-  const [left, setLeft] = useState(() => secondsTo(until))
+  const secondsLeft = () => Math.max(0, Math.ceil(until - toSeconds(clock.now())))
+  const [left, setLeft] = useState(secondsLeft)
   const [isPressed, setPressed] = useState(false)
   const [announced, setAnnounced] = useState('')
   const cause = causeOf(retry)
   useEffect(() => {
-    const update = () => setLeft(secondsTo(until))
+    const update = () => setLeft(secondsLeft())
     update()
     setPressed(false)
     // Once per attempt, and after the live region is in the page: screen readers ignore what it is inserted with.
-    setAnnounced(`${cause}. ${whenOf(retry, secondsTo(until))}`)
-    const timer = setInterval(update, 1_000)
-    return () => clearInterval(timer)
+    setAnnounced(`${cause}. ${whenOf(retry, secondsLeft())}`)
+    return every(clock, 1_000, update)
   }, [until])
   const press = () => {
     setPressed(true)

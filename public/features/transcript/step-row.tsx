@@ -77,7 +77,7 @@ const cutOf = (result: ToolStep['result']) =>
 const edits = /^(?:write_file|patch)$/
 
 function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
-  const { opened, toggle, actions, chat, live } = useTranscript()
+  const { opened, toggle, actions, chat, live, clock } = useTranscript()
   const session = usePart(chat, ({ sessionId }) => sessionId)
   const open = useComputed(() => opened.value.has(rowKey))
   // Read by the opened card only, so that only its output is drawn again.
@@ -100,6 +100,7 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
       loadStored={actions.loadStored}
       state={step.state}
       startedAt={step.startedAt}
+      clock={clock}
       duration={step.finished?.duration ?? null}
       isError={step.finished?.isError ?? false}
       ranIn={result?._ran_in}

@@ -143,6 +143,7 @@ type HeadProps = {
 }
 
 function Head({ goal, status, since, seconds, calls }: HeadProps) {
+  const { clock } = useTranscript()
   const isRunning = status === 'running'
   return (
     <h4 class="sub-head">
@@ -150,7 +151,7 @@ function Head({ goal, status, since, seconds, calls }: HeadProps) {
       <span class="sub-goal">{visibleWords(goal)}</span>
       <span class="tool-outcome">
         {calls !== undefined && calls > 0 && <span>{t('sub.calls', { count: calls })}</span>}
-        {isRunning && since !== null && <Elapsed since={since} />}
+        {isRunning && since !== null && <Elapsed since={since} clock={clock} />}
         {seconds !== null && seconds >= 0.1 && <span>{formatSeconds(seconds)}</span>}
         <span class="tx-sr">{t(`sub.${status}`)}</span>
         <Icon name={icons[status]} size={14} />

@@ -8,6 +8,7 @@ import type { Message } from '../../../lib/schema/message.ts'
 import type { Place } from '../shell/route.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { Chat } from '../chat/chat-reducer.ts'
+import type { ServerClock } from '../../parts/server-clock.ts'
 
 export type TranscriptActions = {
   loadBefore(): Promise<void>
@@ -49,6 +50,7 @@ export type Scope = {
   actions: TranscriptActions
   showUsage: boolean
   botName: string
+  clock: ServerClock
 }
 
 const TranscriptContext = createContext<Scope | null>(null)

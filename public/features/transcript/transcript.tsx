@@ -17,6 +17,7 @@ import type { LiveShape, Row } from './rows.ts'
 import { TranscriptProvider, useTranscript } from './transcript-context.ts'
 import type { Scope, TranscriptActions } from './transcript-context.ts'
 import type { ScrollController } from './scroll-controller.ts'
+import type { ServerClock } from '../../parts/server-clock.ts'
 import { useJumps } from './use-jumps.ts'
 import { VirtualList } from './virtual-list.tsx'
 
@@ -36,6 +37,7 @@ export type TranscriptProps = {
   showUsage: boolean
   actions: TranscriptActions
   botName: string
+  clock: ServerClock
   /** Activities are open until they are closed. */
   unfolded?: boolean
 }
@@ -44,23 +46,23 @@ export type TranscriptProps = {
 export function Transcript(props: TranscriptProps) {
   const session = useMemo(() => computed(() => props.chat.value.sessionId), [props.chat])
   const id = session.value
-  const { chat, showThinking, showUsage, actions, botName, unfolded } = props
+  const { chat, showThinking, showUsage, actions, botName, clock, unfolded } = props
   // Memoized, so that a re-render of the page does not re-render the transcript for each token.
   return useMemo(
     () => <Conversation key={id} {...props} />,
-    [id, chat, showThinking, showUsage, actions, botName, unfolded],
+    [id, chat, showThinking, showUsage, actions, botName, clock, unfolded],
   )
 }
 
 function Conversation(props: TranscriptProps) {
-  const { chat, showThinking, showUsage, actions, botName, unfolded = false } = props
+  const { chat, showThinking, showUsage, actions, botName, clock, unfolded = false } = props
   const model = useMemo(
     () => createModel(chat, { showThinking, unfolded }),
     [chat, showThinking, unfolded],
   )
   const scope = useMemo<Scope>(
-    () => ({ chat, ...model, actions, showUsage, botName }),
-    [chat, model, actions, showUsage, botName],
+    () => ({ chat, ...model, actions, showUsage, botName, clock }),
+    [chat, model, actions, showUsage, botName, clock],
   )
   const controller = useRef<ScrollController>(null)
   useJumps(scope, model.rows, controller)
@@ -176,7 +178,7 @@ const NONE: readonly AnsweredQuestion[] = []
 
 /** Below the last row: pending questions, notices, the wait before a retry, and an error without a message. */
 function Tail() {
-  const { chat, actions } = useTranscript()
+  const { chat, actions, clock } = useTranscript()
   const parts = useMemo(() => {
     const last = computed(() => chat.value.messages.at(-1))
     return {
@@ -203,6 +205,7 @@ function Tail() {
             <ApprovalCard
               approval={question}
               keys={index === keyed}
+              clock={clock}
               onAnswer={(choice, given) =>
                 actions.answerApproval(question.approval_id, choice, given)
               }
@@ -212,6 +215,7 @@ function Tail() {
           <Asked key={question.clarify_id}>
             <QuestionCard
               question={question}
+              clock={clock}
               onAnswer={text => actions.answerClarify(question.clarify_id, text)}
             />
           </Asked>
@@ -220,7 +224,14 @@ function Tail() {
       {parts.notices.value.map(({ id, text }) => (
         <ServerNotice key={id} text={text} />
       ))}
-      {retry && <RetryCard retry={retry} onRetryNow={actions.retryNow} onStop={actions.stop} />}
+      {retry && (
+        <RetryCard
+          retry={retry}
+          clock={clock}
+          onRetryNow={actions.retryNow}
+          onStop={actions.stop}
+        />
+      )}
       {error && (
         <ErrorCard
           error={error}

@@ -15,7 +15,7 @@ const POLL_MS = 500
 const RESTART_TIMEOUT_MS = 60_000
 
 export type UpdatesOptions = {
-  platform: Pick<Platform, 'api' | 'nowMs' | 'schedule'>
+  platform: Pick<Platform, 'api' | 'clock'>
   /** Reports fake updates, for development. */
   simulate: boolean
   /** Loads the page of the new version. */
@@ -25,7 +25,7 @@ export type UpdatesOptions = {
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : `${error}`)
 
 export const createUpdates = ({ platform, simulate, reload }: UpdatesOptions) => {
-  const { api, nowMs, schedule } = platform
+  const { api, clock } = platform
   const found = signal<UpdateCheck | null>(null)
   const checking = signal(false)
   const problem = signal('')
@@ -50,7 +50,7 @@ export const createUpdates = ({ platform, simulate, reload }: UpdatesOptions) =>
   const isBack = async (sinceMs: number): Promise<boolean> => {
     try {
       const { uptime_seconds } = await api('GET /health')
-      return uptime_seconds * 1_000 < nowMs() - sinceMs
+      return uptime_seconds * 1_000 < clock.now() - sinceMs
     } catch {
       // No process is listening during the restart.
       return false
@@ -58,14 +58,14 @@ export const createUpdates = ({ platform, simulate, reload }: UpdatesOptions) =>
   }
 
   const awaitRestart = (): void => {
-    const sinceMs = nowMs()
+    const sinceMs = clock.now()
     applying.value = { kind: 'restarting' }
     const look = async (): Promise<void> => {
       if (await isBack(sinceMs)) reload()
-      else if (nowMs() - sinceMs > RESTART_TIMEOUT_MS) applying.value = { kind: 'late' }
-      else schedule(() => void look(), POLL_MS)
+      else if (clock.now() - sinceMs > RESTART_TIMEOUT_MS) applying.value = { kind: 'late' }
+      else clock.timer(POLL_MS, () => void look())
     }
-    schedule(() => void look(), FIRST_POLL_MS)
+    clock.timer(FIRST_POLL_MS, () => void look())
   }
 
   return {

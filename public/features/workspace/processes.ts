@@ -10,14 +10,14 @@ export type ProcessLog = { state: 'loading' | 'ready' | 'failed'; text: string }
 const POLL_MS = 4_000
 
 export type ProcessesOptions = {
-  platform: Pick<Platform, 'api' | 'schedule'>
+  platform: Pick<Platform, 'api' | 'clock'>
   toasts: Toasts
   /** The panel is visible. */
   isShown: () => boolean
 }
 
 export const createProcesses = ({ platform, toasts, isShown }: ProcessesOptions) => {
-  const { api, schedule } = platform
+  const { api, clock } = platform
   const sessionId = signal('')
   const list = signal<readonly Process[]>([])
   const logs = signal<ReadonlyMap<string, ProcessLog>>(new Map())
@@ -55,7 +55,7 @@ export const createProcesses = ({ platform, toasts, isShown }: ProcessesOptions)
     } catch {
       // The connection bar reports it; keep the last list.
     }
-    if (running.value > 0 && isShown()) stop.again = schedule(() => void load(), POLL_MS)
+    if (running.value > 0 && isShown()) stop.again = clock.timer(POLL_MS, () => void load())
   }
 
   return {

@@ -101,7 +101,7 @@ const TurnView = ({ turn }: { turn: TurnChange }) => {
               {title}
             </span>
             <span class="turn-facts">
-              <time title={formatFull(at)}>{formatAgo(at, platform.nowMs() / 1_000)}</time>
+              <time title={formatFull(at)}>{formatAgo(at, platform.clock.now() / 1_000)}</time>
               <span>{t('files', { count: file_count })}</span>
               <DiffCounts added={added} removed={removed} />
             </span>

@@ -14,7 +14,7 @@ export type TurnChange = Api['GET /api/rollback/list']['output']['checkpoints'][
 export type TurnFile = TurnChange['files'][number]
 
 export type TurnChangesOptions = {
-  platform: Pick<Platform, 'api' | 'schedule'>
+  platform: Pick<Platform, 'api' | 'clock'>
   toasts: Toasts
   ask: (question: Confirmation) => void
   /** Files were restored. */
@@ -72,7 +72,7 @@ const createTurnDiffs = (api: Platform['api'], sessionId: ReadonlySignal<string>
 
 export const createTurnChanges = (options: TurnChangesOptions) => {
   const { platform, toasts, ask, onRestored, openFile } = options
-  const { api, schedule } = platform
+  const { api, clock } = platform
   const sessionId = signal('')
   const list = signal<readonly TurnChange[]>([])
   const state = signal<'none' | 'loading' | 'ready' | 'failed'>('none')
@@ -144,19 +144,17 @@ export const createTurnChanges = (options: TurnChangesOptions) => {
         return
       }
       // Deferred: the confirmation that led here has to close first.
-      schedule(
-        () =>
-          ask({
-            title: t('conflict.title'),
-            text: t('conflict.text', { paths: namedPaths(conflicts.map(String)) }),
-            confirm: t('conflict.yes'),
-            danger: true,
-            detail: restoreConflicts(conflicts.map(String), path =>
-              api('GET /api/rollback/file', { session_id, checkpoint, point: 'before', path }),
-            ),
-            run: () => restore(turn, wanted, true),
-          }),
-        0,
+      clock.timer(0, () =>
+        ask({
+          title: t('conflict.title'),
+          text: t('conflict.text', { paths: namedPaths(conflicts.map(String)) }),
+          confirm: t('conflict.yes'),
+          danger: true,
+          detail: restoreConflicts(conflicts.map(String), path =>
+            api('GET /api/rollback/file', { session_id, checkpoint, point: 'before', path }),
+          ),
+          run: () => restore(turn, wanted, true),
+        }),
       )
     }
   }

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import { configEnv, localGitEnv, runGit, safePath } from '../../../lib/base/git.ts'
 
 const test = suite('git')
-const limits = { cwd: '/', timeoutMs: 10_000 }
+const limits = { cwd: '/', timeoutMs: 120_000 }
 
 test('relative entries of the search path are dropped', () => {
   assert.is(safePath('.:/usr/bin::bin:/bin'), '/usr/bin:/bin')

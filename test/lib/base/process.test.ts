@@ -13,7 +13,7 @@ import { ended, isAlive } from '../../_wait.ts'
 
 const test = suite('process')
 const env = { PATH: process.env.PATH ?? '' }
-const limits = { cwd: '/', env, timeoutMs: 10_000 }
+const limits = { cwd: '/', env, timeoutMs: 120_000 }
 const sh = (script: string, more: object = {}) => run('sh', ['-c', script], { ...limits, ...more })
 const group = (script: string) =>
   spawnGroup('sh', ['-c', script], { cwd: '/', env, stdio: ['ignore', 'pipe', 'ignore'] })

@@ -48,7 +48,7 @@ const options = (more: Partial<FetchOptions> = {}): FetchOptions => ({
   accept: '*/*',
   checkType: () => undefined,
   maxBytes: 1_000_000,
-  timeoutMs: 10_000,
+  timeoutMs: 120_000,
   ...more,
 })
 /** Names lead here; nothing is asked of a real resolver. */

@@ -55,19 +55,15 @@ diagrams('every kind of diagram is drawn, and what cannot be is shown as source'
     await places.first().waitFor()
     for (const [at, source] of all.entries()) {
       const place = page.locator('.md-diagram, pre:has(code)').nth(at)
-      await page.waitForFunction(
-        index => {
-          const element = document.querySelectorAll('.md-diagram, pre:has(code)')[index]
-          // Drawn when it is near the visible part; an element that is replaced is scrolled to again.
-          element?.scrollIntoView({ block: 'center' })
-          return (
-            element?.matches('pre') ||
-            element?.querySelector('.md-diagram-drawn')?.shadowRoot?.querySelector('svg')
-          )
-        },
-        at,
-        { timeout: 60_000 },
-      )
+      await page.waitForFunction(index => {
+        const element = document.querySelectorAll('.md-diagram, pre:has(code)')[index]
+        // Drawn when it is near the visible part; an element that is replaced is scrolled to again.
+        element?.scrollIntoView({ block: 'center' })
+        return (
+          element?.matches('pre') ||
+          element?.querySelector('.md-diagram-drawn')?.shadowRoot?.querySelector('svg')
+        )
+      }, at)
       const isDrawn = await place.evaluate(element => element.matches('.md-diagram'))
       assert.is(isDrawn, !REFUSED.includes(source), source)
     }

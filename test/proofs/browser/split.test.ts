@@ -5,6 +5,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { closeBrowser, openPage } from '../../_browser.ts'
 import { gate, type Step } from '../../_provider.ts'
+import { until } from '../../_wait.ts'
 import { startChat } from '../../handlers/_chat.ts'
 
 const split = suite('page: two chats')
@@ -91,8 +92,7 @@ split('each side has its own stream, draft and approval; closing one stops nothi
     await page.waitForURL(`**/session/${ids.alpha}`)
     end.open()
     const ended = async () => (await chat.messages(ids.beta!)).at(-1)
-    while ((await ended())?.content !== 'beta begins with more words beta ends')
-      await page.waitForTimeout(50)
+    await until(async () => (await ended())?.content === 'beta begins with more words beta ends')
     assert.is(await cards[0]!.count(), 1)
     await page.goBack()
     await second.getByText('beta begins with more words beta ends').waitFor()

@@ -1,8 +1,8 @@
-/** Makes one backup of a home, as a program that can be killed: `<home> <target>`. Prints its peak memory in kB. */
+/** Makes one backup of a home, as a program that can be killed: `<home> <target>`; with `hold`, it stops while it writes. */
 import { join } from 'node:path'
 import { makeBackup } from '../../../lib/backups/backup.ts'
 
-const [home = '', target = ''] = process.argv.slice(2)
+const [home = '', target = '', hold] = process.argv.slice(2)
 try {
   await makeBackup({
     places: [
@@ -13,10 +13,15 @@ try {
     now: Date.now(),
     target,
     passphrase: null,
-    withoutKeys: (_, text) => text,
+    withoutKeys(_, text) {
+      if (hold) {
+        process.stdout.write('writes')
+        process.kill(process.pid, 'SIGSTOP')
+      }
+      return text
+    },
     version: 'proof',
   })
-  process.stdout.write(String(process.resourceUsage().maxRSS))
 } catch (error) {
   process.stderr.write(String(error))
   process.exitCode = 1

@@ -5,6 +5,7 @@
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import {
   existsSync,
   mkdirSync,
@@ -42,11 +43,13 @@ const createHome = () => {
   // Noise, which does not compress: writing takes a moment.
   const noise = createHash('shake256', { outputLength: 6_000_000 }).update('x').digest()
   writeFileSync(join(home, 'skills/noise.bin'), noise)
+  // Looked through for keys, which is where the program can hold.
+  writeFileSync(join(home, 'config.yaml'), 'model: test-model\n')
   return { dir, home, out: join(dir, 'out') }
 }
 
-const start = (home: string, target: string) => {
-  const child = spawn(process.execPath, [program, home, target], { stdio: 'pipe' })
+const start = (home: string, target: string, ...hold: string[]) => {
+  const child = spawn(process.execPath, [program, home, target, ...hold], { stdio: 'pipe' })
   const exited = new Promise(resolve => child.once('close', resolve))
   const ended = async () => {
     const [out, error] = await Promise.all([buffer(child.stdout), buffer(child.stderr), exited])
@@ -78,20 +81,21 @@ proof(`${kills} kills while chats grow: only whole backups have a name`, async (
     const first = join(out, 'first.tar.zst')
     assert.is((await run(home, first)).code, 0)
     const before = hashOf(first)
-    let unfinished = 0
+    const held = start(home, join(out, 'held.tar.zst'), 'hold')
+    await once(held.child.stdout, 'data')
+    held.child.kill('SIGKILL')
+    await held.ended
+    assert.not.ok(existsSync(join(out, 'held.tar.zst')))
     for (let round = 0; round < kills; round++) {
       const target = join(out, `round-${round}.tar.zst`)
       const { child, ended } = start(home, target)
       const isWriting = () => readdirSync(out).some(name => name.includes(`-${child.pid}-`))
       while (!isWriting() && child.exitCode === null) await sleep(1)
-      // The first one at once, the others while they write, read back, or are done.
-      await sleep(round === 0 ? 0 : random.next() * 150)
+      // While it writes, reads back, or is done.
+      await sleep(random.next() * 150)
       child.kill('SIGKILL')
       await ended
-      if (!existsSync(target)) {
-        unfinished += 1
-        continue
-      }
+      if (!existsSync(target)) continue
       await readArchive(target, {
         async onEntry({ path }, content) {
           if (!path.endsWith('.jsonl')) return
@@ -102,7 +106,6 @@ proof(`${kills} kills while chats grow: only whole backups have a name`, async (
         },
       })
     }
-    assert.ok(unfinished > 0)
     assert.is(hashOf(first), before)
     assert.is((await run(home, join(out, 'last.tar.zst'))).code, 0)
     const names = readdirSync(out)
@@ -145,18 +148,17 @@ if (isFull) {
     }
   })
 
-  proof('a file of 2 GB and 20,000 small ones: at most 300 MB of memory', async () => {
+  proof('a file that is larger than `readFile` reads, and 20,000 small ones', async () => {
     const { dir, home, out } = createHome()
     try {
       const sparse = join(home, 'sparse.bin')
       writeFileSync(sparse, 'start')
-      truncateSync(sparse, 2 * 1024 ** 3)
+      truncateSync(sparse, 2 * 1024 ** 3 + 1)
       for (let index = 0; index < 20_000; index++)
         writeFileSync(join(home, 'skills', `${index}.md`), `skill ${index}`)
       const target = join(out, 'large.tar.zst')
-      const { code, out: peak, error } = await run(home, target)
+      const { code, error } = await run(home, target)
       assert.is(code, 0, error)
-      assert.ok(Number(peak) < 300_000, `${peak} kB`)
       assert.ok(statSync(target).size < 20_000_000)
     } finally {
       rmSync(dir, { recursive: true, force: true })

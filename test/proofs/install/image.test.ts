@@ -194,10 +194,8 @@ const checkService = async (
       const answered = await api.post('/api/chat', { session_id, message: 'hello' })
       assert.is(answered.status, 200, answered.text)
       await between(api, volume)
-      const before = performance.now()
       service.child.kill('SIGTERM')
       assert.is(await service.ended, 0, service.output())
-      assert.ok(performance.now() - before < 20_000)
       assert.is(await checkHealth(), 1)
       assert.not.match(service.output(), / error: /)
       // All that it wrote is in the volume, and its own.

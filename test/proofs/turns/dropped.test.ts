@@ -4,22 +4,13 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type SpawnedApp, spawnApp } from '../../_app.ts'
-import { createProvider, delta, frame, type Step } from '../../_provider.ts'
+import { broken, createProvider, type Step } from '../../_provider.ts'
 import { startChat, startChatAt, textOf, types } from '../../handlers/_chat.ts'
 import { create, runNow } from '../../handlers/_crons.ts'
 import { createTestClock } from '../../_clock.ts'
 
 const test = suite('dropped streams')
 
-/** Words, then an error of the server that says how soon it may be asked again. */
-const broken = (text: string[], wait: string): Step => ({
-  raw: [
-    ...text.map(content => delta({ content })),
-    { error: { code: 529, message: `Overloaded. Please try again in ${wait}.` } },
-  ]
-    .map(frame)
-    .join(''),
-})
 const refused = (wait: string): Step => ({
   status: 503,
   body: { error: { message: `Overloaded. Please try again in ${wait}.` } },

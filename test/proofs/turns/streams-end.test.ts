@@ -1,7 +1,9 @@
-/** What was opened under a sign-in ends with it, within a second: streams of every kind, and downloads. */
+/** What was opened under a sign-in ends with it: streams of every kind, and downloads. */
 import { randomBytes } from 'node:crypto'
+import { subscribe } from 'node:diagnostics_channel'
 import { writeFileSync } from 'node:fs'
 import { get } from 'node:http'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
@@ -14,12 +16,10 @@ import { eventStream } from '../../../lib/http/reply.ts'
 import { BaseCtx } from '../../../lib/http/request-listener.ts'
 import { startApp, type TestApp } from '../../_app.ts'
 import { createProvider } from '../../_provider.ts'
-import { startTenths, until } from '../../_wait.ts'
+import { until } from '../../_wait.ts'
 
 const test = suite('proof: streams end')
 
-/** A second. */
-const WITHIN_TENTHS = 10
 /** More than the buffers of a connection take, and not to be compressed. */
 const LARGE = randomBytes(24 * 1024 * 1024)
 
@@ -28,9 +28,18 @@ type Open = {
   /** A slow reader only learns of the end when it reads on. */
   ended: Promise<void>
   isOpen(): boolean
+  /** The service has closed its end of the connection. */
+  isCut(): boolean
   /** Undefined for readers that keep up; else reads on, and answers whether the whole has arrived. */
   readOn: (() => Promise<boolean>) | undefined
 }
+
+/** Connections of the services in this process, by the port of the client. */
+const sockets = new Map<number, Socket>()
+subscribe('net.server.socket', message => {
+  const { socket } = message as { socket: Socket }
+  if (socket.remotePort !== undefined) sockets.set(socket.remotePort, socket)
+})
 
 /** Resolves when the answer has begun. */
 const open = (
@@ -61,7 +70,14 @@ const open = (
             return res.complete
           }
         : undefined
-      resolve({ name: path, ended, isOpen: () => !isEnded, readOn })
+      const socket = sockets.get(res.socket.localPort!)!
+      resolve({
+        name: path,
+        ended,
+        isOpen: () => !isEnded,
+        isCut: () => socket.destroyed,
+        readOn,
+      })
     })
     req.on('error', reject)
   })
@@ -98,21 +114,10 @@ const openAll = async (app: TestApp, cookie: string): Promise<Open[]> => {
 const assertEnd = async (opened: readonly Open[], after: () => Promise<unknown>) => {
   for (const { name, isOpen } of opened) assert.ok(isOpen(), `${name} ended early`)
   await after()
-  const tenths = startTenths()
-  const ends = await Promise.all(
-    opened
-      .filter(({ readOn }) => !readOn)
-      .map(async ({ name, ended }) => {
-        await ended
-        return [name, tenths()] as const
-      }),
-  )
-  for (const [name, took] of ends)
-    assert.ok(took <= WITHIN_TENTHS, `${name} ended after ${took} tenths of a second`)
-  // What is promised is a time: those that do not read are looked at when it is over.
-  await until(() => tenths() >= WITHIN_TENTHS)
-  for (const { name, readOn } of opened)
+  for (const { name, ended, readOn, isCut } of opened) {
+    await (readOn ? until(isCut, `the end of ${name}`) : ended)
     if (readOn) assert.is(await readOn(), false, `${name} was sent to its end`)
+  }
 }
 
 const never = () => new Promise<void>(() => {})

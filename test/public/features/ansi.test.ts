@@ -2,7 +2,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parseAnsi, stripAnsi } from '../../../public/features/tool-calls/ansi.ts'
-import { cpuMs } from '../../_cpu.ts'
 
 const ansi = suite('ansi')
 const text = (raw: string): string =>
@@ -38,18 +37,8 @@ ansi('a carriage return writes over the line', () => {
 
 ansi('the time grows with the length of the text, not with its square', () => {
   const HOSTILE = ['\r', '\r\rx', 'x\r', '\x1b[', '\x1b]0;', '\x1b[31m', '\x1b[1;', '1\r\n\r']
-  const time = (text: string): number => {
-    const start = cpuMs()
-    parseAnsi(`${text}x`)
-    return cpuMs() - start
-  }
-  const best = (piece: string, count: number) =>
-    Math.min(...Array.from({ length: 3 }, () => time(piece.repeat(count))))
-  for (const piece of HOSTILE) {
-    const [small, large] = [best(piece, 10_000), best(piece, 160_000)]
-    // Sixteen times the text; its square would be 256 times the time. Below ten milliseconds a clock says little.
-    assert.ok(large < Math.max(small, 10) * 40, `${JSON.stringify(piece)}: ${small} → ${large} ms`)
-  }
+  // In quadratic time, each would take longer than the runner waits.
+  for (const piece of HOSTILE) parseAnsi(`${piece.repeat(500_000)}x`)
 })
 
 ansi('16, 256 and true colors', () => {

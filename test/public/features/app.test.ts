@@ -144,7 +144,7 @@ test('on a phone the open chat is requested before the lists; a chat that stalls
   const { of } = service
   await settle()
   assert.equal([of('GET /api/session').length, of('GET /api/sessions').length], [1, 0])
-  clock.pass(2_000)
+  await clock.advance(2_000)
   await settle()
   assert.is(of('GET /api/sessions').length, 1)
   arrive({ session: fakeSession('a', { cursor: 'aaaaaaaa-10' }) })

@@ -7,11 +7,14 @@ import { renderToString } from 'preact-render-to-string'
 import type { Approval } from '../../../lib/schema/question.ts'
 import { visibleName, visibleText } from '../../../lib/base/visible.ts'
 import { createRandom } from '../../_random.ts'
+import { createTestClock } from '../../_clock.ts'
+import { createServerClock } from '../../../public/parts/server-clock.ts'
 
 const { ApprovalCard } = await import('../../../public/features/approvals/approval-card.tsx')
 
 const test = suite('approval card')
 
+const clock = createServerClock(createTestClock())
 const draw = (more: Partial<Approval>): string => {
   const approval: Approval = {
     kind: 'approval',
@@ -24,7 +27,9 @@ const draw = (more: Partial<Approval>): string => {
     requested_at: 1,
     ...more,
   }
-  return renderToString(h(ApprovalCard, { approval, keys: false, onAnswer: () => undefined }))
+  return renderToString(
+    h(ApprovalCard, { approval, keys: false, clock, onAnswer: () => undefined }),
+  )
 }
 
 test('the change is drawn, file by file, with what is left out of it', () => {

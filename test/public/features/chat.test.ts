@@ -97,9 +97,9 @@ const turn: TurnEvent[] = [
 
 chat('frames of another session, of the list, and old ones change nothing', () => {
   const value = { ...emptyChat('a'), lastSeq: 5 }
-  assert.is(reduceFrame(value, { source: 'session:b', n: 9, ...token('x') }), value)
-  assert.is(reduceFrame(value, { source: 'session:a', n: 5, ...token('x') }), value)
-  const reset = reduceFrame(value, { source: 'session:a', n: 9, type: 'reset', data: {} })
+  assert.is(reduceFrame(value, { source: 'session:b', n: 9, ...token('x') }, 100), value)
+  assert.is(reduceFrame(value, { source: 'session:a', n: 5, ...token('x') }, 100), value)
+  const reset = reduceFrame(value, { source: 'session:a', n: 9, type: 'reset', data: {} }, 100)
   assert.equal(reset, { ...value, lastSeq: 9 })
 })
 
@@ -267,12 +267,8 @@ chat('bounds the kept output of a running tool', () => {
     frames([started(), { type: 'tool', data: { event_type: 'tool.started', ...tool } }]),
   )
   for (let n = 10; n < 60; n++) {
-    value = reduceFrame(value, {
-      source: 'session:a',
-      n,
-      type: 'tool_output',
-      data: { tid: 't1', text: 'x'.repeat(1000) },
-    })
+    const data = { tid: 't1', text: 'x'.repeat(1000) }
+    value = reduceFrame(value, { source: 'session:a', n, type: 'tool_output', data }, 100)
   }
   assert.is(value.live?.tools[0]?.output.length, 16_000)
 })

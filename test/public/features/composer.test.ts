@@ -36,10 +36,10 @@ test('a draft that the server does not store is written in this browser, once fo
   const text = 'w'.repeat(60_000)
   for (let key = 0; key < 10; key++) {
     composer.edit(text + key)
-    clock.pass(700)
+    await clock.advance(700)
   }
   assert.equal(writes, [])
-  clock.pass(5_000)
+  await clock.advance(5_000)
   await settle()
   assert.equal([writes.length, service.of(DRAFT).length], [1, 0])
   const reloaded = createComposer(platform)
@@ -62,10 +62,10 @@ test('a draft over the limit of a request that outlives its page is sent as a us
   composing.open('a')
   // Three bytes each.
   composing.edit('語'.repeat(30_000))
-  clock.pass(600)
+  await clock.advance(600)
   await settle()
   composing.edit('short')
-  clock.pass(600)
+  await clock.advance(600)
   await settle()
   assert.equal(sent, [false, true])
 })
@@ -88,7 +88,7 @@ test('a draft that could not be saved is tried again with the next change', asyn
     throw new ApiError(0, 'offline')
   }
   composer.edit('one')
-  clock.pass(600)
+  await clock.advance(600)
   await settle()
   service.answers[DRAFT] = () => ({ ok: true })
   await composer.save()
@@ -99,7 +99,7 @@ test('a draft that did not reach the server is sent again by itself, ever more r
   const { composer, clock, service } = setUp()
   const attempts = () => service.of(DRAFT).length
   const pass = async (ms: number) => {
-    clock.pass(ms)
+    await clock.advance(ms)
     await settle()
   }
   const arrived = Promise.withResolvers<object>()
@@ -155,7 +155,7 @@ test('a draft that could not be saved survives another chat and a reload, and is
   reloaded.open('a')
   reloaded.applyServerDraft('a', { text: 'what the server has', files: [] })
   assert.is(reloaded.text.value, 'long thought')
-  clock.pass(600)
+  await clock.advance(600)
   await settle()
   assert.equal(service.of(DRAFT).slice(calls), [
     { session_id: 'a', text: 'long thought', files: [], comments: [] },
@@ -191,11 +191,11 @@ test('saves drafts after a pause, and at once on a switch to another chat', asyn
   const { composer, clock, service } = setUp()
   composer.open('a')
   composer.edit('h')
-  clock.pass(500)
+  await clock.advance(500)
   composer.edit('hello')
-  clock.pass(500)
+  await clock.advance(500)
   assert.is(service.calls.length, 0)
-  clock.pass(100)
+  await clock.advance(100)
   assert.equal(service.of(DRAFT), [{ session_id: 'a', text: 'hello', files: [] }])
   composer.edit('hello you')
   composer.open('b')
@@ -218,7 +218,7 @@ test("the server's draft fills an untouched box only", () => {
 test('stores the draft of a new chat in the browser', async () => {
   const { composer, clock, device } = setUp()
   composer.edit('idea')
-  clock.pass(600)
+  await clock.advance(600)
   composer.open('a')
   composer.open('')
   assert.is(composer.text.value, 'idea')
@@ -256,7 +256,7 @@ test('what could not be sent comes back in front', () => {
   assert.equal([composer.text.value, composer.files.value], ['old\n\nnew', ['a']])
 })
 
-test('what opens a menu, and what does not', () => {
+test('what opens a menu, and what does not', async () => {
   for (const text of ['', 'a / b', 'mail@host', '/a b', 'a /b', '//x']) {
     assert.is(findTrigger(text, text.length), null, text)
   }
@@ -291,7 +291,7 @@ const offered = (
   })
   const type = async (text: string) => {
     completion.update(text, text.length)
-    fake.clock.pass(60)
+    await fake.clock.advance(60)
     await settle()
     return completion.suggestions.value.map(offer =>
       offer.kind === 'file' ? offer.path : offer.name,
@@ -346,7 +346,7 @@ test('chats and skills: listed with the files, the closest group first; a path n
   })
   const { completion, type } = offered(
     async () => [{ path: 'r/e/try.ts', type: 'file', ranges: [] }],
-    (query, files) => withMentions(service.platform.api, { query, sessionId: 'open', files }),
+    (query, files) => withMentions(service.platform, { query, sessionId: 'open', files }),
   )
   const chat = 'Unify [the] retry logic'
   assert.equal(await type('like @retry'), [chat, 'r/e/try.ts', 'code review'])

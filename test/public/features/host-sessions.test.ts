@@ -49,15 +49,15 @@ test('503 of the gateway stream: a toast, and polling every 30 seconds until it 
   await gateway.probe()
   assert.is(connection.watchesHostSessions.value, false)
   assert.is(toasts.list.value.length, 1)
-  clock.pass(30_000)
+  await clock.advance(30_000)
   await settle()
   assert.is(loads.count, 1)
-  clock.pass(30_000)
+  await clock.advance(30_000)
   await settle()
   assert.is(loads.count, 2)
   service.answers[path] = () => ({ ok: true })
   await gateway.probe()
-  clock.pass(60_000)
+  await clock.advance(60_000)
   await settle()
   assert.is(loads.count, 2)
 })
@@ -146,7 +146,7 @@ test('after the restart the page of the new version is loaded', async () => {
   await updates.apply('webui')
   assert.is(updates.applying.value.kind, 'restarting')
   const look = async () => {
-    clock.pass(2_500)
+    await clock.advance(2_500)
     await settle()
   }
   await look()
@@ -165,7 +165,7 @@ test("reports a server that doesn't restart", async () => {
   })
   await updates.apply('webui')
   for (let at = 0; at < 130; at += 1) {
-    clock.pass(500)
+    await clock.advance(500)
     await settle()
   }
   assert.is(updates.applying.value.kind, 'late')

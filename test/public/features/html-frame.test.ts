@@ -3,7 +3,6 @@ import { parse } from 'parse5'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { frameDocument } from '../../../public/features/workspace/html-frame.ts'
-import { cpuMs } from '../../_cpu.ts'
 
 const shapes = suite('HTML frames')
 
@@ -63,29 +62,18 @@ for (const [name, text] of Object.entries(AWKWARD))
   })
 
 shapes('hostile text takes linear time', () => {
-  const timeOf = (text: string): number => {
-    const started = cpuMs()
-    frameDocument(text, 'N0')
-    return cpuMs() - started
-  }
-  const hostile = (length: number): string[] => [
+  // In quadratic time, each would take longer than the runner waits.
+  const length = 300_000
+  for (const text of [
     `<a ${"x='".repeat(length)}`,
     `<a ${'" \' '.repeat(length)}`,
     '<!--'.repeat(length),
     '<!-- -->'.repeat(length),
     `<p ${'style=x '.repeat(length)}>`,
     '<div>'.repeat(length),
-    '<b><p>'.repeat(Math.min(length, 500)),
-  ]
-  frameDocument('<p>', 'N0')
-  for (const [at, text] of hostile(20_000).entries()) {
-    const short = timeOf(hostile(2_000)[at] ?? '')
-    const ms = timeOf(text)
-    assert.ok(
-      ms < Math.max(400, short * 60),
-      `${text.slice(0, 12)}: ${short} ms, ten times: ${ms} ms`,
-    )
-  }
+    '<b><p>'.repeat(500),
+  ])
+    frameDocument(text, 'N0')
 })
 
 shapes.run()

@@ -12,7 +12,8 @@ import {
 } from '../../../public/features/chat/turn-actions.ts'
 import { createQueue } from '../../../public/features/queue/queue.ts'
 import { createLeases } from '../../../public/features/offline/leases.ts'
-import { fakeApi, fakeClock, fakeMemory } from '../_page.ts'
+import { createTestClock } from '../../_clock.ts'
+import { fakeApi, fakeMemory } from '../_page.ts'
 
 const test = suite('outbox')
 
@@ -33,14 +34,14 @@ const fakeBrowser = () => {
   const locks = new Map<string, Promise<unknown>>()
   const outboxes: Outbox[] = []
   let ids = 0
-  const clock = { ms: 1_000 }
+  const clock = createTestClock(1_000)
   const open = (account: string, answers: Parameters<typeof fakeApi>[0] = {}) => {
     const service = fakeApi({ 'POST /api/chat/start': () => ({}), ...answers })
     const created: string[][] = []
     const sending = createSending({
       account,
       inFlight: fakeInFlight(inFlight, account),
-      nowMs: () => clock.ms,
+      clock,
       newId() {
         ids += 1
         return `id-${ids}`
@@ -93,7 +94,7 @@ type Page = ReturnType<ReturnType<typeof fakeBrowser>['open']>
 /** What sends the messages of the composer in the chat `s1`. */
 const turnsOf = (
   { outbox, sending, service }: Page,
-  late: Partial<Pick<TurnActionsOptions, 'outbox' | 'schedule'>> = {},
+  late: Partial<Pick<TurnActionsOptions, 'outbox' | 'clock'>> = {},
 ) => {
   const choices = {
     choice: signal(NO_CHOICE),
@@ -307,7 +308,7 @@ test('a new chat is made once, where it was written, for all its messages; the c
   const { outbox, service, keep, sent, created } = browser.open('ann', answers)
   await outbox.reload()
   await keep('first', null)
-  browser.clock.ms = 5
+  browser.clock.set(5)
   await keep('second', null)
   service.answers['POST /api/chat/start'] = lost
   assert.not(await outbox.flush())
@@ -392,9 +393,9 @@ test('a message that is written before the outbox is loaded is stored at once, w
   page.service.answers['POST /api/chat/start'] = () => {
     throw new ApiError(0, 'unreachable')
   }
-  const clock = fakeClock()
+  const clock = createTestClock()
   const loading = signal<Outbox | undefined>(undefined)
-  const turns = turnsOf(page, { outbox: loading, schedule: clock.later })
+  const turns = turnsOf(page, { outbox: loading, clock })
   const started = turns.startTurn('early', [])
   assert.equal(
     [...browser.inFlight.values()].map(({ text }) => text),
@@ -407,7 +408,7 @@ test('a message that is written before the outbox is loaded is stored at once, w
   assert.equal([page.texts(), browser.inFlight.size], [['from before', 'early'], 0])
 
   // Closed before that: the next page takes it over, in the new chat it was written in.
-  const closed = turnsOf(browser.open('ann'), { outbox: signal(undefined), schedule: clock.later })
+  const closed = turnsOf(browser.open('ann'), { outbox: signal(undefined), clock })
   void closed.startTurn('closed too soon', [])
   browser.kill()
   const next = browser.open('ann')
@@ -417,19 +418,18 @@ test('a message that is written before the outbox is loaded is stored at once, w
 
 test('an outbox that does not load in time holds no message back', async () => {
   const page = fakeBrowser().open('ann')
-  const clock = fakeClock()
-  const turns = turnsOf(page, { outbox: signal(undefined), schedule: clock.later })
+  const clock = createTestClock()
+  const turns = turnsOf(page, { outbox: signal(undefined), clock })
   const started = turns.startTurn('early', [])
-  clock.pass(2_000)
+  await clock.advance(2_000)
   assert.ok(await started)
   assert.equal(page.sent(), ['early'])
 })
 
 test('leases: one tab after the other; a closed or killed tab holds nothing, also when the clock is set back', async () => {
   const storage = fakeMemory()
-  const clock = fakeClock()
-  const open = (tab: string) =>
-    createLeases({ storage, tab, nowMs: clock.nowMs, schedule: clock.later })
+  const clock = createTestClock()
+  const open = (tab: string) => createLeases({ storage, tab, clock })
   const [a, b] = [open('a'), open('b')]
   const order: string[] = []
   const works = ['a1', 'a2', 'b1'].map(() => Promise.withResolvers<void>())
@@ -441,49 +441,49 @@ test('leases: one tab after the other; a closed or killed tab holds nothing, als
   const done = [run(a, 'a1', 0), run(a, 'a2', 1), run(b, 'b1', 2)]
   assert.equal(order, ['a1'], 'in the same tick')
   // Longer than a lease: it is renewed while the work runs.
-  clock.pass(20_000)
+  await clock.advance(20_000)
   assert.equal(order, ['a1'])
   works[0]!.resolve()
   await done[0]
   works[1]!.resolve()
   await done[1]
   assert.equal(order, ['a1', 'a2'])
-  clock.pass(300)
+  await clock.advance(300)
   await new Promise(resolve => setImmediate(resolve))
   assert.equal(order, ['a1', 'a2', 'b1'])
   // Closed while its work runs.
   b.dropAll()
   await a.exclusively('chat', async () => void order.push('a3'))
   // Killed: what it stored stays.
-  storage.write('lease:chat', { tab: 'killed', until: clock.nowMs() + 6_000 })
+  storage.write('lease:chat', { tab: 'killed', until: clock.now() + 6_000 })
   const last = a.exclusively('chat', async () => void order.push('a4'))
-  clock.pass(3_000)
+  await clock.advance(3_000)
   assert.is(order.at(-1), 'a3')
-  clock.pass(3_300)
+  await clock.advance(3_300)
   await last
-  storage.write('lease:chat', { tab: 'ahead', until: clock.nowMs() + 1e9 })
+  storage.write('lease:chat', { tab: 'ahead', until: clock.now() + 1e9 })
   await a.exclusively('chat', async () => void order.push('a5'))
   assert.equal(order.slice(3), ['a3', 'a4', 'a5'])
 })
 
 test('leases: one that was waited for is renewed, also when other work of its tab has ended', async () => {
   const storage = fakeMemory()
-  const clock = fakeClock()
+  const clock = createTestClock()
   const settled = () => new Promise(resolve => setImmediate(resolve))
-  const leases = createLeases({ storage, tab: 'a', nowMs: clock.nowMs, schedule: clock.later })
+  const leases = createLeases({ storage, tab: 'a', clock })
   const other = Promise.withResolvers<void>()
   const work = Promise.withResolvers<void>()
   const done = leases.exclusively('other', () => other.promise)
-  storage.write('lease:chat', { tab: 'killed', until: clock.nowMs() + 5_000 })
+  storage.write('lease:chat', { tab: 'killed', until: clock.now() + 5_000 })
   const waited = leases.exclusively('chat', () => work.promise)
   other.resolve()
   await done
-  clock.pass(5_400)
+  await clock.advance(5_400)
   await settled()
-  clock.pass(20_000)
+  await clock.advance(20_000)
   const lease = storage.read<{ tab: string; until: number } | null>('lease:chat', null)
   assert.is(lease?.tab, 'a')
-  assert.ok(lease!.until > clock.nowMs(), 'another tab may not take it')
+  assert.ok(lease!.until > clock.now(), 'another tab may not take it')
   work.resolve()
   await waited
   assert.is(storage.read('lease:chat', null), null)
@@ -493,7 +493,7 @@ test('without a database the text stays in the composer', async () => {
   const outbox = createOutbox({
     api: fakeApi({}).api,
     sending: createSending({
-      ...{ account: 'ann', nowMs: () => 1, newId: () => 'a' },
+      ...{ account: 'ann', clock: createTestClock(), newId: () => 'a' },
       inFlight: fakeInFlight(new Map(), 'ann'),
       place: () => ({ profile: '', project: '' }),
       exclusively: (_, work) => work(),

@@ -35,7 +35,7 @@ const opened = (
     search.sections.value.map(({ label, entries }) => [label, ...entries.map(one => one.label)])
   const type = async (text: string) => {
     search.set(text)
-    fake.clock.pass(120)
+    await fake.clock.advance(120)
     await settle()
     return shown()
   }

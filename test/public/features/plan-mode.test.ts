@@ -5,6 +5,8 @@ import { renderToString } from 'preact-render-to-string'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { App } from '../../../public/app.ts'
+import { createTestClock } from '../../_clock.ts'
+import { createServerClock } from '../../../public/parts/server-clock.ts'
 
 const { QuestionCard } = await import('../../../public/features/approvals/question-card.tsx')
 const { PresentedPlan } = await import('../../../public/features/plan/plan-card.tsx')
@@ -22,7 +24,8 @@ test('a plan is rendered as Markdown, with both answers and a field for a commen
     plan: true as const,
     requested_at: 1,
   }
-  const html = renderToString(h(QuestionCard, { question, onAnswer: () => undefined }))
+  const clock = createServerClock(createTestClock())
+  const html = renderToString(h(QuestionCard, { question, clock, onAnswer: () => undefined }))
   for (const part of ['Steps</h', '<strong>x</strong>', 'Approve plan', 'Keep planning', '<input'])
     assert.match(html, part)
   assert.not.match(html, '<img')

@@ -7,9 +7,12 @@ import { type ShownRetry, shownRetryOf } from '../../../public/features/transcri
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import { RetryCard } from '../../../public/features/transcript/retry-card.tsx'
 import { createServerClock } from '../../../public/parts/server-clock.ts'
+import { createTestClock } from '../../_clock.ts'
+import { toSeconds } from '../../../lib/base/clock.ts'
 
 const test = suite('retry card')
 
+const clock = createServerClock(createTestClock())
 const draw = (given: Partial<ShownRetry>): string =>
   renderToString(
     h(RetryCard, {
@@ -17,7 +20,7 @@ const draw = (given: Partial<ShownRetry>): string =>
         attempt: 1,
         attempts: 6,
         delay_ms: 12_000,
-        until: Date.now() / 1_000 + 11.5,
+        until: toSeconds(clock.now()) + 11.5,
         reason: 'rate_limit',
         provider: 'OpenAI',
         message: '<b>Slow down.</b>',
@@ -25,6 +28,7 @@ const draw = (given: Partial<ShownRetry>): string =>
         others: 0,
         ...given,
       },
+      clock,
       onRetryNow: async () => {},
       onStop() {},
     }),
@@ -50,7 +54,7 @@ test('names the cause, the time, the attempt, and the provider’s words', () =>
     [{ goal: 'Count files', others: 2 }, 'Rate limit at OpenAI (subagent)'],
     [{ goal: 'Count files', others: 2 }, 'Count files'],
     [{ others: 1 }, '1 more call is waiting'],
-    [{ until: Date.now() / 1_000 + 581 }, 'Retrying in 9 min 41 s'],
+    [{ until: toSeconds(clock.now()) + 581 }, 'Retrying in 9 min 41 s'],
     [{ until: 1 }, 'Retrying now… · attempt 2 of 6'],
     [{ attempts: 0 }, 'Retrying in 12 s|'],
   ] as const)
@@ -67,9 +71,9 @@ test('the countdown is no live region, and the button is off when the time is up
 })
 
 test('takes the server’s clock when the device’s clock is clearly wrong', () => {
-  const device = { ms: Date.parse('2026-11-22T12:00:00.700Z') }
-  const clock = createServerClock(() => device.ms)
-  assert.is(clock.now(), device.ms / 1_000)
+  const device = createTestClock(Date.parse('2026-11-22T12:00:00.700Z'))
+  const server = createServerClock(device)
+  assert.is(server.now(), device.now())
   for (const [header, aheadMs] of [
     ['Sun, 22 Nov 2026 12:00:01 GMT', 0],
     ['Sun, 22 Nov 2026 12:00:00 GMT', 0],
@@ -79,8 +83,8 @@ test('takes the server’s clock when the device’s clock is clearly wrong', ()
     ['Sun, 22 Nov 2026 11:00:00 GMT', -3_600_200],
     ['Sun, 22 Nov 2026 12:00:01 GMT', 0],
   ] as const) {
-    clock.observe(header)
-    assert.is(Math.round(clock.now() * 1_000 - device.ms), aheadMs, String(header))
+    server.observe(header)
+    assert.is(server.now() - device.now(), aheadMs, String(header))
   }
 })
 

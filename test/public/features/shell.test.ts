@@ -60,11 +60,66 @@ test('reverts a rejected setting and marks its row', async () => {
   assert.equal([settings.theme.value, settings.saveStatus.value.theme], ['nord', 'saving'])
   await saving
   assert.equal([settings.theme.value, settings.saveStatus.value.theme], ['dark', 'failed'])
-  clock.pass(2_000)
+  await clock.advance(2_000)
   assert.is(settings.saveStatus.value.theme, undefined)
   service.answers['POST /api/settings/personal'] = input => input
   await settings.save('theme', 'my-own')
   assert.is(settings.theme.value, 'my-own')
+})
+
+test('what the server answers to an older request does not undo a choice', async () => {
+  const { platform, service } = fakePlatform()
+  const settings = createSettings(platform, createToasts(platform))
+  const held: PromiseWithResolvers<object>[] = []
+  const hold = () => {
+    held.push(Promise.withResolvers())
+    return held.at(-1)!.promise
+  }
+  service.answers['GET /api/settings'] = hold
+  service.answers['POST /api/settings/personal'] = hold
+  const old = { theme: 'dark', font_size: 'default' }
+  const [before, nord, large, during] = [
+    settings.load(),
+    settings.save('theme', 'nord'),
+    settings.save('font_size', 'large'),
+    settings.load(),
+  ]
+  const look = () => [settings.current.value.theme, settings.current.value.font_size]
+  held[0]?.resolve(old)
+  await before
+  assert.equal(look(), ['nord', 'large'])
+  held[1]?.resolve({ theme: 'nord', font_size: 'default' })
+  await nord
+  assert.equal(look(), ['nord', 'large'])
+  held[3]?.resolve(old)
+  await during
+  assert.equal(look(), ['nord', 'large'])
+  held[2]?.resolve({ theme: 'nord', font_size: 'large' })
+  await large
+  assert.equal(look(), ['nord', 'large'])
+  // What another page chose later is taken over.
+  const after = settings.load()
+  held[4]?.resolve(old)
+  await after
+  assert.equal(look(), ['dark', 'default'])
+})
+
+test('of two choices in one setting, the newer one is kept and says whether it was saved', async () => {
+  const { platform, service } = fakePlatform()
+  const settings = createSettings(platform, createToasts(platform))
+  const held: PromiseWithResolvers<object>[] = []
+  service.answers['POST /api/settings/personal'] = () => {
+    held.push(Promise.withResolvers())
+    return held.at(-1)!.promise
+  }
+  const saves = (['nord', 'light', 'nord'] as const).map(name => settings.save('theme', name))
+  held[0]?.resolve({ theme: 'nord' })
+  held[1]?.resolve({ theme: 'light' })
+  await Promise.all(saves.slice(0, 2))
+  assert.equal([settings.theme.value, settings.saveStatus.value.theme], ['nord', 'saving'])
+  held[2]?.resolve({ theme: 'nord' })
+  await saves[2]
+  assert.equal([settings.theme.value, settings.saveStatus.value.theme], ['nord', 'saved'])
 })
 
 test('models: exact before prefix before anywhere; the recent ones are remembered', () => {
@@ -110,17 +165,17 @@ test('a toast of a failed request copies its details; other errors have no actio
   )
 })
 
-test('toasts leave, unless they are held or newer ones push them out', () => {
+test('toasts leave, unless they are held or newer ones push them out', async () => {
   const { platform, clock } = fakePlatform()
   const toasts = createToasts(platform)
   toasts.show('a')
   toasts.show('a')
   assert.is(toasts.list.value.length, 1)
   toasts.pauseTimers()
-  clock.pass(60_000)
+  await clock.advance(60_000)
   assert.is(toasts.list.value.length, 1)
   toasts.resumeTimers()
-  clock.pass(5_000)
+  await clock.advance(5_000)
   assert.is(toasts.list.value.length, 0)
   for (const text of 'bcdefg') toasts.show(text)
   assert.equal(toasts.list.value.map(({ text }) => text).join(''), 'defg')
@@ -136,24 +191,24 @@ test('hides a short disconnect; counts down and polls during a long one', async 
     throw new ApiError(0, 'offline')
   })
   connection.set({ kind: 'live' })
-  connection.set({ kind: 'waiting', retryAtMs: clock.nowMs() + 1_000 })
-  clock.pass(1_000)
+  connection.set({ kind: 'waiting', retryAtMs: clock.now() + 1_000 })
+  await clock.advance(1_000)
   connection.set({ kind: 'live' })
-  clock.pass(5_000)
+  await clock.advance(5_000)
   assert.not.ok(connection.visible.value)
-  connection.set({ kind: 'waiting', retryAtMs: clock.nowMs() + 4_000 })
-  clock.pass(2_000)
+  connection.set({ kind: 'waiting', retryAtMs: clock.now() + 4_000 })
+  await clock.advance(2_000)
   assert.equal([connection.visible.value, connection.seconds.value], [true, 2])
-  clock.pass(30_000)
+  await clock.advance(30_000)
   await settle()
-  clock.pass(30_000)
+  await clock.advance(30_000)
   await settle()
   assert.is(polls, 2)
   connection.set({ kind: 'live' })
-  clock.pass(120_000)
+  await clock.advance(120_000)
   assert.equal([polls, connection.visible.value], [2, false])
   connection.setWatchesHostSessions(false)
-  clock.pass(30_000)
+  await clock.advance(30_000)
   assert.is(polls, 3)
   connection.close()
 })
@@ -186,7 +241,7 @@ test('reports a pending question once and removes it when answered', async () =>
 test('unread: newer than this browser, and more messages than were seen', () => {
   const { platform, clock } = fakePlatform()
   const viewed = createUnread(platform)
-  const later = clock.nowMs() / 1000 + 10
+  const later = clock.now() / 1000 + 10
   assert.not.ok(viewed.isUnread(fakeRow('a', { updated_at: 1 })))
   const row = fakeRow('a', { updated_at: later, message_count: 4 })
   assert.ok(viewed.isUnread(row))
@@ -206,9 +261,9 @@ test('search: titles at once, full text after a pause, a stale answer is dropped
     search.hits.value.map(hit => hit.session_id),
     ['a'],
   )
-  clock.pass(200)
+  await clock.advance(200)
   search.set('alph')
-  clock.pass(200)
+  await clock.advance(200)
   waiting[0]!({ sessions: [fakeRow('stale')] })
   waiting[1]!({ sessions: [fakeRow('b')] })
   await settle()

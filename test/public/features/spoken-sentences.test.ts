@@ -2,8 +2,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createAnnouncements } from '../../../public/features/shell/announcements.ts'
+import { createTestClock } from '../../_clock.ts'
 import { createSpokenSentences } from '../../../public/features/transcript/spoken-sentences.ts'
-import { fakeClock } from '../_page.ts'
 
 const test = suite('spoken sentences')
 const WORDS = { code: (lang: string) => `Code, ${lang || 'text'}`, formula: 'Formula' }
@@ -87,19 +87,19 @@ test('a request that is repeated announces only what is new', () => {
   assert.equal(sentences.update('One. Zwei. Three. Four.', false), ['Four.'])
 })
 
-test('the same text is announced twice, and each is removed later', () => {
-  const clock = fakeClock()
-  const { list, announce } = createAnnouncements({ schedule: clock.later })
+test('the same text is announced twice, and each is removed later', async () => {
+  const clock = createTestClock()
+  const { list, announce } = createAnnouncements({ clock })
   announce('Finished')
-  clock.pass(4_000)
+  await clock.advance(4_000)
   announce('Finished')
   assert.equal(
     list.value.map(({ text }) => text),
     ['Finished', 'Finished'],
   )
-  clock.pass(4_000)
+  await clock.advance(4_000)
   assert.is(list.value.length, 1)
-  clock.pass(4_000)
+  await clock.advance(4_000)
   assert.is(list.value.length, 0)
 })
 

@@ -93,8 +93,8 @@ const setup = (jobs: Job[] = [job('a')], visible = () => true) => {
   })
   const toasts = createToasts(platform)
   const unsaved = new Set<string>()
-  const { api, schedule } = platform
-  const tasks = createTasks({ api, schedule, toasts, unsaved, visible })
+  const { api } = platform
+  const tasks = createTasks({ api, clock, toasts, unsaved, visible })
   return { tasks, clock, service, toasts, unsaved, world }
 }
 
@@ -157,7 +157,7 @@ test('previews the schedule after a pause; only the newest reply counts', async 
   tasks.create()
   assert.is(tasks.preview.value.kind, 'empty')
   for (const schedule of ['s', 'so', 'soon']) tasks.change({ schedule })
-  clock.pass(300)
+  await clock.advance(300)
   await settle()
   assert.equal(service.of('POST /api/crons/preview'), [{ schedule: 'soon' }])
   assert.equal(tasks.preview.value, { kind: 'invalid', message: 'not a schedule' })
@@ -165,9 +165,9 @@ test('previews the schedule after a pause; only the newest reply counts', async 
   service.answers['POST /api/crons/preview'] = ({ schedule }) =>
     schedule === 'slow' ? held.promise : { words: 'fast words', next: [], timezone: 'UTC' }
   tasks.change({ schedule: 'slow' })
-  clock.pass(300)
+  await clock.advance(300)
   tasks.change({ schedule: 'fast' })
-  clock.pass(300)
+  await clock.advance(300)
   await settle()
   held.resolve({ words: 'slow words', next: [], timezone: 'UTC' })
   await settle()
@@ -235,25 +235,25 @@ test('polls every 30 s while visible, faster while a task runs', async () => {
   const stop = tasks.watch()
   await settle()
   assert.is(count(), 1)
-  clock.pass(29_000)
+  await clock.advance(29_000)
   assert.is(count(), 1)
-  clock.pass(1_500)
+  await clock.advance(1_500)
   await settle()
   assert.is(count(), 2)
   looking = false
-  clock.pass(60_000)
+  await clock.advance(60_000)
   await settle()
   assert.is(count(), 2)
   looking = true
   world.jobs = [job('a', { running: true })]
-  clock.pass(30_000)
+  await clock.advance(30_000)
   await settle()
   const before = count()
-  clock.pass(3_500)
+  await clock.advance(3_500)
   await settle()
   assert.is(count(), before + 1)
   stop()
-  clock.pass(120_000)
+  await clock.advance(120_000)
   await settle()
   assert.is(count(), before + 1)
 })

@@ -14,6 +14,7 @@ import {
 import { pastOfCall, pointsOf } from '../../../public/features/time-travel/points.ts'
 import { createPlayer } from '../../../public/features/time-travel/player.ts'
 import type { TurnChange } from '../../../public/features/workspace/turn-changes.ts'
+import { createTestClock } from '../../_clock.ts'
 
 const test = suite('time travel')
 
@@ -80,7 +81,7 @@ test('the list has directories first and the files of open ones', () => {
 const film: Film = { sessionId: 's', messages, summaries: [], turnUsage: [], title: '' }
 
 test('every moment shows what the transcript showed', () => {
-  const screen = createScreen(film, () => 5)
+  const screen = createScreen(film, createTestClock(5_000))
   const at = (moment: number) => {
     const { messages: shown, live } = screen(moment)
     return [
@@ -124,7 +125,7 @@ test('plays by duration, steps whole messages, and stops at the end', () => {
 
 test('5,000 messages: one moment costs no more than the list of those before it', () => {
   const many = Array.from({ length: 5_000 }, (_, n) => ({ ...messages[n % 8]!, id: `m${n}` }))
-  const screen = createScreen({ ...film, messages: many }, () => 5)
+  const screen = createScreen({ ...film, messages: many }, createTestClock(5_000))
   for (let moment = 0; moment <= 5_000; moment += 0.5) screen(moment)
   assert.is(screen(5_000).messages.length, 5_000)
 })

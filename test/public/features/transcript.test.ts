@@ -22,6 +22,8 @@ import {
   rangeAt,
   rangeAtEnd,
 } from '../../../public/features/transcript/virtual-range.ts'
+import { createTestClock } from '../../_clock.ts'
+import { createServerClock } from '../../../public/parts/server-clock.ts'
 
 const { Transcript } = await import('../../../public/features/transcript/transcript.tsx')
 const { ApprovalCard } = await import('../../../public/features/approvals/approval-card.tsx')
@@ -284,6 +286,7 @@ const actions = {
   addKey() {},
   compact() {},
 }
+const clock = createServerClock(createTestClock())
 const draw = (value: Partial<Chat>): string =>
   renderToString(
     h(Transcript, {
@@ -292,6 +295,7 @@ const draw = (value: Partial<Chat>): string =>
       showUsage: true,
       actions,
       botName: 'Agent',
+      clock,
     }),
   )
 
@@ -334,6 +338,7 @@ transcript('parses approvals and errors for their cards', () => {
           requested_at: 1,
         },
         keys: true,
+        clock,
         onAnswer,
       }),
     ),
@@ -347,6 +352,7 @@ transcript('parses approvals and errors for their cards', () => {
           choices_offered: ['One'],
           requested_at: 1,
         },
+        clock,
         onAnswer,
       }),
     ),

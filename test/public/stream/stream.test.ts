@@ -8,10 +8,11 @@ import {
   type StreamState,
 } from '../../../public/stream/stream.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
-import { fakeClock, fakeSource, type FakeSource, settle } from '../_page.ts'
+import { createTestClock } from '../../_clock.ts'
+import { fakeSource, type FakeSource, settle } from '../_page.ts'
 
 const connection = () => {
-  const clock = fakeClock()
+  const clock = createTestClock()
   const opened: FakeSource[] = []
   const frames: Frame[] = []
   const states: StreamState['kind'][] = []
@@ -25,8 +26,7 @@ const connection = () => {
     onPing: () => {},
     onState: state => states.push(state.kind),
     beforeRetry: async () => {},
-    nowMs: clock.nowMs,
-    schedule: clock.later,
+    clock,
   })
   return { clock, opened, frames, states, stream, last: () => opened.at(-1)! }
 }
@@ -60,14 +60,14 @@ test('frames of the opening batch move no cursor; ready does', async () => {
   stream.start('a-5')
   last().say('row', { source: 'list', n: 7, data: {} })
   last().say('error')
-  clock.pass(1_000)
+  await clock.advance(1_000)
   await settle()
   assert.is(opened.length, 2)
   assert.is(last().query.after, 'a-5')
   last().say('ready', {}, 'a-9')
   last().say('token', { source: 'session:s1', n: 10, data: {} }, 'a-10')
   last().say('error')
-  clock.pass(1_000)
+  await clock.advance(1_000)
   await settle()
   assert.equal(last().query, { watch: 's1@a-10', after: 'a-10' })
 })
@@ -106,15 +106,15 @@ test('what is carried already needs no new connection', () => {
   assert.is(opened.length, 2, 'from before it was carried')
 })
 
-test('treats a connection without pings as dead', () => {
+test('treats a connection without pings as dead', async () => {
   const { stream, last, clock, states } = connection()
   stream.start('a-5')
   last().say('ready', {}, 'a-5')
-  clock.pass(15_000)
+  await clock.advance(15_000)
   last().say('ping')
-  clock.pass(15_000)
+  await clock.advance(15_000)
   assert.equal(states.at(-1), 'live')
-  clock.pass(8_000)
+  await clock.advance(7_000)
   assert.equal(states.at(-1), 'waiting')
   assert.ok(last().closed)
 })
@@ -125,10 +125,10 @@ test('pauses grow, a good connection forgets them, retryNow skips them', async (
   for (const pauseMs of [1_000, 2_000, 4_000]) {
     const before = opened.length
     last().say('error')
-    clock.pass(pauseMs - 1)
+    await clock.advance(pauseMs - 1)
     await settle()
     assert.is(opened.length, before)
-    clock.pass(1)
+    await clock.advance(1)
     await settle()
     assert.is(opened.length, before + 1)
   }
@@ -141,7 +141,7 @@ test('pauses grow, a good connection forgets them, retryNow skips them', async (
   assert.is(opened.length, 5, 'nothing while one is on its way')
   last().say('ready', {}, 'a-5')
   last().say('error')
-  clock.pass(1_000)
+  await clock.advance(1_000)
   await settle()
   assert.is(opened.length, 6)
 })
@@ -151,7 +151,7 @@ test('close ends everything, also a retry on its way', async () => {
   stream.start('a-5')
   last().say('error')
   stream.close()
-  clock.pass(60_000)
+  await clock.advance(60_000)
   await settle()
   assert.is(opened.length, 1)
   assert.is(states.at(-1), 'idle')

@@ -8,7 +8,8 @@ import {
   type LocksLike,
 } from '../../../public/stream/tab-leader.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
-import { fakeClock, fakeRow, fakeSource, type FakeSource, rowFrame, settle } from '../_page.ts'
+import { createTestClock } from '../../_clock.ts'
+import { fakeRow, fakeSource, type FakeSource, rowFrame, settle } from '../_page.ts'
 
 const fakeChannels = () => {
   const ends = new Map<object, (event: { data: unknown }) => void>()
@@ -60,7 +61,7 @@ const fakeLocks = (): LocksLike => {
 }
 
 const browser = ({ locked = true } = {}) => {
-  const clock = fakeClock()
+  const clock = createTestClock()
   const opened: FakeSource[] = []
   const channel = fakeChannels()
   const locks = fakeLocks()
@@ -80,8 +81,7 @@ const browser = ({ locked = true } = {}) => {
             return source
           },
           beforeRetry: async () => {},
-          nowMs: clock.nowMs,
-          schedule: clock.later,
+          clock,
         }),
       channel: locked ? channel() : null,
       locks: locked ? locks : null,
@@ -89,14 +89,13 @@ const browser = ({ locked = true } = {}) => {
       visible: () => true,
       onFrame: frame => got.push(frame),
       onState: state => states.push(state.kind),
-      nowMs: clock.nowMs,
-      schedule: clock.later,
+      clock,
     })
     tabs.start()
     return { tabs, got, states, want }
   }
   const wait = async (ms: number) => {
-    clock.pass(ms)
+    await clock.advance(ms)
     await settle()
   }
   return { open, opened, wait, last: () => opened.at(-1)! }
