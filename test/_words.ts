@@ -19,7 +19,6 @@ const LITERAL: Readonly<Record<string, string>> = {
   'test/handlers/external-agent.test.ts': 'heard',
   'test/lib/agent/acp/memory.test.ts': 'heard',
   'test/public/look.test.ts': 'colour grey',
-  'test/spec/defects.test.ts': 'somebody',
 }
 
 const COMMENT = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm

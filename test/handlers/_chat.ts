@@ -51,6 +51,7 @@ export const startChat = async (...script: Step[]) => {
     send,
     follow,
     messages,
+    useProvider,
     enableCheckpoints,
     async turn(session_id: string, message: string): Promise<Seen[]> {
       return follow(await send(session_id, message))
