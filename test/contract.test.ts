@@ -398,15 +398,13 @@ const checkDoor = async (route: Route, { app, as }: Locked) => {
     if (endpoint.page)
       assert.equal([answer.status, answer.headers.location], [302, '/login'], `${key}: signed out`)
     else {
-      const { status, body } = answer
-      const wanted = [401, { error: 'Authentication required', code: 'sign_in_required' }]
-      assert.equal([status, body], wanted, `${key}: signed out`)
+      const found = [answer.status, answer.body?.code]
+      assert.equal(found, [401, 'sign_in_required'], `${key} signed out: ${seen(answer)}`)
     }
     return checkHeaders(answer, `${key}: signed out`)
   }
   const off = await send(app, route, {})
   assert.is(off.status, 404, `${key} while the API is off: ${seen(off)}`)
-  assert.match(off.body.error.message, 'The API is off', key)
   await app.post('/api/tokens/enable', { enabled: true }, as.owner)
   const answer = await send(app, route, {}, as.owner)
   await app.post('/api/tokens/enable', { enabled: false }, as.owner)
@@ -470,7 +468,7 @@ const checkReads = async (route: Route, { sound, broken }: World) => {
   if (method !== 'GET') return
   const tokenOf = ({ token }: Reader) => (endpoint.byToken ? token : {})
   const ask = (tag?: string) => {
-    const condition = tag === undefined ? {} : { 'If-None-Match': tag }
+    const condition: Record<string, string> = tag === undefined ? {} : { 'If-None-Match': tag }
     return send(sound.app, route, sound.read, { headers: { ...tokenOf(sound), ...condition } })
   }
   // The service compares JSON with the schema of the output, and logs a mismatch, which fails its close.

@@ -104,8 +104,8 @@ test(
       await follow(chat, stream_id)
       const results = contents((await sessionOf(chat)).messages, 'tool')
       assert.is(results.length, 2)
-      assert.match(results[0], /error/)
-      assert.match(results[1], /again/)
+      assert.match(results[0]!, /error/)
+      assert.match(results[1]!, /again/)
     },
     { hooks: { pre_tool_call: [{ command: marked }] } },
   ),
