@@ -519,7 +519,8 @@ const checkOversize = async ({ key, method, path }: Route, { app, token }: Reade
   if (method !== 'POST') return
   const length = { 'Content-Length': String(20 * 1024 * 1024 + 1), Connection: 'close' }
   // Shorter than declared: waiting for the rest would hang.
-  const answer = await app.request('POST', path, { headers: { ...token, ...length }, body: '{}' })
+  const options = { headers: { ...token, ...length }, body: '{}', timeoutMs: 10_000 }
+  const answer = await app.request('POST', path, options)
   assert.is(answer.status, 400, `${key} over 20 MiB: ${seen(answer)}`)
   checkHeaders(answer, key)
 }
