@@ -47,7 +47,7 @@ test(
     const { app } = chat
     const session_id = await named(chat)
     const steer = await app.post('/api/chat/steer', { session_id, message: 'left' })
-    assert.equal([steer.status, steer.body.error], [409, 'Nothing is running to steer.'])
+    assert.equal([steer.status, steer.body.code], [409, 'no_running_turn'])
     const missing = [
       ['/api/queue/edit', { id: 'none', message: 'x' }],
       ['/api/queue/remove', { id: 'none' }],
