@@ -4,14 +4,39 @@
 export const CANARY = 'canary-8f3a1c'
 export const LEAKS = [CANARY, 'root:x:0:0']
 
-export const hostileTexts: readonly string[] = [
-  '',
-  ' ',
-  'x'.repeat(5_000),
+const controlTexts: readonly string[] = [
   '\0',
   'a\0b',
   '\u0001\u001b[31m\r\nX-Injected: 1',
   '\u202e\ufeff\ud800',
+  '/etc/passwd\0.png',
+]
+
+const traversalTexts: readonly string[] = [
+  '..',
+  '../',
+  '../../../../../../../../etc/passwd',
+  '../../secret.txt',
+  '..%2f..%2fsecret.txt',
+  '%2e%2e%2fsecret.txt',
+  '%252e%252e%252fsecret.txt',
+  '..%c0%af..%c0%afsecret.txt',
+  '..\\..\\secret.txt',
+  '/etc/passwd',
+  '//etc/passwd',
+  'file:///etc/passwd',
+  '~/secret.txt',
+  'C:\\Windows\\win.ini',
+  '\\\\server\\share\\a',
+  '/proc/self/environ',
+  'escape-link',
+  'escape-link/passwd',
+]
+
+const otherTexts: readonly string[] = [
+  '',
+  ' ',
+  'x'.repeat(5_000),
   '💥'.repeat(100),
   '-1',
   '0',
@@ -28,32 +53,13 @@ export const hostileTexts: readonly string[] = [
   "' or 1=1 --",
   '"><img src=x onerror=alert(1)>',
   '{{7*7}}',
-  '..',
-  '../',
-  '../../../../../../../../etc/passwd',
-  '../../secret.txt',
-  '..%2f..%2fsecret.txt',
-  '%2e%2e%2fsecret.txt',
-  '%252e%252e%252fsecret.txt',
-  '..%c0%af..%c0%afsecret.txt',
-  '..\\..\\secret.txt',
-  '/etc/passwd',
-  '/etc/passwd\0.png',
-  '//etc/passwd',
-  'file:///etc/passwd',
-  '~/secret.txt',
-  'C:\\Windows\\win.ini',
-  '\\\\server\\share\\a',
   'CON',
   'a:stream',
-  '/proc/self/environ',
-  'escape-link',
-  'escape-link/passwd',
   'http://127.0.0.1:1/',
 ]
 
-/** Values of other types than expected. */
-export const hostileValues: readonly unknown[] = [
+/** Values of other types than expected, and one that is far too long. */
+const mistyped: readonly unknown[] = [
   null,
   true,
   0,
@@ -66,8 +72,15 @@ export const hostileValues: readonly unknown[] = [
   { toString: 1, length: -1 },
   JSON.parse('{"__proto__":{"polluted":true}}'),
   'x'.repeat(200_000),
-  ...hostileTexts,
 ]
+
+/** Of each group, a field meets at least one. */
+export const hostileTexts: readonly (readonly string[])[] = [
+  controlTexts,
+  traversalTexts,
+  otherTexts,
+]
+export const hostileValues: readonly (readonly unknown[])[] = [mistyped, ...hostileTexts]
 
 const deep = (depth: number, open: string, close: string) =>
   open.repeat(depth) + close.repeat(depth)

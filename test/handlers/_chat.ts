@@ -55,6 +55,7 @@ export const startChatAt = async (clock: Clock, ...script: Step[]) => {
     send,
     follow,
     messages,
+    useProvider,
     enableCheckpoints,
     async turn(session_id: string, message: string): Promise<Seen[]> {
       return follow(await send(session_id, message))

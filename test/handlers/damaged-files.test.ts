@@ -4,6 +4,7 @@ import { lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { MAX_FILE_BYTES } from '../../lib/store/read-text.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { createProvider } from '../_provider.ts'
 import { create, idle } from './_crons.ts'
@@ -29,7 +30,7 @@ const KINDS: Damage[] = [
     words: /a named pipe/,
   },
   { name: 'not UTF-8', make: put(Buffer.from('{"a": "\xff"}\n', 'latin1')), words: /UTF-8/ },
-  { name: 'too large', make: put(Buffer.alloc(40 * 1024 * 1024, ' ')), words: /larger than/ },
+  { name: 'too large', make: put(Buffer.alloc(MAX_FILE_BYTES + 1, ' ')), words: /larger than/ },
 ]
 const YAML: Damage[] = [
   { name: 'a slip', make: put('model: [custom\n'), words: /line \d/ },

@@ -1,11 +1,10 @@
-/** Hooks of config.yaml over the whole service: every tool and caller, journal and prompt prefix, and a killed service. */
+/** Hooks of config.yaml over the whole service: every tool and caller, journal and prompt prefix. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bundleProgram } from '../_program.ts'
-import { spawnApp } from '../_app.ts'
-import { createProvider, type Step } from '../_provider.ts'
+import type { Step } from '../_provider.ts'
 import { ended, until } from '../_wait.ts'
 import { startChat } from './_chat.ts'
 import { create, runNow } from './_crons.ts'
@@ -346,41 +345,6 @@ test('a hook that hangs is ended with the turn, and holds up no other chat', asy
   await app.get(`/api/chat/cancel?stream_id=${stream}`)
   await chat.follow(stream)
   await ended(Number(readFileSync(mark, 'utf8')))
-})
-
-test('a kill of the service while a hook runs: the call is not made again, and the turn continues', async () => {
-  const provider = await createProvider(use('terminal', { command: 'true' }))
-  const app = await spawnApp()
-  try {
-    const mark = join(app.userHome, 'started')
-    writeFileSync(
-      join(app.home, 'config.yaml'),
-      JSON.stringify({
-        model: { provider: 'custom', base_url: provider.url, default: 'test-model' },
-        hooks: {
-          pre_tool_call: [{ command: `test -e ${mark} || { touch ${mark}; sleep 2; }` }],
-        },
-      }),
-    )
-    const { body } = await app.post('/api/session/new', {})
-    const { session_id } = body.session
-    const started = await app.post('/api/chat/start', { session_id, message: 'go' })
-    await until(() => existsSync(mark))
-    await app.kill()
-    provider.push(use('terminal', { command: 'echo again' }, 'c2'), DONE)
-    provider.otherwise = () => ({ text: 'A title' })
-    await app.start()
-    for await (const event of app.events(`/api/chat/stream?stream_id=${started.body.stream_id}`))
-      if (event.event === 'stream_end') break
-    const { messages } = (await app.get(`/api/session?session_id=${session_id}`)).body.session
-    const results = messages.filter(({ role }: { role: string }) => role === 'tool')
-    assert.is(results.length, 2)
-    assert.match(results[0].content, /error/)
-    assert.match(results[1].content, /again/)
-  } finally {
-    await app.kill()
-    await provider.close()
-  }
 })
 
 test('an event that is not supported refuses commands until the user accepts that', async ({

@@ -1,16 +1,12 @@
-/** `Idempotency-Key`: a repeated request is carried out once, also after a cut connection, a restart, and a kill. */
-import { writeFileSync } from 'node:fs'
+/** `Idempotency-Key`: a repeated request is carried out once, also after a cut connection and a restart. */
 import { request } from 'node:http'
-import { join } from 'node:path'
-import BetterSqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts'
 import { CREATING } from '../../public/api.ts'
 import { patternRoutes, routes } from '../../router.ts'
-import { spawnApp, startApp } from '../_app.ts'
-import { createProvider, gate } from '../_provider.ts'
-import { until } from '../_wait.ts'
+import { startApp } from '../_app.ts'
+import { gate } from '../_provider.ts'
 import { startChat } from './_chat.ts'
 import { type Api, withApi } from './_client-api.ts'
 
@@ -259,43 +255,6 @@ test(
     { text: 'Whole.' },
   ),
 )
-
-test('after a kill the same key has the same stream, and nothing is sent twice', async () => {
-  const provider = await createProvider({ text: 'Hello.' })
-  const app = await spawnApp()
-  try {
-    writeFileSync(
-      join(app.home, 'config.yaml'),
-      `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\ncheckpoints:\n  enabled: false\n`,
-    )
-    const session_id = await named({ app } as never)
-    const input = { session_id, message: 'Hi.' }
-    const first = await app.post('/api/chat/start', input, key('k1'))
-    const isDone = async () =>
-      (await app.get(`/api/session?session_id=${session_id}`)).body.session.last_turn === 'done'
-    await until(isDone)
-    await app.post('/api/projects/create', { name: 'One' }, key('k2'))
-    await app.kill()
-    await app.start()
-    const replayed = await app.post('/api/chat/start', input, key('k1'))
-    assert.equal([replayed.body, replayed.headers['idempotency-replayed']], [first.body, 'true'])
-    // Killed before the replies were written.
-    await app.kill()
-    const db = new BetterSqlite(join(app.state, 'cache', 'requests.db'))
-    db.exec('update request set done = 0, reply = null')
-    db.close()
-    await app.start()
-    const again = await app.post('/api/chat/start', input, key('k1'))
-    assert.equal(again.body, { ...first.body, repeated: true })
-    const unknown = await app.post('/api/projects/create', { name: 'One' }, key('k2'))
-    assert.equal([unknown.status, unknown.body.code], [409, 'request_interrupted'])
-    const { session } = (await app.get(`/api/session?session_id=${session_id}&limit=50`)).body
-    assert.equal([session.messages.length, provider.requests.length], [2, 1])
-  } finally {
-    await app.close()
-    await provider.close()
-  }
-})
 
 test(
   'without a key nothing changes',

@@ -70,6 +70,16 @@ test('a page of one person is refused requests once another is signed in, whatev
   assert.equal(codeOf(await app.post('/api/session/new', {}, late)), OTHER)
 })
 
+test('who was given no profile gets a refusal that says so, also of the event stream', async ({
+  app,
+}) => {
+  await setPerson(app, { name: 'Nina', role: 'member' })
+  const nina = await signIn(app, 'Nina')
+  for (const path of ['/api/events', '/api/events?watch=abc'])
+    assert.equal(codeOf(await app.get(path, nina)), [403, 'no_profile'], path)
+  removePerson(app, 'Nina')
+})
+
 test('lists, search and usage leave out what was not given', async context => {
   const { app, owner, viewer } = context
   const mine = await newChat(context, 'team', 'apricots')

@@ -4,8 +4,6 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Step } from '../_provider.ts'
-import { spawnApp } from '../_app.ts'
-import { createProvider } from '../_provider.ts'
 import { create, idle, listed } from './_crons.ts'
 import { startChat, startChatAt, types } from './_chat.ts'
 import { createTestClock } from '../_clock.ts'
@@ -206,44 +204,6 @@ test('a scheduled run may wait longer than its limit without events, but not ove
   await app.post('/api/crons/run', { job_id })
   await idle(app)
   assert.is((await listed(app, job_id)).last_error, 'Slow down.')
-})
-
-test('killed during the wait: the call is made again at once, and the usage of earlier calls counts once', async () => {
-  const provider = await createProvider(
-    {
-      toolCalls: [{ name: 'todo', arguments: {} }],
-      usage: { prompt_tokens: 70, completion_tokens: 5 },
-    },
-    limited(600),
-    { text: 'Went on.' },
-  )
-  const app = await spawnApp()
-  try {
-    writeFileSync(
-      join(app.home, 'config.yaml'),
-      `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
-    )
-    const { session_id } = (await app.post('/api/session/new', {})).body.session
-    const { stream_id } = (await app.post('/api/chat/start', { session_id, message: 'go' })).body
-    for await (const { event } of app.events(`/api/chat/stream?stream_id=${stream_id}`))
-      if (event === 'retry') break
-    await app.kill()
-    await app.start()
-    for await (const { event } of app.events(`/api/chat/stream?stream_id=${stream_id}`))
-      if (event === 'stream_end') break
-    const { session } = (await app.get(`/api/session?session_id=${session_id}`)).body
-    assert.equal([session.live, session.last_turn], [null, 'done'])
-    assert.is(session.messages.at(-1).content, 'Went on.')
-    assert.is((await app.post('/api/chat/retry', { stream_id })).body.retried, false)
-    await app.kill()
-    await app.start()
-    const again = (await app.get(`/api/session?session_id=${session_id}&limit=9`)).body.session
-    assert.equal([again.input_tokens, again.turn_usage[0].input_tokens], [70, 70])
-    assert.equal([again.turn_usage.length, again.last_usage.output_tokens], [1, 5])
-  } finally {
-    await app.close()
-    await provider.close()
-  }
 })
 
 test.run()

@@ -58,14 +58,14 @@ test('saves, returns and reads settings, also after a restart', async ({ app }) 
     theme: 'my own',
     sidebar_density: 'detailed',
     show_token_usage: 'yes',
-    bot_name: ' Rob ',
+    bot_name: ' Zoë ☂ ',
   }
   const { body } = await app.post('/api/settings', patch)
   const expected = {
     theme: 'my own',
     sidebar_density: 'detailed',
     show_token_usage: true,
-    bot_name: 'Rob',
+    bot_name: 'Zoë ☂',
   }
   const pick = (record: Record<string, unknown>) =>
     Object.fromEntries(Object.keys(expected).map(key => [key, record[key]]))

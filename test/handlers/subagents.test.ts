@@ -1,10 +1,9 @@
-/** Subagents over HTTP: their events for every client, a reload in mid-turn and after it, a stop, a kill, a model of their own. */
+/** Subagents over HTTP: their events for every client, a reload in mid-turn and after it, a stop, a model of their own. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { spawnApp } from '../_app.ts'
-import { createProvider, gate, type Step } from '../_provider.ts'
+import { gate, type Step } from '../_provider.ts'
 import { startChat } from './_chat.ts'
 
 const test = suite('subagents over HTTP')
@@ -120,27 +119,6 @@ test('stopped: the result of the call holds what the subagent did', async () => 
     assert.equal([results[0]?.status, results[0]?.tool_trace.length], ['interrupted', 1])
   } finally {
     await chat.close()
-  }
-})
-
-test('killed: the same, restored from the turn’s log', async () => {
-  const provider = await createProvider(delegate, look, { text: 'never', end: 'headers' })
-  const app = await spawnApp()
-  try {
-    writeFileSync(
-      join(app.home, 'config.yaml'),
-      `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
-    )
-    const { session_id } = (await app.post('/api/session/new', {})).body.session
-    await app.post('/api/chat/start', { session_id, message: 'go' })
-    await provider.arrived(3)
-    await app.kill()
-    await app.start()
-    const { results } = resultsOf((await sessionOf(app, session_id)).messages)
-    assert.equal([results[0]?.status, results[0]?.tool_trace.length], ['interrupted', 1])
-  } finally {
-    await app.close()
-    await provider.close()
   }
 })
 

@@ -3,13 +3,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { bundleProgram } from '../_program.ts'
-import { startApp } from '../_app.ts'
-import type { Seen } from './_chat.ts'
+import { bundleProgram } from '../../_program.ts'
+import { startApp } from '../../_app.ts'
+import type { Seen } from '../../handlers/_chat.ts'
 
 const test = suite('settings of external agents')
 
-const AGENT = bundleProgram(join(import.meta.dirname, '../_acp-agent.ts'))
+const AGENT = bundleProgram(join(import.meta.dirname, '../../_acp-agent.ts'))
 
 const start = async (traits = '', entry: Record<string, unknown> = {}) => {
   const app = await startApp({ env: { ACP_TEST: traits } })
