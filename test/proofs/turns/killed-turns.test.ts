@@ -1,5 +1,5 @@
 /** What a kill of the service in mid-turn leaves behind: queued messages, hooks, waits, subagents, keys of requests. */
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import BetterSqlite from 'better-sqlite3'
 import { suite } from 'uvu'
@@ -88,7 +88,9 @@ test(
   }),
 )
 
-const marked = 'test -e "$HOME/started" || { touch "$HOME/started"; sleep 2; }'
+/** Runs until the service was killed; the next one ends at once. */
+const held =
+  'test -e "$HOME/killed" || { touch "$HOME/held"; while test -e "$HOME/held"; do sleep 0.1; done; }'
 
 test(
   'a call whose hook was running is not made again, and the turn continues',
@@ -97,8 +99,9 @@ test(
     async chat => {
       const { app, provider } = chat
       const stream_id = await start(chat)
-      await until(() => existsSync(join(app.userHome, 'started')))
+      await until(() => existsSync(join(app.userHome, 'held')))
       await app.kill()
+      renameSync(join(app.userHome, 'held'), join(app.userHome, 'killed'))
       provider.push(run('echo again', 'c2'), { text: 'Done.' })
       await app.start()
       await follow(chat, stream_id)
@@ -107,7 +110,7 @@ test(
       assert.match(results[0]!, /error/)
       assert.match(results[1]!, /again/)
     },
-    { hooks: { pre_tool_call: [{ command: marked }] } },
+    { hooks: { pre_tool_call: [{ command: held }] } },
   ),
 )
 
