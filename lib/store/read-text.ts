@@ -14,7 +14,7 @@ import { errorCode, fileReason } from './file-error.ts'
 import { reportWrite } from './write-reports.ts'
 
 /** Far larger than any settings file. */
-const MAX_FILE_BYTES = 8 * 1024 * 1024
+export const MAX_FILE_BYTES = 8 * 1024 * 1024
 
 /** `text` is null for a missing file; `problem` says why an existing one could not be read. */
 export type FileText = { text: string | null; problem: string | null }
