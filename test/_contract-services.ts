@@ -9,7 +9,7 @@ import type { Scripted } from './_provider.ts'
 /** What a GET is asked with: a field of its input has the same meaning in each. `session_id` and `workspace` are added. */
 const READ = { path: '.', provider: 'openai', name: 'x', q: 'hello', prefix: '' }
 
-export type Headers = { headers: { cookie: string } }
+type Headers = { headers: { cookie: string } }
 
 /** Without a password; with config.yaml as it should be, and as a file that cannot be read. */
 export type Reader = { app: TestApp; read: Record<string, string>; token: Record<string, string> }
@@ -20,7 +20,7 @@ export type Locked = {
   things: Record<string, string>
 }
 /** Meets whatever a client may send. */
-export type Attacked = { app: TestApp; known: Record<string, unknown>; workspace: string }
+export type Attacked = { app: TestApp; known: Record<string, unknown> }
 export type World = {
   provider: Scripted
   sound: Reader
@@ -81,5 +81,5 @@ export const startAttacked = async ({ url }: Scripted): Promise<Attacked> => {
   await app.post('/api/workspaces/add', { path: workspace })
   const { session } = (await app.post('/api/session/new', { workspace })).body
   const texts = { path: 'inside.txt', message: 'hello', name: 'thing', content: 'text' }
-  return { app, workspace, known: { ...texts, session_id: session.session_id, workspace } }
+  return { app, known: { ...texts, session_id: session.session_id, workspace } }
 }
