@@ -34,10 +34,11 @@ const hang = async () => {
 /** Of one test: uvu prints a mark after each. */
 const limit = setTimeout(hang, Number(process.env.TEST_LIMIT_MS))
 let output = ''
-process.stdout.write = (chunk: string | Uint8Array) => {
-  output += chunk
-  return Boolean(limit.refresh())
-}
+for (const stream of [process.stdout, process.stderr])
+  stream.write = (chunk: string | Uint8Array) => {
+    output += chunk
+    return Boolean(limit.refresh())
+  }
 
 const runFile = async (file: string): Promise<void> => {
   const queue: Suite[] = []

@@ -1,6 +1,6 @@
 /** Runs tests (`--proof`: proofs) in a few processes; the last line is `N passed, N failed`. */
 import { type ChildProcess, fork, spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, statSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Result } from './_lane.ts'
@@ -74,8 +74,9 @@ const runFile = async (child: ChildProcess, file: string): Promise<Result> => {
 }
 
 const runFiles = async (_: unknown, index: number): Promise<void> => {
-  // Packages unpack to fixed names in it.
-  const own = { ...env, TMPDIR: mkdtempSync(join(home, 'process-')) }
+  // Packages unpack to fixed names in it. Short: paths of sockets have at most 107 bytes.
+  const own = { ...env, TMPDIR: join(home, String(index)) }
+  mkdirSync(own.TMPDIR)
   const options = { env: own, execArgv: ['--single-threaded-gc'] }
   let child: ChildProcess | undefined
   for (;;) {
