@@ -69,7 +69,7 @@ const runFile = async (file: string): Promise<void> => {
   // A service that is killed writes nothing to it: what this process compiled serves the next one.
   flushCompileCache()
   const report = result.failed > 0 ? [...errors, output].join('\n') : ''
-  process.send?.({ ...result, report, grown: process.memoryUsage.rss() > 500e6 })
+  process.send?.({ ...result, report, grown: process.memoryUsage.rss() > 600e6 })
 }
 process.on('message', runFile)
 // The runner has ended, perhaps without a chance to clean up.

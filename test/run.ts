@@ -16,12 +16,12 @@ const isBrowser = (file: string) => /browser|flows/.test(file)
 const TEST_LIMIT_MS = process.env.TEST_LIMIT_MS ?? (isFull ? '1800000' : '170000')
 const FILE_LIMIT_MS = 4 * Number(TEST_LIMIT_MS)
 
-/** In bytes; types and linters take longest. */
-const weightOf = (file: string) => (/checks/.test(file) ? Infinity : statSync(file).size)
+/** Linters take longest; then what loads the whole service; the largest first, so that no process is left alone with one. */
+const weightOf = (file: string) =>
+  (file.includes('checks') ? 1e9 : /test\/(lib|public)/.test(file) ? 0 : 1e8) + statSync(file).size
 const files = globSync('test/**/*.test.{ts,tsx}')
   .filter(file => isProof === file.includes('/proofs/'))
   .filter(file => parts.length === 0 || parts.some(part => file.includes(part)))
-  // The largest first, so that no process is left alone with one.
   .sort((a, b) => weightOf(b) - weightOf(a))
 
 /** Hides the user's own agent, keys and settings from the tests. Deleted at the end. */
@@ -77,7 +77,7 @@ const runFiles = async (_: unknown, index: number): Promise<void> => {
   // Packages unpack to fixed names in it. Short: paths of sockets have at most 107 bytes.
   const own = { ...env, TMPDIR: join(home, String(index)) }
   mkdirSync(own.TMPDIR)
-  const options = { env: own, execArgv: ['--single-threaded-gc'] }
+  const options = { env: own, execArgv: ['--single-threaded-gc', '--max-semi-space-size=32'] }
   let child: ChildProcess | undefined
   for (;;) {
     const at = files.findIndex(file => isBrowser(file) === (index === 0))

@@ -2,9 +2,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { AFTER_FIRST_VIEW, bundleBrowser } from '../build/browser.mjs'
-import { joinFirstLoad } from '../build/first-load.mjs'
-import { leaveOut } from '../build/unneeded.mjs'
+import { AFTER_FIRST_VIEW, bundleBrowser } from '../../../build/browser.mjs'
+import { joinFirstLoad } from '../../../build/first-load.mjs'
+import { leaveOut } from '../../../build/unneeded.mjs'
 
 const test = suite('bundle')
 

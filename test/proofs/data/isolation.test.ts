@@ -6,10 +6,10 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { routes } from '../../router.ts'
-import type { RequestOptions } from '../_http.ts'
-import { createProvider, gate, type Scripted } from '../_provider.ts'
-import { startApp, type TestApp } from '../_app.ts'
+import { routes } from '../../../router.ts'
+import type { RequestOptions } from '../../_http.ts'
+import { createProvider, gate, type Scripted } from '../../_provider.ts'
+import { startApp, type TestApp } from '../../_app.ts'
 
 const PROFILES = ['default', 'ada', 'bob', 'cyd', 'dan'] as const
 type Name = (typeof PROFILES)[number]

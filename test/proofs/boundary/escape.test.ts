@@ -26,7 +26,7 @@ import {
   snapshot,
   type Tree,
   type TreeOptions,
-} from './_sandbox.ts'
+} from '../../lib/sandbox/_sandbox.ts'
 
 const FULL = process.env.PROOF === 'full'
 const ESCAPE = join(import.meta.dirname, '_escape.mjs')

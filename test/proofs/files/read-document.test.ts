@@ -5,8 +5,8 @@ import { buffer } from 'node:stream/consumers'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ZipFile } from 'yazl'
-import { createDocuments } from '../../../../lib/documents/documents.ts'
-import { type Bench, createBench, refused } from './_context.ts'
+import { createDocuments } from '../../../lib/documents/documents.ts'
+import { type Bench, createBench, refused } from '../../lib/agent/tools/_context.ts'
 
 const test = suite('read_file of documents')
 
@@ -17,7 +17,7 @@ test.before.each(() => {
 test.after.each(() => bench.close())
 
 const fixture = (name: string): Buffer =>
-  readFileSync(join(import.meta.dirname, '../../../fixtures/documents', name))
+  readFileSync(join(import.meta.dirname, '../../fixtures/documents', name))
 const read = (path: string, args: Record<string, unknown> = {}) =>
   bench.json('read_file', { path, ...args })
 const readFixture = (name: string, args?: Record<string, unknown>) => {

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { startApp, type TestApp } from '../_app.ts'
-import { createRepositories, git as runIn, type Repositories } from '../_git.ts'
+import { startApp, type TestApp } from '../../_app.ts'
+import { createRepositories, git as runIn, type Repositories } from '../../_git.ts'
 
 const world = { repositories: [] } as unknown as { app: TestApp; repositories: Repositories[] }
 const PATHS: Readonly<Record<string, string>> = {

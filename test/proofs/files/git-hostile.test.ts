@@ -10,8 +10,8 @@ import {
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { startApp, type TestApp } from '../_app.ts'
-import { createRepositories, git, type Repositories, writeFiles } from '../_git.ts'
+import { startApp, type TestApp } from '../../_app.ts'
+import { createRepositories, git, type Repositories, writeFiles } from '../../_git.ts'
 
 type World = { app: TestApp; repositories: Repositories[] }
 const world = { repositories: [] } as unknown as World

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createFakeDocker } from '../proofs/boundary/_place.ts'
-import { startChat } from './_chat.ts'
+import { createFakeDocker } from './_place.ts'
+import { startChat } from '../../handlers/_chat.ts'
 
 const test = suite('containers of a turn')
 

@@ -4,10 +4,10 @@ import { lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { MAX_FILE_BYTES } from '../../lib/store/read-text.ts'
-import { startApp, type TestApp } from '../_app.ts'
-import { createProvider } from '../_provider.ts'
-import { create, idle } from './_crons.ts'
+import { MAX_FILE_BYTES } from '../../../lib/store/read-text.ts'
+import { startApp, type TestApp } from '../../_app.ts'
+import { createProvider } from '../../_provider.ts'
+import { create, idle } from '../../handlers/_crons.ts'
 
 const damaged = suite('damaged files')
 

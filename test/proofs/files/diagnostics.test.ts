@@ -22,7 +22,7 @@ import { createTestClock } from '../../_clock.ts'
 const test = suite<{ bench: Bench }>('diagnostics after an edit')
 type Bench = ReturnType<typeof createBench>
 
-const FAKE = join(import.meta.dirname, '_server.mjs')
+const FAKE = join(import.meta.dirname, '../../lib/diagnostics/_server.mjs')
 const NEVER = new AbortController().signal
 
 const createBench = (clock: Clock = systemClock) => {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { assessCommand } from '../../../lib/agent/command-risk.ts'
-import { createTree, reason, snapshot, type Tree } from './_sandbox.ts'
+import { createTree, reason, snapshot, type Tree } from '../../lib/sandbox/_sandbox.ts'
 
 const FULL = process.env.PROOF === 'full'
 const PARALLEL = 4
@@ -17,7 +17,7 @@ const dangerous = suite('dangerous commands in the sandbox')
 const test = reason === null ? dangerous : dangerous.skip
 
 const corpus = (name: string): string[] =>
-  readFileSync(join(import.meta.dirname, '..', 'agent', 'commands', `${name}.txt`), 'utf8')
+  readFileSync(join('test', 'lib', 'agent', 'commands', `${name}.txt`), 'utf8')
     .split('\n')
     .filter(line => line !== '' && !line.startsWith('#'))
     .map(line => line.replaceAll('⏎', '\n'))
