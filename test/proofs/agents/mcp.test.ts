@@ -18,7 +18,7 @@ import { ended, isAlive, until } from '../../_wait.ts'
 const root = join(import.meta.dirname, '../../..')
 const everything = join(root, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
 const filesystem = join(root, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js')
-const odd = bundleProgram(join(import.meta.dirname, '_server.ts'))
+const odd = bundleProgram(join(import.meta.dirname, '../../lib/mcp/_server.ts'))
 
 type Servers = Record<string, unknown>
 type World = { dir: string; mcp: Mcp; clock: TestClock }
