@@ -132,7 +132,7 @@ test('POST: the table of contract §0.6', async ({ locked }) => {
     const answer = await send(locked, 'POST /change', headers)
     assert.is(answer.status, status, JSON.stringify(headers))
     if (status === 200) continue
-    // Through a proxy, the sentence is longer: test/proxies.test.ts.
+    // Through a proxy, the sentence is longer: test/proofs/install/proxies.test.ts.
     const end = headers['X-Forwarded-Host'] === undefined ? '' : '\\. The browser is at .+'
     assert.match(
       answer.body,
