@@ -59,8 +59,11 @@ const openTracing = async (
   return createTracing({ ...settings, version, redact, warn: log.warn })
 }
 
-/** Throws an Error with a sentence when the configuration cannot work. */
-const openTelemetry = async (config: Config, options: Options): Promise<Telemetry> => {
+/**
+ * Throws an Error with a sentence when the configuration cannot work.
+ * @public A test imports it in a process of its own, by a path that knip cannot read.
+ */
+export const openTelemetry = async (config: Config, options: Options): Promise<Telemetry> => {
   const [counted, tracing] = await Promise.all([
     openMetrics(config, options),
     openTracing(config, options),

@@ -70,7 +70,7 @@ const checkPages = async (front: Front): Promise<void> => {
   assert.match(login.text, `<base href="${base}/">`)
   // Relative to the base, like the scope of the worker, which is the directory of its script.
   const { start_url, scope } = JSON.parse((await visit(front, '/manifest.webmanifest')).text)
-  assert.equal([start_url, scope], ['../../', '../../'])
+  assert.equal([start_url, scope], ['./', './'])
   const worker = await visit(front, '/sw.js', { headers: { 'Service-Worker': 'script' } })
   assert.is(worker.status, 200)
   assert.is((await visit(front, '/health')).status, 200)
