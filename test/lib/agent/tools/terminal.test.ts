@@ -192,7 +192,7 @@ test('a loud command loses nothing when it moves; what it left running is killed
   const { registry } = withProcesses()
   bench.say('once')
   bench.write('loud.sh', 'sleep 600 & echo $!; i=0; while :; do i=$((i+1)); echo $i; done')
-  const moved = await runBeyondLimit('exec sh loud.sh', '\n9\n')
+  const moved = await runBeyondLimit('exec sh loud.sh', '\n3000\n')
   const child = Number(moved.output.split('\n', 1)[0])
   const killed = await processTool('kill', moved.session_id)
   assert.equal([killed.status, killed.exit_code], ['exited', 143])
