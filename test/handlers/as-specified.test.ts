@@ -339,4 +339,41 @@ test('spec, updates: the check is skipped when the checkout has no .git or the s
   assert.is((await app.get('/api/updates/check')).body.disabled, true)
 })
 
+test('spec, session/new: an explicit profile overrides the active one, and its turns use its home', async ({
+  chat,
+}) => {
+  const { app, provider, follow } = chat
+  await app.post('/api/profile/create', { name: 'theirs', clone_config: true })
+  const home = join(app.home, 'profiles', 'theirs')
+  writeFileSync(
+    join(home, 'config.yaml'),
+    `model:\n  provider: custom\n  base_url: ${provider.url}\n  api_key: key-of-theirs\n  default: test-model\n`,
+  )
+  writeFileSync(join(home, 'SOUL.md'), 'You are the other one.')
+  const { session } = (await app.post('/api/session/new', { profile: 'theirs' })).body
+  assert.is(session.profile, 'theirs')
+  const before = provider.requests.length
+  provider.push({ text: 'ok' })
+  const started = await app.post(
+    '/api/chat/start',
+    { session_id: session.session_id, message: 'x' },
+    { headers: { Cookie: 'agent_profile=default' } },
+  )
+  await follow(started.body.stream_id, 'done')
+  const received = provider.requests[before]!
+  assert.match(JSON.stringify(received.body.messages), /You are the other one/)
+  assert.is(received.headers.authorization, 'Bearer key-of-theirs')
+})
+
+test('spec, POST /api/reasoning: default removes the key and is returned afterwards', async ({
+  chat: { app },
+}) => {
+  await app.post('/api/reasoning', { effort: 'high' })
+  const config = () => readFileSync(join(app.home, 'config.yaml'), 'utf8')
+  assert.match(config(), 'reasoning_effort')
+  const { body } = await app.post('/api/reasoning', { effort: 'Default' })
+  assert.is(body.reasoning_effort, '')
+  assert.not.match(config(), 'reasoning_effort')
+})
+
 test.run()

@@ -105,4 +105,20 @@ test('a message that was sent is in the next reply, and the running turn too', a
   }
 })
 
+test('a matching tag means the same bytes, also in a page of the list', async ({ app, id }) => {
+  const path = '/api/sessions?limit=2'
+  const changes: [string, object][] = [
+    ['rename', { session_id: id, title: 'renamed' }],
+    ['draft', { session_id: id, text: 'a draft' }],
+    ['new', {}],
+  ]
+  for (const [verb, body] of changes) {
+    const before = await app.get(path)
+    await app.post(`/api/session/${verb}`, body)
+    const fresh = await app.get(path)
+    const isSame = fresh.text === before.text
+    assert.is(fresh.headers.etag === before.headers.etag, isSame, `after ${verb}`)
+  }
+})
+
 test.run()

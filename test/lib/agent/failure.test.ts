@@ -10,7 +10,7 @@ import {
 } from '../../../lib/agent/retry-after.ts'
 import { reasoning } from '../../../lib/agent/providers/openai-body.ts'
 import { errorMessageIn } from '../../../lib/agent/providers/http-post.ts'
-import { retryDelayMs } from '../../../lib/agent/retry.ts'
+import { raceAbort, retryDelayMs } from '../../../lib/agent/retry.ts'
 import { contextLimitIn } from '../../../lib/agent/tokens.ts'
 import type { ModelEndpoint } from '../../../lib/agent/types.ts'
 
@@ -282,6 +282,13 @@ test('reasoning effort per endpoint', () => {
   assert.equal(reasoning(at({ effort: 'xhigh', baseUrl: 'https://api.openai.com/v1' })), {
     reasoning_effort: 'xhigh',
   })
+})
+
+test('what does not settle is left when its signal aborts', async () => {
+  const stop = new AbortController()
+  const left = raceAbort(Promise.withResolvers().promise, stop.signal).catch(String)
+  stop.abort(new Error('enough'))
+  assert.is(await Promise.race([left, new Promise(setImmediate)]), 'Error: enough')
 })
 
 test.run()
