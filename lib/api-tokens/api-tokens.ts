@@ -44,9 +44,6 @@ export type NewToken = Omit<ApiToken, 'id' | 'created_at' | 'last_used_at'>
 /** What a request needs its token for. */
 type Asked = { path: TokenPath; scope: TokenScope }
 
-/** The longest delay that a timer takes. */
-const MAX_TIMER_MS = 2 ** 31 - 1
-
 export type ApiTokens = ReturnType<typeof openApiTokens>
 
 /** An unreadable file keeps the API off and is not replaced. */
@@ -109,7 +106,8 @@ export const openApiTokens = (
   const armExpiry = (token: Stored, controller: AbortController): void => {
     if (token.expires_at === null) return
     const leftMs = Math.max(0, fromSeconds(token.expires_at) - clock.now())
-    const cancel = clock.timer(Math.min(MAX_TIMER_MS, leftMs), () => {
+    const cancel = clock.timer(leftMs, () => {
+      // The clock may have been set back since.
       if (isExpired(token)) controller.abort(new Error('The token has expired'))
       else armExpiry(token, controller)
     })

@@ -11,29 +11,42 @@ export type Clock = {
   delay(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Node's timers can let the process end; those of a browser are numbers. */
-const unref = (timer: unknown): void => (timer as { unref?: () => void }).unref?.()
+/** Longer timers of Node and of browsers run at once. */
+const LONGEST_MS = 2 ** 31 - 1
+
+/** A timer of any length; the function that cancels it. */
+const start = (ms: number, run: () => void, keepsAlive: boolean): (() => void) => {
+  let timer: ReturnType<typeof setTimeout>
+  const wait = (left: number): void => {
+    const next = () => (left > LONGEST_MS ? wait(left - LONGEST_MS) : run())
+    timer = setTimeout(next, Math.min(left, LONGEST_MS))
+    // Those of a browser are numbers.
+    if (!keepsAlive) (timer as { unref?: () => void }).unref?.()
+  }
+  wait(ms)
+  return () => clearTimeout(timer)
+}
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  timer(ms, run) {
-    const timer = setTimeout(run, ms)
-    unref(timer)
-    return () => clearTimeout(timer)
-  },
+  timer: (ms, run) => start(ms, run, false),
   delay: (ms, signal) =>
     new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason)
       const abort = () => {
-        clearTimeout(timer)
+        cancel()
         reject(signal?.reason)
       }
-      if (signal?.aborted) return reject(signal.reason)
+      const cancel = start(
+        ms,
+        () => {
+          signal?.removeEventListener('abort', abort)
+          resolve()
+        },
+        true,
+      )
       signal?.addEventListener('abort', abort, { once: true })
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', abort)
-        resolve()
-      }, ms)
     }),
 }
 

@@ -33,6 +33,20 @@ test('a canceled timer does not run; the others do', async () => {
   assert.equal(ran, ['timer'])
 })
 
+test('a timer that is longer than those of Node does not run at once', async () => {
+  let runs = 0
+  const cancel = systemClock.timer(2 ** 31 + 5, () => (runs += 1))
+  const controller = new AbortController()
+  void systemClock.delay(2 ** 32, controller.signal).then(
+    () => (runs += 1),
+    () => undefined,
+  )
+  await systemClock.delay(5)
+  cancel()
+  controller.abort()
+  assert.is(runs, 0)
+})
+
 test('timers of a test run in their order, each at its own time, also those that one starts', async () => {
   const clock = createTestClock(1_000)
   const ran: [string, number][] = []
