@@ -1,6 +1,6 @@
 /** A clock that a test turns by hand. */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Clock } from '../lib/base/clock.ts'
+import { type Clock, delayWith } from '../lib/base/clock.ts'
 
 type Timer = { at: number; run: () => void }
 
@@ -26,27 +26,16 @@ export const createTestClock = (start = Date.UTC(2026, 0, 1)): TestClock => {
   let passed = 0
   let offset = start
   const soonest = () => [...timers].toSorted((a, b) => a.at - b.at)
+  const timer: Clock['timer'] = (ms, run) => {
+    const entry = { at: passed + Math.max(0, ms), run }
+    timers.add(entry)
+    return () => void timers.delete(entry)
+  }
   const clock: TestClock = {
     now: () => offset + passed,
     monotonic: () => passed,
-    timer(ms, run) {
-      const timer = { at: passed + Math.max(0, ms), run }
-      timers.add(timer)
-      return () => void timers.delete(timer)
-    },
-    delay: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(signal.reason)
-        const abort = () => {
-          cancel()
-          reject(signal?.reason)
-        }
-        const cancel = clock.timer(ms, () => {
-          signal?.removeEventListener('abort', abort)
-          resolve()
-        })
-        signal?.addEventListener('abort', abort, { once: true })
-      }),
+    timer,
+    delay: delayWith(timer),
     async advance(ms) {
       const end = passed + ms
       await settle()

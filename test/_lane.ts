@@ -45,6 +45,7 @@ const runFile = async (file: string): Promise<void> => {
   uvu.UVU_QUEUE[0] = queue
   const errors: string[] = []
   output = ''
+  limit.refresh()
   result = { passed: 0, failed: 0, skipped: 0, report: '', grown: false }
   try {
     await import(resolve(file))

@@ -27,27 +27,28 @@ const start = (ms: number, run: () => void, keepsAlive: boolean): (() => void) =
   return () => clearTimeout(timer)
 }
 
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  timer: (ms, run) => start(ms, run, false),
-  delay: (ms, signal) =>
+/** `delay` of a clock with these timers. */
+export const delayWith =
+  (timer: Clock['timer']): Clock['delay'] =>
+  (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)
       const abort = () => {
         cancel()
         reject(signal?.reason)
       }
-      const cancel = start(
-        ms,
-        () => {
-          signal?.removeEventListener('abort', abort)
-          resolve()
-        },
-        true,
-      )
+      const cancel = timer(ms, () => {
+        signal?.removeEventListener('abort', abort)
+        resolve()
+      })
       signal?.addEventListener('abort', abort, { once: true })
-    }),
+    })
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  timer: (ms, run) => start(ms, run, false),
+  delay: delayWith((ms, run) => start(ms, run, true)),
 }
 
 /** Calls `run` after each `ms`, until the returned function is called. Does not keep the process alive. */
