@@ -91,4 +91,34 @@ test('rejects invalid routing by key name and sends nothing', async ({ app, prov
   assert.is(provider.requests.length, 0)
 })
 
+/** The page offers to add a key for `auth_mismatch`, which would mend none of these. */
+for (const [name, broken] of [
+  ['an invalid setting', { provider_routing: { sort: 'beauty' } }],
+  ['a misspelled setting', { model: { 'base-url': 'http://127.0.0.1:1' } }],
+  ['an unreadable file', 'model: [\n\t'],
+] as const)
+  test(`reports ${name} in config.yaml as a failure, not as a missing key`, async ({
+    app,
+    provider,
+  }) => {
+    const config = typeof broken === 'string' ? {} : { model: model(provider.url), ...broken }
+    const text = typeof broken === 'string' ? broken : JSON.stringify(config)
+    writeFileSync(join(app.home, 'config.yaml'), text)
+    // A file that breaks while the service runs stays in force as it was read last.
+    await app.restart()
+    const { session } = (await app.post('/api/session/new', {})).body
+    const start = { session_id: session.session_id, message: 'Count the orders' }
+    const { body } = await app.post('/api/chat/start', start)
+    let failure: Record<string, unknown> | undefined
+    for await (const { event, data } of app.events(
+      `/api/chat/stream?stream_id=${body.stream_id}`,
+    )) {
+      if (event === 'apperror') failure = data as Record<string, unknown>
+      if (event === 'stream_end') break
+    }
+    assert.is(failure?.type, 'error', JSON.stringify({ body, failure }))
+    assert.match(String(failure?.message), /config\.yaml/)
+    assert.is(failure?.hint, undefined)
+  })
+
 test.run()
