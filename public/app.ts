@@ -1,26 +1,31 @@
 /** Composition root of the page: creates the state of every feature once and connects them. */
-import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { Frame } from '../lib/schema/event.ts'
 import { createEventRouting, type EventRouting } from './event-routing.ts'
-import { createPane, type PaneOptions, type PaneShared } from './pane.ts'
-import type { ComposerFeature } from './features/composer/composer-state.ts'
+import { Chats } from './features/chat/chats.ts'
+import { Outbox } from './features/chat/outbox.ts'
+import { Pane, type PaneOptions, type PaneShared } from './pane.ts'
+import type { ComposerFeature, ComposerShared } from './features/composer/composer-state.ts'
 import { createSlashCommands } from './features/composer/lazy-slash-commands.ts'
 import { createPersonalities } from './features/composer/personalities.ts'
 import { createReasoning } from './features/composer/reasoning.ts'
 import { createSkillCommands } from './features/composer/skill-commands.ts'
 import { createModels } from './features/models/models.ts'
 import { createOnboarding } from './features/models/onboarding.ts'
-import { createInFlight } from './features/offline/in-flight.ts'
-import { createSending, type Sending } from './features/offline/sending.ts'
 import { createProfileActions } from './features/profiles/actions.ts'
 import { createProfiles } from './features/profiles/profiles.ts'
-import { createSessionsState } from './features/sessions/sessions-state.ts'
+import { createSessionsState, type SessionsBase } from './features/sessions/sessions-state.ts'
 import { createSettings, type Look } from './features/settings/settings.ts'
 import { pathOf } from './features/shell/route.ts'
-import { createShell, type Shell, type ShellOptions } from './features/shell/shell-state.ts'
+import {
+  createShell,
+  type Shell,
+  type ShellBase,
+  type ShellOptions,
+} from './features/shell/shell-state.ts'
 import { checkForUpdatesOnce } from './features/updates/update-check.ts'
-import { createPanel } from './features/workspace/panel.ts'
-import { createWorkspaces } from './features/workspace/workspaces.ts'
+import { createPanelFrame, targetOf } from './features/workspace/panel.ts'
+import { createWorkspaces, type Workspaces } from './features/workspace/workspaces.ts'
 import { randomId } from './parts/random-id.ts'
 import type { StreamState } from './stream/stream.ts'
 import type { Subscriptions, TabLeader } from './stream/tab-leader.ts'
@@ -72,38 +77,63 @@ export type App = Shell &
   ProfilesFeature &
   WorkspaceFeature & { features: Features }
 
-/** The page: its first chat, and what a second one beside it is made of. */
-export type PageApp = App & {
-  /** The chats on the page: one, or two side by side. */
-  panes: readonly App[]
-  /** The chat that shortcuts, the sidebar, the palette and the panel act on. */
-  active: ReadonlySignal<App>
-  /** The chat on the other side, once one was opened. */
-  second: Signal<App | null>
-  createPane: (options: PaneOptions) => App
-  /** Loads what the page shows, then connects to the event stream. A part that fails shows a toast; the others work. */
-  start: () => Promise<void>
-  sending: Sending
-  /** Fetches the session list and the inbox again. */
-  reloadLists: () => void
-}
+/** The page: what its chats share, and the panes that show them. */
+export type PageApp = ShellBase &
+  SessionsBase &
+  ModelsFeature &
+  SettingsFeature &
+  ProfilesFeature &
+  ComposerShared & {
+    workspaces: Workspaces
+    tabs: TabLeader
+    chats: Chats
+    /** One, or two side by side. */
+    panes: ReadonlySignal<readonly Pane[]>
+    first: Pane
+    /** The other side, once one was opened. */
+    second: ReadonlySignal<Pane | null>
+    /** The chat that shortcuts, the sidebar, the palette and the panel act on. */
+    active: ReadonlySignal<App>
+    addPane: (options: PaneOptions) => Pane
+    /** Loads what the page shows, then connects to the event stream. A part that fails shows a toast; the others work. */
+    start: () => Promise<void>
+    /** Fetches the session list and the inbox again. */
+    reloadLists: () => void
+  }
 
 export const createApp = (options: AppOptions): PageApp => {
   const { platform, href } = options
-  const base = createShell(options, () => sidebar.sessions.load())
+  const panes = signal<readonly Pane[]>([])
+  const outbox = new Outbox({
+    api: platform.api,
+    storage: platform.drafts,
+    clock: platform.clock,
+    newId: randomId,
+    place: () => ({
+      profile: profiles.active.value,
+      project: sidebar.projects.chosen.value ?? '',
+    }),
+    exclusively: platform.exclusively,
+    onCreated: (key, row) => chats.created(key, row),
+    async beforeSend(id) {
+      // Importing gives its messages other ids.
+      if (await sidebar.sessions.importHostSession(id)) await chats.find(id)?.transcript.reload()
+    },
+  })
+  const base = createShell(options, outbox, () => sidebar.sessions.load())
   const { toasts, route } = base
   const settings = createSettings(platform, toasts, options.look)
   const profiles = createProfiles(platform)
-  const panes: App[] = []
   const sidebar = createSessionsState({
     shell: base,
     settings,
     profiles,
     reloadList: () => void events.load('list'),
     async reloadOpenChat() {
-      for (const { chat } of panes) {
-        const open = sidebar.sessions.row(chat.chat.value.sessionId)
-        if (open?.is_cli_session && !open.is_streaming) await chat.reload()
+      for (const { chat } of panes.peek()) {
+        const { sessionId, transcript } = chat.peek()
+        const open = sidebar.sessions.row(sessionId.peek())
+        if (open?.is_cli_session && !open.is_streaming) await transcript.reload()
       }
     },
   })
@@ -111,6 +141,7 @@ export const createApp = (options: AppOptions): PageApp => {
     shell: base,
     sidebar,
     panes,
+    chats: () => chats,
     profiles: () => profileActions,
   })
   const tabs = options.tabs({
@@ -125,65 +156,60 @@ export const createApp = (options: AppOptions): PageApp => {
     platform: { base: platform.base, navigate: options.navigate, tab: platform.tab },
     toasts,
     profiles,
-    composer: { save: async () => void (await Promise.all(panes.map(p => p.composer.save()))) },
+    saveDrafts: async () => void (await Promise.all(chats.all().map(one => one.composer.save()))),
   })
-  const sending = createSending({
-    account: platform.account,
-    inFlight: createInFlight(platform.drafts),
-    clock: platform.clock,
-    newId: randomId,
-    place: () => ({
-      profile: profiles.active.value,
-      project: sidebar.projects.chosen.value ?? '',
-    }),
-    exclusively: platform.exclusively,
-  })
+  const models = { models: createModels(platform), onboarding: createOnboarding(platform) }
+  const composing: ComposerShared = {
+    personalities: createPersonalities(platform),
+    reasoning: createReasoning(platform),
+    skillCommands: createSkillCommands(platform),
+    slashCommands: createSlashCommands(toasts),
+  }
   const shared: PaneShared = {
-    ...{ shell: base, tabs, sidebar, panes, sending, cursors: events.cursors },
-    models: { models: createModels(platform), onboarding: createOnboarding(platform) },
+    ...{ shell: base, tabs, sidebar, outbox, models, composing, cursors: events.cursors },
     settings: {
       settings,
       simulateUpdates: new URL(href).searchParams.get('test_updates') === '1',
     },
     profiles: { ...profileActions, profiles },
     workspaces: createWorkspaces(platform),
-    composing: {
-      personalities: createPersonalities(platform),
-      reasoning: createReasoning(platform),
-      skillCommands: createSkillCommands(platform),
-      slashCommands: createSlashCommands(toasts),
-    },
+    newId: randomId,
   }
-  const first = createPane(shared, {
+  const chats = new Chats(shared, panes)
+  const addPane = (chosen: PaneOptions): Pane => {
+    const pane = new Pane(shared, chats, chosen)
+    panes.value = [...panes.peek(), pane]
+    return pane
+  }
+  const first = addPane({
     route,
     layout: base.layout,
-    panel: createPanel(platform, href),
+    panel: createPanelFrame(platform, href),
   })
-  const second = signal<App | null>(null)
-  return {
-    ...first,
-    panes,
-    second,
-    sending,
-    active: computed(() => (route.besideActive.value && second.value) || first),
-    createPane: chosen => createPane(shared, chosen),
-    start: () => start(first, events),
+  first.chat.peek().panel.target.value = targetOf(href)
+  const second = computed(() => panes.value[1] ?? null)
+  const page: PageApp = {
+    ...{ ...base, ...sidebar, ...models, ...shared.settings, ...shared.profiles, ...composing },
+    ...{ workspaces: shared.workspaces, tabs, chats, panes, first, second, addPane },
+    active: computed(() => ((route.besideActive.value && second.value) || first).app.value),
+    start: () => start(page, events),
     reloadLists() {
       void events.load('list')
       void events.load('inbox')
     },
   }
+  return page
 }
 
 /** What is not shown at first is requested after this time, even while that has not arrived. */
 const ALONE_MS = 2_000
 
-const start = async (app: App, { load, cursors }: EventRouting): Promise<void> => {
+const start = async (app: PageApp, { load, cursors }: EventRouting): Promise<void> => {
   const report = (error: unknown) => app.toasts.showError(error)
   for (const source of ['gateway', 'notices'] as const) cursors.subscribe(source)
   const { profiles, configProblems, projects, models, reasoning, workspaces, layout } = app
   // A browser sends six requests at a time: what the page shows first is requested first.
-  const opened = app.openSession(app.route.sessionId.value)
+  const opened = app.first.show(app.route.sessionId.value)
   const settings = app.settings.load().catch(report)
   // On a phone an open chat is all that is visible, and the connection may be slow. One that stalls holds nothing else up.
   if (app.route.sessionId.value && layout.narrow.value) {
@@ -200,7 +226,7 @@ const start = async (app: App, { load, cursors }: EventRouting): Promise<void> =
   const shown = [models, workspaces, ...inSidebar].map(part => part.load().catch(report))
   await list
   await opened
-  app.markRead()
+  app.first.chat.peek().markRead()
   app.tabs.start()
   await Promise.all(shown)
   // The first page is drawn when these are there; nothing else competes with it.
@@ -214,7 +240,7 @@ const start = async (app: App, { load, cursors }: EventRouting): Promise<void> =
   const ofOwner = isOwner.value ? [configProblems] : []
   const others = [profiles, ...ofOwner, reasoning, personalities, skillCommands]
   for (const part of hasList ? others : [...others, projects]) void part.load().catch(report)
-  void app.loadCommands().catch(report)
+  void app.slashCommands.load().catch(report)
   void Promise.all([app.hostSessions.probe(), isOwner.value && checkForUpdates(app)]).catch(report)
 }
 
@@ -226,14 +252,14 @@ const loadFirstPage = async (): Promise<void> => {
   }
 }
 
-const waitFor = (ms: number, { clock }: App['platform']): Promise<void> =>
+const waitFor = (ms: number, { clock }: ShellBase['platform']): Promise<void> =>
   new Promise(resolve => void clock.timer(ms, resolve))
 
 /** The callback of a frame runs before it is painted, that of the next one after it. */
-const painted = ({ nextFrame }: App['platform']): Promise<void> =>
+const painted = ({ nextFrame }: ShellBase['platform']): Promise<void> =>
   new Promise(resolve => nextFrame(() => nextFrame(resolve)))
 
-const checkForUpdates = ({ platform, settings, simulateUpdates, route, toasts }: App) =>
+const checkForUpdates = ({ platform, settings, simulateUpdates, route, toasts }: PageApp) =>
   checkForUpdatesOnce({
     platform,
     enabled: settings.current.value.check_for_updates,

@@ -4,6 +4,7 @@
  */
 import { createContext, type Provider } from 'preact'
 import { useContext } from 'preact/hooks'
+import type { ReadonlySignal } from '@preact/signals'
 import type { OpenChat } from './features/chat/open-chat.ts'
 import type { SessionChoices } from './features/chat/session-choices.ts'
 import type { TurnActions } from './features/chat/turn-actions.ts'
@@ -25,12 +26,15 @@ export type ChatFeature = TurnActions &
   SessionChoices & {
     chat: OpenChat
     queue: Queue
-    /** Shows the session that the address names; null for a new chat. */
-    openSession: (id: string | null) => Promise<void>
-    /** Marks the open chat as read. */
+    /** The client's id of the chat. */
+    key: string
+    /** A pane shows it. */
+    isShown: ReadonlySignal<boolean>
+    newChat: () => void
+    /** Opens a session after a request, unless the person has gone elsewhere. */
+    follow: (id: string) => void
+    /** Marks the chat as read. */
     markRead: () => void
-    /** Leaves the session, which was deleted. */
-    leave: () => void
   }
 export type ModelsFeature = { models: Models; onboarding: Onboarding }
 export type ProfilesFeature = ProfileActions & { profiles: Profiles }

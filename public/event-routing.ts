@@ -1,5 +1,7 @@
 /** Routes frames of the event stream to the features they concern, and fetches a source again when it cannot be resumed. */
+import type { ReadonlySignal } from '@preact/signals'
 import type { Frame } from '../lib/schema/event.ts'
+import type { Chats } from './features/chat/chats.ts'
 import type { Inbox } from './features/chat/inbox.ts'
 import type { ProfileActions } from './features/profiles/actions.ts'
 import type { SessionsBase } from './features/sessions/sessions-state.ts'
@@ -8,19 +10,18 @@ import { createEventCursors, type EventCursors } from './stream/event-cursors.ts
 import type { Source } from './stream/stream.ts'
 import type { Subscriptions } from './stream/tab-leader.ts'
 import { t } from './strings/t.ts'
-import type { ChatFeature } from './contexts.ts'
+import type { Pane } from './pane.ts'
 
 type Notice = Extract<Frame, { type: 'notice' }>['data']
 
 export type EventRoutingOptions = {
   shell: ShellBase
   sidebar: Pick<SessionsBase, 'sessions' | 'hostSessions'> & { inbox: Inbox }
-  /** The open chats. Filled later: a chat needs the cursors. */
-  panes: readonly Pane[]
+  panes: ReadonlySignal<readonly Pane[]>
+  /** Created later: a chat needs the cursors. */
+  chats: () => Chats
   profiles: () => Pick<ProfileActions, 'reloadIfProfileChanged'>
 }
-
-type Pane = Pick<ChatFeature, 'chat' | 'leave' | 'markRead'>
 
 export type EventRouting = {
   cursors: EventCursors
@@ -32,7 +33,8 @@ export type EventRouting = {
 export const createEventRouting = (options: EventRoutingOptions): EventRouting => {
   const { shell, sidebar } = options
   const { sessions, hostSessions, inbox } = sidebar
-  const paneOf = (id: string) => options.panes.find(({ chat }) => chat.chat.value.sessionId === id)
+  const transcriptOf = (source: Source) =>
+    options.chats().find(source.slice('session:'.length))?.transcript
 
   const load = async (source: Source, snapshot = cursors.beginSnapshot(source)): Promise<void> => {
     let cursor: string | undefined
@@ -51,9 +53,11 @@ export const createEventRouting = (options: EventRoutingOptions): EventRouting =
     sessions.receive(frame)
     if (frame.type !== 'row' && frame.type !== 'gone') return
     const id = frame.type === 'row' ? frame.data.row.session_id : frame.data.session_id
-    const pane = paneOf(id)
-    if (frame.type === 'row') pane?.markRead()
-    else pane?.leave()
+    const chat = options.chats().find(id)
+    const shown = options.panes.peek().filter(pane => pane.chat.peek() === chat)
+    if (frame.type === 'row') for (const pane of shown) pane.chat.peek().markRead()
+    else if (chat?.isInUse()) chat.transcript.end()
+    else for (const pane of shown) pane.leave()
   }
 
   const showNotice = async (notice: Notice): Promise<void> => {
@@ -82,15 +86,13 @@ export const createEventRouting = (options: EventRoutingOptions): EventRouting =
 
   const cursors = createEventCursors({
     deliver(frame) {
-      if (frame.source.startsWith('session:'))
-        paneOf(frame.source.slice('session:'.length))?.chat.receive(frame)
+      if (frame.source.startsWith('session:')) transcriptOf(frame.source)?.receive(frame)
       else if (frame.source === 'list') receiveRow(frame)
       else if (frame.source === 'inbox') inbox.receive(frame)
       else receiveNotice(frame)
     },
     refetch(source, snapshot) {
-      if (source.startsWith('session:'))
-        void paneOf(source.slice('session:'.length))?.chat.reload(snapshot)
+      if (source.startsWith('session:')) void transcriptOf(source)?.reload(snapshot)
       else void load(source, snapshot)
     },
   })

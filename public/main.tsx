@@ -4,7 +4,7 @@ import { every, systemClock, toSeconds } from '../lib/base/clock.ts'
 import { ACCOUNT_HEADER, STORED_HEADER } from '../lib/base/page-headers.ts'
 import { render } from 'preact'
 import { createApi, createFetchBlob, urlOf } from './api.ts'
-import { type App, createApp } from './app.ts'
+import { createApp } from './app.ts'
 import { runShortcut } from './features/shell/keys.ts'
 import { createSignInGate } from './features/sign-in/auth.ts'
 import { draftsPrefix, jsonStorage, type Platform } from './platform.ts'
@@ -20,6 +20,7 @@ import type { FirstRequests } from './first-request.ts'
 import { withFirstResponses } from './first-responses.ts'
 import { loadLanguage } from './strings/load-language.ts'
 import { t } from './strings/t.ts'
+import { hasUnsavedChanges } from './features/shell/has-unsaved-changes.ts'
 import { preloadTranscript } from './features/transcript/load-transcript.ts'
 import { FeaturesProvider } from './features-provider.tsx'
 import { Page } from './features/shell/shell.tsx'
@@ -164,7 +165,7 @@ const narrow = matchMedia('(max-width: 719px)')
 /** Below this width the workspace panel covers the chat. */
 const tight = matchMedia('(max-width: 1099px)')
 const measure = (): void => {
-  app.panel.overlay.value = tight.matches || app.route.beside.value !== null
+  app.first.panel.overlay.value = tight.matches || app.route.beside.value !== null
   app.layout.tight.value = tight.matches
   app.layout.narrow.value = narrow.matches
   app.layout.drawer.value = false
@@ -175,16 +176,15 @@ effect(measure)
 
 window.addEventListener('popstate', () => {
   app.route.readLocation(location.href)
-  app.panel.arrive(location.href)
+  app.first.app.value.panel.arrive(location.href)
 })
 window.addEventListener('beforeunload', event => {
   if (app.signedOut.value) return
-  const isDirty = ({ panel }: App) => panel.contents.value?.openFile.isAnyDirty()
-  if (app.panes.some(isDirty) || app.layout.unsaved.size > 0) event.preventDefault()
+  if (hasUnsavedChanges(app)) event.preventDefault()
 })
 window.addEventListener('online', () => app.tabs.retryNow())
 window.addEventListener('pagehide', () => {
-  if (!app.signedOut.value) for (const { composer } of app.panes) void composer.save()
+  if (!app.signedOut.value) for (const { composer } of app.chats.all()) void composer.save()
   app.tabs.close()
 })
 window.addEventListener('pageshow', event => {
@@ -270,7 +270,6 @@ const offerReload = (): void => {
 
 // Beside the requests for an open session; for a new chat after everything else.
 if (app.route.sessionId.value) preloadTranscript()
-app.outbox.value = undefined
 // What was done so far is a task of its own. The messages of an open chat do not wait for that.
 if (!app.route.sessionId.value) await nextTask()
 // Before the first render: the requests can use the time that it takes.
@@ -286,8 +285,6 @@ void app.start().then(async () => {
     ])
   } catch {
     offerReload()
-  } finally {
-    app.outbox.value ??= null
   }
 })
 // A short task of its own.
@@ -295,5 +292,5 @@ await nextTask()
 render(<Root />, document.getElementById('page')!)
 effect(() => {
   const id = app.route.sessionId.value
-  untracked(() => void app.openSession(id))
+  untracked(() => void app.first.show(id))
 })

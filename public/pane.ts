@@ -1,19 +1,15 @@
-/** One chat with its composer: its own address, draft, queue, panel and pickers; everything else is shared with the page. */
-import { computed, signal } from '@preact/signals'
-import { createOpenChat, type OpenChat, type TurnEnd } from './features/chat/open-chat.ts'
-import { createSessionChoices } from './features/chat/session-choices.ts'
-import { createTurnActions } from './features/chat/turn-actions.ts'
-import { type ComposerShared, createComposerState } from './features/composer/composer-state.ts'
-import { createComposer } from './features/composer/composer.ts'
-import type { Sending } from './features/offline/sending.ts'
-import { createQueue } from './features/queue/queue.ts'
+/** A pane of the page: its address, its layout, and the chat that it shows. One, or two side by side. */
+import { computed, type ReadonlySignal, type Signal, signal, untracked } from '@preact/signals'
+import type { Chat } from './features/chat/chat.ts'
+import type { Chats } from './features/chat/chats.ts'
+import { noChoice, type Outbox } from './features/chat/outbox.ts'
+import type { ComposerShared } from './features/composer/composer-state.ts'
 import { createLazyActions } from './features/sessions/lazy-actions.ts'
-import { isHostSession } from './features/sessions/host-session.ts'
 import type { SessionsBase } from './features/sessions/sessions-state.ts'
 import type { Layout } from './features/shell/layout.ts'
 import type { RouteState } from './features/shell/route.ts'
-import type { Shell, ShellBase } from './features/shell/shell-state.ts'
-import type { Panel } from './features/workspace/panel.ts'
+import type { ShellBase } from './features/shell/shell-state.ts'
+import { type PanelFrame, panelOf } from './features/workspace/panel.ts'
 import type { Workspaces } from './features/workspace/workspaces.ts'
 import type { EventCursors } from './stream/event-cursors.ts'
 import type { TabLeader } from './stream/tab-leader.ts'
@@ -32,127 +28,169 @@ export type PaneShared = {
   profiles: ProfilesFeature
   workspaces: Workspaces
   composing: ComposerShared
-  sending: Sending
-  /** The chats on the page; one unless two are side by side. */
-  panes: App[]
+  outbox: Outbox
+  newId: () => string
 }
 
 export type PaneOptions = {
   route: RouteState
   layout: Layout
-  panel: Panel
+  panel: PanelFrame
   /** Key of the stored draft of a new chat. */
   draftKey?: string
   /** Leaves a deleted session. Default: begins a new chat. */
   leave?: () => void
 }
 
-export const createPane = (shared: PaneShared, options: PaneOptions): App => {
-  const { sidebar, cursors, models, settings, workspaces, composing, panes } = shared
-  const { route, layout, panel } = options
-  const base = { ...shared.shell, route, layout }
-  const { platform, toasts, attempt, api } = base
-  const { sessions, projects, titleOfSession } = sidebar
+export class Pane {
+  readonly route: RouteState
+  readonly layout: Layout
+  readonly panel: PanelFrame
+  /** The only thing that a click on another chat changes. */
+  readonly chat: ReadonlySignal<Chat>
+  /** The features of the page, with those of this chat. */
+  readonly app: ReadonlySignal<App>
+  readonly #shared: PaneShared
+  readonly #chats: Chats
+  readonly #options: PaneOptions
+  readonly #chat: Signal<Chat>
+  /** The new chat that an address without a session shows. */
+  #blank: Chat | null
+  readonly #viewTitle = signal('')
+  readonly #views = new WeakMap<Chat, App>()
 
-  const markRead = (): void => {
-    const row = sessions.row(chat.chat.value.sessionId)
-    if (row && chat.state.value === 'ready') sidebar.unread.markRead(row)
+  constructor(shared: PaneShared, chats: Chats, options: PaneOptions) {
+    this.#shared = shared
+    this.#chats = chats
+    this.#options = options
+    this.route = options.route
+    this.layout = options.layout
+    this.panel = options.panel
+    // What waits for a new chat since the page was closed belongs to the chat that is shown now.
+    const waiting = options.draftKey
+      ? undefined
+      : shared.outbox.list.peek().findLast(({ session_id }) => session_id === null)
+    this.#blank = chats.begin(waiting?.chat ?? shared.newId(), options.draftKey)
+    const { value: id } = options.route.sessionId
+    this.#chat = signal(id ? chats.get(id) : this.#blank)
+    this.chat = this.#chat
+    this.app = computed(() => this.#viewOf(this.#chat.value))
   }
-  const chat: OpenChat = createOpenChat({
-    platform,
-    cursors: {
-      ...cursors,
-      unsubscribe(source) {
-        // A chat that moves from one side to the other is open in both for a moment.
-        const isElsewhere = (pane: App) =>
-          pane.chat !== chat && source === `session:${pane.chat.chat.value.sessionId}`
-        if (!panes.some(isElsewhere)) cursors.unsubscribe(source)
-      },
-    },
-    toasts,
-    onSession: sessions.keep,
-    onMissing: sessions.drop,
-    onSubscriptionsChange: () => shared.tabs.updateSubscriptions(),
-    onTurnEnd({ sessionId, how }: TurnEnd) {
-      base.announce(t('chat.finished', { title: titleOfSession(sessionId) }))
-      if (how === 'cancel') void chat.reload()
-      markRead()
-    },
-  })
-  const composer = createComposer(
-    platform,
-    id => !isHostSession(sessions.row(id)),
-    options.draftKey,
-  )
-  const queue = createQueue(platform)
-  const { personalities } = composing
-  const choices = createSessionChoices({
-    ...{ api, route, layout, sessions, projects, chat, composer, workspaces, personalities },
-    sending: shared.sending,
-    models: models.models,
-  })
-  const leave = options.leave ?? choices.newChat
-  const turns = createTurnActions({
-    ...{ api, toasts, route, sessions, chat, queue, choices, attempt },
-    outbox: base.outbox,
-    sending: shared.sending,
-    clock: platform.clock,
-  })
-  const composerState = createComposerState({
-    ...{ platform, toasts, route, composer, workspaces, chat, choices, turns },
-    settings: settings.settings,
-    shared: composing,
-    runCommand: text => composing.slashCommands.run(app, text),
-  })
 
-  const viewTitle = signal('')
-  const shell: Shell = {
-    ...base,
-    viewTitle,
-    tabs: shared.tabs,
-    title: computed(() => {
-      const id = route.sessionId.value
-      const name = viewTitle.value || (id ? titleOfSession(id) : t('chat.new'))
-      const waiting = sidebar.inbox.count.value
-      const mark = waiting > 0 ? `(${waiting}) ` : sidebar.anyFinished.value ? '• ' : ''
-      return `${mark}${name} · ${settings.settings.current.value.bot_name}`
-    }),
+  /** Shows the session that the address names; null for a new chat. */
+  show(id: string | null): Promise<void> {
+    const before = this.#chat.peek()
+    const chat = id ? this.#chats.get(id) : this.#newChat()
+    if (chat !== before) {
+      this.#chat.value = chat
+      this.layout.picker.value = null
+      this.#chats.release(before)
+    }
+    return untracked(() => chat.open(this.app.value))
   }
-  const features: Features = {
-    shell,
-    sessions: {
-      ...sidebar,
-      ...createLazyActions({ shell: base, sessions, chat, newChat: leave }),
-    },
-    chat: {
-      ...{ ...turns, ...choices, chat, queue, markRead, leave },
-      async openSession(id) {
-        // A session that was created for what is being typed, such as `@`, changes nothing for the person.
-        if (composer.sessionId.value !== (id ?? '')) composerState.completion.close()
-        composer.open(id ?? '')
-        await chat.open(id)
-        const details = chat.details.value
-        if (id && details?.session_id === id) composer.applyServerDraft(id, details.composer_draft)
-        markRead()
+
+  /** Begins a new chat: another one when messages of the last are waiting to be sent. */
+  newChat(): void {
+    const blank = this.#newChat()
+    if (this.#shared.outbox.of(blank.key, null).length > 0) this.#blank = null
+    else blank.choices.choice.value = noChoice
+    this.route.openSession(null)
+    void this.show(null)
+    this.layout.drawer.value = false
+    this.layout.composerFocus.value += 1
+  }
+
+  /** The session of a new chat was created. */
+  created(chat: Chat): void {
+    if (this.#blank === chat) this.#blank = null
+    if (this.#chat.peek() === chat) this.route.nameSession(chat.sessionId.peek())
+  }
+
+  leave(): void {
+    if (this.#options.leave) this.#options.leave()
+    else this.newChat()
+  }
+
+  #newChat(): Chat {
+    this.#blank ??= this.#chats.begin(this.#shared.newId(), this.#options.draftKey)
+    return this.#blank
+  }
+
+  #viewOf(chat: Chat): App {
+    const known = this.#views.get(chat)
+    if (known) return known
+    const made = untracked(() => this.#createView(chat))
+    this.#views.set(chat, made)
+    return made
+  }
+
+  #createView(chat: Chat): App {
+    const { sidebar, models, settings, profiles, workspaces, shell, tabs } = this.#shared
+    const { sessions, titleOfSession } = sidebar
+    const isShown = computed(() => this.#chat.value === chat)
+    const route: RouteState = {
+      ...this.route,
+      sessionId: computed(() => chat.sessionId.value || null),
+      replaceFile: name => {
+        if (isShown.peek()) this.route.replaceFile(name)
       },
-    },
-    composer: composerState,
-    models,
-    settings,
-    profiles: shared.profiles,
-    workspace: { panel, workspaces },
+    }
+    /** After a request: not when the person has gone elsewhere meanwhile. */
+    const ifShown = (move: () => void) => {
+      if (isShown.peek()) move()
+    }
+    const base: ShellBase = { ...shell, route, layout: this.layout }
+    const frame = panelOf(this.panel, chat.panel)
+    const features: Features = {
+      shell: {
+        ...base,
+        viewTitle: this.#viewTitle,
+        tabs,
+        title: computed(() => {
+          const id = chat.sessionId.value
+          const name = this.#viewTitle.value || (id ? titleOfSession(id) : t('chat.new'))
+          const waiting = sidebar.inbox.count.value
+          const mark = waiting > 0 ? `(${waiting}) ` : sidebar.anyFinished.value ? '• ' : ''
+          return `${mark}${name} · ${settings.settings.current.value.bot_name}`
+        }),
+      },
+      sessions: {
+        ...sidebar,
+        ...createLazyActions({
+          shell: base,
+          sessions,
+          chat: chat.transcript,
+          isOpen: id => isShown.peek() && chat.sessionId.peek() === id,
+          follow: id => ifShown(() => this.route.openSession(id)),
+          newChat: () => this.leave(),
+        }),
+      },
+      chat: {
+        ...{ ...chat.turns, ...chat.choices },
+        ...{ key: chat.key, chat: chat.transcript, queue: chat.queue, isShown },
+        newChat: () => this.newChat(),
+        follow: id => ifShown(() => this.route.openSession(id)),
+        markRead: chat.markRead,
+      },
+      composer: chat.writing,
+      models,
+      settings,
+      profiles,
+      workspace: {
+        workspaces,
+        panel: { ...frame, shown: computed(() => isShown.value && this.panel.shown.value) },
+      },
+    }
+    return {
+      ...features.shell,
+      ...features.sessions,
+      ...features.chat,
+      ...features.composer,
+      ...features.models,
+      ...features.settings,
+      ...features.profiles,
+      ...features.workspace,
+      features,
+    }
   }
-  const app: App = {
-    ...features.shell,
-    ...features.sessions,
-    ...features.chat,
-    ...features.composer,
-    ...features.models,
-    ...features.settings,
-    ...features.profiles,
-    ...features.workspace,
-    features,
-  }
-  panes.push(app)
-  return app
 }

@@ -68,8 +68,9 @@ export const composeConversation = (
     sessions,
     hub,
     streamOf: turns.streamOf,
-    async send(sessionId, { id, text, attachments }) {
-      const { turn } = await turnStarter.turn({ sessionId, text, attachments, queued: id })
+    async send(sessionId, { id, text, attachments, client_message_id: clientMessageId }) {
+      const message = { sessionId, text, attachments, queued: id, clientMessageId }
+      const { turn } = await turnStarter.turn(message)
       queue.publish(sessionId)
       return turn
     },

@@ -65,10 +65,11 @@ export const createMessageQueue = (deps: QueueOptions) => {
     return item
   }
 
-  const toItem = ({ text, attachments }: New, steer: boolean): Queued => ({
+  const toItem = ({ text, attachments, clientMessageId }: New, steer: boolean): Queued => ({
     id: randomBytes(8).toString('hex'),
     text,
     attachments: [...attachments],
+    ...(clientMessageId !== undefined && { client_message_id: clientMessageId }),
     at: toSeconds(deps.clock.now()),
     ...(steer && { steer: true }),
   })

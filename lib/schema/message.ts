@@ -24,6 +24,8 @@ export const Message = z
     /** `m<n>`: the next free journal number when the message started. Never reused. */
     id: z.string(),
     role: Role,
+    /** The id that the client of the person gave to the message: its page recognizes it by this. Shown, never sent to a provider. */
+    client_message_id: z.string().exactOptional(),
     content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
     tool_calls: z.array(ToolCall).exactOptional(),
     tool_call_id: z.string().exactOptional(),

@@ -8,6 +8,8 @@ export const Queued = z
     id: z.string(),
     text: z.string(),
     attachments: z.array(z.string()),
+    /** The client's id of the message. */
+    client_message_id: z.string().optional(),
     /** When it was queued, in seconds since 1970. */
     at: z.number(),
     /** The running turn reads it before its next step. If the turn ends first, it is sent like the others. */

@@ -15,5 +15,8 @@ export const streamOfSent = (meta: Meta, id: string): string | undefined =>
   sentOf(meta).find(sent => sent.id === id)?.stream_id
 
 export const sentPatch = (meta: Meta, id: string, streamId: string): MetaPatch => ({
-  sent_messages: [...sentOf(meta), { id, stream_id: streamId }].slice(-MAX_SENT),
+  sent_messages: [
+    ...sentOf(meta).filter(sent => sent.id !== id),
+    { id, stream_id: streamId },
+  ].slice(-MAX_SENT),
 })

@@ -58,6 +58,9 @@ export const recordTurnStart = (
               id: userMessageId,
               role: 'user' as const,
               content: text,
+              ...(sent.clientMessageId !== undefined && {
+                client_message_id: sent.clientMessageId,
+              }),
               ...(sent.attachments.length ? { attachments: sent.attachments } : {}),
               timestamp,
             },

@@ -1,12 +1,9 @@
 /** Entry of the service worker: the page and what was read last without a network, and what other apps share with this one. */
-import { delMany, entries } from 'idb-keyval'
 import { systemClock } from '../../lib/base/clock.ts'
-import { ACCOUNT_HEADER } from '../../lib/base/page-headers.ts'
 import { createFiles } from './files.ts'
 import { createKept, type Epoch } from './kept.ts'
 import { createNetwork } from './network.ts'
 import { offlinePage } from './offline-page.ts'
-import { openOutbox } from './outbox-store.ts'
 import { listenForPush, type PushScope } from './push.ts'
 import { dropShared, keepShared } from './shared.ts'
 import { isShell } from './shell-paths.ts'
@@ -77,18 +74,6 @@ const signInState = async ({ request, waitUntil }: PassedEvent): Promise<Respons
   return reply
 }
 
-/** The messages of one person that were not sent. Those of others are sent when they sign in again. */
-const dropUnsent = async (account: string | null): Promise<void> => {
-  const outbox = openOutbox(root)
-  const own = (await entries<string, { account?: string }>(outbox)).filter(
-    ([, message]) => (message.account ?? account) === account,
-  )
-  await delMany(
-    own.map(([id]) => id),
-    outbox,
-  )
-}
-
 /** Another person may sign in, and nothing is readable after signing out: not even when the request is cut off. */
 const changeOfAccount = async (
   { request, waitUntil }: PassedEvent,
@@ -98,7 +83,6 @@ const changeOfAccount = async (
   const reply = await fetch(request)
   if (reply.ok && path.endsWith('logout')) {
     waitUntil(dropShared(caches, scope))
-    waitUntil(dropUnsent(request.headers.get(ACCOUNT_HEADER)))
   }
   return reply
 }

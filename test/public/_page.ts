@@ -66,7 +66,7 @@ export const fakePlatform = (answers: Record<string, Answer> = {}) => {
 
 /** Waits for all settled promises. */
 export const settle = async (): Promise<void> => {
-  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve()
+  for (let turn = 0; turn < 60; turn += 1) await Promise.resolve()
 }
 
 export const fakeRow = (id: string, patch: Partial<SessionRow> = {}): SessionRow => ({

@@ -11,7 +11,6 @@ const MAX_PAGE_SIZE = 500
 export type ChatMessagesOptions = {
   api: ApiCall
   chat: Signal<Chat>
-  reload: () => Promise<void>
 }
 
 export type ChatMessages = {
@@ -23,12 +22,10 @@ export type ChatMessages = {
   countBefore: (id: string) => number
   /** The user message that led to this one, or the latest one. */
   promptOf: (id?: string) => Message | undefined
-  /** Deletes all messages after the first `keep`. */
-  truncate: (keep: number) => Promise<void>
 }
 
 export const createChatMessages = (options: ChatMessagesOptions): ChatMessages => {
-  const { api, chat, reload } = options
+  const { api, chat } = options
   const indexOf = (id: string): number => chat.value.messages.findIndex(one => one.id === id)
 
   const loadBefore = async (limit = PAGE_SIZE): Promise<void> => {
@@ -65,11 +62,6 @@ export const createChatMessages = (options: ChatMessagesOptions): ChatMessages =
       const { messages } = chat.value
       const at = id === undefined ? messages.length - 1 : indexOf(id)
       return messages.slice(0, at + 1).findLast(({ role }) => role === 'user')
-    },
-    async truncate(keep) {
-      const { sessionId } = chat.value
-      await api('POST /api/session/truncate', { session_id: sessionId, keep_count: keep })
-      await reload()
     },
   }
 }

@@ -83,7 +83,8 @@ const useActions = (): TranscriptActions => {
         const { sessionId } = app.chat.chat.peek()
         return (await app.platform.fetchBlob('api/media', { session_id: sessionId, path })).text()
       },
-      edit: (id, text, added) => void app.edit(id, text, added),
+      edit: app.edit,
+      editing: app.chat.editing,
       retry: id => void app.retry(id),
       retryNow: () => app.retryNow(),
       stop: () => void app.stop(),
@@ -138,11 +139,11 @@ const Body = () => {
 
 export const ChatView = () => {
   const { chat } = useChat()
-  const { layout, route } = useShell()
+  const { layout } = useShell()
   const isViewer = !may('POST /api/chat/start')
   const state = chat.state.value
   const replay = layout.replay.value
-  if (replay && replay.session === route.sessionId.value)
+  if (replay && replay.session === chat.sessionId.value)
     return (
       <>
         <Header />
@@ -159,7 +160,7 @@ export const ChatView = () => {
         {layout.findOpen.value && <FindBar />}
         <Body />
       </div>
-      {isViewer && route.sessionId.value && <p class="chat-viewer">{t('chat.viewer')}</p>}
+      {isViewer && chat.sessionId.value && <p class="chat-viewer">{t('chat.viewer')}</p>}
       {state !== 'missing' && !isViewer && <Composer />}
     </>
   )

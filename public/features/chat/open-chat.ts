@@ -1,9 +1,10 @@
-/** The open chat: loaded from its end, updated by events. */
+/** The messages of a chat: loaded from its end, updated by events while a pane shows it, followed by what is being sent. */
 import { toSeconds } from '../../../lib/base/clock.ts'
-import { computed, signal } from '@preact/signals'
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import type { Message } from '../../../lib/schema/message.ts'
+import type { Queued } from '../../../lib/schema/queue.ts'
 import type { Session } from '../../../lib/schema/session.ts'
 import type { SnapshotRequest, EventCursors } from '../../stream/event-cursors.ts'
 import type { Source } from '../../stream/stream.ts'
@@ -11,6 +12,7 @@ import { type Chat, chatFromSession, emptyChat, reduceFrame } from './chat-reduc
 import type { Platform } from '../../platform.ts'
 import { createAnswers } from './answers.ts'
 import { createChatMessages } from './chat-messages.ts'
+import type { Listed, Outbox } from './outbox.ts'
 import { PAGE_SIZE } from './page-size.ts'
 import type { Toasts } from '../shell/toast.ts'
 
@@ -43,10 +45,39 @@ export const textOf = (message: Message): string =>
         .filter(Boolean)
         .join('\n')
 
+/** The client's id of a message, which the server stores with it. */
+const clientId = ({ client_message_id: id }: Pick<Queued, 'client_message_id'>): string[] =>
+  id === undefined ? [] : [id]
+
+const toMessage = ({ id, text, files, at }: Listed): Message => ({
+  id: `sent-${id}`,
+  role: 'user',
+  content: text,
+  timestamp: Math.floor(toSeconds(at)),
+  ...(files.length > 0 ? { attachments: [...files] } : {}),
+})
+
+/** What is being sent is shown behind the stored messages; an edited one in its place, once the server has it. */
+const withSent = (chat: Chat, sent: readonly Listed[]): Chat => {
+  const shown = sent.filter(({ replace, state }) => !replace || state === 'accepted')
+  if (shown.length === 0) return chat
+  const at = chat.messages.findIndex(({ id }) => shown.some(({ replace }) => replace === id))
+  const stored = at < 0 ? chat.messages : chat.messages.slice(0, at)
+  return { ...chat, messages: [...stored, ...shown.map(toMessage)], error: null }
+}
+
+/** The message of the person that is being edited, and its new text. */
+export type Editing = { id: string; text: string }
+
 export type OpenChatOptions = {
   platform: Pick<Platform, 'api' | 'nextFrame' | 'clock' | 'serverClock'>
   cursors: EventCursors
   toasts: Toasts
+  /** Empty until the session was created. */
+  sessionId: Signal<string>
+  /** The client's id of the chat. */
+  key: string
+  outbox: Outbox
   /** The set of subscribed sessions has changed. */
   onSubscriptionsChange: () => void
   /** The session was fetched. */
@@ -57,36 +88,38 @@ export type OpenChatOptions = {
 }
 
 export const createOpenChat = (options: OpenChatOptions) => {
-  const { platform, cursors, toasts, onSession, onMissing, onTurnEnd } = options
-  const { onSubscriptionsChange } = options
-  const { api, nextFrame, clock, serverClock } = platform
-  const chat = signal<Chat>(emptyChat(''))
-  const state = signal<ChatState>('none')
+  const { platform, cursors, toasts, sessionId, key, outbox } = options
+  const { onSession, onMissing, onTurnEnd, onSubscriptionsChange } = options
+  const { api, nextFrame, serverClock } = platform
+  const stored = signal<Chat>(emptyChat(sessionId.peek()))
+  const state = signal<ChatState>(sessionId.peek() ? 'loading' : 'none')
   const details = signal<Details | null>(null)
-  /** A turn was started and its first event has not arrived yet. */
+  /** The message of a turn was stored, and the event of its start has not arrived yet. */
   const starting = signal(false)
-  /** Sent messages that are not stored yet; shown at once, then replaced. */
-  let sent: Message[] = []
   let frames: Frame[] = []
-  let opening = Promise.resolve()
+  let opening: Promise<void> | null = null
+  let isShown = false
 
-  const show = (value: Chat): void => {
-    const stored = value.messages.filter(({ id }) => !id.startsWith('sent-'))
-    chat.value = { ...value, messages: [...stored, ...sent] }
-  }
+  const editing = signal<Editing | null>(null)
+
+  /** Messages of the transcript that are being sent. */
+  const sent = computed(() =>
+    outbox
+      .of(key, sessionId.value || null)
+      .filter(({ state, behind }) => !behind && (state === 'sending' || state === 'accepted')),
+  )
+  const chat = computed(() => withSent(stored.value, sent.value))
 
   const flush = (): void => {
     const batch = frames
     frames = []
-    let value = chat.value
+    let value = stored.value
     const ended: TurnEnd[] = []
+    const arrived: string[] = []
     for (const frame of batch) {
       if (frame.source !== sourceOf(value.sessionId)) continue
-      if (frame.type === 'message' && frame.data.message.role === 'user') {
-        sent = sent.slice(1)
-        const stored = value.messages.filter(({ id }) => !id.startsWith('sent-'))
-        value = { ...value, messages: [...stored, ...sent] }
-      }
+      if (frame.type === 'message') arrived.push(...clientId(frame.data.message))
+      if (frame.type === 'queue') arrived.push(...frame.data.queued.flatMap(clientId))
       value = reduceFrame(value, frame, toSeconds(serverClock.now()))
       if (frame.type === 'turn_started') starting.value = false
       if (frame.type === 'done' || frame.type === 'apperror' || frame.type === 'cancel') {
@@ -94,7 +127,10 @@ export const createOpenChat = (options: OpenChatOptions) => {
         ended.push({ sessionId: value.sessionId, how: frame.type })
       }
     }
-    chat.value = value
+    if (sent.value.some(({ id }) => arrived.includes(id)) && value.live === null)
+      starting.value = true
+    stored.value = value
+    outbox.confirm(arrived)
     for (const end of ended) onTurnEnd(end)
   }
 
@@ -105,17 +141,17 @@ export const createOpenChat = (options: OpenChatOptions) => {
 
   /** Fetches a snapshot; a later request for the same source supersedes it. */
   const fetchInto = async (id: string, hold: SnapshotRequest, limit: number): Promise<void> => {
+    const mark = outbox.mark()
     try {
       const { session } = await api('GET /api/session', { session_id: id, limit })
       if (!cursors.isCurrent(hold)) return
       frames = []
       details.value = session
       onSession(session)
-      // Sent messages are stored or rejected by now, except while a start is pending.
-      if (!starting.value) sent = []
-      else if (session.messages.some(({ role, timestamp }) => isOf(sent, role, timestamp)))
-        sent = []
-      show(chatFromSession(session))
+      starting.value = false
+      stored.value = chatFromSession(session)
+      outbox.confirm([...session.messages, ...session.queued].flatMap(clientId))
+      outbox.settle(id, mark)
       state.value = 'ready'
       cursors.completeSnapshot(hold, session.cursor)
       onSubscriptionsChange()
@@ -128,88 +164,76 @@ export const createOpenChat = (options: OpenChatOptions) => {
     }
   }
 
-  const leave = (): void => {
-    if (chat.value.sessionId) cursors.unsubscribe(sourceOf(chat.value.sessionId))
-    frames = []
-    details.value = null
-  }
-
-  const open = (id: string | null): Promise<void> => {
-    const same = id === (chat.value.sessionId || null)
-    if (same && state.value === 'ready') return Promise.resolve()
-    if (!same || state.value !== 'loading') opening = begin(id)
-    return opening
-  }
-
-  const begin = async (id: string | null): Promise<void> => {
-    leave()
-    if (!id) {
-      sent = []
-      starting.value = false
-      chat.value = emptyChat('')
-      state.value = 'none'
-      onSubscriptionsChange()
-      return
-    }
-    const carried = sent.length > 0
-    if (!carried) starting.value = false
-    state.value = carried ? 'ready' : 'loading'
-    show(emptyChat(id))
-    await fetchInto(id, cursors.beginSnapshot(sourceOf(id)), PAGE_SIZE)
+  const fetch = (limit: number, hold?: SnapshotRequest): Promise<void> => {
+    const id = sessionId.peek()
+    // Opening it fetches it anyway.
+    return id && isShown
+      ? fetchInto(id, hold ?? cursors.beginSnapshot(sourceOf(id)), limit)
+      : Promise.resolve()
   }
 
   /** Fetches again as much as is loaded: after a reset, a truncation, a stop. */
-  const reload = async (hold?: SnapshotRequest): Promise<void> => {
-    const id = chat.value.sessionId
-    if (!id) return
-    const limit = Math.min(MAX_LIMIT, Math.max(PAGE_SIZE, chat.value.messages.length + 10))
-    await fetchInto(id, hold ?? cursors.beginSnapshot(sourceOf(id)), limit)
-  }
+  const reload = (hold?: SnapshotRequest): Promise<void> =>
+    fetch(Math.min(MAX_LIMIT, Math.max(PAGE_SIZE, stored.value.messages.length + 10)), hold)
 
   return {
     chat,
-    /** Changes with the chat that is open, not with each token. */
-    sessionId: computed(() => chat.value.sessionId),
-    state,
+    sessionId: sessionId as ReadonlySignal<string>,
+    state: computed(() =>
+      state.value === 'none' && sent.value.length > 0 ? 'ready' : state.value,
+    ),
     details,
-    starting,
-    busy: computed(() => chat.value.live !== null || starting.value),
-    open,
+    /** Kept while another chat is shown. */
+    editing,
+    busy: computed(() => chat.value.live !== null || starting.value || sent.value.length > 0),
+    /** A pane shows it: fetches it and follows its events. Concurrent calls share one request. */
+    open(): Promise<void> {
+      isShown = true
+      if (!sessionId.peek() || state.peek() === 'ready') return Promise.resolve()
+      if (!opening) {
+        state.value = 'loading'
+        opening = fetch(PAGE_SIZE).finally(() => {
+          opening = null
+        })
+      }
+      return opening
+    },
+    /** No pane shows it any more. */
+    close(): void {
+      isShown = false
+      const id = sessionId.peek()
+      if (!id) return
+      cursors.unsubscribe(sourceOf(id))
+      onSubscriptionsChange()
+      frames = []
+      opening = null
+      starting.value = false
+      stored.value = emptyChat(id)
+      state.value = 'loading'
+      details.value = null
+    },
+    /** The session of a new chat was created. */
+    begin(id: string): void {
+      sessionId.value = id
+      stored.value = emptyChat(id)
+      state.value = isShown ? 'ready' : 'loading'
+      void fetch(PAGE_SIZE)
+    },
+    /** The session was deleted. */
+    end(): void {
+      state.value = 'missing'
+    },
     reload,
     receive,
     /** For the Retry button of a chat that failed to load. */
     retryLoad: () => reload(),
-    /** Shows a message before the server has it; the returned function removes it again. */
-    addPending(text: string, attachments: readonly string[]): () => void {
-      const message: Message = {
-        id: `sent-${clock.now()}-${sent.length}`,
-        role: 'user',
-        content: text,
-        timestamp: Math.floor(toSeconds(clock.now())),
-        ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
-      }
-      sent = [...sent, message]
-      starting.value = true
-      if (state.value === 'none') state.value = 'ready'
-      show({ ...chat.value, error: null })
-      return () => {
-        sent = sent.filter(other => other !== message)
-        starting.value = false
-        if (!chat.value.sessionId && sent.length === 0) state.value = 'none'
-        show(chat.value)
-      }
-    },
     /** Applies a change of personality, model or workspace made on this page. */
     patch(change: Partial<Details>): void {
       if (details.value) details.value = { ...details.value, ...change }
     },
-    ...createChatMessages({ api, chat, reload: () => reload() }),
-    ...createAnswers({ api, chat, toasts }),
+    ...createChatMessages({ api, chat: stored }),
+    ...createAnswers({ api, chat: stored, toasts }),
   }
 }
-
-/** Whether a stored message is one of the sent ones: a user message that is not older. */
-const isOf = (sent: readonly Message[], role: string, timestamp: number | undefined): boolean =>
-  role === 'user' && sent.some(message => (timestamp ?? 0) >= (message.timestamp ?? 0))
 
 export type OpenChat = ReturnType<typeof createOpenChat>

@@ -1,42 +1,30 @@
-/** Model, workspace and personality of the open chat, or of the one that the first message will create. */
+/** Model, workspace and personality of a chat, before and after its session exists. */
 import { type Signal, signal } from '@preact/signals'
-import type { ApiCall } from '../../api.ts'
-import type { Composer } from '../composer/composer.ts'
 import type { Personalities } from '../composer/personalities.ts'
-import type { Sending } from '../offline/sending.ts'
 import type { Models } from '../models/models.ts'
-import type { Projects } from '../projects/projects.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import type { Layout } from '../shell/layout.ts'
-import type { RouteState } from '../shell/route.ts'
 import type { Workspaces } from '../workspace/workspaces.ts'
 import type { OpenChat } from './open-chat.ts'
+import { type Choice, noChoice, type Outbox } from './outbox.ts'
 
 export type SessionChoicesOptions = {
-  api: ApiCall
-  route: RouteState
-  layout: Layout
-  sessions: Sessions
-  projects: Pick<Projects, 'chosen'>
+  /** The client's id of the chat. */
+  key: string
   chat: OpenChat
-  composer: Composer
+  outbox: Outbox
+  sessions: Sessions
   models: Models
   workspaces: Workspaces
   personalities: Personalities
-  sending: Pick<Sending, 'leaveChat'>
 }
 
-/** Choices for a session that does not exist yet. */
-export type Choice = { model: string; workspace: string; personality: string }
-const noChoice: Choice = { model: '', workspace: '', personality: '' }
-
 export type SessionChoices = {
+  /** For a session that does not exist yet. */
   choice: Signal<Choice>
-  /** The open session, created now if it does not exist yet. Concurrent calls share one creation. */
+  /** The session, created now if it does not exist yet. Concurrent calls share one creation. */
   ensureSession: () => Promise<string>
   /** Imports a host session before its first change here, because only sessions of this server can be changed. */
   importIfHostSession: (id: string) => Promise<void>
-  newChat: () => void
   chooseModel: (id: string) => Promise<void>
   chooseWorkspace: (path: string) => Promise<void>
   /** An empty name clears the personality. Returns the one in effect. */
@@ -44,28 +32,15 @@ export type SessionChoices = {
 }
 
 export const createSessionChoices = (options: SessionChoicesOptions): SessionChoices => {
-  const { api, route, layout, sessions, chat, composer, models, workspaces } = options
+  const { key, chat, outbox, sessions, models, workspaces, personalities } = options
   const choice = signal<Choice>(noChoice)
-  let creating: Promise<string> | null = null
 
-  const create = async (): Promise<string> => {
-    const { model, workspace, personality } = choice.value
-    const { session } = await api('POST /api/session/new', {
-      ...(model ? { model } : {}),
-      ...(workspace ? { workspace } : {}),
-    })
-    const id = session.session_id
-    if (personality) await options.personalities.set(id, personality)
-    sessions.upsert({ ...session, personality: personality || null })
-    // A chat started while the list shows one project belongs to that project.
-    const project = options.projects.chosen.value
-    if (project) await sessions.move(id, project)
-    composer.assignSession(id)
-    choice.value = noChoice
-    await chat.open(id)
-    route.openSession(id, { replace: true })
-    return id
-  }
+  const ensureSession = async (): Promise<string> =>
+    chat.sessionId.peek() || outbox.sessionOf(key, choice.peek())
+
+  /** Empty while nothing has begun to create the session. */
+  const existing = async (): Promise<string> =>
+    chat.sessionId.peek() || (outbox.isCreating(key) ? ensureSession() : '')
 
   const importIfHostSession = async (id: string): Promise<void> => {
     // Importing gives its messages other ids.
@@ -73,33 +48,17 @@ export const createSessionChoices = (options: SessionChoicesOptions): SessionCho
   }
 
   const update = async (patch: { model?: string; workspace?: string }): Promise<void> => {
-    const id = route.sessionId.value
+    const id = await existing()
     if (id) {
       await sessions.update(id, patch)
       chat.patch(patch)
-    } else choice.value = { ...choice.value, ...patch }
+    } else choice.value = { ...choice.peek(), ...patch }
   }
 
   return {
     choice,
+    ensureSession,
     importIfHostSession,
-    async ensureSession() {
-      const id = route.sessionId.value
-      if (id) return id
-      creating ??= create()
-      try {
-        return await creating
-      } finally {
-        creating = null
-      }
-    },
-    newChat() {
-      options.sending.leaveChat()
-      choice.value = noChoice
-      route.openSession(null)
-      layout.drawer.value = false
-      layout.composerFocus.value += 1
-    },
     async chooseModel(id) {
       models.markUsed(id)
       await update({ model: id })
@@ -109,13 +68,13 @@ export const createSessionChoices = (options: SessionChoicesOptions): SessionCho
       await update({ workspace: path })
     },
     async choosePersonality(name) {
-      const id = route.sessionId.value
+      const id = await existing()
       if (!id) {
-        choice.value = { ...choice.value, personality: name }
+        choice.value = { ...choice.peek(), personality: name }
         return name || null
       }
       await importIfHostSession(id)
-      const set = await options.personalities.set(id, name)
+      const set = await personalities.set(id, name)
       chat.patch({ personality: set })
       return set
     },

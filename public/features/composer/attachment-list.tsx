@@ -7,7 +7,7 @@ import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Attachment } from './attachments.ts'
 import { t } from './attachment-list-strings.ts'
-import { useComposer, useShell } from '../../contexts.ts'
+import { useChat, useComposer, useShell } from '../../contexts.ts'
 
 /** Falls back to a file icon when the image can't be shown. */
 const Thumb = ({ src }: { src: string | null }) => {
@@ -18,10 +18,12 @@ const Thumb = ({ src }: { src: string | null }) => {
 
 const Chip = ({ path }: { path: string }) => {
   const { attachments, composer } = useComposer()
+  const { chat } = useChat()
   const { base } = useShell()
+  const session_id = chat.sessionId.value
   const known = attachments.arrived.value.get(path)
-  const isPicture = isImagePath(path) && composer.sessionId.value !== ''
-  const query = { session_id: composer.sessionId.value, path }
+  const isPicture = isImagePath(path) && session_id !== ''
+  const query = { session_id, path }
   const src = known?.picture ?? (isPicture ? urlOf(base, 'api/file/raw', query) : null)
   return (
     <li class="file" title={visibleName(path)}>

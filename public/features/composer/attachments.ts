@@ -34,8 +34,8 @@ export type Attachment = {
 export type Arrived = { sizeBytes: number; picture: string | null }
 
 export type AttachmentsOptions = {
-  platform: Pick<Platform, 'api' | 'upload'>
-  composer: Pick<Composer, 'addFile' | 'removeFile' | 'sessionId' | 'files' | 'text' | 'edit'>
+  platform: Pick<Platform, 'upload'>
+  composer: Pick<Composer, 'addFile' | 'removeFile' | 'files' | 'text' | 'edit'>
   ensureSession: () => Promise<string>
   /** Creates a `blob:` URL. */
   pictureOf?: (file: File) => string
@@ -80,18 +80,6 @@ export const createAttachments = ({
     for (const run of waiting.splice(0)) run()
   }
 
-  /** Attaches an uploaded file. If another chat was opened during the upload, the file goes into the draft on the server. */
-  const hand = async (sessionId: string, name: string): Promise<void> => {
-    if (composer.sessionId.value === sessionId) {
-      composer.addFile(name)
-      return
-    }
-    const { session } = await platform.api('GET /api/session', { session_id: sessionId, limit: 1 })
-    const { text, files } = session.composer_draft
-    const input = { session_id: sessionId, text, files: [...new Set([...files, name])] }
-    await platform.api('POST /api/session/draft', input)
-  }
-
   const send = async ({ id, file, picture, folder }: Attachment): Promise<void> => {
     const stop = stops.get(id)
     if (!stop || stop.signal.aborted) return
@@ -106,7 +94,7 @@ export const createAttachments = ({
         ? await folder.send(platform.upload, options)
         : await platform.upload({ ...options, file, name: file.name })
       names.set(id, filename)
-      await hand(sessionId, filename)
+      composer.addFile(filename)
       arrived.value = new Map(arrived.value).set(filename, { sizeBytes: size, picture })
       drop(id)
     } catch (error) {

@@ -75,9 +75,10 @@ export const Chips = () => {
   const { workspaces } = useWorkspace()
   const { personalities, reasoning } = useComposer()
   const { chat, choice } = useChat()
-  const { route, layout, attempt } = useShell()
+  const { layout, attempt } = useShell()
   const details = chat.details.value
-  const has = route.sessionId.value !== null
+  const session = chat.sessionId.value
+  const has = session !== ''
   const model = has ? (details?.model ?? '') : choice.value.model
   const workspace = has
     ? (details?.workspace ?? '')
@@ -100,9 +101,7 @@ export const Chips = () => {
         value={models.labelOf(model) || t('chip.model.none')}
         selected={model || models.defaultId.value}
       />
-      {route.sessionId.value && models.isExternalAgent(model) && (
-        <AgentChip id={route.sessionId.value} />
-      )}
+      {has && models.isExternalAgent(model) && <AgentChip id={session} />}
       {may('POST /api/reasoning') && (
         <Chip
           picker="effort"

@@ -5,7 +5,6 @@ import { type OpenChat, textOf } from '../chat/open-chat.ts'
 import type { SessionChoices } from '../chat/session-choices.ts'
 import type { TurnActions } from '../chat/turn-actions.ts'
 import type { SettingsState } from '../settings/settings.ts'
-import type { RouteState } from '../shell/route.ts'
 import type { Toasts } from '../shell/toast.ts'
 import type { Workspaces } from '../workspace/workspaces.ts'
 import { type Attachments, createAttachments, MAX_ATTACHMENTS } from './attachments.ts'
@@ -20,7 +19,6 @@ import type { SkillCommands } from './skill-commands.ts'
 export type ComposerOptions = {
   platform: Platform
   toasts: Toasts
-  route: RouteState
   settings: SettingsState
   composer: Composer
   workspaces: Workspaces
@@ -57,7 +55,7 @@ export type ComposerFeature = {
 }
 
 export const createComposerState = (options: ComposerOptions): ComposerFeature => {
-  const { platform, toasts, route, settings, composer, workspaces, chat, choices, turns } = options
+  const { platform, toasts, settings, composer, workspaces, chat, choices, turns } = options
   const { personalities, reasoning, skillCommands, slashCommands } = options.shared
   const { ensureSession } = choices
   const attachments = createAttachments({ platform, composer, ensureSession })
@@ -72,7 +70,7 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
     search: async query => workspaces.search(await ensureSession(), query),
     mentions: async (query, files) => {
       const { withMentions } = await import('./mentions.ts')
-      return withMentions(platform, { query, sessionId: route.sessionId.value ?? '', files })
+      return withMentions(platform, { query, sessionId: chat.sessionId.peek(), files })
     },
   })
 
@@ -113,11 +111,9 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
         return
       }
       const text = messageOf(draft)
-      const id = route.sessionId.value
-      const sent =
-        id && chat.busy.value
-          ? turns.enqueue(id, text, draft.files, steer)
-          : turns.startTurn(text, draft.files)
+      const sent = chat.busy.peek()
+        ? turns.enqueue(text, draft.files, steer)
+        : turns.startTurn(text, draft.files)
       // Not before the message is stored.
       void composer.save()
       if (!(await sent)) composer.restoreDraft(draft)

@@ -86,18 +86,17 @@ const fit = (field: HTMLTextAreaElement | null) => {
 
 const useField = () => {
   const { composer } = useComposer()
-  const { layout, route } = useShell()
+  const { layout } = useShell()
   const ref = useRef<HTMLTextAreaElement>(null)
   const text = composer.text.value
   const focus = layout.composerFocus.value
-  const session = route.sessionId.value
   useLayoutEffect(() => fit(ref.current), [text])
   useEffect(() => {
     // Of two chats side by side, only the active one.
     if (ref.current?.closest('.side:not(.side-active)')) return
     // On a touch screen the focus would open the on-screen keyboard.
     if (focus > 0 || matchMedia('(pointer: fine)').matches) ref.current?.focus()
-  }, [focus, session])
+  }, [focus])
   return ref
 }
 
@@ -110,16 +109,17 @@ const putCaret = (field: HTMLTextAreaElement | null, caret: number) =>
 
 export const Composer = () => {
   const { composer, completion, prompts, submit, attachments } = useComposer()
-  const { layout, route, outbox } = useShell()
+  const { layout, outbox } = useShell()
   const { settings: settingsState } = useSettings()
-  const { chat, queue } = useChat()
+  const { chat, key, queue } = useChat()
   const { sessions } = useSessions()
   const ref = useField()
   const settings = settingsState.current.value
   const suggestions = completion.suggestions.value
   const busy = chat.busy.value
   const queued = usePart(chat.chat, ({ queued }) => queued)
-  const row = sessions.row(route.sessionId.value)
+  const session = chat.sessionId.value || null
+  const row = sessions.row(session)
 
   useEffect(() => {
     // Before the first `/` or `@`, whose suggestions the keys act on.
@@ -185,7 +185,7 @@ export const Composer = () => {
     <div class="composer-place">
       {chat.busy.value && <LivePlan />}
       {(queued.length > 0 ||
-        outbox.value?.of(route.sessionId.value).length ||
+        outbox.of(key, session).some(({ state }) => state === 'waiting') ||
         queue.aside.value ||
         row?.yolo ||
         row?.mode === 'plan') && <ComposerBanners />}

@@ -1,7 +1,7 @@
 /** Draft of the composer: text, files, and comments on diffs, saved per session on the server. */
 import { type DiffComment, withComments } from '../../../lib/base/comment-text.ts'
 import { MAX_DRAFT_CHARS } from '../../../lib/base/draft-limit.ts'
-import { computed, signal } from '@preact/signals'
+import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { Draft } from '../../../lib/schema/session.ts'
 import { isUnreachable } from '../../api.ts'
 import type { Platform } from '../../platform.ts'
@@ -36,18 +36,22 @@ export const withFiles = (text: string, files: readonly string[]): string =>
 export const withoutFiles = (text: string): string =>
   text.replace(/\s*\[Attached files: [^\]]*\]$/, '')
 
+export type ComposerOptions = {
+  /** Of the chat; empty until it was created: its draft is then stored in this browser. */
+  sessionId: ReadonlySignal<string>
+  /** Whether the server stores drafts of this session. */
+  savesDraft?: (id: string) => boolean
+  /** Key of the draft of a new chat in this browser. */
+  draftKey?: string
+}
+
 export const createComposer = (
   { api, drafts, clock }: Pick<Platform, 'api' | 'drafts' | 'clock'>,
-  /** Whether the server stores drafts of this session. */
-  savesDraft: (id: string) => boolean = () => true,
-  /** Key of the draft of a new chat in this browser. */
-  draftKey = 'draft',
+  { sessionId, savesDraft = () => true, draftKey = 'draft' }: ComposerOptions,
 ) => {
   const text = signal('')
   const files = signal<readonly string[]>([])
   const comments = signal<readonly DiffComment[]>([])
-  /** Empty for a new chat, whose draft is stored in this browser. */
-  const sessionId = signal('')
   let saved: Draft = noDraft
   let retryMs = RETRY_MS
   /** Whether the text was edited since the chat was opened; a draft from the server must not overwrite it. */
@@ -74,7 +78,7 @@ export const createComposer = (
 
   const save = async (): Promise<void> => {
     cancel()
-    const id = sessionId.value
+    const id = sessionId.peek()
     const draft = now()
     if (isSame(draft, saved) || !savesDraft(id)) return
     // Absent comments stay as they are on the server, so removed ones are named.
@@ -95,8 +99,6 @@ export const createComposer = (
       forget(id, draft)
       retryMs = RETRY_MS
     } catch (error) {
-      // Otherwise it is saved the next time the chat is opened.
-      if (id !== sessionId.value) return
       saved = UNKNOWN
       // A refusal would be repeated; the next change may end it.
       if (isUnreachable(error)) saveAgain()
@@ -125,34 +127,34 @@ export const createComposer = (
     recallAt = -1
   }
 
+  const kept = sessionId.peek() ? unsaved()[sessionId.peek()] : drafts.read(draftKey, noDraft)
+  put(kept ?? noDraft)
+  if (kept && sessionId.peek()) {
+    saved = UNKNOWN
+    changed()
+  }
+
   return {
     text,
     files,
     comments,
-    sessionId,
     empty: computed(
       () => !/\S/.test(text.value) && files.value.length + comments.value.length === 0,
     ),
-    /** Switches to another chat; its draft is applied when it has been fetched. */
-    open(id: string): void {
-      if (id === sessionId.value) return
-      void save()
-      sessionId.value = id
-      touched = false
-      const kept = unsaved()[id]
-      put(id ? (kept ?? noDraft) : drafts.read(draftKey, noDraft))
-      if (!kept) return
-      saved = UNKNOWN
-      changed()
-    },
-    /** Assigns the current draft to a newly created session. */
-    assignSession(id: string): void {
-      drafts.write(draftKey, noDraft)
-      sessionId.value = id
+    /** The session of a new chat was created: the server stores the draft from now on. */
+    begin(): void {
+      if (isSame(drafts.read(draftKey, noDraft), saved)) drafts.write(draftKey, noDraft)
+      saved = noDraft
+      if (!isSame(now(), noDraft)) changed()
     },
     /** Applies the server's draft unless the text has been edited since. */
-    applyServerDraft(id: string, draft: Draft): void {
-      if (id === sessionId.value && !touched) put(draft)
+    applyServerDraft(draft: Draft): void {
+      if (!touched) put(draft)
+    },
+    /** No pane shows the chat: what another device writes meanwhile is shown when it is opened again. */
+    async leave(): Promise<void> {
+      await save()
+      if (isSame(now(), saved)) touched = false
     },
     edit(value: string): void {
       text.value = value

@@ -110,7 +110,7 @@ export const InboxView = () => {
     }),
   )
   /** Messages that wait for the person, also those whose chat is gone. Others are sent by themselves. */
-  const unsent = app.outbox.value?.list.value.filter(({ error }) => error) ?? []
+  const unsent = app.outbox.list.value.filter(({ error }) => error)
   const count = questions.length + running.length + unsent.length + troubled.length
   useLayoutEffect(() => {
     if (ref.current) triage.restore(ref.current)

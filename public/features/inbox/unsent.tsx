@@ -3,10 +3,10 @@ import { splitComments } from '../../../lib/base/comment-text.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { withoutFiles } from '../composer/composer.ts'
-import type { Waiting } from '../offline/outbox.ts'
+import type { Listed } from '../chat/outbox.ts'
 import { t } from './strings.ts'
 
-export const Unsent = ({ message, title }: { message: Waiting; title: string | null }) => {
+export const Unsent = ({ message, title }: { message: Listed; title: string | null }) => {
   const { attempt, copy, outbox, route } = useShell()
   const { id, session_id, error } = message
   const { text } = splitComments(withoutFiles(message.text))
@@ -25,11 +25,9 @@ export const Unsent = ({ message, title }: { message: Waiting; title: string | n
             {t('trouble.open')}
           </Button>
         )}
-        <Button onClick={() => void attempt(async () => outbox.value?.retry(id))}>
-          {t('unsent.retry')}
-        </Button>
+        <Button onClick={() => void attempt(() => outbox.retry(id))}>{t('unsent.retry')}</Button>
         <Button onClick={() => void copy(text)}>{t('unsent.copy')}</Button>
-        <Button kind="quiet" onClick={() => void attempt(async () => outbox.value?.remove(id))}>
+        <Button kind="quiet" onClick={() => void attempt(() => outbox.remove(id))}>
           {t('unsent.remove')}
         </Button>
       </div>

@@ -1,5 +1,5 @@
 /** Reports which chats this page shows while it is visible, so that no device is notified about them. */
-import { effect } from '@preact/signals'
+import { effect, untracked } from '@preact/signals'
 import type { PageApp } from '../../app.ts'
 import { refreshHere } from './this-device.ts'
 
@@ -7,14 +7,12 @@ import { refreshHere } from './this-device.ts'
 const REPEAT_MS = 60_000
 
 /** Never rejects: notifications are no part of what the page shows. */
-export const startPresence = (
-  app: Pick<PageApp, 'api' | 'platform' | 'panes' | 'second'>,
-): void => {
+export const startPresence = (app: Pick<PageApp, 'api' | 'platform' | 'panes'>): void => {
   const page = crypto.getRandomValues(new Uint32Array(4)).join('-')
   let cancel = () => {}
   const look = async (): Promise<void> => {
     cancel()
-    const shown = app.panes.flatMap(({ route }) => route.sessionId.value ?? [])
+    const shown = app.panes.value.flatMap(({ chat }) => chat.value.sessionId.value || [])
     const sessions = document.hidden ? [] : [...new Set(shown)]
     try {
       const { active } = await app.api('POST /api/notifications/look', { page, sessions })
@@ -27,8 +25,8 @@ export const startPresence = (
   }
   document.addEventListener('visibilitychange', () => void look())
   effect(() => {
-    void app.second.value
-    void look()
+    for (const { chat } of app.panes.value) void chat.value.sessionId.value
+    untracked(() => void look())
   })
   void refreshHere(app).catch(() => undefined)
 }

@@ -1,5 +1,8 @@
-/** Takes over the drafts that an earlier version stored, which knew one person. */
+/** Takes over what earlier versions stored: drafts of one person, and messages in a database. */
+import { createStore, del, values } from 'idb-keyval'
+import type { PageApp } from '../../app.ts'
 import type { JsonStorage } from '../../platform.ts'
+import type { Outgoing } from '../chat/outbox.ts'
 
 /** Once: what this person has written since stays. `device`: where they were; `drafts`: of this person. */
 export const adoptDrafts = (device: JsonStorage, drafts: JsonStorage): void => {
@@ -8,5 +11,27 @@ export const adoptDrafts = (device: JsonStorage, drafts: JsonStorage): void => {
     if (before === null || drafts.read(key, null) !== null) continue
     drafts.write(key, before)
     device.write(key, null)
+  }
+}
+
+type Kept = Outgoing & { account?: string }
+
+/** Messages that were waiting, or being sent, when the page of the earlier version was closed. */
+export const adoptOutbox = async ({ platform, outbox, base }: PageApp): Promise<void> => {
+  const { drafts, account } = platform
+  for (const key of drafts.keys().filter(key => key.startsWith('in-flight:'))) {
+    const message = drafts.read<Kept | null>(key, null)
+    if (message) outbox.adopt(message)
+    drafts.remove(key)
+  }
+  try {
+    const database = createStore(`agent-webui ${new URL(base).pathname} outbox`, 'messages')
+    for (const { account: of = account, ...message } of await values<Kept>(database)) {
+      if (of !== account) continue
+      outbox.adopt(message)
+      await del(message.id, database)
+    }
+  } catch {
+    // No database, as in some private windows: nothing was stored there.
   }
 }

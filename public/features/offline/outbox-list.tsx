@@ -1,22 +1,22 @@
 /** Messages above the composer that wait for the network. */
 import { splitComments } from '../../../lib/base/comment-text.ts'
-import { useShell } from '../../contexts.ts'
+import { useChat, useComposer, useShell } from '../../contexts.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import type { Listed } from '../chat/outbox.ts'
 import { withoutFiles } from '../composer/composer.ts'
-import { useApp } from '../shell/context.ts'
-import type { Outbox, Waiting } from './outbox.ts'
 import { t } from './strings.ts'
 
-const Item = ({ message, outbox }: { message: Waiting; outbox: Outbox }) => {
-  const app = useApp()
+const Item = ({ message }: { message: Listed }) => {
+  const { attempt, layout, outbox } = useShell()
+  const { composer } = useComposer()
   const { text, comments } = splitComments(withoutFiles(message.text))
   const reason = message.error ?? message.reason
   const edit = async () => {
     // It may have been sent just now.
     if (!(await outbox.remove(message.id))) return
-    app.composer.restoreDraft({ text, comments, files: [...message.files] })
-    app.layout.composerFocus.value += 1
+    composer.restoreDraft({ text, comments, files: [...message.files] })
+    layout.composerFocus.value += 1
   }
   return (
     <li class={`queued${reason ? ' outbox-held' : ''}`}>
@@ -30,33 +30,37 @@ const Item = ({ message, outbox }: { message: Waiting; outbox: Outbox }) => {
           icon="refresh"
           size={14}
           label={t('outbox.retry')}
-          onClick={() => void app.attempt(() => outbox.retry(message.id))}
+          onClick={() => void attempt(() => outbox.retry(message.id))}
         />
       )}
       <IconButton
         icon="edit"
         size={14}
         label={t('outbox.edit')}
-        onClick={() => void app.attempt(edit)}
+        onClick={() => void attempt(edit)}
       />
       <IconButton
         icon="close"
         size={14}
         label={t('outbox.remove')}
-        onClick={() => void app.attempt(() => outbox.remove(message.id))}
+        onClick={() => void attempt(() => outbox.remove(message.id))}
       />
     </li>
   )
 }
 
 export const OutboxList = () => {
-  const { outbox, route } = useShell()
-  const list = outbox.value?.of(route.sessionId.value) ?? []
-  if (!outbox.value || list.length === 0) return null
+  const { outbox } = useShell()
+  const { chat, key } = useChat()
+  const session = chat.sessionId.value || null
+  // A message of another new chat has no other place.
+  const own = session ? outbox.of(key, session) : outbox.list.value.filter(each => !each.session_id)
+  const list = own.filter(({ state }) => state === 'waiting')
+  if (list.length === 0) return null
   return (
     <ul class="queue" aria-label={t('outbox.label', { count: list.length })}>
       {list.map(message => (
-        <Item key={message.id} message={message} outbox={outbox.value!} />
+        <Item key={message.id} message={message} />
       ))}
     </ul>
   )

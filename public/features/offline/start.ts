@@ -1,64 +1,22 @@
 /** Working without a network, the app's badge, and new versions; loaded after the first paint. */
 import { startPresence } from '../notifications/presence.ts'
 import { effect, untracked } from '@preact/signals'
-import { del, set, values } from 'idb-keyval'
 import { urlOf } from '../../api.ts'
 import type { PageApp } from '../../app.ts'
-import { openOutbox } from '../../sw/outbox-store.ts'
 import { workerUrl } from '../../markdown/trusted-types.ts'
 import { followRole } from '../people/follow-role.ts'
-import { adoptDrafts } from './adopt-drafts.ts'
-import { loadLazyCss } from '../../parts/lazy-css.ts'
-import { createOutbox, type Kept, type KeptStore } from './outbox.ts'
+import { adoptDrafts, adoptOutbox } from './adopt-drafts.ts'
 import { takeShared } from './shared-content.ts'
-import { hasUnsavedChanges, reportUnsavedChanges } from './unsaved-changes.ts'
+import { reportUnsavedChanges } from './unsaved-changes.ts'
+import { hasUnsavedChanges } from '../shell/has-unsaved-changes.ts'
 import { t } from './strings.ts'
 
 /** Between attempts to send. It doubles while they fail. */
 const RETRY_MS = 3_000
 const MAX_RETRY_MS = 60_000
-/** Until messages no longer wait for the database. */
-const DATABASE_MS = 5_000
-
-const storeOf = (base: string): KeptStore => {
-  const database = openOutbox(new URL(base).pathname)
-  return {
-    load: () => values<Kept>(database),
-    put: message => set(message.id, message, database),
-    remove: id => del(id, database),
-  }
-}
-
+/** Sends what waits when there is a connection. */
 const startOutbox = async (app: PageApp): Promise<void> => {
-  const name = `agent-webui:outbox:${new URL(app.base).pathname}`
-  const others = new BroadcastChannel(name)
-  const outbox = createOutbox({
-    api: app.api,
-    store: storeOf(app.base),
-    sending: app.sending,
-    onChange: () => others.postMessage('changed'),
-    onKept: () => {
-      app.announce(t('outbox.note'))
-      // The event stream may be up: then nothing else sends it.
-      void app.attempt(() => flush())
-    },
-    onCreated(chat, sessionId) {
-      if (chat !== app.sending.chat.value) return
-      app.sending.leaveChat()
-      const { view } = app.route.current.value
-      if (view === 'chat' && !app.route.sessionId.value)
-        app.route.openSession(sessionId, { replace: true })
-    },
-  })
-  try {
-    // What shows messages that wait cannot be loaded any more when the first one does.
-    await Promise.all([outbox.reload(), import('../queue/lazy-queue.ts'), loadLazyCss()])
-  } catch {
-    // No database, as in some private windows, or no connection: a message that was not sent stays in the composer.
-    return
-  }
-  others.addEventListener('message', () => void outbox.reload())
-  app.outbox.value = outbox
+  const { outbox } = app
   let cancelRetry = () => {}
   const flush = async (retryMs = RETRY_MS): Promise<void> => {
     cancelRetry()
@@ -68,9 +26,17 @@ const startOutbox = async (app: PageApp): Promise<void> => {
     const again = () => void app.attempt(() => flush(Math.min(retryMs * 2, MAX_RETRY_MS)))
     cancelRetry = app.platform.clock.timer(retryMs, again)
   }
+  outbox.onWaiting = () => {
+    app.announce(t('outbox.note'))
+    // The event stream may be up: then nothing else sends it.
+    void app.attempt(() => flush())
+  }
+  // Another page of this browser has stored or removed a message.
+  addEventListener('storage', () => outbox.reload())
   effect(() => {
     if (app.connection.state.value.kind === 'live') untracked(() => void app.attempt(() => flush()))
   })
+  await adoptOutbox(app)
   await outbox.takeOver()
 }
 
@@ -79,7 +45,7 @@ const saveDrafts = (app: PageApp): void => {
   effect(() => {
     if (app.connection.state.value.kind === 'live')
       untracked(() => {
-        for (const { composer } of app.panes) void composer.save()
+        for (const { composer } of app.chats.all()) void composer.save()
       })
   })
 }
@@ -87,7 +53,7 @@ const saveDrafts = (app: PageApp): void => {
 /** Loaded before the first turn, so that its first sentence is announced, too. */
 const announceAnswers = async (app: PageApp): Promise<void> => {
   const { startAnnouncing } = await import('../transcript/announce-answers.ts')
-  startAnnouncing(app)
+  startAnnouncing(app.first)
   // Created once, and kept.
   effect(() => {
     const second = app.second.value
@@ -98,7 +64,9 @@ const announceAnswers = async (app: PageApp): Promise<void> => {
 /** Nothing would be lost by a reload. */
 const isUntouched = (app: PageApp): boolean =>
   !hasUnsavedChanges(app) &&
-  app.panes.every(({ composer, attachments }) => composer.empty.value && !attachments.busy.value)
+  app.chats
+    .all()
+    .every(({ composer, writing }) => composer.empty.value && !writing.attachments.busy.value)
 
 /** A page keeps the scripts it was loaded with; the notice offers those of the new build. */
 const announceVersions = (app: PageApp, workers: ServiceWorkerContainer): void => {
@@ -122,8 +90,9 @@ const announceVersions = (app: PageApp, workers: ServiceWorkerContainer): void =
 const refreshCopies = (app: PageApp): void => {
   let wasBusy = false
   effect(() => {
-    const isBusy = app.active.value.chat.busy.value
-    const id = app.active.value.route.sessionId.value
+    const { chat } = app.active.value
+    const isBusy = chat.busy.value
+    const id = chat.sessionId.value
     if (wasBusy && !isBusy && id)
       untracked(() => {
         // For the worker only; a copy that could not be fetched is fetched the next time.
@@ -151,8 +120,7 @@ const replaceCopies = (app: PageApp): void => {
       void app.attempt(() => part.load())
     for (const part of [personalities, skillCommands, reasoning])
       void app.attempt(() => part.load())
-    for (const { chat } of app.panes)
-      if (chat.chat.value.sessionId) void app.attempt(() => chat.reload())
+    for (const { chat } of app.panes.value) void app.attempt(() => chat.peek().transcript.reload())
   }
   effect(() => {
     const isLive = connection.state.value.kind === 'live'
@@ -210,19 +178,14 @@ export const startOffline = async (app: PageApp): Promise<void> => {
   saveDrafts(app)
   // A page without it offers a reload (`main.tsx`).
   announceAnswers(app).catch(() => undefined)
-  // A browser's database may never answer; nothing else waits for it, and messages only so long.
-  const giveUp = () => {
-    app.outbox.value ??= null
-  }
-  app.platform.clock.timer(DATABASE_MS, giveUp)
-  void app.attempt(() => startOutbox(app).finally(giveUp))
+  void app.attempt(() => startOutbox(app))
   const workers = navigator.serviceWorker
   if (!workers) return
   showBadge(app)
   announceVersions(app, workers)
   refreshCopies(app)
   replaceCopies(app)
-  await app.attempt(() => takeShared(app))
+  await app.attempt(() => takeShared(app.active.value))
   await installTime(app.platform)
   await workers.register(workerUrl(new URL('sw.js', app.base).href))
 }

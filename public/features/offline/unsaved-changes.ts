@@ -1,13 +1,9 @@
 /** Unsaved changes in the tabs of this browser: a sign-out closes all of them, so it asks. */
 import type { PageApp } from '../../app.ts'
+import { hasUnsavedChanges } from '../shell/has-unsaved-changes.ts'
 
 const channelOf = (base: string): BroadcastChannel =>
   new BroadcastChannel(`agent-webui:unsaved:${new URL(base).pathname}`)
-
-/** Leaving the page would discard changes of a file or a form. Drafts of messages are not among them. */
-export const hasUnsavedChanges = ({ layout, panes }: Pick<PageApp, 'layout' | 'panes'>): boolean =>
-  layout.unsaved.size > 0 ||
-  panes.some(({ panel }) => panel.contents.value?.openFile.isAnyDirty() === true)
 
 type Reply = { tab: number; isUnsaved: boolean }
 

@@ -1,6 +1,5 @@
 /** Switching and deleting profiles. All state of the page belongs to one profile, so a switch reloads it. */
 import { urlOf } from '../../api.ts'
-import type { Composer } from '../composer/composer.ts'
 import type { Platform } from '../../platform.ts'
 import type { Profiles } from './profiles.ts'
 import type { Toasts } from '../shell/toast.ts'
@@ -10,7 +9,8 @@ export type ProfileActionsOptions = {
   platform: Pick<Platform, 'base' | 'tab'> & { navigate: (url: string) => void }
   toasts: Toasts
   profiles: Profiles
-  composer: Pick<Composer, 'save'>
+  /** Of all chats. */
+  saveDrafts: () => Promise<void>
 }
 
 /** sessionStorage key of the toast shown after the reload. */
@@ -20,7 +20,7 @@ export const createProfileActions = ({
   platform,
   toasts,
   profiles,
-  composer,
+  saveDrafts,
 }: ProfileActionsOptions) => {
   const { base, tab, navigate } = platform
 
@@ -38,7 +38,7 @@ export const createProfileActions = ({
       if (name === profiles.active.value) return
       moving = true
       try {
-        await composer.save()
+        await saveDrafts()
         await profiles.switchTo(name)
         reloadIn(name, path)
       } catch (error) {

@@ -9,6 +9,10 @@ export type SessionActionsOptions = {
   shell: Pick<ShellBase, 'api' | 'base' | 'navigate' | 'toasts' | 'route' | 'layout' | 'attempt'>
   sessions: Sessions
   chat: OpenChat
+  /** The chat of this menu is shown, and is of this session. */
+  isOpen: (id: string) => boolean
+  /** Opens a session after a request, unless the person has gone elsewhere. */
+  follow: (id: string) => void
   newChat: () => void
 }
 
@@ -31,21 +35,21 @@ export type SessionActions = {
 }
 
 export const createSessionActions = (options: SessionActionsOptions): SessionActions => {
-  const { shell, sessions, chat, newChat } = options
+  const { shell, sessions, chat, isOpen, follow, newChat } = options
   const { toasts, route, layout, attempt } = shell
   const nameOf = (id: string): string => titleOf(sessions.row(id) ?? { title: '' })
   const leaveIfOpen = (id: string): void => {
-    if (route.sessionId.value === id) newChat()
+    if (isOpen(id)) newChat()
   }
 
   return {
     async branch(id, messageId) {
       const keep = messageId === undefined ? undefined : chat.countBefore(messageId) + 1
-      route.openSession(await sessions.branch(id, keep))
+      follow(await sessions.branch(id, keep))
       return undefined
     },
     async duplicate(id) {
-      route.openSession(await sessions.duplicate(id))
+      follow(await sessions.duplicate(id))
       return undefined
     },
     async archive(id, archived) {
@@ -58,7 +62,7 @@ export const createSessionActions = (options: SessionActionsOptions): SessionAct
     },
     async remove(id) {
       const title = nameOf(id)
-      const wasOpen = route.sessionId.value === id
+      const wasOpen = isOpen(id)
       leaveIfOpen(id)
       const restore = await sessions.remove(id)
       const run = () =>
@@ -90,7 +94,7 @@ export const createSessionActions = (options: SessionActionsOptions): SessionAct
         danger: true,
         async run() {
           sessions.upsert((await shell.api('POST /api/session/clear', { session_id: id })).session)
-          if (route.sessionId.value === id) await chat.reload()
+          if (chat.sessionId.peek() === id) await chat.reload()
           const run = () => void attempt(() => sessions.purge(id))
           toasts.show(t('clear.done'), { action: { label: t('clear.purge'), run } })
         },

@@ -106,11 +106,11 @@ const useSignOut = (): (() => void) => {
     accountTabs.value?.postMessage('')
     // The person was asked.
     signedOut.value = true
-    await outbox.value?.clear()
+    outbox.clear()
   }
   const signOut = () => attempt(() => auth.signOut(forget))
   return () => {
-    const count = outbox.value?.list.value.length ?? 0
+    const count = outbox.list.value.length
     const isUnsaved = unsaved.current?.hasAny() === true
     if (count === 0 && !isUnsaved) return void signOut()
     layout.confirmation.value = {

@@ -196,6 +196,11 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
       if (id && id === beside.value) isBesideChosen.value = true
       else go({ view: 'chat', sessionId: id }, options)
     },
+    /** The session of the new chat was created: its address takes the place of the one without a session. */
+    nameSession(id: string): void {
+      if (current.value.view === 'chat') go({ view: 'chat', sessionId: id }, { replace: true })
+      else lastChat.value = id
+    },
     backToChat: () => go({ view: 'chat', sessionId: lastChat.value }),
     /** Writes the open workspace file into the address, for reloads and links. */
     replaceFile(name: string | null): void {

@@ -5,7 +5,7 @@ import type { Platform } from '../../platform.ts'
 import type { TabLeader } from '../../stream/tab-leader.ts'
 import { t } from '../../strings/t.ts'
 import { type Auth, createAuth, type SignInGate } from '../sign-in/auth.ts'
-import type { Outbox } from '../offline/outbox.ts'
+import type { Outbox } from '../chat/outbox.ts'
 import { type Announcements, createAnnouncements } from './announcements.ts'
 import { type ConfigProblemsState, createConfigProblems } from './config-problems.ts'
 import { type Connection, createConnection } from './connection.ts'
@@ -35,8 +35,8 @@ export type ShellBase = {
   connection: Connection
   auth: Auth
   configProblems: ConfigProblemsState
-  /** Messages that wait for the network; undefined while it is loaded, null where the browser has no database. */
-  outbox: Signal<Outbox | null | undefined>
+  /** Messages that were written and may not have arrived. */
+  outbox: Outbox
   /**
    * To the pages of other tabs: whose page this is; an empty text when the person signs out, so that they close without saving
    * what was written in them. Null until loaded.
@@ -62,7 +62,11 @@ export type Shell = ShellBase & {
 }
 
 /** `poll` refreshes the session list while the event stream is down. */
-export const createShell = (options: ShellOptions, poll: () => Promise<unknown>): ShellBase => {
+export const createShell = (
+  options: ShellOptions,
+  outbox: Outbox,
+  poll: () => Promise<unknown>,
+): ShellBase => {
   const { platform, navigate } = options
   const { api, base } = platform
   const copy = async (text: string): Promise<void> => {
@@ -87,7 +91,7 @@ export const createShell = (options: ShellOptions, poll: () => Promise<unknown>)
     connection: createConnection(platform, poll),
     auth: createAuth(options.gate, api, path => navigate(urlOf(base, path))),
     configProblems: createConfigProblems(api),
-    outbox: signal<Outbox | null | undefined>(null),
+    outbox,
     accountTabs: signal<BroadcastChannel | null>(null),
     signedOut: signal(false),
     announcements: announcements.list,

@@ -7,6 +7,7 @@ import { ToastList } from './toasts.tsx'
 import { SIDEBAR_MAX, SIDEBAR_MIN } from './layout.ts'
 import { t } from '../../strings/t.ts'
 import type { PageApp } from '../../app.ts'
+import type { Pane } from '../../pane.ts'
 import { FeaturesProvider } from '../../features-provider.tsx'
 import { ChatView } from '../chat/chat-view.tsx'
 import { Confirm } from './confirm.tsx'
@@ -16,7 +17,7 @@ import { HeldKeys } from './held-keys.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { PanelSlot } from '../workspace/panel-slot.tsx'
 import { Sidebar } from './sidebar.tsx'
-import { useShell, useModels, useSessions, useWorkspace } from '../../contexts.ts'
+import { useChat, useShell, useModels, useSessions, useWorkspace } from '../../contexts.ts'
 
 /** Sidebar of a narrow page: a modal dialog, so that focus stays inside and Escape closes it. */
 const Drawer = () => {
@@ -127,6 +128,13 @@ const ProjectDialogs = lazy(async () => (await import('./lazy-overlays.ts')).Pro
 
 const Second = lazy(async () => (await import('../split/second-side.tsx')).SecondSide)
 
+/** All of a chat is drawn anew with another one: nothing in it belongs to two. */
+export const PaneView = ({ pane }: { pane: Pane }) => (
+  <FeaturesProvider app={pane.app.value}>
+    <ChatView key={pane.chat.value.key} />
+  </FeaturesProvider>
+)
+
 /** The chat, and another one beside it. */
 const Chats = ({ app }: { app: PageApp }) => {
   const { beside, besideActive } = app.route
@@ -134,9 +142,7 @@ const Chats = ({ app }: { app: PageApp }) => {
   return (
     <div class="shell-page">
       <div class={`main${isSplit ? ` side${besideActive.value ? '' : ' side-active'}` : ''}`}>
-        <FeaturesProvider app={app}>
-          <ChatView />
-        </FeaturesProvider>
+        <PaneView pane={app.first} />
       </div>
       {isSplit && <Second app={app} />}
     </div>
@@ -203,6 +209,7 @@ const SkipLink = () => {
 /** Content covered by the workspace sheet is inert while the sheet is open. */
 const Shell = ({ app }: { app: PageApp }) => {
   const { panel } = useWorkspace()
+  const { key } = useChat()
   const { route } = useShell()
   const covered =
     (panel.overlay.value || panel.full.value) &&
@@ -217,7 +224,7 @@ const Shell = ({ app }: { app: PageApp }) => {
           <View app={app} />
         </main>
       </div>
-      <PanelSlot />
+      <PanelSlot key={key} />
     </div>
   )
 }

@@ -85,18 +85,10 @@ export function HandsFreeButton({ isShown, onStart }: HandsFreeButtonProps) {
     const mark = effect(() => {
       isHandsFree.value = handsFree.state.value !== 'off'
     })
-    let session: string | null = null
-    const follow = effect(() => {
-      const now = app.route.sessionId.value
-      // A new chat gets its address with the first message.
-      if (session !== null && session !== now && handsFree.state.peek() !== 'off') handsFree.stop()
-      session = now
-    })
     addEventListener('keydown', onKey, true)
     addEventListener('pagehide', handsFree.stop)
     return () => {
       mark()
-      follow()
       removeEventListener('keydown', onKey, true)
       removeEventListener('pagehide', handsFree.stop)
       handsFree.stop()

@@ -49,9 +49,8 @@ export const speechOf = lazyState(
     let place = ''
     effect(() => {
       const { view } = app.route.current.value
-      const now = `${view} ${app.route.sessionId.value}`
-      // A new chat gets its address with the first message.
-      if (place !== '' && place !== now && !place.endsWith(' null')) speech.stop()
+      const now = `${view} ${app.isShown.value}`
+      if (place !== '' && place !== now) speech.stop()
       place = now
     })
     return { ...speech, ready, isHandsFree: signal(false) }

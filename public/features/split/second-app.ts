@@ -1,18 +1,20 @@
-/** The chat beside the first one: created when it is first shown, kept until the page is left. */
+/** The pane beside the first one: created when it is first shown, kept until the page is left. */
 import { batch, computed, effect, signal, untracked } from '@preact/signals'
-import type { App, PageApp } from '../../app.ts'
-import { createPanel } from '../workspace/panel.ts'
+import type { PageApp } from '../../app.ts'
+import type { Pane } from '../../pane.ts'
+import { createPanelFrame } from '../workspace/panel.ts'
 import { createSecondRoute } from './second-route.ts'
 import { t } from './strings.ts'
 
-export const openSecond = (page: PageApp): App => {
-  if (page.second.value) return page.second.value
+export const openSecond = (page: PageApp): Pane => {
+  const opened = page.second.peek()
+  if (opened) return opened
   const { platform, base, layout } = page
   const route = createSecondRoute(page.route, base)
-  const panel = createPanel(platform, '')
+  const panel = createPanelFrame(platform, '')
   // Two chats and a panel don't fit beside each other.
   panel.overlay.value = true
-  const app = page.createPane({
+  const second = page.addPane({
     route,
     layout: {
       ...layout,
@@ -28,30 +30,29 @@ export const openSecond = (page: PageApp): App => {
     draftKey: 'draft-beside',
     leave: () => route.first.openBeside(null),
   })
-  page.second.value = app
-  app.layout.closeSide.value = () => void close(page, false)
+  second.layout.closeSide.value = () => void close(page, second)
   effect(() => {
     const isSplit = route.beside.value !== null
-    layout.closeSide.value = isSplit ? () => void close(page, true) : null
+    layout.closeSide.value = isSplit ? () => void close(page, page.first) : null
   })
   effect(() => {
     const id = route.sessionId.value
-    untracked(() => void app.openSession(id))
+    untracked(() => void second.show(id))
   })
-  return app
+  return second
 }
 
 /** Closes a side, which stops nothing in its session; its draft is stored first. */
-const close = async (page: PageApp, isFirst: boolean): Promise<void> => {
-  const { route, panes, toasts } = page
-  const closing = isFirst ? page : page.second.value
-  if (closing?.panel.contents.value?.openFile.isAnyDirty()) {
+const close = async (page: PageApp, closing: Pane): Promise<void> => {
+  const { route, toasts } = page
+  const { composer, panel } = closing.chat.peek()
+  if (panel.contents.peek()?.openFile.isAnyDirty()) {
     toasts.show(t('split.unsaved'), { kind: 'error' })
     return
   }
-  await Promise.all(panes.map(({ composer }) => composer.save()))
+  await composer.save()
   batch(() => {
-    const remaining = isFirst ? route.beside.value || null : route.sessionId.value
+    const remaining = closing === page.first ? route.beside.value || null : route.sessionId.value
     route.beside.value = null
     route.isBesideChosen.value = false
     route.go({ view: 'chat', sessionId: remaining })

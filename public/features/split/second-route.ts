@@ -26,6 +26,7 @@ export const createSecondRoute = (first: RouteState, base: string): SecondRoute 
       if (route.view === 'chat') openSession(route.sessionId, options)
       else first.go(route, options)
     },
+    nameSession: id => openSession(id, { replace: true }),
     /** On the other side, which is the first one. */
     openBeside(id) {
       first.isBesideChosen.value = false

@@ -1,17 +1,17 @@
 /** The chat beside the first one; in a window too narrow for both, tabs that switch between them. */
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import type { App, PageApp } from '../../app.ts'
-import { FeaturesProvider } from '../../features-provider.tsx'
+import type { PageApp } from '../../app.ts'
+import type { Pane } from '../../pane.ts'
 import { t } from './strings.ts'
-import { ChatView } from '../chat/chat-view.tsx'
+import { PaneView } from '../shell/shell.tsx'
 import { openSecond } from './second-app.ts'
 
-const nameOf = ({ route, titleOfSession }: App): string => {
-  const id = route.sessionId.value
-  return id ? titleOfSession(id) : t('chat.new')
+const nameOf = (page: PageApp, { chat }: Pane): string => {
+  const id = chat.value.sessionId.value
+  return id ? page.titleOfSession(id) : t('chat.new')
 }
 
-const Tabs = ({ page, second }: { page: PageApp; second: App }) => {
+const Tabs = ({ page, second }: { page: PageApp; second: Pane }) => {
   const { isBesideChosen } = page.route
   const tabs = useRef<HTMLDivElement>(null)
   const choose = (isBeside: boolean) => {
@@ -19,7 +19,7 @@ const Tabs = ({ page, second }: { page: PageApp; second: App }) => {
   }
   return (
     <div ref={tabs} class="side-tabs" role="tablist" aria-label={t('split.sides')}>
-      {[page, second].map((app, at) => {
+      {[page.first, second].map((pane, at) => {
         const isOn = isBesideChosen.value === (at === 1)
         return (
           <button
@@ -36,7 +36,7 @@ const Tabs = ({ page, second }: { page: PageApp; second: App }) => {
               tabs.current?.querySelectorAll<HTMLElement>('[role="tab"]')[1 - at]?.focus()
             }}
           >
-            {nameOf(app)}
+            {nameOf(page, pane)}
           </button>
         )
       })}
@@ -69,11 +69,9 @@ export const SecondSide = ({ app: page }: { app: PageApp }) => {
     <>
       <section
         class={`main side side-second${isActive ? ' side-active' : ''}`}
-        aria-label={nameOf(second)}
+        aria-label={nameOf(page, second)}
       >
-        <FeaturesProvider app={second}>
-          <ChatView />
-        </FeaturesProvider>
+        <PaneView pane={second} />
       </section>
       {page.layout.tight.value && <Tabs page={page} second={second} />}
     </>

@@ -1,5 +1,5 @@
 /** Replay of a chat: the transcript as it grew, with play, speed and a slider in place of the composer. Executes nothing. */
-import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
+import { signal, useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { Message } from '../../../lib/schema/message.ts'
@@ -28,7 +28,8 @@ const readOnly = (app: App, session: string): TranscriptActions => ({
   loadMessage: id => app.chat.loadMessage(id),
   loadStored: async path =>
     (await app.platform.fetchBlob('api/media', { session_id: session, path })).text(),
-  edit: ignore,
+  edit: async () => false,
+  editing: signal(null),
   retry: ignore,
   retryNow: async () => undefined,
   stop: ignore,

@@ -1,7 +1,7 @@
 /** Announces the answers of an open chat to screen readers while they are written, sentence by sentence. */
 import { effect } from '@preact/signals'
 import type { Message } from '../../../lib/schema/message.ts'
-import type { App } from '../../app.ts'
+import type { Pane } from '../../pane.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import type { Chat } from '../chat/chat-reducer.ts'
 import { textOf } from '../chat/open-chat.ts'
@@ -21,11 +21,11 @@ const WORDS = {
 /** It gets another id when it is stored. */
 const isBeingSent = (id: string): boolean => id.startsWith('sent-')
 
-/** For as long as the page is open, while a chat is shown. */
-export const startAnnouncing = (app: App): void => {
-  const { chat, announce, platform, route } = app
+/** For as long as the page is open: of the chat that a pane shows. */
+export const startAnnouncing = (pane: Pane): void => {
+  const { announce, platform } = pane.app.peek()
   /** Answers are read aloud already. */
-  const isRead = () => readsAloud(app) || speechOf(app).isHandsFree.peek()
+  const isRead = () => readsAloud(pane.app.peek()) || speechOf(pane.app.peek()).isHandsFree.peek()
   /** Null: no chat was shown. */
   let session: string | null = null
   /** Messages that were on the page when it was opened, or were announced. */
@@ -42,7 +42,7 @@ export const startAnnouncing = (app: App): void => {
   }
   const speakLive = (): void => {
     isPlanned = false
-    const { live } = chat.chat.peek()
+    const { live } = pane.app.peek().chat.chat.peek()
     if (session !== null && live?.message_id)
       speak(sentencesOf(live.message_id).update(live.text, true))
   }
@@ -58,8 +58,9 @@ export const startAnnouncing = (app: App): void => {
   }
 
   effect(() => {
+    const { chat } = pane.app.value
     const value = chat.chat.value
-    const isShown = chat.state.value === 'ready' && route.current.value.view === 'chat'
+    const isShown = chat.state.value === 'ready' && pane.route.current.value.view === 'chat'
     if (!isShown) {
       session = null
       return

@@ -8,6 +8,7 @@ import type { Message } from '../../../lib/schema/message.ts'
 import type { Place } from '../shell/route.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { Chat } from '../chat/chat-reducer.ts'
+import type { Editing } from '../chat/open-chat.ts'
 import type { ServerClock } from '../../parts/server-clock.ts'
 
 export type TranscriptActions = {
@@ -16,7 +17,8 @@ export type TranscriptActions = {
   /** Text of a long tool result that the service stored at this path. */
   loadStored(path: string): Promise<string>
   /** `added`: names of uploaded files that are sent beside those of the message. */
-  edit(id: string, text: string, added?: readonly string[]): void
+  edit(id: string, text: string, added?: readonly string[]): Promise<boolean>
+  editing: Signal<Editing | null>
   retry(id: string): void
   /** Repeats a failed model call of the running turn now. Rejects when the request failed. */
   retryNow(): Promise<void>

@@ -1,4 +1,4 @@
-/** Editor of a user message; resending it deletes everything below. */
+/** Editor of a user message; its new text takes the place of the message and of everything below it. */
 import { useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { ATTACHED_CHARS, toPastedFile } from '../composer/long-text.ts'
@@ -7,28 +7,25 @@ import { useApp } from '../shell/context.ts'
 import { t } from './user-editor-strings.ts'
 import { useTranscript } from './transcript-context.ts'
 
-export function UserEditor({
-  text,
-  id,
-  onClose,
-}: {
-  text: string
-  id: string
-  onClose: () => void
-}) {
+export function UserEditor({ id }: { id: string }) {
   const { actions } = useTranscript()
+  const { editing } = actions
   const app = useApp()
-  const [draft, setDraft] = useState(text)
+  const draft = editing.value?.text ?? ''
+  const [isSending, setIsSending] = useState(false)
   const { pasted, isUploading, attach, remove } = usePastedFiles()
-  const canSend = draft.trim() !== '' && !isUploading
-  const send = () => {
+  const canSend = draft.trim() !== '' && !isUploading && !isSending
+  const onClose = () => {
+    editing.value = null
+  }
+  const send = async () => {
     if (!canSend) return
-    onClose()
-    actions.edit(
-      id,
-      draft.trim(),
-      pasted.map(({ name }) => name),
-    )
+    setIsSending(true)
+    const names = pasted.map(({ name }) => name)
+    // Until it is accepted: a refused text stays where it was written.
+    if (await actions.edit(id, draft.trim(), names)) {
+      if (editing.peek()?.id === id) onClose()
+    } else setIsSending(false)
   }
   const onPaste = (event: Event, data: DataTransfer | null) => {
     const given = data?.getData('text/plain') ?? ''
@@ -42,7 +39,7 @@ export function UserEditor({
       event.stopPropagation()
       onClose()
     }
-    if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) send()
+    if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) void send()
   }
   return (
     <div class="user-edit">
@@ -51,7 +48,9 @@ export function UserEditor({
         aria-label={t('edit.label')}
         value={draft}
         rows={Math.min(14, draft.split('\n', 14).length + 1)}
-        onInput={event => setDraft(event.currentTarget.value)}
+        onInput={event => {
+          editing.value = { id, text: event.currentTarget.value }
+        }}
         onKeyDown={onKey}
         onPaste={event => onPaste(event, event.clipboardData)}
         onDrop={event => onPaste(event, event.dataTransfer)}
@@ -70,7 +69,12 @@ export function UserEditor({
         <button type="button" class="ask-button" onClick={onClose}>
           {t('edit.cancel')}
         </button>
-        <button type="button" class="ask-button ask-main" disabled={!canSend} onClick={send}>
+        <button
+          type="button"
+          class="ask-button ask-main"
+          disabled={!canSend}
+          onClick={() => void send()}
+        >
           {t('edit.send')}
         </button>
       </div>
@@ -92,7 +96,7 @@ const usePastedFiles = () => {
       void app.attempt(async () => {
         const text = given.replace(/\r\n?/g, '\n')
         const file = toPastedFile(text)
-        const { sessionId } = app.chat.chat.peek()
+        const sessionId = app.chat.sessionId.peek()
         setUploads(count => count + 1)
         try {
           const { filename } = await app.platform.upload({ sessionId, file, name: file.name })

@@ -31,16 +31,15 @@ const isLong = (text: string): boolean => text.length > 1400 || text.split('\n',
 
 export function UserRowView({ message }: { message: Message }) {
   const { actions } = useTranscript()
-  const [editing, setEditing] = useState(false)
   const [whole, setWhole] = useState(false)
   const named = (message.attachments?.length ?? 0) > 0
   // Files are listed below as links, so their names are removed from the text.
   const { text, comments } = splitComments(named ? withoutFiles(textOf(message)) : textOf(message))
   const long = isLong(text)
-  const stored = !message.id.startsWith('sent-') && may('POST /api/session/truncate')
+  const stored = !message.id.startsWith('sent-') && may('POST /api/chat/start')
   // A hook wrote it, to make the agent continue.
   if (message._hooks) return <HookNotes notes={message._hooks} />
-  if (editing) return <UserEditor text={text} id={message.id} onClose={() => setEditing(false)} />
+  if (actions.editing.value?.id === message.id) return <UserEditor id={message.id} />
   return (
     <article class="user" aria-label={t('tx.you')}>
       <div class="user-entry">
@@ -79,7 +78,9 @@ export function UserRowView({ message }: { message: Message }) {
             class="tx-tool"
             title={t('tx.edit')}
             aria-label={t('tx.edit')}
-            onClick={() => setEditing(true)}
+            onClick={() => {
+              actions.editing.value = { id: message.id, text }
+            }}
           >
             <Icon name="edit" />
           </button>

@@ -55,16 +55,32 @@ export const insideWorkspace = (workspace: string, path: string): string | null 
   return parts.includes('..') ? null : parts.join('/')
 }
 
-export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) => {
-  const target = signal<Target | null>(targetOf(href))
-  const open = signal(device.read('panel', false) || target.value !== null)
+/** What the panel holds of one chat. */
+export const createChatPanel = () => ({
+  /** Set by a link, consumed by the panel's contents. */
+  target: signal<Target | null>(null),
+  /** The earlier step whose files are shown instead of a tab. */
+  past: signal<Past | null>(null),
+  /** The turn `/rollback` should undo, 1 being the newest; 0 for none. */
+  rollback: signal(0),
+  /** Created when it is first needed, by the panel or by a summary in the transcript. */
+  turns: signal<TurnChanges | null>(null),
+  /** Created on first render and kept, so that closing the panel does not lose unsaved edits. */
+  contents: signal<WorkspacePanel | null>(null),
+})
+
+export type ChatPanel = ReturnType<typeof createChatPanel>
+
+/** The panel of a pane. */
+export const createPanelFrame = ({ device }: Pick<Platform, 'device'>, href: string) => {
+  const isNamed = targetOf(href) !== null
+  const open = signal(device.read('panel', false) || isNamed)
   /** Under 1100 px the panel is an overlay and never opens by itself. */
   const overlay = signal(false)
-  const sheet = signal(target.value !== null)
+  const sheet = signal(isNamed)
   const width = signal(clamp(device.read('panel-width', PANEL_DEFAULT)))
-  const past = signal<Past | null>(null)
   // A file that the URL names is shown whatever tab was open last.
-  const tab = signal<Tab>(target.value ? 'files' : device.read<Tab>('panel-tab', 'files'))
+  const tab = signal<Tab>(isNamed ? 'files' : device.read<Tab>('panel-tab', 'files'))
 
   const show = (): void => {
     if (overlay.value) sheet.value = true
@@ -79,16 +95,6 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
     open.value = false
     device.write('panel', false)
   }
-  const choose = (wanted: Tab): void => {
-    tab.value = wanted
-    past.value = null
-    device.write('panel-tab', wanted)
-  }
-  const openTarget = (wanted: Target): void => {
-    target.value = wanted
-    choose('files')
-    show()
-  }
   const shown = computed(() => (overlay.value ? sheet.value : open.value))
 
   return {
@@ -96,30 +102,15 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
     overlay,
     width,
     tab,
-    /** The earlier step whose files are shown instead of a tab. */
-    past,
-    /** The turn `/rollback` should undo, 1 being the newest; 0 for none. */
-    rollback: signal(0),
-    /** Set by a link, consumed by the panel's contents. */
-    target,
-    /** Created when it is first needed, by the panel or by a summary in the transcript. */
-    turns: signal<TurnChanges | null>(null),
-    /** Created on first render and kept, so that closing the panel does not lose unsaved edits. */
-    contents: signal<WorkspacePanel | null>(null),
     show,
     hide,
-    choose,
+    choose(wanted: Tab): void {
+      tab.value = wanted
+      device.write('panel-tab', wanted)
+    },
     toggle: (): void => (shown.value ? hide() : show()),
-    openFile: (path: string, line: number | null = null): void => openTarget({ path, line }),
-    openTarget,
     /** The open file covers the page. */
     full: signal(false),
-    /** On back or forward. */
-    arrive(at: string): void {
-      const found = targetOf(at)
-      if (found) target.value = found
-      if (found && !overlay.value) open.value = true
-    },
     resize(px: number): void {
       width.value = clamp(px)
       device.write('panel-width', width.value)
@@ -136,4 +127,32 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
   }
 }
 
-export type Panel = ReturnType<typeof createPanel>
+export type PanelFrame = ReturnType<typeof createPanelFrame>
+
+/** The panel of a pane as one chat uses it. */
+export const panelOf = (frame: PanelFrame, chat: ChatPanel) => {
+  const choose = (wanted: Tab): void => {
+    frame.choose(wanted)
+    chat.past.value = null
+  }
+  const openTarget = (wanted: Target): void => {
+    chat.target.value = wanted
+    choose('files')
+    frame.show()
+  }
+  return {
+    ...frame,
+    ...chat,
+    choose,
+    openTarget,
+    openFile: (path: string, line: number | null = null): void => openTarget({ path, line }),
+    /** The address names a file, on a load, or after back or forward. */
+    arrive(at: string): void {
+      const found = targetOf(at)
+      if (found) chat.target.value = found
+      if (found && !frame.overlay.value) frame.show()
+    },
+  }
+}
+
+export type Panel = ReturnType<typeof panelOf>

@@ -1,8 +1,9 @@
 /** The app without a DOM: sending, queueing, resuming, and every slash command. */
+import { effect, untracked } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import { createApp, type PageApp, type StreamListener } from '../../../public/app.ts'
+import { type App, createApp, type PageApp, type StreamListener } from '../../../public/app.ts'
 import { commands, parseCommand } from '../../../public/features/composer/slash-commands.ts'
 import { steeringActions } from '../../../public/features/queue/actions.ts'
 import { openSecond } from '../../../public/features/split/second-app.ts'
@@ -14,10 +15,16 @@ import { fakePlatform, fakeRow, fakeSession, rowFrame, settle } from '../_page.t
 
 const message = (id: string, role: string, content: string) => ({ id, role, content })
 
+/** The page, and what its first pane shows now. */
+const shown = (page: PageApp): PageApp & App =>
+  new Proxy(page, {
+    get: (target, key) => Reflect.get(key in target ? target : target.first.app.peek(), key),
+  }) as PageApp & App
+
 const page = async (
   href = '',
   answers: Parameters<typeof fakePlatform>[0] = {},
-  beforeStart: (app: PageApp, fake: ReturnType<typeof fakePlatform>) => void = () => {},
+  beforeStart: (app: PageApp & App, fake: ReturnType<typeof fakePlatform>) => void = () => {},
 ) => {
   const sessions = new Map<string, Record<string, unknown>>([['a', {}]])
   const fake = fakePlatform({
@@ -68,7 +75,7 @@ const page = async (
   let change: StreamListener['onState'] = () => {}
   let standing: StreamListener['subscriptions'] = () => ({ wanted: new Map(), list: '' })
   const left: string[] = []
-  const app = createApp({
+  const opened = createApp({
     platform: fake.platform,
     gate: createSignInGate(),
     history: { pushState: () => {}, replaceState: () => {} },
@@ -90,8 +97,13 @@ const page = async (
       } as TabLeader
     },
   })
+  const app = shown(opened)
   beforeStart(app, fake)
   await app.start()
+  effect(() => {
+    const id = app.route.sessionId.value
+    untracked(() => void app.first.show(id))
+  })
   await settle()
   let n = 10
   const say = (source: string, type: string, data: unknown, place: object = {}) => {
@@ -157,17 +169,17 @@ test('two chats side by side: one address, no session twice, a deleted one close
   sessions.set('b', {}).set('c', {})
   const second = openSecond(app)
   await settle()
-  assert.is(second.chat.chat.value.sessionId, 'b')
+  assert.is(second.chat.value.sessionId.value, 'b')
 
   const answer = { message: message('m1', 'assistant', 'for b') }
   say('session:b', 'message', answer)
-  assert.is(second.chat.chat.value.messages.length, 1)
+  assert.is(second.chat.value.transcript.chat.value.messages.length, 1)
   assert.is(app.chat.chat.value.messages.length, 0)
 
   app.route.openSession('b')
-  assert.is(app.active.value, second)
+  assert.is(app.active.value, second.app.value)
   second.route.openSession('a')
-  assert.is(app.active.value.route, app.route)
+  assert.is(app.active.value, app.first.app.value)
   assert.equal([app.route.sessionId.value, app.route.beside.value], ['a', 'b'])
 
   // The sidebar acts on the active side, also by its links.
@@ -185,20 +197,20 @@ test('two chats side by side: one address, no session twice, a deleted one close
   // The draft of a closed side was stored; a closed side is not subscribed to.
   app.route.openBeside('b')
   await settle()
-  second.composer.edit('half')
+  second.chat.value.composer.edit('half')
   second.layout.closeSide.value?.()
   await settle()
   assert.is(app.route.beside.value, null)
   assert.is(service.of('POST /api/session/draft').at(-1)?.text, 'half')
   say('session:b', 'message', answer)
-  assert.is(second.chat.chat.value.messages.length, 0)
+  assert.is(second.chat.value.transcript.chat.value.messages.length, 0)
   assert.equal(left, [])
 })
 
 test('restores the text of a rejected turn', async () => {
   const { submit, app, said, texts } = await page('session/a', {
     [START]: () => {
-      throw new ApiError(503, 'No provider is set up')
+      throw new ApiError(503, 'No provider is set up', { code: 'no_provider' })
     },
   })
   await submit('hello')
@@ -276,7 +288,7 @@ test('keeps the row of an open session until it is deleted', async () => {
 test('queues the message when another tab started a turn (409)', async () => {
   const { submit, app, service } = await page('session/a', {
     [START]: () => {
-      throw new ApiError(409, 'session already has an active stream')
+      throw new ApiError(409, 'session already has an active stream', { code: 'session_busy' })
     },
   })
   await submit('hello')
@@ -289,7 +301,8 @@ test('shows a sent message at once and replaces it with the stored one', async (
   assert.equal([texts(), app.chat.busy.value], [['hello'], true])
   assert.equal(unnamed(service.of(START)), [{ session_id: 'a', message: 'hello' }])
   turn('turn_started', started)
-  turn('message', { message: message('m1', 'user', 'hello') })
+  const client_message_id = service.of(START)[0]?.client_message_id
+  turn('message', { message: { ...message('m1', 'user', 'hello'), client_message_id } })
   assert.equal(texts(), ['hello'])
   assert.is(app.chat.chat.value.messages[0]?.id, 'm1')
   turn('message', { message: message('m2', 'assistant', 'hi') })
@@ -303,7 +316,9 @@ test('the first message creates the session with the chosen model, workspace and
   await app.chooseWorkspace('/w/one')
   await app.choosePersonality('calm')
   await submit('hello')
-  assert.equal(service.of('POST /api/session/new'), [{ model: 'm1', workspace: '/w/one' }])
+  assert.equal(service.of('POST /api/session/new'), [
+    { model: 'm1', workspace: '/w/one', profile: 'default' },
+  ])
   assert.equal(service.of('POST /api/personality/set'), [{ session_id: 'n', name: 'calm' }])
   assert.equal(unnamed(service.of(START)), [{ session_id: 'n', message: 'hello' }])
   assert.is(app.route.sessionId.value, 'n')
@@ -316,7 +331,7 @@ test('while a turn runs messages queue with the service, or steer it; what it re
   await submit('one')
   turn('turn_started', started)
   await submit('two')
-  assert.equal(unnamed(service.of(QUEUE)), [{ session_id: 'a', message: 'two', attachments: [] }])
+  assert.equal(unnamed(service.of(QUEUE)), [{ session_id: 'a', message: 'two' }])
   app.composer.edit('left')
   await app.submit(true)
   assert.equal(service.of(STEER), [{ session_id: 'a', message: 'left', attachments: [] }])
@@ -328,10 +343,10 @@ test('while a turn runs messages queue with the service, or steer it; what it re
   await app.submit(true)
   assert.is(service.of(QUEUE).at(-1)?.message, 'right')
   service.answers[QUEUE] = () => {
-    throw new ApiError(0, 'offline')
+    throw new ApiError(400, 'full', { code: 'queue_full' })
   }
   await submit('three')
-  assert.equal([app.composer.text.value, said()], ['three', 'offline'])
+  assert.equal([app.composer.text.value, said()], ['three', 'full'])
 })
 
 test('shows the queue of the server, which sends the first message itself', async () => {
@@ -384,20 +399,28 @@ test('ignores the end of an earlier turn', async () => {
   assert.is(app.chat.chat.value.live, null)
 })
 
-test('editing truncates the chat before the message and resends it', async () => {
-  const { app, service, sessions } = await page('', {
-    'POST /api/session/truncate': () => {
-      sessions.set('a', { messages: [], _messages_offset: 40 })
-      return { ok: true }
-    },
-  })
+test('editing is one request; the chat is unchanged until it is accepted, and after a refusal', async () => {
+  const { app, service, sessions, turn, texts } = await page()
   const messages = [message('m1', 'user', 'old'), message('m2', 'assistant', 'answer')]
   sessions.set('a', { messages, _messages_offset: 40 })
-  await app.openSession('a')
   app.route.openSession('a')
-  await app.edit('m1', 'new')
-  assert.equal(service.of('POST /api/session/truncate'), [{ session_id: 'a', keep_count: 40 }])
-  assert.is(service.of(START)[0]?.message, 'new')
+  await settle()
+  service.answers[START] = () => {
+    throw new ApiError(429, 'Too many requests')
+  }
+  assert.is(await app.edit('m1', 'new'), false)
+  assert.equal(texts(), ['old', 'answer'])
+  service.answers[START] = () => ({ stream_id: 'f', session_id: 'a' })
+  assert.is(await app.edit('m1', 'new'), true)
+  const { client_message_id, ...sent } = service.of(START)[1]!
+  assert.equal(sent, { session_id: 'a', message: 'new', replace: 'm1' })
+  assert.equal(texts(), ['new'])
+  const stored = { ...message('m3', 'user', 'new'), client_message_id }
+  turn('message', { message: stored, replaces: 'm1' })
+  assert.equal(
+    app.chat.chat.value.messages.map(({ id }) => id),
+    ['m1', 'm2', 'm3'],
+  )
 })
 
 test('“Can’t reach the server” disappears when the connection is back, other messages stay', async () => {
@@ -428,8 +451,8 @@ test('discards a late reply for another chat', async () => {
   const { app } = await page('', {
     'GET /api/session': () => new Promise(resolve => slow.push(resolve)),
   })
-  const first = app.openSession('a')
-  const second = app.openSession('b')
+  const first = app.first.show('a')
+  const second = app.first.show('b')
   slow[1]!({ session: fakeSession('b', { title: 'B' }) })
   slow[0]!({ session: fakeSession('a', { title: 'A' }) })
   await Promise.all([first, second])

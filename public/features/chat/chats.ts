@@ -1,0 +1,66 @@
+/** The chats of the page, one per session. A chat is kept while something of it exists only here, and the latest ones besides. */
+import type { Signal } from '@preact/signals'
+import type { SessionRow } from '../../../lib/schema/session.ts'
+import type { Pane, PaneShared } from '../../pane.ts'
+import { type Chat, createChat } from './chat.ts'
+
+const MAX_IDLE = 20
+
+export class Chats {
+  readonly #shared: PaneShared
+  readonly #panes: Signal<readonly Pane[]>
+  /** By the client's id, the latest shown last. */
+  readonly #all = new Map<string, Chat>()
+
+  constructor(shared: PaneShared, panes: Signal<readonly Pane[]>) {
+    this.#shared = shared
+    this.#panes = panes
+  }
+
+  all(): readonly Chat[] {
+    return [...this.#all.values()]
+  }
+
+  /** Undefined when nothing of it is here. */
+  find(sessionId: string): Chat | undefined {
+    return this.all().find(chat => chat.sessionId.peek() === sessionId)
+  }
+
+  get(sessionId: string): Chat {
+    return this.#keep(
+      this.find(sessionId) ?? createChat(this.#shared, { key: sessionId, sessionId }),
+    )
+  }
+
+  /** A chat whose session does not exist yet. */
+  begin(key: string, draftKey?: string): Chat {
+    return this.#keep(createChat(this.#shared, { key, sessionId: '', draftKey }))
+  }
+
+  /** The session of a new chat was created. */
+  created(key: string, row: SessionRow): void {
+    const id = row.session_id
+    this.#shared.sidebar.sessions.upsert(row)
+    const chat = this.#all.get(key)
+    if (!chat || chat.sessionId.peek()) return
+    chat.begin(id)
+    for (const pane of this.#panes.peek()) pane.created(chat)
+  }
+
+  /** A pane shows another chat. */
+  release(chat: Chat): void {
+    if (this.#panes.peek().some(pane => pane.chat.peek() === chat)) return
+    chat.close()
+    const idle = this.all().filter(
+      each => !each.isInUse() && !this.#panes.peek().some(pane => pane.chat.peek() === each),
+    )
+    for (const each of idle.slice(0, Math.max(0, idle.length - MAX_IDLE)))
+      this.#all.delete(each.key)
+  }
+
+  #keep(chat: Chat): Chat {
+    this.#all.delete(chat.key)
+    this.#all.set(chat.key, chat)
+    return chat
+  }
+}

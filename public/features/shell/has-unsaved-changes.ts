@@ -1,0 +1,6 @@
+/** Leaving the page would discard changes of a file or a form. Drafts of messages are not among them. */
+import type { PageApp } from '../../app.ts'
+
+export const hasUnsavedChanges = ({ layout, chats }: Pick<PageApp, 'layout' | 'chats'>): boolean =>
+  layout.unsaved.size > 0 ||
+  chats.all().some(({ panel }) => panel.contents.value?.openFile.isAnyDirty() === true)
