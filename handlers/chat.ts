@@ -17,13 +17,17 @@ const Turn = z.object({
   model: z.string().optional(),
 })
 
-/** Throws a 400 with the sentence `whenEmpty`. */
-const toTurnInput = (input: z.output<typeof Turn>, whenEmpty: string): TurnInput => {
+/** Throws a 400 with the sentence `whenEmpty`, except for a message that repeats the one it replaces. */
+const toTurnInput = (
+  input: z.output<typeof Turn> & { replace?: string | undefined },
+  whenEmpty: string,
+): TurnInput => {
   const text = input.message.trim()
-  if (!text) throw invalid(whenEmpty, { code: 'missing_fields' })
+  if (!text && input.replace === undefined) throw invalid(whenEmpty, { code: 'missing_fields' })
   return {
     sessionId: input.session_id,
     text,
+    replace: input.replace,
     attachments: input.attachments,
     ...(input.workspace === undefined ? {} : { workspace: input.workspace }),
     ...(input.model === undefined ? {} : { model: input.model }),
@@ -39,6 +43,11 @@ export const start = endpoint({
     message: z.string().default(''),
     /** A message that was sent before with this id is not sent again; the reply then has `repeated`. */
     client_message_id: ClientMessageId.optional(),
+    /**
+     * The id of a user message: this one takes its place and that of all that follow, which stay in the file. With an empty
+     * `message`, its text and files are sent again.
+     */
+    replace: z.string().min(1).max(140).optional(),
   }),
   output: z.object({
     /** Empty for a repeated message that was queued. */

@@ -11,6 +11,7 @@ import { withoutQueued } from '../sessions/queued.ts'
 import { streamOfSent } from '../sessions/sent-messages.ts'
 import type { Turns } from '../turns/runner.ts'
 import type { TurnClient, Unattended } from '../turns/turn.ts'
+import { replacedBy, wordsOf } from './replaced-message.ts'
 
 export type TurnStarterOptions = {
   sessions: Sessions
@@ -34,8 +35,10 @@ export type TurnStarterOptions = {
 
 export type TurnInput = {
   sessionId: string
-  /** Null for a turn that continues with `results`. */
+  /** Null for a turn that continues with `results`; empty with `replace`: the text and files of the replaced message again. */
   text: string | null
+  /** The id of a visible message: this one takes its place and that of all that follow. */
+  replace?: string | undefined
   attachments: string[]
   results?: readonly NewMessage[]
   client?: TurnClient
@@ -122,9 +125,11 @@ export const createTurnStarter = ({
 
   /** Nothing may await between the checks in here and `turns.start`, which reserves the session. */
   const startTurn = async (input: TurnInput) => {
-    const { sessionId, text, attachments, workspace, model, queued, ...more } = input
+    const { sessionId, workspace, model, queued, ...more } = input
     const row = sessions.require(sessionId)
     turns.requireIdle(row.session_id)
+    const replaced = replacedBy(sessions, row.session_id, input)
+    const { text, attachments } = wordsOf(input, replaced)
     const home = homeOf(row.profile)
     const place = workspaces.check(home, workspace ?? row.workspace)
     const asked = modelPatch(model).model ?? (model === undefined ? row.model : null)
@@ -143,6 +148,7 @@ export const createTurnStarter = ({
       results: more.results,
       client: more.client,
       clientMessageId: more.clientMessageId,
+      replaced,
     })
     // The workspace of a program is not what the user worked in last.
     if (!more.client && profileExists(row.profile)) workspaces.setLast(home, place)

@@ -75,6 +75,7 @@ export const SPECIFIC_CODES = [
   'session_busy',
   'session_compacting',
   'message_not_found',
+  'message_not_yours',
   'stream_not_found',
   'no_running_turn',
   'queue_full',

@@ -58,7 +58,11 @@ export const TurnEvent = z.discriminatedUnion('type', [
     provider: z.string().optional(),
   }),
   /** A finished message, already in the transcript. Tool output over 4 000 characters is truncated as in a paged read. */
-  event('message', { message: Message }),
+  event('message', {
+    message: Message,
+    /** This message and all after it are hidden from now on: the new one takes their place. */
+    replaces: z.string().optional(),
+  }),
   event('tool', { event_type: z.literal('tool.started'), ...ToolFields }),
   event('tool_output', { tid: z.string(), text: z.string(), parent_tid: z.string().optional() }),
   event('tool_complete', {

@@ -41,6 +41,8 @@ export const Message = z
     _error: z.boolean().exactOptional(),
     /** What had streamed when the turn was stopped. */
     _partial: z.boolean().exactOptional(),
+    /** In replies and events only: the ids of all versions of this user message, in the order they were written, its own among them. */
+    _versions: z.array(z.string()).exactOptional(),
     /** The turn ended with this message because it had used all its steps: their number. Shown, never sent to a provider. */
     _step_limit: z.number().exactOptional(),
     /** The model and provider that produced this assistant message. */

@@ -18,7 +18,7 @@
  *   {"n":…,"t":"answered","at":…,"id":…,"kind":…,"answer":…} the first answer wins
  *   {"n":…,"t":"turn_started","at":…,"stream_id":…,…}  {"n":…,"t":"turn_ended","at":…,"stream_id":…,"how":…}
  *                                                            `resumable`: it continues after a restart; `by`: begun by a `task` or `program`; `external`: run by an external agent; `limit`: what ended it before
- *                                                            its work was done, `steps` or `budget`
+ *                                                            its work was done, `steps` or `budget`; `replaces`: its message is another version of the one with this id
  *   {"n":…,"t":"turn_parked","at":…,"stream_id":…}           the service stopped in order, and it continues after that
  *   {"n":…,"t":"turn_resumed","at":…,"stream_id":…}          it was continued after a restart
  *   {"n":…,"t":"sent","at":…,"id":"m7","before":…}           the message was sent to the model with this text before it; `text`, when given,
@@ -111,6 +111,8 @@ type Kinds = {
     by?: 'task' | 'program'
     /** An external agent runs it. */
     external?: true
+    /** Its message is another version of the one with this id. */
+    replaces?: string
   }
   turn_parked: { stream_id: string }
   turn_resumed: { stream_id: string }
@@ -179,6 +181,7 @@ const checks: { [K in EntryType]: (line: JsonObject) => boolean } = {
       if (typeof line[key] !== 'string') line[key] = ''
     for (const key of ['resumable', 'external']) if (line[key] !== true) delete line[key]
     if (line.by !== 'task' && line.by !== 'program') delete line.by
+    if (typeof line.replaces !== 'string') delete line.replaces
     return typeof line.stream_id === 'string'
   },
   turn_parked: line => typeof line.stream_id === 'string',

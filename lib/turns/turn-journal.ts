@@ -24,9 +24,14 @@ export type UserInput = {
   results?: readonly NewMessage[] | undefined
   /** The client's id of the message. */
   clientMessageId?: string | undefined
+  /** Takes the place of this message and all that follow it. */
+  replaced?: Replaced | undefined
 }
 
-/** One append: the changed settings, the message, and the start of the turn. */
+/** `after`: the number of the last line that stays visible. */
+export type Replaced = { message: Message; after: number }
+
+/** One append: what it replaces is hidden, the changed settings, the message, and the start of the turn. */
 export const recordTurnStart = (
   sessions: Sessions,
   turn: Turn,
@@ -34,7 +39,7 @@ export const recordTurnStart = (
   sent: UserInput,
 ): Entry[] => {
   const { endpoint, userMessageId } = turn
-  const { text, results = [] } = sent
+  const { text, results = [], replaced } = sent
   const title = row.title === UNTITLED && text ? { title: provisionalTitle(text) } : {}
   const timestamp = Math.floor(toSeconds(turn.startedAt))
   const served =
@@ -45,9 +50,12 @@ export const recordTurnStart = (
     sent.clientMessageId === undefined
       ? {}
       : sentPatch(sessions.head(turn.sessionId).meta, sent.clientMessageId, turn.streamId)
-  const composer_draft = { text: '', files: [] }
+  // The text of another version was written in the message, not in the composer.
+  const draft = replaced ? {} : { composer_draft: { text: '', files: [] } }
+  const isVersion = text !== null && replaced?.message.role === 'user'
   return sessions.append(turn.sessionId, [
-    { t: 'meta', patch: { ...title, ...sent.patch, ...known, composer_draft } },
+    ...(replaced ? [{ t: 'cut' as const, after: replaced.after }] : []),
+    { t: 'meta', patch: { ...title, ...sent.patch, ...known, ...draft } },
     ...results.map(message => ({ t: 'message' as const, message: { ...message, timestamp } })),
     ...(text === null
       ? []
@@ -75,24 +83,29 @@ export const recordTurnStart = (
       ...(turn.unattended && { by: 'task' as const }),
       ...(turn.client && { by: 'program' as const }),
       ...(isExternal(turn) && { external: true as const }),
+      ...(isVersion && { replaces: replaced.message.id }),
     },
   ])
 }
 
-/** Publishes the same entries to the turn's readers. */
+/** Publishes the same entries to the turn's readers. The first message names what it replaces, so that both are one change. */
 export const publishTurnStart = (
   turn: Turn,
   entries: Entry[],
+  replaced: Replaced | undefined,
   redactMessage: (message: Message) => Message,
 ): void => {
   const { sessionId: session_id, streamId: stream_id, startedAt } = turn
+  const first = entries.find(entry => entry.t === 'message')
   for (const entry of entries) {
     if (entry.t === 'turn_started') {
       const { model, provider } = entry
       const data = { session_id, stream_id, model, provider, started_at: toSeconds(startedAt) }
       turn.log.append({ type: 'turn_started', data })
     } else if (entry.t === 'message') {
-      turn.log.append({ type: 'message', data: { message: redactMessage(entry.message) } })
+      const replaces = entry === first && replaced ? { replaces: replaced.message.id } : {}
+      const message = redactMessage(entry.message)
+      turn.log.append({ type: 'message', data: { message, ...replaces } })
     }
   }
 }

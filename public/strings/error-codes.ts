@@ -79,6 +79,7 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   session_busy: 'A response is in progress. Wait for it, or stop it first.',
   session_compacting: 'This chat is being compacted or imported. Wait for it to finish.',
   message_not_found: 'Message not found.',
+  message_not_yours: 'Only your own messages can be edited.',
   stream_not_found: 'That response has ended.',
   no_running_turn: 'No response is in progress.',
   queue_full: 'At most {max} messages can be queued.',

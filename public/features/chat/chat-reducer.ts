@@ -146,7 +146,7 @@ const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
     case 'retry':
       return withRetrying(chat, event.data, now)
     case 'message':
-      return withMessage(chat, event.data.message)
+      return withMessage(withoutReplaced(chat, event.data), event.data.message)
     case 'subagent':
       return withSubagents(chat, event, now)
     case 'tool':
@@ -269,6 +269,27 @@ const withDelta = (chat: Chat, id: string, text: string, reasoning: string, now:
   }
 }
 
+const lineOf = (id: string): number => Number(id.slice(1)) || 0
+
+/** Another version of a message hides that message and all after it, of which only the last may be loaded. */
+const withoutReplaced = (
+  chat: Chat,
+  { message, replaces }: Extract<TurnEvent, { type: 'message' }>['data'],
+): Chat => {
+  if (replaces === undefined || chat.messages.some(({ id }) => id === message.id)) return chat
+  const first = chat.messages[0]
+  const isEarlier = first !== undefined && lineOf(replaces) < lineOf(first.id)
+  const at = isEarlier ? 0 : chat.messages.findIndex(({ id }) => id === replaces)
+  if (at < 0) return chat
+  const hidden = new Set(chat.messages.slice(at).map(({ id }) => id))
+  return {
+    ...chat,
+    messages: chat.messages.slice(0, at),
+    summaries: chat.summaries.filter(({ last }) => !hidden.has(last)),
+    turnUsage: chat.turnUsage.filter(({ n }) => n < lineOf(replaces)),
+  }
+}
+
 /** Replaces the streamed text of a finished message; a tool result ends its call. */
 const withMessage = (chat: Chat, message: Message): Chat => {
   const at = chat.messages.findLastIndex(other => other.id === message.id)
@@ -339,7 +360,7 @@ const withTurnEnded = (chat: Chat): Chat => ({
 
 /** The turn that ended is the last one; its journal number is above those of its messages. */
 const withTurnUsage = (chat: Chat, usage: Usage): Chat => {
-  const n = Math.max(0, ...chat.messages.map(({ id }) => Number(id.slice(1)) || 0)) + 0.5
+  const n = Math.max(0, ...chat.messages.map(({ id }) => lineOf(id))) + 0.5
   const { cache_read_tokens = 0, cache_write_tokens = 0 } = usage
   const turn = { ...usage, n, cache_read_tokens, cache_write_tokens }
   return { ...chat, usage, turnUsage: [...chat.turnUsage, turn] }

@@ -103,6 +103,45 @@ chat('frames of another session, of the list, and old ones change nothing', () =
   assert.equal(reset, { ...value, lastSeq: 9 })
 })
 
+chat('another version of a message hides it and all after it, and is applied once', () => {
+  const ids = (value: Chat) => value.messages.map(({ id }) => id)
+  const version: TurnEvent = {
+    type: 'message',
+    data: { message: say('m9', 'user', 'again'), replaces: 'm3' },
+  }
+  const before: Chat = {
+    ...emptyChat('a'),
+    messages: [
+      say('m1', 'user', 'a'),
+      say('m2', 'assistant', 'b'),
+      say('m3', 'user', 'c'),
+      say('m4', 'assistant', 'd'),
+    ],
+    summaries: [
+      { n: 7, last: 'm2' },
+      { n: 8, last: 'm4' },
+    ],
+    turnUsage: [2.5, 4.5].map(n => ({
+      ...emptyUsage,
+      n,
+      cache_read_tokens: 0,
+      cache_write_tokens: 0,
+    })),
+  }
+  const after = fold(before, frames([version, started()]))
+  assert.equal(ids(after), ['m1', 'm2', 'm9'])
+  assert.equal(after.summaries, [{ n: 7, last: 'm2' }])
+  assert.equal(
+    after.turnUsage.map(({ n }) => n),
+    [2.5],
+  )
+  // A snapshot that already contains it.
+  assert.equal(ids(fold(after, frames([version], 10))), ['m1', 'm2', 'm9'])
+  // Only later messages are loaded.
+  const later = { ...before, messages: before.messages.slice(3), before: 3 }
+  assert.equal(ids(fold(later, frames([version]))), ['m9'])
+})
+
 chat('a whole turn', () => {
   const value = fold(emptyChat('a'), frames(turn))
   assert.equal(

@@ -1,0 +1,160 @@
+/** Editing and repeating a message: one request and one append, versions that are kept, and refusals that change nothing. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startChat } from './_chat.ts'
+
+const test = suite('replace')
+
+type Chat = Awaited<ReturnType<typeof startChat>>
+type Message = { id: string; role: string; content: string; _versions?: string[] }
+
+/** A chat with these scripted answers; the title of a new chat takes the second one. */
+const withChat =
+  (run: (chat: Chat & { journal: (id: string) => string }) => Promise<void>, ...script: string[]) =>
+  async () => {
+    const chat = await startChat(...script.map(text => ({ text })))
+    const journal = (id: string) =>
+      readFileSync(join(chat.app.state, 'sessions', `${id}.jsonl`), 'utf8')
+    try {
+      await run({ ...chat, journal })
+    } finally {
+      await chat.close()
+    }
+  }
+
+const shown = async (chat: Chat, id: string): Promise<string[]> =>
+  (await chat.messages(id)).map(({ content }) => String(content))
+
+const messagesOf = async (chat: Chat, id: string) => (await chat.messages(id)) as Message[]
+
+test(
+  'one request hides a message with all that follows and starts the turn of the new one',
+  withChat(
+    async chat => {
+      const session_id = await chat.newSession()
+      await chat.turn(session_id, 'first')
+      await chat.turn(session_id, 'swordfish')
+      const before = chat.journal(session_id)
+      const [first] = await messagesOf(chat, session_id)
+      const start = { session_id, message: 'first again', replace: first!.id }
+      const { status, body } = await chat.app.post('/api/chat/start', start)
+      assert.is(status, 200)
+      const seen = await chat.follow(body.stream_id)
+      assert.equal(await shown(chat, session_id), ['first again', 'answer 3'])
+      assert.ok(chat.journal(session_id).startsWith(before))
+      const added = chat.journal(session_id).slice(before.length).split('\n').slice(0, 4)
+      assert.equal(
+        added.map(line => JSON.parse(line).t),
+        ['cut', 'meta', 'message', 'turn_started'],
+      )
+      const [message, ...others] = seen.filter(({ event }) => event === 'message')
+      assert.is(message!.data.replaces, first!.id)
+      assert.ok(others.every(({ data }) => data.replaces === undefined))
+      const sent = chat.provider.requests.at(-1)!.body.messages as { content: string }[]
+      assert.not.ok(sent.some(({ content }) => String(content).includes('swordfish')))
+    },
+    'answer 1',
+    'A title',
+    'answer 2',
+    'answer 3',
+  ),
+)
+
+test(
+  'without a text, those of the replaced message are sent again',
+  withChat(
+    async chat => {
+      const session_id = await chat.newSession()
+      const message = 'first\n\n[Attached files: a.txt]'
+      const attachments = ['a.txt']
+      const first = await chat.app.post('/api/chat/start', { session_id, message, attachments })
+      await chat.follow(first.body.stream_id)
+      const [asked] = await messagesOf(chat, session_id)
+      await chat.app.post('/api/session/draft', { session_id, text: 'not sent yet' })
+      const { body } = await chat.app.post('/api/chat/start', { session_id, replace: asked!.id })
+      await chat.follow(body.stream_id)
+      const { session } = (await chat.app.get(`/api/session?session_id=${session_id}`)).body
+      const [again, answer] = session.messages
+      assert.equal([again.content, again.attachments], [message, attachments])
+      assert.is(answer.content, 'answer 2')
+      assert.is(session.composer_draft.text, 'not sent yet')
+    },
+    'answer 1',
+    'A title',
+    'answer 2',
+  ),
+)
+
+test(
+  'a refused start changes nothing',
+  withChat(
+    async chat => {
+      const { app } = chat
+      const session_id = await chat.newSession()
+      await chat.turn(session_id, 'first')
+      const other = await chat.newSession()
+      await chat.turn(other, 'elsewhere')
+      await chat.turn(other, 'elsewhere')
+      const [asked, answer] = await messagesOf(chat, session_id)
+      const elsewhere = (await messagesOf(chat, other)).at(-1)!.id
+      const before = chat.journal(session_id)
+      const refused = async (change: Record<string, unknown>, expected: [number, string]) => {
+        const input = { session_id, message: 'x', replace: asked!.id, ...change }
+        const { status, body } = await app.post('/api/chat/start', input)
+        const what = JSON.stringify(change).slice(0, 80)
+        assert.equal([status, body.code], expected, what)
+        assert.ok(body.error)
+        assert.is(chat.journal(session_id), before, what)
+      }
+      await refused({ replace: 'm999' }, [404, 'message_not_found'])
+      await refused({ replace: elsewhere }, [404, 'message_not_found'])
+      await refused({ replace: answer!.id }, [400, 'message_not_yours'])
+      await refused({ replace: 7 }, [400, 'invalid_request'])
+      await refused({ replace: '' }, [400, 'invalid_request'])
+      await refused({ workspace: '/nowhere' }, [400, 'workspace_missing'])
+      await refused({ message: 'x'.repeat(30_000_000) }, [400, 'body_too_large'])
+      await refused({ session_id: 'unknown' }, [404, 'session_not_found'])
+
+      chat.provider.push({ end: 'body' })
+      const stream_id = await chat.send(session_id, 'second')
+      await chat.follow(stream_id, 'message')
+      const running = chat.journal(session_id)
+      const busy = { session_id, message: 'x', replace: asked!.id }
+      assert.is((await app.post('/api/chat/start', busy)).status, 409)
+      assert.is(chat.journal(session_id), running)
+      await app.post('/api/chat/cancel', { stream_id })
+    },
+    'answer 1',
+    'A title',
+    'answer 2',
+    'A title',
+    'answer 3',
+  ),
+)
+
+test(
+  'sent twice with the id of the client, it replaces once',
+  withChat(
+    async chat => {
+      const session_id = await chat.newSession()
+      await chat.turn(session_id, 'first')
+      const [asked] = await messagesOf(chat, session_id)
+      const input = { session_id, replace: asked!.id, client_message_id: 'client-1' }
+      const both = await Promise.all([
+        chat.app.post('/api/chat/start', input),
+        chat.app.post('/api/chat/start', input),
+      ])
+      assert.equal(both.map(({ body }) => body.repeated).filter(Boolean), [true])
+      assert.is(both[0]!.body.stream_id, both[1]!.body.stream_id)
+      await chat.follow(both[0]!.body.stream_id)
+      assert.equal(await shown(chat, session_id), ['first', 'answer 2'])
+    },
+    'answer 1',
+    'A title',
+    'answer 2',
+  ),
+)
+
+test.run()
