@@ -1,6 +1,7 @@
 /** Turns: start, stream, cancel, or run one and wait for the result. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
+import { DraftId } from '../lib/conversation/message-input.ts'
 import type { TurnInput } from '../lib/conversation/start-turn.ts'
 import { invalid } from '../lib/errors.ts'
 import { eventStream } from '../lib/http/reply.ts'
@@ -17,14 +18,20 @@ const Turn = z.object({
   model: z.string().optional(),
 })
 
-/** Throws a 400 with the sentence `whenEmpty`. */
-const toTurnInput = (input: z.output<typeof Turn>, whenEmpty: string): TurnInput => {
+/** Throws a 400 with the sentence `whenEmpty`. `ids`: those of the draft that was sent. */
+const toTurnInput = (
+  input: z.output<typeof Turn>,
+  whenEmpty: string,
+  ids: readonly (string | undefined)[] = [],
+): TurnInput => {
   const text = input.message.trim()
   if (!text) throw invalid(whenEmpty, { code: 'missing_fields' })
+  const { attachments } = input
   return {
     sessionId: input.session_id,
     text,
-    attachments: input.attachments,
+    attachments,
+    composed: { text, attachments, ids },
     ...(input.workspace === undefined ? {} : { workspace: input.workspace }),
     ...(input.model === undefined ? {} : { model: input.model }),
   }
@@ -39,6 +46,7 @@ export const start = endpoint({
     message: z.string().default(''),
     /** A message that was sent before with this id is not sent again; the reply then has `repeated`. */
     client_message_id: ClientMessageId.optional(),
+    draft: DraftId,
   }),
   output: z.object({
     /** Empty for a repeated message that was queued. */
@@ -47,9 +55,9 @@ export const start = endpoint({
     effective_model: z.string().optional(),
     repeated: z.literal(true).optional(),
   }),
-  run: async (ctx, { client_message_id: given, ...message }) => {
+  run: async (ctx, { client_message_id: given, draft, ...message }) => {
     const clientMessageId = given ?? ctx.requestKey
-    const input = toTurnInput(message, 'message is required')
+    const input = toTurnInput(message, 'message is required', [given, draft])
     const { turnStarter } = ctx.app
     const started =
       clientMessageId === undefined

@@ -5,6 +5,7 @@ import { UserError } from '../errors.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
+import { type Composed, sentDraftPatch } from '../sessions/drafts.ts'
 import type { Entry, NewEntry, TurnEnd, TurnLimit } from '../sessions/entries.ts'
 import { UNTITLED } from '../sessions/list-row.ts'
 import { sentPatch } from '../sessions/sent-messages.ts'
@@ -24,6 +25,8 @@ export type UserInput = {
   results?: readonly NewMessage[] | undefined
   /** The client's id of the message. */
   clientMessageId?: string | undefined
+  /** Absent: no composer's draft was sent, so the stored one stays. */
+  composed?: Composed | undefined
 }
 
 /** One append: the changed settings, the message, and the start of the turn. */
@@ -41,13 +44,11 @@ export const recordTurnStart = (
     endpoint instanceof UserError
       ? { model: row.model ?? '', provider: '' }
       : { model: endpoint.model, provider: endpoint.provider }
-  const known =
-    sent.clientMessageId === undefined
-      ? {}
-      : sentPatch(sessions.head(turn.sessionId).meta, sent.clientMessageId, turn.streamId)
-  const composer_draft = { text: '', files: [] }
+  const { clientMessageId, composed } = sent
+  const { meta } = sessions.head(turn.sessionId)
+  const known = clientMessageId === undefined ? {} : sentPatch(meta, clientMessageId, turn.streamId)
   return sessions.append(turn.sessionId, [
-    { t: 'meta', patch: { ...title, ...sent.patch, ...known, composer_draft } },
+    { t: 'meta', patch: { ...title, ...sent.patch, ...known, ...sentDraftPatch(meta, composed) } },
     ...results.map(message => ({ t: 'message' as const, message: { ...message, timestamp } })),
     ...(text === null
       ? []
