@@ -1,6 +1,7 @@
 /** Turns: start, stream, cancel, or run one and wait for the result. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
+import { DraftId } from '../lib/conversation/message-input.ts'
 import type { TurnInput } from '../lib/conversation/start-turn.ts'
 import { invalid } from '../lib/errors.ts'
 import { eventStream } from '../lib/http/reply.ts'
@@ -17,18 +18,25 @@ const Turn = z.object({
   model: z.string().optional(),
 })
 
-/** Throws a 400 with the sentence `whenEmpty`, except for a message that repeats the one it replaces. */
+/**
+ * Throws a 400 with the sentence `whenEmpty`, except for a message that repeats the one it replaces. `ids`: those of the
+ * draft that was sent.
+ */
 const toTurnInput = (
   input: z.output<typeof Turn> & { replace?: string | undefined },
   whenEmpty: string,
+  ids: readonly (string | undefined)[] = [],
 ): TurnInput => {
   const text = input.message.trim()
-  if (!text && input.replace === undefined) throw invalid(whenEmpty, { code: 'missing_fields' })
+  const { attachments, replace } = input
+  if (!text && replace === undefined) throw invalid(whenEmpty, { code: 'missing_fields' })
   return {
     sessionId: input.session_id,
     text,
-    replace: input.replace,
-    attachments: input.attachments,
+    attachments,
+    replace,
+    // Another version of a message was not written in the composer.
+    ...(replace === undefined && { composed: { text, attachments, ids } }),
     ...(input.workspace === undefined ? {} : { workspace: input.workspace }),
     ...(input.model === undefined ? {} : { model: input.model }),
   }
@@ -48,6 +56,7 @@ export const start = endpoint({
      * `message`, its text and files are sent again.
      */
     replace: z.string().min(1).max(140).optional(),
+    draft: DraftId,
   }),
   output: z.object({
     /** Empty for a repeated message that was queued. */
@@ -56,9 +65,9 @@ export const start = endpoint({
     effective_model: z.string().optional(),
     repeated: z.literal(true).optional(),
   }),
-  run: async (ctx, { client_message_id: given, ...message }) => {
+  run: async (ctx, { client_message_id: given, draft, ...message }) => {
     const clientMessageId = given ?? ctx.requestKey
-    const input = toTurnInput(message, 'message is required')
+    const input = toTurnInput(message, 'message is required', [given, draft])
     const { turnStarter } = ctx.app
     const started =
       clientMessageId === undefined

@@ -1,7 +1,7 @@
 /** The queue of a session: messages that are sent when the running turn ends. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
-import { MessageInput, requireText } from '../lib/conversation/message-input.ts'
+import { DraftId, MessageInput, requireText } from '../lib/conversation/message-input.ts'
 import { Attachments } from '../lib/schema/attachments.ts'
 import { ClientMessageId, OneSession } from '../lib/schema/ids.ts'
 import { ok } from '../lib/schema/ok.ts'
@@ -23,13 +23,17 @@ export const add = endpoint({
   access: 'work',
   summary:
     'Queue a message; it is sent at once when no turn is running and the last one did not fail',
-  input: MessageInput.extend({ client_message_id: ClientMessageId.optional() }),
+  input: MessageInput.extend({
+    client_message_id: ClientMessageId.optional(),
+    draft: DraftId,
+  }),
   output: Queue.extend({ item: Queued, stream_id: z.string().nullable() }),
   run: async (ctx, input) => {
     const { item, queued, streamId } = await ctx.app.queue.add(input.session_id, {
       text: requireText(input),
       attachments: input.attachments,
       clientMessageId: input.client_message_id ?? ctx.requestKey,
+      draft: input.draft,
     })
     return { ...ok, item, queued, stream_id: streamId }
   },

@@ -364,6 +364,7 @@ export const draft = endpoint({
     text: z.string().max(MAX_DRAFT_CHARS).optional(),
     files: z.array(z.string()).max(50).optional(),
     comments: Draft.shape.comments,
+    client_message_id: Draft.shape.client_message_id,
   }),
   output: z.object({ ok: z.literal(true), draft: Draft, unchanged: z.boolean().optional() }),
   run: (ctx, { session_id, ...draft }) => ctx.app.edits.draft(session_id, draft),

@@ -1,7 +1,8 @@
 /** Steering a running turn, and interrupting it with another message. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
-import { MessageInput, requireText } from '../lib/conversation/message-input.ts'
+import { DraftId, MessageInput, requireText } from '../lib/conversation/message-input.ts'
+import { ClientMessageId } from '../lib/schema/ids.ts'
 import { ok } from '../lib/schema/ok.ts'
 import { Queued, QueuedId } from '../lib/schema/queue.ts'
 
@@ -13,6 +14,8 @@ export const steer = endpoint({
   input: MessageInput.extend({
     /** A queued message to send instead of a new one. */
     id: QueuedId.optional(),
+    client_message_id: ClientMessageId.optional(),
+    draft: DraftId,
   }),
   output: z.object({
     ok: z.literal(true),
@@ -26,7 +29,12 @@ export const steer = endpoint({
     const { session_id: id } = input
     const { item, streamId } =
       input.id === undefined
-        ? await queue.steer(id, { text: requireText(input), attachments: input.attachments })
+        ? await queue.steer(id, {
+            text: requireText(input),
+            attachments: input.attachments,
+            clientMessageId: input.client_message_id,
+            draft: input.draft,
+          })
         : await queue.steerQueued(id, input.id)
     return { ...ok, accepted: true as const, fallback: null, stream_id: streamId, item }
   },
@@ -43,7 +51,11 @@ export const interrupt = endpoint({
     const { session_id: sessionId } = ctx.app.sessions.require(input.session_id)
     const running = ctx.app.turns.streamOf(sessionId)
     if (running) ctx.app.turns.cancel(running)
-    const { turn } = await ctx.app.turnStarter.turn({ sessionId, ...message })
+    const { turn } = await ctx.app.turnStarter.turn({
+      sessionId,
+      ...message,
+      composed: { ...message, ids: [] },
+    })
     return { ...ok, stream_id: turn.streamId, session_id: sessionId }
   },
 })

@@ -99,7 +99,7 @@ export const NULL_SAYS = [
 /** Fields that name nothing of a profile, or something inside what the other fields name. */
 export const HARMLESS = `
   after agent_session_id all amend answer approval_id archived attachments before call checkpoint choice clarify_id
-  client_message_id comments commit commits content create current cursor days deliver depth dest_dir download enabled
+  client_message_id comments commit commits content create current cursor days deliver depth dest_dir download draft enabled
   expected_version file files focus_topic force format hooks hunks id ids issuer job_id keep_count kind kinds limit lines message
   messages mode model muted n name new_name offset old_path only_here others page password paths permanent pinned point pos probe
   process_id prompt provider q question reason recursive refresh remote repeat replaces response rule schedule scheduled

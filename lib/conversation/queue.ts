@@ -12,7 +12,8 @@ import type { Hub } from '../hub.ts'
 import type { Queued } from '../schema/queue.ts'
 import { queuedOf, queuedPatch } from '../sessions/queued.ts'
 import { sentPatch, streamOfSent } from '../sessions/sent-messages.ts'
-import type { MetaPatch } from '../sessions/entries.ts'
+import { sentDraftPatch } from '../sessions/drafts.ts'
+import type { Meta, MetaPatch } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'
 
 const MAX_QUEUED = 50
@@ -22,7 +23,15 @@ type New = {
   attachments: readonly string[]
   /** The client's id of the message: it is added once. */
   clientMessageId?: string | undefined
+  /** The id of the stored draft that it was written from, besides its own. */
+  draft?: string | undefined
 }
+
+/** What a stored message changes in the record besides the queue: its id is known, and its draft is sent. */
+const storedPatch = (meta: Meta, input: New): MetaPatch => ({
+  ...(input.clientMessageId !== undefined && sentPatch(meta, input.clientMessageId, '')),
+  ...sentDraftPatch(meta, { ...input, ids: [input.clientMessageId, input.draft] }),
+})
 
 export type QueueOptions = {
   sessions: Sessions
@@ -123,8 +132,7 @@ export const createMessageQueue = (deps: QueueOptions) => {
         if (repeatOf !== undefined) return sendIfFree(id, item, before)
       }
       requireCapacity(before)
-      const sent = clientMessageId === undefined ? {} : sentPatch(meta, clientMessageId, '')
-      const queued = await write(id, [...before, item], sent)
+      const queued = await write(id, [...before, item], storedPatch(meta, input))
       // Checked after the sync: a turn may have ended or been stopped during it.
       return sendIfFree(id, item, queued)
     },
@@ -136,10 +144,14 @@ export const createMessageQueue = (deps: QueueOptions) => {
       if (streamId === null)
         throw conflict('Nothing is running to steer.', { code: 'no_running_turn' })
       const before = list(id)
+      const { meta } = sessions.head(id)
+      const { clientMessageId } = input
+      if (clientMessageId !== undefined && streamOfSent(meta, clientMessageId) !== undefined)
+        return { item: toItem(input, true), streamId }
       requireCapacity(before)
       const at = before.findLastIndex(item => item.steer) + 1
       const item = toItem(input, true)
-      await write(id, before.toSpliced(at, 0, item))
+      await write(id, before.toSpliced(at, 0, item), storedPatch(meta, input))
       return { item, streamId }
     },
 

@@ -5,6 +5,7 @@ import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
 import type { NewMessage } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
+import type { Composed } from '../sessions/drafts.ts'
 import type { Imported } from '../sessions/transfer.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { withoutQueued } from '../sessions/queued.ts'
@@ -50,6 +51,8 @@ export type TurnInput = {
   queued?: string
   /** The client's id of the message, stored by the same append. */
   clientMessageId?: string | undefined
+  /** A person sent it from a composer: the append that starts the turn clears the draft that it was written in. */
+  composed?: Composed | undefined
 }
 
 /** An unattended turn in a new session. */
@@ -125,7 +128,7 @@ export const createTurnStarter = ({
 
   /** Nothing may await between the checks in here and `turns.start`, which reserves the session. */
   const startTurn = async (input: TurnInput) => {
-    const { sessionId, workspace, model, queued, ...more } = input
+    const { sessionId, workspace, model, queued, effort, ...more } = input
     const row = sessions.require(sessionId)
     turns.requireIdle(row.session_id)
     const replaced = replacedBy(sessions, row.session_id, input)
@@ -140,14 +143,12 @@ export const createTurnStarter = ({
       ...(queued === undefined ? {} : withoutQueued(sessions.head(row.session_id).meta, queued)),
     }
     const started = await turns.start({
+      ...more,
       sessionId: row.session_id,
       text,
       attachments,
       patch,
-      endpoint: withEffort(endpointOf(home, fitting), more.effort),
-      results: more.results,
-      client: more.client,
-      clientMessageId: more.clientMessageId,
+      endpoint: withEffort(endpointOf(home, fitting), effort),
       replaced,
     })
     // The workspace of a program is not what the user worked in last.

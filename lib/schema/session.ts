@@ -1,6 +1,7 @@
 /** Sessions: the row for lists, and the full record with messages. */
 import { z } from 'zod'
 import { MAX_DRAFT_CHARS } from '../base/draft-limit.ts'
+import { ClientMessageId } from './ids.ts'
 import { Message } from './message.ts'
 import { Question } from './question.ts'
 import { SummaryRef } from './summary.ts'
@@ -83,6 +84,8 @@ export const Draft = z
     files: z.array(z.string()).max(50),
     /** Comments on lines of diffs, sent with the message; absent when there are none. */
     comments: z.array(DraftComment).max(50).optional(),
+    /** The id of the message that it will be sent as; absent from clients that do not name one. */
+    client_message_id: ClientMessageId.optional(),
   })
   .meta({ id: 'Draft' })
 export type Draft = z.infer<typeof Draft>

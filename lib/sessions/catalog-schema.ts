@@ -84,6 +84,10 @@ export const MIGRATIONS = [
   drop index by_trouble;
   create index by_trouble on session (updated_ms desc, id) where listed = 1 and ${ENDED_IN_TROUBLE};
   `,
+  `
+  -- A draft may be only a file: which sessions have a draft is read again.
+  update session set stamp = '';
+  `,
 ] as const
 
 /** `secure_delete`: the content of a deleted session must not stay in free pages. */

@@ -1,8 +1,10 @@
 /** Edits of a transcript: clear, truncate, undo, draft. Each appends lines to the journal; none runs during a turn, except drafts. */
 import { contentText, type NewEntry } from './entries.ts'
+import { isDraft, NO_DRAFT } from './drafts.ts'
 import type { Folded } from './fold.ts'
 import { ok } from '../schema/ok.ts'
 import type { Draft, SessionRow } from '../schema/session.ts'
+import { streamOfSent } from './sent-messages.ts'
 import type { Sessions } from './types.ts'
 
 /** The cut that keeps the first `count` visible messages. `numbers` are their line numbers. */
@@ -52,16 +54,21 @@ export const createEdits = (sessions: Sessions, requireIdle: (id: string) => voi
       return { text: contentText(last.content), count: messages.length - at }
     },
 
-    /** Saves the draft; absent parts stay as they are. An unchanged draft writes nothing. */
-    draft(id: string, { text, files, comments }: Partial<Draft>) {
+    /**
+     * Saves the draft; absent parts stay as they are. An unchanged draft writes nothing, and neither does one that arrives
+     * after the message that it was sent as.
+     */
+    draft(id: string, change: Partial<Draft>) {
       const { session_id } = sessions.require(id)
-      const before: Draft = sessions.load(session_id).meta.composer_draft ?? { text: '', files: [] }
-      const said = comments ?? before.comments ?? []
-      const draft: Draft = {
-        text: text ?? before.text,
-        files: files ?? before.files,
-        ...(said.length > 0 && { comments: said }),
-      }
+      const { meta } = sessions.head(session_id)
+      const before = meta.composer_draft ?? NO_DRAFT
+      const { text = before.text, files = before.files, client_message_id: messageId } = change
+      if (messageId !== undefined && streamOfSent(meta, messageId) !== undefined)
+        return { ...ok, draft: before, unchanged: true }
+      const comments = change.comments ?? before.comments ?? []
+      const content: Draft = { text, files, ...(comments.length > 0 && { comments }) }
+      const isNamed = messageId !== undefined && isDraft(content)
+      const draft: Draft = { ...content, ...(isNamed && { client_message_id: messageId }) }
       if (JSON.stringify(draft) === JSON.stringify(before)) return { ...ok, draft, unchanged: true }
       sessions.append(session_id, [{ t: 'meta', patch: { composer_draft: draft } }])
       return { ...ok, draft }

@@ -1,5 +1,4 @@
 /** Folds journal lines into the state of a session. Pure. See fold-backward.ts for tails. */
-import { isObject } from '../base/json.ts'
 import type { Line } from '../store/journal.ts'
 import type { Message } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
@@ -18,6 +17,7 @@ import {
   type TurnEnd,
   type TurnLimit,
 } from './entries.ts'
+import { isDraft } from './drafts.ts'
 import { type UsageRow, wholeUsage } from './usage.ts'
 
 export type Turn = {
@@ -139,9 +139,6 @@ export const emptySummary = (id: string): Summary => ({
 const PREVIEW_CHARS = 120
 export const toPreview = (message: Message): string =>
   contentText(message.content).slice(0, 2_000).replace(/\s+/g, ' ').trim().slice(0, PREVIEW_CHARS)
-
-const isDraft = (draft: unknown): boolean =>
-  isObject(draft) && 'text' in draft && (draft.text !== '' || draft.comments !== undefined)
 
 const applyPatch = (meta: Meta, patch: MetaPatch): Meta =>
   Object.fromEntries(

@@ -22,12 +22,13 @@ const bag: Read = value => (isObject(value) ? value : undefined)
 
 const draft: Read = value => {
   if (!isObject(value) || typeof value.text !== 'string') return undefined
-  const { text, files, comments } = value
+  const { text, files, comments, client_message_id: id } = value
   const valid = Draft.shape.comments.safeParse(comments).data
   return {
     text,
     files: Array.isArray(files) ? files.filter(file => typeof file === 'string') : [],
     ...(valid && { comments: valid }),
+    ...(typeof id === 'string' && { client_message_id: id }),
   }
 }
 

@@ -50,7 +50,12 @@ export const createActiveTurns = ({ sessions, onIdle }: ActiveTurnsOptions) => {
 }
 
 const toLiveTurn = (turn: Turn): LiveTurn => {
-  const { messageId, text, reasoning } = turn.live.partial()
+  const partial = turn.live.partial()
+  // While a cut call is repeated, what it had written is shown: the first delta of another message replaces it.
+  const { messageId, text, reasoning } =
+    partial.text === '' && partial.reasoning === ''
+      ? { ...turn.live.unfinished(), messageId: null }
+      : partial
   const retry = turn.live.retry()
   const { model, provider } =
     turn.endpoint instanceof UserError ? { model: '', provider: '' } : turn.endpoint

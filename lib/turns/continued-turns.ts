@@ -1,9 +1,10 @@
 /** Turns of an earlier process, from the start of the service until each has a model to call again. */
-import type { ModelEndpoint } from '../agent/types.ts'
+import type { Failure, ModelEndpoint } from '../agent/types.ts'
 import { messageOf, missing, type UserError } from '../errors.ts'
 import type { ActiveTurns } from './active-turns.ts'
 import { rebuildTurn } from './build-turn.ts'
 import type { EventLogRegistry } from './event-log-registry.ts'
+import { INTERRUPTED } from './interrupted-turn.ts'
 import type { Questions } from './questions.ts'
 import { type Found, recoverTurn } from './recover.ts'
 import type { ContinuedTurn } from './resume.ts'
@@ -58,14 +59,14 @@ export const createContinuedTurns = (
     for (const question of open) questions.restore(question)
   }
 
-  /** Ends a turn that has not continued. */
-  const giveUp = (turn: Turn): void => {
+  /** Ends a turn that has not continued. `failure`: null when the user stopped it. */
+  const giveUp = (turn: Turn, failure: Failure | null = INTERRUPTED): void => {
     const { sessionId, streamId, log: own } = turn
     turn.over = true
     try {
-      questions.denyAll(sessionId, 'end of turn')
-      recoverTurn({ sessions, clock, sessionId, streamId, path: own.path }, own)
-      on.onInterrupted(sessionId, streamId)
+      questions.denyAll(sessionId, failure ? 'end of turn' : 'cancel')
+      recoverTurn({ sessions, clock, sessionId, streamId, path: own.path }, own, failure)
+      if (failure) on.onInterrupted(sessionId, streamId)
     } finally {
       // Even a full disk must not leave the session busy.
       active.release(turn)

@@ -11,7 +11,14 @@ import { type TitleOptions, titleSession } from './generate-title.ts'
 import { outlivesTurn } from './open-questions.ts'
 import type { Questions } from './questions.ts'
 import { recoverTurn } from './recover.ts'
-import { isExternal, recordUnfinished, runAgent, type Turn, type TurnContext } from './turn.ts'
+import {
+  isExternal,
+  recordHeld,
+  recordUnfinished,
+  runAgent,
+  type Turn,
+  type TurnContext,
+} from './turn.ts'
 import { recordTurnEnd } from './turn-journal.ts'
 
 export type TurnEndingsOptions = Omit<TitleOptions, 'signal'> & {
@@ -117,8 +124,10 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
     turn.over = true
     turn.parking = 'suspended'
     try {
-      if (options.resume?.isReplaced?.() !== true)
+      if (options.resume?.isReplaced?.() !== true) {
+        if (turn.context) recordHeld(turn, turn.context, clock)
         sessions.append(turn.sessionId, [{ t: 'turn_parked', stream_id: turn.streamId }])
+      }
     } catch (error) {
       // It then counts as a crash.
       logError('a stop could not be recorded', turn)(error)

@@ -1,5 +1,6 @@
 /** The closing messages of an interrupted turn: its partial text, a result for each unanswered call, and the reason. */
 import type { Failure } from '../agent/types.ts'
+import type { TurnEvent } from '../schema/event.ts'
 import type { NewMessage } from '../schema/message.ts'
 import type { FailureType } from '../schema/failure-type.ts'
 import type { LiveState } from './live-turn.ts'
@@ -25,6 +26,18 @@ export const INTERRUPTED = {
 } as const satisfies Failure
 
 export const CANCEL_MARKER = '*Task cancelled.*'
+/** The error of a call without a result, when the user stopped the turn. */
+export const STOPPED = 'Stopped by the user.'
+
+export const cancelledEvent = (): TurnEvent => ({
+  type: 'cancel',
+  data: { message: 'Cancelled by user' },
+})
+
+export const failedEvent = ({ type, message, hint }: Failure): TurnEvent => ({
+  type: 'apperror',
+  data: { message, type, ...(hint ? { hint } : {}) },
+})
 
 /** `**<Label>:** <text>`, then the hint in italics: the format that API clients expect. */
 export const failureText = ({ type, message, hint }: Failure): string =>

@@ -85,6 +85,7 @@ export const createLiveSubagents = (clock: Pick<Clock, 'now'>) => {
       }
     },
     all: (): LiveSubagent[] => [...all.values()],
+    clear: (): void => all.clear(),
     /** Drops the subagents of a finished call: its result contains what they did. */
     forget(callId: string): void {
       for (const [key, { parent_tid: parent }] of all) {

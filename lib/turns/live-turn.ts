@@ -8,6 +8,8 @@ import { toPendingRetry } from './to-stream-event.ts'
 
 const MAX_OUTPUT_CHARS = 8_000
 
+const NOTHING = { text: '', reasoning: '' }
+
 export type LiveState = ReturnType<typeof createLiveState>
 
 /** Follows the engine's events. */
@@ -15,8 +17,8 @@ export const createLiveState = (clock: Pick<Clock, 'now'>) => {
   let messageId: string | null = null
   let text = ''
   let reasoning = ''
-  /** The partial text of a model call that is being retried, until the retry produces text. */
-  let withdrawn = { text: '', reasoning: '' }
+  /** The partial text of a model call that was cut, until a message is recorded: of the same call's retry, or after a restart. */
+  let withdrawn = NOTHING
   /** The pending retry. */
   let retry: LiveTurn['retry']
   const tools = new Map<string, LiveTurn['tools'][number]>()
@@ -29,21 +31,29 @@ export const createLiveState = (clock: Pick<Clock, 'now'>) => {
     messageId = id
     text = ''
     reasoning = ''
-    withdrawn = { text: '', reasoning: '' }
   }
 
   const finishMessage = (message: RunMessage): void => {
     retry = undefined
+    // A steering message does not end what the model writes.
+    if (message.role === 'user') return
     if (message.role === 'tool') {
-      unanswered.delete(message.tool_call_id ?? '')
-      subagents.forget(message.tool_call_id ?? '')
+      const id = message.tool_call_id ?? ''
+      unanswered.delete(id)
+      tools.delete(id)
+      subagents.forget(id)
       return
     }
     for (const call of message.tool_calls ?? []) unanswered.set(call.id, call.function.name)
     messageId = null
     text = ''
     reasoning = ''
+    withdrawn = NOTHING
   }
+
+  /** The cut call's text counts until another one has produced text. */
+  const unfinished = () =>
+    text === '' && (withdrawn.text !== '' || reasoning === '') ? withdrawn : { text, reasoning }
 
   return {
     apply(event: AgentEvent): void {
@@ -64,7 +74,7 @@ export const createLiveState = (clock: Pick<Clock, 'now'>) => {
           break
         case 'retry':
           startMessage(event.messageId)
-          if (text !== '') withdrawn = { text, reasoning }
+          withdrawn = unfinished()
           text = ''
           reasoning = ''
           retry = toPendingRetry(event, clock.now())
@@ -104,10 +114,12 @@ export const createLiveState = (clock: Pick<Clock, 'now'>) => {
     /** The assistant message that is being streamed. */
     partial: () => ({ messageId, text, reasoning }),
     /** The same for a turn that ends now: text that a retry withdrew counts again. */
-    unfinished: () =>
-      text === '' && (withdrawn.text !== '' || reasoning === '')
-        ? { messageId, ...withdrawn }
-        : { messageId, text, reasoning },
+    unfinished: () => ({ messageId, ...unfinished() }),
+    /** The process that ran the tools and subagents has ended. */
+    stopTools(): void {
+      tools.clear()
+      subagents.clear()
+    },
     /** Undefined unless a failed call is about to be retried. */
     retry: () => retry,
     tools: () => [...tools.values()],

@@ -11,7 +11,16 @@ import { type Clock, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { fileStamp } from '../store/journal.ts'
 import type { Sessions } from '../sessions/types.ts'
-import { closingMessages, failureText, INTERRUPTED } from './interrupted-turn.ts'
+import type { Failure } from '../agent/types.ts'
+import {
+  cancelledEvent,
+  CANCEL_MARKER,
+  closingMessages,
+  failedEvent,
+  failureText,
+  INTERRUPTED,
+  STOPPED,
+} from './interrupted-turn.ts'
 import { type EventLog, type LoggedEvent, type LogHeader, readLiveFile } from './event-log.ts'
 import { idOf, outlivesTurn } from './open-questions.ts'
 import { elide } from './to-stream-event.ts'
@@ -38,7 +47,7 @@ type RecoverOptions = {
 
 export type Leftover = { sessionId: string; streamId: string; path: string }
 
-/** Writes the end of one turn to its transcript, and to its log if given. */
+/** Writes the end of one turn to its transcript, and to its log if given. `failure`: null when the user stopped it. */
 export const recoverTurn = (
   {
     sessions,
@@ -48,14 +57,17 @@ export const recoverTurn = (
     path,
   }: Pick<RecoverOptions, 'sessions' | 'clock'> & Leftover,
   log?: EventLog,
+  failure: Failure | null = INTERRUPTED,
 ): void => {
-  const { messages, questions } = sessions.load(sessionId)
+  const { messages, questions, turn } = sessions.load(sessionId)
   const events = existsSync(path) ? (readLiveFile(path)?.events ?? []) : []
-  const startIndex = messages.findLastIndex(message => message.role === 'user' && !message._error)
+  const startIndex = messages.findIndex(({ id }) => id === turn?.message_id)
   const live = rebuild(events, messages.slice(startIndex + 1), clock)
   const closing = closingMessages(
     live,
-    { stopped: INTERRUPTED.message, note: failureText(INTERRUPTED) },
+    failure
+      ? { stopped: failure.message, note: failureText(failure) }
+      : { stopped: STOPPED, note: CANCEL_MARKER },
     Math.floor(toSeconds(clock.now())),
   )
   const known = new Set(messages.map(message => message.id))
@@ -72,14 +84,19 @@ export const recoverTurn = (
     ...closing
       .filter(message => !message.id || !known.has(message.id))
       .map(message => ({ t: 'message' as const, message })),
-    ...endEntries(sessions.require(sessionId), streamId, 'interrupted', usageOf(events)),
+    ...endEntries(
+      sessions.require(sessionId),
+      streamId,
+      failure ? 'interrupted' : 'cancelled',
+      usageOf(events),
+    ),
   ])
   if (!log) return
   for (const entry of entries) {
     if (entry.t === 'message')
       log.append({ type: 'message', data: { message: elide(entry.message) } })
   }
-  log.append({ type: 'apperror', data: INTERRUPTED })
+  log.append(failure ? failedEvent(failure) : cancelledEvent())
   log.append({ type: 'stream_end', data: { session_id: sessionId } })
 }
 

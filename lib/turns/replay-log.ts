@@ -27,6 +27,9 @@ const replayEvent = (live: LiveState, { type, data }: LoggedEvent): void => {
   } else if (type === 'retry') {
     const { message_id, attempt } = data as { message_id: string; attempt: number }
     live.apply({ type, messageId: message_id, attempt, attempts: 0, delayMs: 0, message: '' })
+  } else if (type === 'warning') {
+    const { message, type: kind } = data as Extract<TurnEvent, { type: 'warning' }>['data']
+    if (kind === 'rotated' || kind === 'fallback') live.apply({ type, kind, message })
   } else if (type === 'tool') {
     const { tid, name, preview, args, tool, ...owner } = data as WireTool
     live.apply({ type, callId: tid, name: tool ?? name, preview, args, ...ownerOf(owner) })
@@ -63,9 +66,12 @@ const replayEvent = (live: LiveState, { type, data }: LoggedEvent): void => {
   }
 }
 
+const loggedId = ({ type, data }: LoggedEvent): string | undefined =>
+  type === 'message' ? (data as { message: Message }).message.id : undefined
+
 /**
- * The live state when the process died. The journal decides which calls are unanswered:
- * a message reaches it before its event reaches the log, so the log's `message` events are not used.
+ * The live state when the process died: the turn's recorded messages and its events, in the order in which they were written. The
+ * journal decides which messages there are: one reaches it before its event reaches the log.
  */
 export const rebuild = (
   events: LoggedEvent[],
@@ -73,10 +79,18 @@ export const rebuild = (
   clock: Pick<Clock, 'now'>,
 ): LiveState => {
   const live = createLiveState(clock)
-  for (const message of recorded) {
-    if (message.role !== 'user') live.apply({ type: 'message', message })
+  const logged = new Set(events.flatMap(event => loggedId(event) ?? []))
+  const last = recorded.findLastIndex(({ id }) => logged.has(id))
+  const apply = (messages: readonly Message[]): void => {
+    for (const message of messages) live.apply({ type: 'message', message })
   }
-  for (const event of events) replayEvent(live, event)
+  apply(recorded.slice(0, last + 1).filter(({ id }) => !logged.has(id)))
+  for (const event of events) {
+    const id = loggedId(event)
+    if (id === undefined) replayEvent(live, event)
+    else apply(recorded.filter(message => message.id === id))
+  }
+  apply(recorded.slice(last + 1))
   return live
 }
 

@@ -15,10 +15,10 @@ import type { Recovered, Sessions } from '../sessions/types.ts'
 import { contentText } from '../sessions/entries.ts'
 import type { EventLog, LoggedEvent } from './event-log.ts'
 import { partialMessages, unansweredResults } from './interrupted-turn.ts'
-import { createLiveState, type LiveState } from './live-turn.ts'
+import type { LiveState } from './live-turn.ts'
 import { idOf } from './open-questions.ts'
 import { rebuild, usageOf } from './replay-log.ts'
-import { elide } from './to-stream-event.ts'
+import { elide, toTurnEvent } from './to-stream-event.ts'
 import { endEntries } from './turn-journal.ts'
 
 export type ContinuedTurn = {
@@ -87,16 +87,17 @@ const withdrawPartial = (log: EventLog, live: LiveState, now: number): void => {
   const { messageId, text, reasoning } = live.partial()
   // A wait for the provider ends as well.
   if (text === '' && reasoning === '' && !live.retry()) return
-  const message = 'The service was restarted.'
-  const data = {
-    message_id: messageId ?? '',
+  const event = {
+    type: 'retry',
+    messageId: messageId ?? '',
     attempt: 1,
     attempts: 1,
-    delay_ms: 0,
-    until: toSeconds(now),
-    message,
-  }
-  log.append({ type: 'retry', data: { ...data, reason: 'cut' } })
+    delayMs: 0,
+    reason: 'cut',
+    message: 'The service was restarted.',
+  } as const
+  log.append(toTurnEvent(event, message => message, now))
+  live.apply(event)
 }
 
 /** An external agent does not write again what it has written. */
@@ -136,10 +137,10 @@ export const continueTurn = (
   // What an external agent asked ended with its process.
   const questions = isExternal ? [] : questionsOf(folded, unanswered)
   const isWaiting = unanswered.length > 0 && questions.length > 0
-  const before = rebuild(events, own, clock)
+  const live = rebuild(events, own, clock)
   const results = isWaiting
     ? []
-    : closingOf(before, isExternal === true, Math.floor(toSeconds(clock.now())))
+    : closingOf(live, isExternal === true, Math.floor(toSeconds(clock.now())))
   const entries = sessions.append(sessionId, [
     ...folded.questions
       .filter(question => !questions.includes(question))
@@ -154,12 +155,13 @@ export const continueTurn = (
     { t: 'turn_resumed', stream_id: streamId },
   ])
   const added = entries.flatMap(entry => (entry.t === 'message' ? [entry.message] : []))
-  for (const message of added) log.append({ type: 'message', data: { message: elide(message) } })
-  if (!isExternal) withdrawPartial(log, before, clock.now())
+  for (const message of added) {
+    log.append({ type: 'message', data: { message: elide(message) } })
+    live.apply({ type: 'message', message })
+  }
+  live.stopTools()
+  if (!isExternal) withdrawPartial(log, live, clock.now())
   log.append({ type: 'warning', data: { type: 'resumed', message: RESTARTED } })
-  const live = createLiveState(clock)
-  for (const message of [...own, ...added])
-    if (message.role !== 'user') live.apply({ type: 'message', message })
   return {
     sessionId,
     streamId,

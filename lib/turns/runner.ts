@@ -221,7 +221,7 @@ export const createTurns = (options: TurnsOptions) => {
     cancel(streamId: string, failure: Failure | null = null): boolean {
       const turn = active.byStream(streamId)
       if (!turn || turn.over) return false
-      if (continued.has(turn)) continued.giveUp(turn)
+      if (continued.has(turn)) continued.giveUp(turn, failure)
       else endings.stop(turn, failure)
       return true
     },

@@ -5,6 +5,7 @@ import { UserError } from '../errors.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
+import { type Composed, sentDraftPatch } from '../sessions/drafts.ts'
 import type { Entry, NewEntry, TurnEnd, TurnLimit } from '../sessions/entries.ts'
 import { UNTITLED } from '../sessions/list-row.ts'
 import { sentPatch } from '../sessions/sent-messages.ts'
@@ -26,6 +27,8 @@ export type UserInput = {
   clientMessageId?: string | undefined
   /** Takes the place of this message and all that follow it. */
   replaced?: Replaced | undefined
+  /** Absent: no composer's draft was sent, so the stored one stays. */
+  composed?: Composed | undefined
 }
 
 /** `after`: the number of the last line that stays visible. */
@@ -46,16 +49,13 @@ export const recordTurnStart = (
     endpoint instanceof UserError
       ? { model: row.model ?? '', provider: '' }
       : { model: endpoint.model, provider: endpoint.provider }
-  const known =
-    sent.clientMessageId === undefined
-      ? {}
-      : sentPatch(sessions.head(turn.sessionId).meta, sent.clientMessageId, turn.streamId)
-  // The text of another version was written in the message, not in the composer.
-  const draft = replaced ? {} : { composer_draft: { text: '', files: [] } }
+  const { clientMessageId, composed } = sent
+  const { meta } = sessions.head(turn.sessionId)
+  const known = clientMessageId === undefined ? {} : sentPatch(meta, clientMessageId, turn.streamId)
   const isVersion = text !== null && replaced?.message.role === 'user'
   return sessions.append(turn.sessionId, [
     ...(replaced ? [{ t: 'cut' as const, after: replaced.after }] : []),
-    { t: 'meta', patch: { ...title, ...sent.patch, ...known, ...draft } },
+    { t: 'meta', patch: { ...title, ...sent.patch, ...known, ...sentDraftPatch(meta, composed) } },
     ...results.map(message => ({ t: 'message' as const, message: { ...message, timestamp } })),
     ...(text === null
       ? []

@@ -20,7 +20,14 @@ import type { Message, NewMessage } from '../schema/message.ts'
 import type { SummaryRef } from '../schema/summary.ts'
 import type { TurnLimit } from '../sessions/entries.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
-import { closingMessages, CANCEL_MARKER, failureText } from './interrupted-turn.ts'
+import {
+  cancelledEvent,
+  CANCEL_MARKER,
+  closingMessages,
+  failedEvent,
+  failureText,
+  STOPPED,
+} from './interrupted-turn.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { EventLog } from './event-log.ts'
 import type { RetryWaits } from './retry-waits.ts'
@@ -231,16 +238,9 @@ export const runAgent = async (
   return outcome
 }
 
-const events = {
-  cancelled: (): TurnEvent => ({ type: 'cancel', data: { message: 'Cancelled by user' } }),
-  failed: (failure: Failure): TurnEvent => ({
-    type: 'apperror',
-    data: {
-      message: failure.message,
-      type: failure.type,
-      ...(failure.hint ? { hint: failure.hint } : {}),
-    },
-  }),
+/** Records what the mask has held back: a secret could have begun there. */
+export const recordHeld = (turn: Turn, context: TurnContext, clock: Clock): void => {
+  for (const held of turn.mask.flush()) apply(turn, context, clock, held)
 }
 
 /** Records the rest of an unfinished turn and returns the event that ends it. `given` is null when the user stopped it. */
@@ -250,7 +250,7 @@ export const recordUnfinished = (
   given: Failure | null,
   clock: Clock,
 ): TurnEvent => {
-  for (const held of turn.mask.flush()) apply(turn, context, clock, held)
+  recordHeld(turn, context, clock)
   const failure = given && {
     ...given,
     message: context.redact(given.message),
@@ -260,9 +260,9 @@ export const recordUnfinished = (
     turn.live,
     failure
       ? { stopped: failure.message, note: failureText(failure) }
-      : { stopped: 'Stopped by the user.', note: CANCEL_MARKER },
+      : { stopped: STOPPED, note: CANCEL_MARKER },
     Math.floor(toSeconds(clock.now())),
   )
   for (const message of closing) recordMessage(turn, context, message)
-  return failure ? events.failed(failure) : events.cancelled()
+  return failure ? failedEvent(failure) : cancelledEvent()
 }

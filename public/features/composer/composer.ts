@@ -1,5 +1,5 @@
 /** Draft of the composer: text, files, and comments on diffs, saved per session on the server. */
-import { type DiffComment, withComments } from '../../../lib/base/comment-text.ts'
+import type { DiffComment } from '../../../lib/base/comment-text.ts'
 import { MAX_DRAFT_CHARS } from '../../../lib/base/draft-limit.ts'
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { Draft } from '../../../lib/schema/session.ts'
@@ -24,13 +24,7 @@ const isSame = (a: Draft, b: Draft): boolean =>
   a.files.join('\n') === b.files.join('\n') &&
   JSON.stringify(a.comments ?? []) === JSON.stringify(b.comments ?? [])
 
-/** The message to send: text, comments, and attached files. */
-export const messageOf = ({ text, files, comments = [] }: Draft): string =>
-  withFiles(withComments(text, comments), files)
-
-/** The text sent to the agent: attached files are listed below it. */
-export const withFiles = (text: string, files: readonly string[]): string =>
-  files.length === 0 ? text : `${text}\n\n[Attached files: ${files.join(', ')}]`.trim()
+export { messageOf, withFiles } from '../../../lib/base/draft-message.ts'
 
 /** The text as the user wrote it. */
 export const withoutFiles = (text: string): string =>

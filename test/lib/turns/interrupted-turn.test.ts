@@ -9,6 +9,15 @@ const test = suite('interrupted turn')
 const AT = 5
 const ends = { stopped: 'Stopped by the user.', note: '*Task cancelled.*' }
 
+const retry = {
+  type: 'retry',
+  messageId: 'm1',
+  attempt: 2,
+  attempts: 3,
+  delayMs: 0,
+  message: 'busy',
+} as const
+
 const withCall = () => {
   const live = createLiveState(createTestClock(AT * 1_000))
   live.apply({
@@ -46,15 +55,21 @@ test('partial text becomes a message without its thinking block', () => {
 test('text that a retry withdrew counts again when nothing followed', () => {
   const live = createLiveState(createTestClock(AT * 1_000))
   live.apply({ type: 'token', messageId: 'm1', text: 'before' })
-  live.apply({
-    type: 'retry',
-    messageId: 'm1',
-    attempt: 2,
-    attempts: 3,
-    delayMs: 0,
-    message: 'busy',
-  })
+  live.apply(retry)
   assert.is(closingMessages(live, ends, AT)[0]?.content, 'before')
+  // After a restart the call has another id, and fails as well.
+  live.apply({ type: 'message', message: { id: 'm2', role: 'user', content: 'steered' } })
+  live.apply({ ...retry, messageId: 'm3' })
+  assert.is(closingMessages(live, ends, AT)[0]?.content, 'before')
+  live.apply({ type: 'message', message: { id: 'm3', role: 'assistant', content: 'whole' } })
+  assert.is(closingMessages(live, ends, AT)[0]?.content, ends.note)
+})
+
+test('reasoning that a retry withdrew counts again as well', () => {
+  const live = createLiveState(createTestClock(AT * 1_000))
+  live.apply({ type: 'reasoning', messageId: 'm1', text: 'hm' })
+  live.apply(retry)
+  assert.is(closingMessages(live, ends, AT)[0]?.reasoning, 'hm')
 })
 
 test('an unanswered call gets a result with its partial output and the reason', () => {

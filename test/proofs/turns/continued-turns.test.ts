@@ -132,6 +132,29 @@ test(
 )
 
 test(
+  'killed while text streams, and stopped after it: the text is shown and kept',
+  killed(
+    [todo('c1'), { text: ['Half', ' of it'], end: 'body' }, { end: 'headers' }],
+    async chat => {
+      const stream = await start(chat)
+      await follow(chat, stream, 'token')
+      await kill(chat)
+      await chat.provider.arrived(3)
+      const shown = (await sessionOf(chat)).live.text
+      assert.match(shown, /^Half/)
+      await chat.app.post('/api/chat/cancel', { stream_id: stream })
+      const { messages, turn_usage } = await sessionOf(chat)
+      const partial = messages.filter(({ _partial }: Seen['data']) => _partial)
+      assert.equal(
+        partial.map(({ content }: Seen['data']) => content),
+        [shown.trim()],
+      )
+      assert.is(turn_usage[0].input_tokens, 10)
+    },
+  ),
+)
+
+test(
   'killed while a command runs: the call gets a result that says so, and never runs twice',
   killed([runs('echo x >> runs; sleep 60'), answer], async chat => {
     const stream = await start(chat)
