@@ -46,6 +46,7 @@ export const createChat = (shared: PaneShared, { key, sessionId: id, draftKey }:
   const composer = createComposer(platform, {
     sessionId,
     savesDraft: session => !isHostSession(sessions.row(session)),
+    isSending: message => outbox.list.peek().some(({ id }) => id === message),
     ...(draftKey && { draftKey }),
   })
   const queue = createQueue(platform)

@@ -27,6 +27,8 @@ export type Outgoing = {
   place?: Place
   text: string
   files: readonly string[]
+  /** The stored draft that it was, of another device or from before a reload. */
+  draft?: string
   /** Id of the message of the person that this one replaces, with everything that followed it. */
   replace?: string
   /** It was written while a turn ran, and is sent after that. */
@@ -50,7 +52,9 @@ export type Listed = Outgoing & {
   reason?: string
 }
 
-export type NewMessage = Omit<Outgoing, 'id' | 'at' | 'place' | 'waiting' | 'error'>
+export type NewMessage = Omit<Outgoing, 'id' | 'at' | 'place' | 'waiting' | 'error'> & {
+  id?: string
+}
 
 export type OutboxOptions = {
   api: ApiCall
@@ -147,7 +151,7 @@ export class Outbox {
     const at = Math.max(clock.now(), (this.#list.peek().at(-1)?.at ?? 0) + 1)
     const entry: Outgoing = {
       ...message,
-      id: newId(),
+      id: message.id ?? newId(),
       at,
       ...(!message.session_id && { place: place() }),
     }
@@ -238,7 +242,7 @@ export class Outbox {
 
   async #deliver(entry: Outgoing): Promise<Receipt> {
     const { api, beforeSend } = this.#options
-    const { id, text, files, replace } = entry
+    const { id, text, files, replace, draft } = entry
     const session_id =
       entry.session_id ?? (await this.sessionOf(entry.chat, entry.choice, entry.place))
     // The message that is replaced has another id once the session is imported: the server does it.
@@ -246,6 +250,7 @@ export class Outbox {
     const message = {
       ...{ session_id, message: text, client_message_id: id },
       ...(files.length > 0 && { attachments: [...files] }),
+      ...(draft && { draft }),
     }
     // On a connection that has stalled, the message is kept and sent again.
     const limit = () => ({ signal: AbortSignal.timeout(SEND_MS) })

@@ -23,14 +23,21 @@ export type TurnActionsOptions = {
   attempt: (action: () => Promise<unknown>) => Promise<void>
 }
 
+/** Of a message that was written in the composer. */
+type Names = { id: string; draft?: string }
+
 export type TurnActions = {
   /**
    * Starts a turn, or queues the message behind the one that runs. True when the server has it or it waits for the
    * connection; false when it was rejected, which is shown: the caller keeps the text.
    */
-  startTurn: (text: string, files: readonly string[]) => Promise<boolean>
+  startTurn: (text: string, files: readonly string[], names?: Names) => Promise<boolean>
   /** Queues a message after the running turn, or steers the turn with it. False as above. */
-  enqueue: (text: string, files: readonly string[], steer?: boolean) => Promise<boolean>
+  enqueue: (
+    text: string,
+    files: readonly string[],
+    options?: { steer?: boolean; names?: Names },
+  ) => Promise<boolean>
   /** Sends a text that was not written in the composer. */
   sendText: (text: string) => Promise<boolean>
   stop: () => Promise<undefined>
@@ -48,7 +55,7 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
   const { api, toasts, key, sessions, chat, queue, outbox, choices, attempt } = options
 
   const send = async (
-    message: Pick<NewMessage, 'text' | 'files' | 'replace' | 'behind'>,
+    message: Pick<NewMessage, 'id' | 'draft' | 'text' | 'files' | 'replace' | 'behind'>,
   ): Promise<boolean> => {
     try {
       const receipt = await outbox.send({
@@ -67,7 +74,8 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
     }
   }
 
-  const startTurn: TurnActions['startTurn'] = (text, files) => send({ text, files })
+  const startTurn: TurnActions['startTurn'] = (text, files, names) =>
+    send({ ...names, text, files })
 
   /** `text`: null for the same one. */
   const resend = async (id: string, text: string | null, added: readonly string[] = []) => {
@@ -94,11 +102,11 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
   return {
     startTurn,
     sendText: text => startTurn(text, []),
-    async enqueue(text, files, steer = false) {
+    async enqueue(text, files, { steer = false, names } = {}) {
       // A session that is being created has no turn to steer yet.
-      if (!steer || !chat.sessionId.peek()) return send({ text, files, behind: true })
+      if (!steer || !chat.sessionId.peek()) return send({ ...names, text, files, behind: true })
       try {
-        await queue.steer(chat.sessionId.peek(), text, files)
+        await queue.steer(chat.sessionId.peek(), text, files, names)
         return true
       } catch (error) {
         // Guidance for a turn is not sent later: by then it may have ended.

@@ -95,6 +95,7 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
         toasts.show(t('attach.limit', { max: `${MAX_ATTACHMENTS}` }), { kind: 'error' })
         return
       }
+      const names = composer.names()
       const draft = composer.takeDraft()
       try {
         const isCommand =
@@ -112,10 +113,10 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
       }
       const text = messageOf(draft)
       const sent = chat.busy.peek()
-        ? turns.enqueue(text, draft.files, steer)
-        : turns.startTurn(text, draft.files)
+        ? turns.enqueue(text, draft.files, { steer, names })
+        : turns.startTurn(text, draft.files, names)
       // Not before the message is stored.
-      void composer.save()
+      composer.forget()
       if (!(await sent)) composer.restoreDraft(draft)
     },
     prompts: () =>

@@ -4,6 +4,7 @@ import { MAX_DRAFT_CHARS } from '../../../lib/base/draft-limit.ts'
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { Draft } from '../../../lib/schema/session.ts'
 import { isUnreachable } from '../../api.ts'
+import { randomId } from '../../parts/random-id.ts'
 import type { Platform } from '../../platform.ts'
 
 const PAUSE_MS = 600
@@ -37,16 +38,27 @@ export type ComposerOptions = {
   savesDraft?: (id: string) => boolean
   /** Key of the draft of a new chat in this browser. */
   draftKey?: string
+  /** Whether the message with this id is on its way: what it was written in is a draft no more. */
+  isSending?: (id: string) => boolean
 }
 
 export const createComposer = (
   { api, drafts, clock }: Pick<Platform, 'api' | 'drafts' | 'clock'>,
-  { sessionId, savesDraft = () => true, draftKey = 'draft' }: ComposerOptions,
+  {
+    sessionId,
+    savesDraft = () => true,
+    draftKey = 'draft',
+    isSending = () => false,
+  }: ComposerOptions,
 ) => {
   const text = signal('')
   const files = signal<readonly string[]>([])
   const comments = signal<readonly DiffComment[]>([])
   let saved: Draft = noDraft
+  /** What the draft will be sent as; see docs/decisions/0003. */
+  let messageId = randomId()
+  /** The same of the stored draft that was shown, of another device or from before a reload. */
+  let shownId: string | undefined
   let retryMs = RETRY_MS
   /** Whether the text was edited since the chat was opened; a draft from the server must not overwrite it. */
   let touched = false
@@ -86,7 +98,8 @@ export const createComposer = (
     keep(id, draft)
     if (draft.text.length > MAX_DRAFT_CHARS) return
     try {
-      const input = { session_id: id, ...draft, ...(comments && { comments }) }
+      const name = { client_message_id: messageId }
+      const input = { session_id: id, ...draft, ...(comments && { comments }), ...name }
       // `keepalive` sends the draft even while the tab closes; a longer one is in the browser if that is too soon.
       const keepalive = new Blob([JSON.stringify(input)]).size <= KEEPALIVE_BYTES
       await api('POST /api/session/draft', input, { keepalive })
@@ -118,6 +131,8 @@ export const createComposer = (
     files.value = draft.files
     comments.value = draft.comments ?? []
     saved = draft
+    shownId = draft.client_message_id
+    messageId = randomId()
     recallAt = -1
   }
 
@@ -143,7 +158,8 @@ export const createComposer = (
     },
     /** Applies the server's draft unless the text has been edited since. */
     applyServerDraft(draft: Draft): void {
-      if (!touched) put(draft)
+      const { client_message_id: id } = draft
+      if (!touched) put(id !== undefined && isSending(id) ? noDraft : draft)
     },
     /** No pane shows the chat: what another device writes meanwhile is shown when it is opened again. */
     async leave(): Promise<void> {
@@ -182,7 +198,17 @@ export const createComposer = (
       return true
     },
     isRecalling: () => recallAt >= 0,
-    /** Returns the draft and clears the composer, to send it. The stored draft stays until `save`. */
+    /** Ids of the message that the draft becomes, and of the stored draft that it began as. */
+    names: () => ({ id: messageId, ...(shownId !== undefined && { draft: shownId }) }),
+    /** The message is stored elsewhere: the server clears its draft with it, and leaves that of another device. */
+    forget(): void {
+      saved = noDraft
+      const id = sessionId.peek()
+      if (!id) return drafts.write(draftKey, noDraft)
+      const { [id]: _, ...others } = unsaved()
+      drafts.write(UNSAVED, others)
+    },
+    /** Returns the draft and clears the composer, to send it. The stored draft stays until `forget` or `save`. */
     takeDraft(): Draft {
       const draft = now()
       text.value = ''
@@ -190,6 +216,8 @@ export const createComposer = (
       comments.value = []
       recallAt = -1
       touched = true
+      messageId = randomId()
+      shownId = undefined
       cancel()
       return draft
     },

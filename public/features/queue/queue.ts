@@ -3,20 +3,35 @@ import { signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { Platform } from '../../platform.ts'
 
+/** Ids of the message and of the stored draft that it was. */
+type Sent = { client_message_id: string; draft?: string } | undefined
+
 export const createQueue = ({ api }: Pick<Platform, 'api'>) => {
-  const add = (session_id: string, message: string, files: readonly string[]) =>
-    api('POST /api/queue/add', { session_id, message, attachments: [...files] })
+  const add = (session_id: string, message: string, files: readonly string[], sent?: Sent) =>
+    api('POST /api/queue/add', { session_id, message, attachments: [...files], ...sent })
   return {
     /** Stream id of the side question whose card is open on this page. */
     aside: signal(''),
     add,
     /** Steers the running turn; queues the message if the turn has just ended. */
-    async steer(session_id: string, message: string, files: readonly string[]) {
+    async steer(
+      session_id: string,
+      message: string,
+      files: readonly string[],
+      names?: { id: string; draft?: string },
+    ) {
+      const sent: Sent = names && {
+        client_message_id: names.id,
+        ...(names.draft && { draft: names.draft }),
+      }
       try {
-        await api('POST /api/chat/steer', { session_id, message, attachments: [...files] })
+        await api('POST /api/chat/steer', {
+          ...{ session_id, message, attachments: [...files] },
+          ...sent,
+        })
       } catch (error) {
         if (!(error instanceof ApiError) || error.status !== 409) throw error
-        await add(session_id, message, files)
+        await add(session_id, message, files, sent)
       }
     },
   }
