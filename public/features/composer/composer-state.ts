@@ -106,7 +106,6 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
           return
         }
       } catch (error) {
-        // The commands could not be loaded, so nothing has run.
         toasts.showError(error)
         composer.restoreDraft(draft)
         return

@@ -15,17 +15,13 @@ export const createSlashCommands = (toasts: Toasts) => {
     load,
     /** For the completion list. */
     suggestions: () => kept.registry?.suggestions() ?? [],
-    /** Runs a command; false for other text. Rejects when the commands can't be loaded, before anything has run. */
+    /** Runs a command; false for other text. Rejects when it failed: the text stays. */
     async run(app: App, text: string): Promise<boolean> {
       if (!text.trimStart().startsWith('/')) return false
       const found = (await load()).parseCommand(text)
       if (!found) return false
-      try {
-        const said = await found.command.run(app, found.argument)
-        if (said) toasts.show(said)
-      } catch (error) {
-        toasts.showError(error)
-      }
+      const said = await found.command.run(app, found.argument)
+      if (said) toasts.show(said)
       return true
     },
   }

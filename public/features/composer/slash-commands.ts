@@ -31,9 +31,10 @@ const inSession =
       argument: string,
     ) => string | undefined | Promise<string | undefined>,
   ): Run =>
-  (app, argument) => {
+  async (app, argument) => {
     const id = app.route.sessionId.value
-    return id ? verb(app, id, argument) : t('command.needs.session')
+    if (!id) throw new Error(t('command.needs.session'))
+    return verb(app, id, argument)
   }
 
 const CLEARING = ['none', 'default', 'clear']

@@ -77,7 +77,7 @@ const Body = ({ file, files }: { file: OwnFile; files: OwnFilesState }) => {
       async run() {
         await files.remove(file)
         const tab = `${file.kind}s` as const
-        route.go({ view: 'skills', tab, skill: null, query: '' }, { replace: true })
+        route.goWithin({ view: 'skills', tab, skill: null, query: '' }, { replace: true })
       },
     }
   }

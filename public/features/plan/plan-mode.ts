@@ -11,10 +11,10 @@ export const setPlanning = async (app: App, isOn: boolean): Promise<void> => {
 
 /** `/plan` switches; `/plan <task>` turns plan mode on and sends the task. */
 export const planCommand = async (app: App, task: string): Promise<string | undefined> => {
-  const isOn = app.sessions.row(app.route.sessionId.value)?.mode === 'plan'
+  const isOn = app.sessions.row(app.chat.sessionId.value)?.mode === 'plan'
   if (task) {
     await setPlanning(app, true)
-    await app.sendText(task)
+    if (!(await app.sendText(task))) app.composer.restoreDraft({ text: task, files: [] })
     return undefined
   }
   await setPlanning(app, !isOn)

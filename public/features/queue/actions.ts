@@ -15,7 +15,7 @@ export const steeringActions = {
   },
   async steer(app: App, id: string, text: string): Said {
     if (!text) return t('command.steer.usage')
-    if (!app.chat.busy.value) return t('command.not.running')
+    if (!app.chat.busy.value) throw new Error(t('command.not.running'))
     await app.queue.steer(id, text, [])
     return undefined
   },

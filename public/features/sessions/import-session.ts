@@ -21,6 +21,6 @@ export const importSession = async (options: ImportOptions, file: File): Promise
   }
   const { session } = await shell.api('POST /api/session/import', body)
   sessions.upsert(session)
-  shell.route.openSession(session.session_id)
+  options.follow(session.session_id)
   shell.toasts.show(t('import.done', { title: titleOf(session) }))
 }

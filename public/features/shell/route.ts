@@ -201,6 +201,10 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
       if (current.value.view === 'chat') go({ view: 'chat', sessionId: id }, { replace: true })
       else lastChat.value = id
     },
+    /** After a request of this view: not when the person has gone elsewhere meanwhile. */
+    goWithin(route: Route, options?: { replace?: boolean }): void {
+      if (current.peek().view === route.view) go(route, options)
+    },
     backToChat: () => go({ view: 'chat', sessionId: lastChat.value }),
     /** Writes the open workspace file into the address, for reloads and links. */
     replaceFile(name: string | null): void {

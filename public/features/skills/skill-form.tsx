@@ -22,7 +22,7 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
     const name = await skills.save(options)
     if (name === null) return
     await skills.read(name)
-    route.go({ view: 'skills', skill: name, query: '' }, { replace: !isNew })
+    route.goWithin({ view: 'skills', skill: name, query: '' }, { replace: !isNew })
   }
   const incomplete = (isNew && !draft.name.trim()) || !draft.content.trim() || length > MAX_CHARS
   return (

@@ -89,7 +89,7 @@ const Body = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
       danger: true,
       async run() {
         await skills.remove(skill.name)
-        route.go({ view: 'skills', skill: null, query: '' }, { replace: true })
+        route.goWithin({ view: 'skills', skill: null, query: '' }, { replace: true })
       },
     }
   }

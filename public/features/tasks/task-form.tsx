@@ -162,11 +162,11 @@ export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft
     (draft.schedule !== draft.scheduleBefore && tasks.preview.value.kind === 'invalid')
   const save = async () => {
     const id = await tasks.save()
-    if (id !== null) route.go({ view: 'tasks', task: id }, { replace: true })
+    if (id !== null) route.goWithin({ view: 'tasks', task: id }, { replace: true })
   }
   const cancel = () => {
     tasks.cancel()
-    if (isNew) route.go({ view: 'tasks', task: null }, { replace: true })
+    if (isNew) route.goWithin({ view: 'tasks', task: null }, { replace: true })
   }
   return (
     <form

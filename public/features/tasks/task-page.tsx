@@ -65,7 +65,7 @@ const Actions = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
       confirm: t('delete'),
       danger: true,
       run: async () => {
-        if (await tasks.remove(job)) route.go({ view: 'tasks', task: null })
+        if (await tasks.remove(job)) route.goWithin({ view: 'tasks', task: null })
       },
     }
   }
