@@ -223,27 +223,21 @@ const useUnread = (): Unread => {
   return { first: first === undefined ? null : unread.get(first)!, report: report.current }
 }
 
-/** Proposed changes by file, with notes on omitted parts. */
+/** Proposed changes by file. */
 function AskedDiff({ text, onSeen }: { text: string; onSeen: Unread['report'] }) {
   const files = useMemo(() => parseDiff(text), [text])
-  const notes = text
-    .split('\n')
-    .filter(line => line.startsWith('\\ ') && !line.startsWith('\\ No newline'))
   return (
     <div class="ask-diff">
       {files.map((file, at) => (
         <section key={at}>
-          <p class="ask-file">
-            <code dir="ltr">{visibleText(file.path)}</code>
-            <DiffCounts added={file.added} removed={file.removed} />
-          </p>
+          {file.path && (
+            <p class="ask-file">
+              <code dir="ltr">{visibleText(file.path)}</code>
+              <DiffCounts added={file.added} removed={file.removed} />
+            </p>
+          )}
           <Change file={file} at={at} onSeen={onSeen} />
         </section>
-      ))}
-      {notes.map((note, at) => (
-        <p key={at} class="ask-where">
-          {visibleText(note.slice(2))}
-        </p>
       ))}
     </div>
   )
