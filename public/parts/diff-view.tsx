@@ -82,8 +82,9 @@ export const LineText = ({ parts }: Pick<DiffLine, 'parts'>) => {
 
 /** The style sheet renders the number from `data-n`: it is not copied and needs no node. */
 const line = ({ kind, number, parts }: DiffLine, index: number) => (
-  <div key={index} class={`diff-${kind}`} data-n={kind === 'gap' ? '' : number}>
-    {kind === 'gap' ? '⋯' : <LineText parts={parts} />}
+  <div key={index} class={`diff-${kind}`} data-n={kind === 'gap' || kind === 'note' ? '' : number}>
+    {kind === 'gap' && '⋯ '}
+    <LineText parts={parts} />
     {'\n'}
   </div>
 )

@@ -1,76 +1,137 @@
-/** Parses unified diffs into numbered lines with word-level marks. */
+/** Reads unified diffs for display, with line numbers and word-level marks. Every line of the text is shown, also where it is no valid diff. */
+import { diffArrays, parsePatch } from 'diff'
 
 export type Mark = { text: string; changed: boolean }
 export type DiffLine = {
-  kind: 'same' | 'added' | 'removed' | 'gap'
+  /** `gap`: lines are left out here. `note`: a line that is neither of the old nor of the new text. */
+  kind: 'same' | 'added' | 'removed' | 'gap' | 'note'
   /** Line number after the change; before it for removed lines. */
   number: number
   parts: Mark[]
 }
 export type FileDiff = { path: string; lines: DiffLine[]; added: number; removed: number }
+/** `header` is empty for lines above the first hunk, such as those about a changed mode. */
+export type DiffHunk = { header: string; lines: DiffLine[] }
+export type ParsedFile = FileDiff & { hunks: DiffHunk[] }
 
-const hunk = /^@@+ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/
+const HUNK = /^(@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@)(.*)$/
+/** Lines above the hunks that are not shown: a view has the name of the file in its head. */
+const IMPLIED =
+  /^(?:diff --git |Index: |index [\da-f]+\.\.[\da-f]+(?: \d+)?$|similarity index \d+%$|new file mode 100644$|deleted file mode \d+$|={67}$)/
+const TIME = /^(?:\d{4}-\d\d-\d\d [\d:. +-]*)?$/
 
-export const parseDiff = (text: string): FileDiff[] => {
-  const files: FileDiff[] = []
-  let file: FileDiff | undefined
+type Draft = { head: string[]; hunks: (DiffHunk & { gap?: DiffLine })[] }
+
+const lineOf = (kind: DiffLine['kind'], number: number, text: string): DiffLine => ({
+  kind,
+  number,
+  parts: [{ text, changed: false }],
+})
+
+/**
+ * A hunk has as many lines as its header says: a removed line `-- a` followed by an added line `++ b` looks like the names
+ * of another file. The parser of the package is for the names only; it skips lines between hunks, which would hide them.
+ */
+export const parseDiff = (text: string): ParsedFile[] => {
+  const files: Draft[] = []
   let before = 1
   let after = 1
-  let inHunk = false
-  const begin = (path: string) => {
-    file = { path, lines: [], added: 0, removed: 0 }
+  /** Lines that the hunk still has. */
+  let left = { old: 0, fresh: 0 }
+  const begin = (): Draft => {
+    const file: Draft = { head: [], hunks: [] }
     files.push(file)
-    inHunk = false
-    before = 1
-    after = 1
+    before = after = 1
+    return file
+  }
+  const add = (kind: DiffLine['kind'], number: number, line: string) => {
+    const { hunks } = files.at(-1) ?? begin()
+    if (hunks.length === 0) hunks.push({ header: '', lines: [] })
+    hunks.at(-1)!.lines.push(lineOf(kind, number, line))
   }
   const all = text.replace(/\n$/, '').split('\n')
-  for (const [index, line] of all.entries()) {
-    const header = line.startsWith('--- ') && all[index + 1]?.startsWith('+++ ')
-    if (header) {
-      const path = pathOf(all[index + 1]!.slice(4))
-      begin(path === '/dev/null' ? pathOf(line.slice(4)) : path)
-      continue
-    }
-    if (line.startsWith('+++ ') && all[index - 1]?.startsWith('--- ')) continue
-    if (/^(diff |index |similarity |rename |new file|deleted file|old mode|new mode)/.test(line)) {
-      if (line.startsWith('diff ')) inHunk = false
-      continue
-    }
-    const start = hunk.exec(line)
-    if (start) {
-      if (!file) begin('')
-      before = Number(start[1])
-      after = Number(start[2])
-      if (inHunk || after > 1) file!.lines.push({ kind: 'gap', number: after, parts: [] })
-      inHunk = true
-      continue
-    }
-    if (!file) begin('')
-    const parts = [{ text: line.slice(1), changed: false }]
-    if (line.startsWith('+')) {
-      file!.lines.push({ kind: 'added', number: after++, parts })
-      file!.added++
-    } else if (line.startsWith('-')) {
-      file!.lines.push({ kind: 'removed', number: before++, parts })
-      file!.removed++
-    } else if (line.startsWith(' ') || line === '') {
-      file!.lines.push({ kind: 'same', number: after++, parts })
+  for (let at = 0; at < all.length; at++) {
+    const line = all[at]!
+    const isIn = left.old > 0 || left.fresh > 0
+    const isSame = left.old > 0 && left.fresh > 0 && /^(?: |\r?$)/.test(line)
+    const isRemoved = line.startsWith('-') && (left.old > 0 || !isIn)
+    const isAdded = line.startsWith('+') && (left.fresh > 0 || !isIn)
+    const isBackslash = line.startsWith('\\')
+    if (isIn && !isSame && !isRemoved && !isAdded && !isBackslash) left = { old: 0, fresh: 0 }
+    const start = HUNK.exec(line)
+    const file = files.at(-1)
+    if (isBackslash) add('note', after, line.replace(/^\\ ?/, ''))
+    else if (!isIn && line.startsWith('--- ') && all[at + 1]?.startsWith('+++ ')) {
+      const isNamed = !file || isBegun(file) || file.head.some(each => each.startsWith('--- '))
+      ;(isNamed ? begin() : file).head.push(line, all[++at]!)
+    } else if (isSame) {
+      add('same', after++, line.slice(1))
       before++
+      left.old--
+      left.fresh--
+    } else if (isRemoved) {
+      add('removed', before++, line.slice(1))
+      left.old--
+    } else if (isAdded) {
+      add('added', after++, line.slice(1))
+      left.fresh--
+    } else if (start) {
+      const [, header = '', oldStart, oldLines = '1', freshStart, freshLines = '1', heading = ''] =
+        start
+      left = { old: Number(oldLines), fresh: Number(freshLines) }
+      before = Number(oldStart)
+      after = Number(freshStart)
+      const { hunks } = file ?? begin()
+      const isGap = after > 1 || heading.trim() !== '' || hunks.some(hunk => hunk.header)
+      hunks.push({ header, lines: [], ...(isGap && { gap: lineOf('gap', after, heading.trim()) }) })
+    } else if (line.startsWith('diff --git ') || line.startsWith('Index: ')) begin().head.push(line)
+    else if (line.trim() !== '') {
+      ;(file ?? begin()).head.push(line)
+      if (!IMPLIED.test(line)) add('note', after, line)
     }
   }
-  for (const { lines } of files) markWords(lines)
-  return files
+  return files.map(toFile)
 }
 
-const pathOf = (text: string): string =>
-  text
-    .split('\t')[0]!
-    .trim()
-    .replace(/^[ab]\//, '')
+/** Whether the file has more than its head. */
+const isBegun = ({ hunks }: Draft): boolean =>
+  hunks.some(({ header, lines }) => header !== '' || lines.some(({ kind }) => kind !== 'note'))
+
+const toFile = ({ head, hunks }: Draft): ParsedFile => {
+  const { path, notes } = namesIn(head)
+  if (notes.length > 0)
+    hunks.unshift({ header: '', lines: notes.map(note => lineOf('note', 1, note)) })
+  for (const { lines } of hunks) markWords(lines.filter(({ kind }) => kind !== 'note'))
+  const lines = hunks.flatMap(({ gap, lines: own }) => (gap ? [gap, ...own] : own))
+  const count = (kind: DiffLine['kind']) => lines.filter(line => line.kind === kind).length
+  return { path, hunks, lines, added: count('added'), removed: count('removed') }
+}
+
+const NOTHING = '/dev/null'
+
+/** The name of the file, and lines of its head that say more than this name. */
+const namesIn = (head: readonly string[]): { path: string; notes: string[] } => {
+  const named = head.filter(line => /^(?:---|\+\+\+) /.test(line))
+  try {
+    const [found] = parsePatch(head.filter(line => !/^(?:Index:|=)/.test(line)).join('\n'))
+    const [from = '', to = ''] = [found?.oldFileName, found?.newFileName]
+    const isPrefixed =
+      (from === NOTHING || /^a\//.test(from)) && (to === NOTHING || /^b\//.test(to))
+    const [old, fresh] = [from, to].map(name =>
+      isPrefixed && name !== NOTHING ? name.slice(2) : name,
+    ) as [string, string]
+    const isSame = old === fresh || old === NOTHING || fresh === NOTHING || found?.isRename
+    const isAll =
+      isSame && [found?.oldHeader, found?.newHeader].every(rest => TIME.test(rest ?? ''))
+    return { path: fresh === NOTHING ? old : fresh, notes: isAll ? [] : named }
+  } catch {
+    // Names that are no names: they are shown as they are.
+    return { path: '', notes: named }
+  }
+}
 
 /** Removed lines followed by the same number of added lines are compared pairwise. */
-const markWords = (lines: DiffLine[]) => {
+const markWords = (lines: readonly DiffLine[]) => {
   for (let at = 0; at < lines.length; ) {
     let removed = 0
     while (lines[at + removed]?.kind === 'removed') removed++
@@ -88,59 +149,32 @@ const markWords = (lines: DiffLine[]) => {
   }
 }
 
+/** Of any script, unlike those of the package. */
 const words = (text: string): string[] => text.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? []
 
-/** Maximum table size for comparing two lines. */
-const MAX_CELLS = 40_000
+/** Lines that differ in more words are not compared. */
+const MAX_CHANGED_WORDS = 200
 
 /** Splits both lines into common and changed words; null when too little is common for marks to help. */
 export const compareWords = (old: string, fresh: string): [Mark[], Mark[]] | null => {
-  const left = words(old)
-  const right = words(fresh)
-  if (left.length * right.length > MAX_CELLS) return null
-  // Longest common subsequence, lengths from the end.
-  const wide = right.length + 1
-  const table = new Uint16Array((left.length + 1) * wide)
-  for (let i = left.length - 1; i >= 0; i--) {
-    for (let j = right.length - 1; j >= 0; j--) {
-      table[i * wide + j] =
-        left[i] === right[j]
-          ? table[(i + 1) * wide + j + 1]! + 1
-          : Math.max(table[(i + 1) * wide + j]!, table[i * wide + j + 1]!)
+  const changes = diffArrays(words(old), words(fresh), { maxEditLength: MAX_CHANGED_WORDS })
+  if (!changes) return null
+  const marks: [Mark[], Mark[]] = [[], []]
+  let letters = 0
+  for (const [at, { added, removed, value }] of changes.entries()) {
+    const text = value.join('')
+    const isCommon = !added && !removed
+    if (isCommon) letters += text.replace(/\s/g, '').length
+    // Whitespace between two changed words belongs to the change.
+    const changed = !isCommon || (!text.trim() && at > 0 && at < changes.length - 1)
+    for (const [side, isOther] of [added, removed].entries()) {
+      const last = marks[side]!.at(-1)
+      if (isOther) continue
+      if (last?.changed === changed) last.text += text
+      else marks[side]!.push({ text, changed })
     }
   }
-  const kept = { left: new Set<number>(), right: new Set<number>() }
-  let letters = 0
-  for (let i = 0, j = 0; i < left.length && j < right.length; ) {
-    if (left[i] === right[j]) {
-      kept.left.add(i)
-      kept.right.add(j)
-      letters += left[i]!.trim().length
-      i++
-      j++
-    } else if (table[(i + 1) * wide + j]! >= table[i * wide + j + 1]!) i++
-    else j++
-  }
-  if (letters * 3 < Math.max(old.trim().length, fresh.trim().length)) return null
-  return [marked(left, kept.left), marked(right, kept.right)]
-}
-
-const marked = (all: string[], kept: Set<number>): Mark[] => {
-  const marks: Mark[] = []
-  for (const [index, text] of all.entries()) {
-    // Whitespace between two changed words belongs to the change.
-    const changed =
-      !kept.has(index) ||
-      (!text.trim() &&
-        !kept.has(index - 1) &&
-        index > 0 &&
-        !kept.has(index + 1) &&
-        index < all.length - 1)
-    const last = marks.at(-1)
-    if (last?.changed === changed) last.text += text
-    else marks.push({ text, changed })
-  }
-  return marks
+  return letters * 3 < Math.max(old.trim().length, fresh.trim().length) ? null : marks
 }
 
 /** Diff of a replaced text, for edits whose tool returned none. */

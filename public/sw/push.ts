@@ -1,5 +1,5 @@
 /** The part of the service worker that shows notifications and sends answers given in them. The entry of the worker calls `listenForPush` once. */
-import { isObject } from '../../lib/base/json.ts'
+import { asObject, isObject } from '../../lib/base/json.ts'
 import type { NotificationAction, PushPayload } from '../../lib/schema/notification.ts'
 import { knownEndpoint, rememberEndpoint } from './push-endpoint.ts'
 
@@ -117,22 +117,23 @@ const post = (worker: PushScope, path: string, body: object): Promise<Response> 
     body: JSON.stringify(body),
   })
 
-/** Sends an answer; shows a notification when it did not count. */
+/** Sends an answer; shows a notification when it did not count: with the same buttons where it can be given again. */
 const answer = async (
   worker: PushScope,
   payload: PushPayload,
   { token }: NotificationAction,
   text: string | null | undefined,
 ): Promise<void> => {
-  const reason = await post(worker, 'api/notifications/answer', { token, ...(text && { text }) })
-    .then(async reply => {
-      if (reply.ok) return null
-      const { error } = (await reply.json()) as { error?: unknown }
-      return typeof error === 'string' ? error : payload.failed
-    })
-    .catch(() => payload.failed)
-  if (reason !== null)
-    await show(worker, { ...payload, title: payload.title, body: reason, actions: [] })
+  const reply = await post(worker, 'api/notifications/answer', {
+    token,
+    ...(text && { text }),
+  }).catch(() => null)
+  if (reply?.ok) return
+  if (!reply || reply.status >= 500)
+    return await show(worker, { ...payload, body: `${payload.failed}\n${payload.body}` })
+  const { error } = asObject(await reply.json().catch(() => null))
+  const body = typeof error === 'string' ? error : payload.failed
+  await show(worker, { ...payload, body, actions: [] })
 }
 
 const onClick = async (worker: PushScope, event: ClickEvent): Promise<void> => {

@@ -192,7 +192,14 @@ test('an answer that does not count is shown with its reason, one that counts is
 
   const offline = createWorker(() => Promise.reject(new TypeError('Failed to fetch')))
   await offline.click('answer-1')
-  assert.is(offline.shown[0]?.options.body, PAYLOAD.failed)
+  assert.is(offline.shown[0]?.options.body, `${PAYLOAD.failed}\n${PAYLOAD.body}`)
+  assert.is(offline.shown[0]?.options.actions.length, 2, 'it can be given again')
+  const { data } = offline.shown[0]!.options
+  assert.equal(data.actions, PAYLOAD.actions)
+
+  const down = createWorker(async () => new Response('Bad gateway', { status: 502 }))
+  await down.click('answer-0')
+  assert.is(down.shown[0]?.options.actions.length, 2)
 
   const counted = createWorker(ok)
   await counted.click('answer-1')

@@ -91,15 +91,13 @@ const afterInput = (rawInput: unknown, before: string | null): string | undefine
   return asString(raw.content ?? raw.contents ?? raw.file_text)
 }
 
-/** A diff that the agent sent, without lines that aren't part of one. */
+/** A diff that the agent sent. */
 const ownDiff = (rawInput: unknown): string => {
   const lines = firstText(
     asObject(rawInput).diff,
     asObject(rawInput).patch,
     asObject(rawInput).unified_diff,
-  )
-    .split('\n')
-    .filter(line => !/^(?:Index: |={20,}$)/.test(line))
+  ).split('\n')
   let charsLeft = MAX_CHARS
   const included = lines
     .slice(0, MAX_LINES)

@@ -15,10 +15,11 @@ import { RuleForm } from './rule-form.tsx'
 import { may } from '../../parts/may.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { useReadToEnd, ReadToEndBox } from './read-to-end.tsx'
-import { useAnswer } from './use-answer.ts'
+import { AnswerNote } from './answer-note.tsx'
+import { answerState, type GivenRule } from './answer.ts'
 
-/** Keys are ignored for this long after the card appears, so that a keystroke meant for something else doesn't answer it. */
-const GRACE_MS = 600
+/** Keys are ignored for this long after the card appears, and after a press that was meant for something else: a message is often sent with two. */
+const QUIET_MS = 1_000
 
 const isTyping = (element: Element | null): boolean =>
   (element instanceof HTMLTextAreaElement || element instanceof HTMLInputElement) &&
@@ -37,10 +38,6 @@ const isFree = (card: HTMLElement): boolean => {
     (active instanceof HTMLTextAreaElement && !isTyping(active))
   )
 }
-
-export type RuleScope = 'session' | 'workspace' | 'profile'
-/** `rule` is absent for a rule that covers the exact command. */
-export type GivenRule = { scope: RuleScope; rule?: string }
 
 export type RuleFormProps = {
   approval: Approval
@@ -62,15 +59,12 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
   const command = visibleText(asked.command)
   const approval = { ...asked, command }
   const whole = useReadToEnd(command)
-  const { isSent, send } = useAnswer(clock)
+  const { isSent, isSettled, words } = answerState(asked)
   const unread = useUnread()
   const endSeen = whole.endSeen && unread.first === null
   const [isRuling, setRuling] = useState(false)
   const card = useRef<HTMLElement>(null)
   const always = useRef<HTMLButtonElement>(null)
-  const answer = (choice: ApprovalChoice, given?: GivenRule) => {
-    send(() => onAnswer(choice, given))
-  }
   const wasRuling = useRef(false)
   useEffect(() => {
     if (wasRuling.current && !isRuling) always.current?.focus()
@@ -78,12 +72,8 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
   }, [isRuling])
   const onKey = useRef<(event: KeyboardEvent) => void>(undefined)
   onKey.current = event => {
-    if (isSent || event.repeat || event.isComposing || event.defaultPrevented || !card.current)
-      return
-    if (event.key !== 'Enter' && event.key !== 'Escape') return
-    if (event.shiftKey || event.altKey || event.ctrlKey || event.metaKey) return
     // While the rule form is open its keys neither allow nor deny.
-    if (isRuling || !isFree(card.current)) return
+    if (isSent || isRuling || event.defaultPrevented) return
     event.preventDefault()
     event.stopPropagation()
     const choice = event.key === 'Enter' ? 'once' : 'deny'
@@ -91,15 +81,36 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
     if (choice === 'once' && !offers('once')) return
     if (choice === 'once' && !whole.endSeen) return whole.advance()
     if (choice === 'once' && unread.first) return unread.first()
-    if (choice === 'deny' ? mayAnswer : offers('once')) answer(choice)
+    if (choice === 'deny' ? mayAnswer : offers('once')) onAnswer(choice)
   }
   useEffect(() => {
     if (!keys) return
-    const listen = (event: KeyboardEvent) => onKey.current?.(event)
-    const cancel = clock.timer(GRACE_MS, () => addEventListener('keydown', listen, true))
+    let isQuiet = false
+    let cancel = () => {}
+    const wait = () => {
+      cancel()
+      isQuiet = false
+      cancel = clock.timer(QUIET_MS, () => {
+        isQuiet = true
+      })
+    }
+    const listen = (event: KeyboardEvent) => {
+      if (event.key !== 'Enter' && event.key !== 'Escape') return
+      const { repeat, isComposing, shiftKey, altKey, ctrlKey, metaKey } = event
+      const isOther = repeat || isComposing || shiftKey || altKey || ctrlKey || metaKey
+      if (isOther || !card.current || !isFree(card.current)) wait()
+      else if (isQuiet) onKey.current?.(event)
+    }
+    const press = (event: PointerEvent) => {
+      if (!card.current?.contains(event.target as Node)) wait()
+    }
+    wait()
+    addEventListener('keydown', listen, true)
+    addEventListener('pointerdown', press, true)
     return () => {
       cancel()
       removeEventListener('keydown', listen, true)
+      removeEventListener('pointerdown', press, true)
     }
   }, [keys])
   const marks = command === asked.command ? approval.marks : undefined
@@ -121,7 +132,7 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
       class={choice === 'once' ? 'ask-button ask-main' : 'ask-button'}
       disabled={isSent}
       ref={choice === 'always' ? always : null}
-      onClick={() => (choice === 'always' && isRule ? setRuling(true) : answer(choice))}
+      onClick={() => (choice === 'always' && isRule ? setRuling(true) : onAnswer(choice))}
       aria-keyshortcuts={key}
     >
       {t(isBudget && choice === 'once' ? 'ask.again' : `ask.${choice}`)}
@@ -158,11 +169,11 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
       </ReadToEndBox>
       {approval.diff && <AskedDiff text={approval.diff} onSeen={unread.report} />}
       {approval.cwd && <p class="ask-where">{t('ask.where', { cwd: approval.cwd })}</p>}
-      {isRuling ? (
+      {isSettled ? null : isRuling ? (
         <RuleForm
           approval={approval}
           disabled={isSent}
-          onAllow={given => answer('always', given)}
+          onAllow={given => onAnswer('always', given)}
           onBack={() => setRuling(false)}
         />
       ) : (
@@ -178,6 +189,7 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
           )}
         </div>
       )}
+      <AnswerNote words={words} />
       {approval.expires_at !== undefined && (
         <Countdown
           until={approval.expires_at}
@@ -223,27 +235,21 @@ const useUnread = (): Unread => {
   return { first: first === undefined ? null : unread.get(first)!, report: report.current }
 }
 
-/** Proposed changes by file, with notes on omitted parts. */
+/** Proposed changes by file. */
 function AskedDiff({ text, onSeen }: { text: string; onSeen: Unread['report'] }) {
   const files = useMemo(() => parseDiff(text), [text])
-  const notes = text
-    .split('\n')
-    .filter(line => line.startsWith('\\ ') && !line.startsWith('\\ No newline'))
   return (
     <div class="ask-diff">
       {files.map((file, at) => (
         <section key={at}>
-          <p class="ask-file">
-            <code dir="ltr">{visibleText(file.path)}</code>
-            <DiffCounts added={file.added} removed={file.removed} />
-          </p>
+          {file.path && (
+            <p class="ask-file">
+              <code dir="ltr">{visibleText(file.path)}</code>
+              <DiffCounts added={file.added} removed={file.removed} />
+            </p>
+          )}
           <Change file={file} at={at} onSeen={onSeen} />
         </section>
-      ))}
-      {notes.map((note, at) => (
-        <p key={at} class="ask-where">
-          {visibleText(note.slice(2))}
-        </p>
       ))}
     </div>
   )

@@ -8,7 +8,8 @@ import type { ServerClock } from '../../parts/server-clock.ts'
 import { may } from '../../parts/may.ts'
 import { PlanCard, PlanText } from '../plan/plan-card.tsx'
 import { Countdown } from './countdown.tsx'
-import { useAnswer } from './use-answer.ts'
+import { AnswerNote } from './answer-note.tsx'
+import { answerState } from './answer.ts'
 
 export type QuestionCardProps = {
   question: Clarify
@@ -44,9 +45,9 @@ function ReadOnlyQuestion({ question }: Pick<QuestionCardProps, 'question'>) {
 
 function OpenQuestion({ question, clock, onAnswer }: QuestionCardProps) {
   const [text, setText] = useState('')
-  const { isSent: sent, send } = useAnswer(clock)
+  const { isSent: sent, isSettled, words } = answerState(question)
   const answer = (given: string) => {
-    if (given.trim()) send(() => onAnswer(given.trim()))
+    if (given.trim()) onAnswer(given.trim())
   }
   const submit = (event: Event) => {
     event.preventDefault()
@@ -58,7 +59,7 @@ function OpenQuestion({ question, clock, onAnswer }: QuestionCardProps) {
         <Icon name="question" /> {t('ask.question')}
       </h3>
       <p class="ask-why ask-question">{visibleText(question.question)}</p>
-      {question.choices_offered.length > 0 && (
+      {!isSettled && question.choices_offered.length > 0 && (
         <div class="ask-choices">
           {question.choices_offered.map(choice => (
             <button
@@ -73,19 +74,24 @@ function OpenQuestion({ question, clock, onAnswer }: QuestionCardProps) {
           ))}
         </div>
       )}
-      <form class="ask-form" onSubmit={submit}>
-        <input
-          class="ask-input"
-          aria-label={t('ask.answer')}
-          placeholder={question.choices_offered.length > 0 ? t('ask.answer.hint') : t('ask.answer')}
-          value={text}
-          disabled={sent}
-          onInput={event => setText(event.currentTarget.value)}
-        />
-        <button type="submit" class="ask-button ask-main" disabled={sent || !text.trim()}>
-          {t('ask.answer.send')}
-        </button>
-      </form>
+      {!isSettled && (
+        <form class="ask-form" onSubmit={submit}>
+          <input
+            class="ask-input"
+            aria-label={t('ask.answer')}
+            placeholder={
+              question.choices_offered.length > 0 ? t('ask.answer.hint') : t('ask.answer')
+            }
+            value={text}
+            disabled={sent}
+            onInput={event => setText(event.currentTarget.value)}
+          />
+          <button type="submit" class="ask-button ask-main" disabled={sent || !text.trim()}>
+            {t('ask.answer.send')}
+          </button>
+        </form>
+      )}
+      <AnswerNote words={words} />
       {question.expires_at !== undefined && (
         <Countdown
           until={question.expires_at}

@@ -1,6 +1,7 @@
 /** Form of an "always allow" rule: its pattern and scope. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import type { RuleFormProps, RuleScope } from './approval-card.tsx'
+import type { RuleScope } from '../../../lib/schema/question.ts'
+import type { RuleFormProps } from './approval-card.tsx'
 import { t } from './strings.ts'
 
 const SCOPES: readonly RuleScope[] = ['session', 'workspace', 'profile']

@@ -10,6 +10,7 @@ import type { ListedCell } from '../../../lib/schema/cell.ts'
 import type { Question } from '../../../lib/schema/question.ts'
 import type { Api } from '../../../router.ts'
 import { type ApiCall, ApiError, createApi } from '../../api.ts'
+import { answerQuestion, type Outcome } from '../approvals/answer.ts'
 import type { ServerClock } from '../../parts/server-clock.ts'
 
 type Inbox = Api['GET /api/inbox']['output']
@@ -22,15 +23,10 @@ export type CellWork = Pick<Inbox, 'questions' | 'sessions' | 'refused'> & {
   problem: { kind: 'sign-in' } | { kind: 'failed'; reason: string } | null
 }
 
-/** How an answer ended; `answer` is the one that counts, null when the question was withdrawn. */
-export type Answered = { accepted: boolean; answer: string | null }
-
 const LIST_MS = 5_000
 const WORK_MS = 2_000
 /** Longer than a forwarder waits for an owner. */
 const START_MS = 20_000
-/** As long as the server holds a reply back. */
-const ANSWER_MS = 35_000
 
 const NOTHING: CellWork = { questions: [], sessions: [], refused: [], turns: [], problem: null }
 
@@ -142,15 +138,6 @@ export const createCells = (given: {
     }
   }
 
-  const answered = async (path: string, send: () => Promise<Answered>): Promise<Answered> => {
-    try {
-      return await send()
-    } finally {
-      // Shows what became of it, also after an error: it may have arrived.
-      await readWork(path, LIST_MS)
-    }
-  }
-
   return {
     clock,
     cells,
@@ -166,22 +153,11 @@ export const createCells = (given: {
       void repeat(() => readWorks(false), WORK_MS)
     },
 
-    decide: (path: string, asked: Question & { kind: 'approval' }, choice: 'once' | 'deny') =>
-      answered(path, () =>
-        apiOf(path)(
-          'POST /api/approval/respond',
-          { session_id: asked.session_id, approval_id: asked.approval_id, choice },
-          { signal: AbortSignal.timeout(ANSWER_MS) },
-        ),
-      ),
-
-    reply: (path: string, asked: Question & { kind: 'clarify' }, response: string) =>
-      answered(path, () =>
-        apiOf(path)(
-          'POST /api/clarify/respond',
-          { session_id: asked.session_id, clarify_id: asked.clarify_id, response },
-          { signal: AbortSignal.timeout(ANSWER_MS) },
-        ),
-      ),
+    async answer(path: string, question: Question, text: string): Promise<Outcome | null> {
+      const outcome = await answerQuestion(apiOf(path), question, text)
+      // Shows what became of it, also after an error: it may have arrived.
+      await readWork(path, LIST_MS)
+      return outcome
+    },
   }
 }

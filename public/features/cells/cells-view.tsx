@@ -9,13 +9,13 @@ import type { Route } from '../../parts/may.ts'
 import { useSeconds } from '../../parts/use-seconds.ts'
 import type { ServerClock } from '../../parts/server-clock.ts'
 import { pageLocale, withoutMarks } from '../../strings/t.ts'
-import { answerWords } from '../approvals/answer-words.ts'
 import { questionId } from '../chat/chat-reducer.ts'
 import { Doing } from '../inbox/doing.tsx'
 import { t as shared } from '../inbox/strings.ts'
 import { titleOf } from '../sessions/sessions.ts'
 import type { ListedCell } from '../../../lib/schema/cell.ts'
-import type { Answered, Cells, CellWork, Turn } from './cells-state.ts'
+import type { Question } from '../../../lib/schema/question.ts'
+import type { Cells, CellWork, Turn } from './cells-state.ts'
 import { t } from './strings.ts'
 import { WaitingItem } from './waiting-item.tsx'
 
@@ -154,10 +154,9 @@ export const CellsView = ({ state }: { state: Cells }) => {
     .flatMap(each => each.work.turns.map(turn => ({ each, turn })))
     .filter(({ turn }) => !isAbove(turn))
     .sort((a, b) => a.turn.started_at - b.turn.started_at)
-  const onLate = (kind: 'approval' | 'clarify') => (result: Answered | Error) => {
-    if (result instanceof Error) late.value = result.message
-    else if (result.answer !== null)
-      late.value = shared('waiting.late', { answer: answerWords({ kind, answer: result.answer }) })
+  const answer = async ({ cell }: Found, question: Question, text: string) => {
+    const outcome = await state.answer(cell.path, question, text)
+    if (outcome && outcome.kind !== 'counted') late.value = outcome.words
   }
   return (
     <>
@@ -183,17 +182,7 @@ export const CellsView = ({ state }: { state: Cells }) => {
                   question={question}
                   href={hrefOf(cell, session)}
                   allows={(route: Route) => !refused.has(route)}
-                  decide={choice =>
-                    question.kind === 'approval'
-                      ? state.decide(cell.path, question, choice)
-                      : Promise.reject(new Error(question.kind))
-                  }
-                  reply={text =>
-                    question.kind === 'clarify'
-                      ? state.reply(cell.path, question, text)
-                      : Promise.reject(new Error(question.kind))
-                  }
-                  onLate={onLate(question.kind)}
+                  onAnswer={text => void answer(each, question, text)}
                 />
               </li>
             )

@@ -3,11 +3,12 @@ import { useSignal } from '@preact/signals'
 import { visibleName, visibleText } from '../../../lib/base/visible.ts'
 import type { Question } from '../../../lib/schema/question.ts'
 import type { Route } from '../../parts/may.ts'
+import { AnswerNote } from '../approvals/answer-note.tsx'
+import { answerState } from '../approvals/answer.ts'
 import { BidiSafeCode } from '../approvals/bidi-safe-code.tsx'
 import { translateStakes } from '../approvals/stake-strings.ts'
 import { isAnswerable } from '../home/answerable.ts'
 import { t as shared } from '../inbox/strings.ts'
-import type { Answered } from './cells-state.ts'
 
 /** All of it is on the page, above the buttons. */
 const MAX_CHARS = 4_000
@@ -17,10 +18,7 @@ export type WaitingItemProps = {
   /** Of its chat. */
   href: string
   allows: (route: Route) => boolean
-  decide: (choice: 'once' | 'deny') => Promise<Answered>
-  reply: (text: string) => Promise<Answered>
-  /** What became of an answer that did not count; also of one that failed. */
-  onLate: (result: Answered | Error) => void
+  onAnswer: (answer: string) => void
 }
 
 const Asked = ({ question }: { question: Question }) =>
@@ -46,28 +44,19 @@ const Asked = ({ question }: { question: Question }) =>
   )
 
 export const WaitingItem = (props: WaitingItemProps) => {
-  const { question, href, allows, decide, reply, onLate } = props
-  const isSent = useSignal(false)
+  const { question, href, allows, onAnswer } = props
   const text = useSignal('')
-  const send = async (request: () => Promise<Answered>): Promise<void> => {
-    if (isSent.value) return
-    isSent.value = true
-    try {
-      const result = await request()
-      if (!result.accepted) onLate(result)
-    } catch (error) {
-      onLate(error instanceof Error ? error : new Error(String(error)))
-    }
-    isSent.value = false
-  }
-  const isDecided = isAnswerable(question, { allows, maxChars: MAX_CHARS, showsChange: true })
-  const isDenied = question.kind === 'approval' && allows('POST /api/approval/respond')
-  const mayReply = question.kind === 'clarify' && allows('POST /api/clarify/respond')
+  const { isSent, isSettled, words } = answerState(question)
+  const isDecided =
+    !isSettled && isAnswerable(question, { allows, maxChars: MAX_CHARS, showsChange: true })
+  const isDenied =
+    !isSettled && question.kind === 'approval' && allows('POST /api/approval/respond')
+  const mayReply = !isSettled && question.kind === 'clarify' && allows('POST /api/clarify/respond')
   /** Read and answered in its chat. */
   const isPlan = mayReply && question.plan === true
   const isReplied = mayReply && !isPlan
   const answer = (given: string): void => {
-    if (given.trim()) void send(() => reply(given.trim()))
+    if (given.trim()) onAnswer(given.trim())
   }
   return (
     <>
@@ -75,12 +64,7 @@ export const WaitingItem = (props: WaitingItemProps) => {
       {isReplied && question.choices_offered.length > 0 && (
         <div class="buttons">
           {question.choices_offered.map(choice => (
-            <button
-              key={choice}
-              type="button"
-              disabled={isSent.value}
-              onClick={() => answer(choice)}
-            >
+            <button key={choice} type="button" disabled={isSent} onClick={() => answer(choice)}>
               {visibleName(choice)}
             </button>
           ))}
@@ -98,33 +82,25 @@ export const WaitingItem = (props: WaitingItemProps) => {
             aria-label={shared('waiting.reply')}
             placeholder={shared('waiting.reply')}
             value={text.value}
-            disabled={isSent.value}
+            disabled={isSent}
             onInput={event => {
               text.value = event.currentTarget.value
             }}
           />
-          <button type="submit" class="main" disabled={isSent.value || !text.value.trim()}>
+          <button type="submit" class="main" disabled={isSent || !text.value.trim()}>
             {shared('waiting.send')}
           </button>
         </form>
       )}
+      <AnswerNote words={words} />
       <div class="buttons">
         {isDecided && (
-          <button
-            type="button"
-            class="main"
-            disabled={isSent.value}
-            onClick={() => void send(() => decide('once'))}
-          >
+          <button type="button" class="main" disabled={isSent} onClick={() => onAnswer('once')}>
             {shared('waiting.once')}
           </button>
         )}
         {isDenied && (
-          <button
-            type="button"
-            disabled={isSent.value}
-            onClick={() => void send(() => decide('deny'))}
-          >
+          <button type="button" disabled={isSent} onClick={() => onAnswer('deny')}>
             {shared('waiting.deny')}
           </button>
         )}

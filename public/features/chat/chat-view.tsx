@@ -8,6 +8,7 @@ import { Composer } from '../composer/composer-view.tsx'
 import { useApp } from '../shell/context.ts'
 import { Header } from './header.tsx'
 import { HeldKeys } from '../shell/held-keys.tsx'
+import { answerWithToast } from '../approvals/answer.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { loadTranscript } from '../transcript/load-transcript.ts'
 import type { TranscriptActions } from '../transcript/transcript.tsx'
@@ -90,9 +91,7 @@ const useActions = (): TranscriptActions => {
       stop: () => void app.stop(),
       branch: id => void app.branch(app.chat.chat.peek().sessionId, id),
       copy: text => void app.copy(text),
-      answerApproval: (id, choice, given) =>
-        void app.attempt(() => app.chat.answerApproval(id, choice, given)),
-      answerClarify: (id, text) => void app.attempt(() => app.chat.answerClarify(id, text)),
+      answer: (...given) => void answerWithToast(app, ...given),
       place: app.route.place,
       hrefOfPlace: row => app.route.hrefOfPlace(row),
       jumpTo: row => app.route.jumpTo(row),

@@ -10,7 +10,6 @@ import type { SnapshotRequest, EventCursors } from '../../stream/event-cursors.t
 import type { Source } from '../../stream/stream.ts'
 import { type Chat, chatFromSession, emptyChat, reduceFrame } from './chat-reducer.ts'
 import type { Platform } from '../../platform.ts'
-import { createAnswers } from './answers.ts'
 import { createChatMessages } from './chat-messages.ts'
 import type { Listed, Outbox } from './outbox.ts'
 import { PAGE_SIZE } from './page-size.ts'
@@ -232,7 +231,6 @@ export const createOpenChat = (options: OpenChatOptions) => {
       if (details.value) details.value = { ...details.value, ...change }
     },
     ...createChatMessages({ api, chat: stored }),
-    ...createAnswers({ api, chat: stored, toasts }),
   }
 }
 

@@ -15,7 +15,7 @@ import { may } from '../../parts/may.ts'
 const lineNumbers = (diff: string): number[][] => {
   let count = 0
   return hunksOf(diff).map(({ file }) =>
-    file.lines.map(({ kind }) => (kind === 'same' ? -1 : count++)),
+    file.lines.map(({ kind }) => (kind === 'added' || kind === 'removed' ? count++ : -1)),
   )
 }
 
@@ -31,7 +31,7 @@ type LineProps = {
 const Line = ({ line, index, isChosen, toggle }: LineProps) => {
   const { kind, number, parts } = line
   return (
-    <div class={`diff-${kind}`} data-n={number}>
+    <div class={`diff-${kind}`} data-n={kind === 'note' ? '' : number}>
       {index >= 0 && may('POST /api/git/stage') && (
         <input
           type="checkbox"

@@ -24,7 +24,6 @@ export const t = translator({
   'waiting.deny': 'Deny',
   'waiting.reply': 'Your answer',
   'waiting.send': 'Send',
-  'waiting.late': 'Already answered: {answer}',
 
   'running.head': 'Running',
   'running.waiting': 'Waiting for you',

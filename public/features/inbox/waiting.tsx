@@ -6,6 +6,8 @@ import { visibleText } from '../../../lib/base/visible.ts'
 import { useSessions, useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { may } from '../../parts/may.ts'
+import { AnswerNote } from '../approvals/answer-note.tsx'
+import { answerState, answerWithToast } from '../approvals/answer.ts'
 import { BidiSafeCode } from '../approvals/bidi-safe-code.tsx'
 import { isAnswerable } from '../home/answerable.ts'
 import { t } from './strings.ts'
@@ -20,40 +22,29 @@ export type WaitingProps = {
 
 /** What is asked, and the buttons that answer it. `data-key`: the key that presses a button in the inbox. */
 export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
-  const { api, attempt, route, toasts } = useShell()
+  const { api, route, toasts } = useShell()
   const { titleOfSession } = useSessions()
-  const isSent = useSignal(false)
   const reply = useSignal('')
   const session_id = question.session_id
-  // The event that follows removes the entry, on every device.
-  const send = async (request: () => Promise<{ accepted: boolean; answer: string | null }>) => {
-    isSent.value = true
-    await attempt(async () => {
-      const { accepted, answer } = await request()
-      if (!accepted && answer !== null) toasts.show(t('waiting.late', { answer }))
-    })
-    isSent.value = false
+  const { isSent, isSettled, words } = answerState(question)
+  const answer = (given: string) => {
+    if (given.trim()) void answerWithToast({ api, toasts }, question, given.trim())
   }
-  const choose = (choice: 'once' | 'deny') => {
-    if (question.kind !== 'approval') return
-    const input = { session_id, choice, approval_id: question.approval_id }
-    void send(() => api('POST /api/approval/respond', input))
-  }
-  const answer = (response: string) => {
-    if (question.kind !== 'clarify' || !response.trim()) return
-    const input = { session_id, response: response.trim(), clarify_id: question.clarify_id }
-    void send(() => api('POST /api/clarify/respond', input))
-  }
-  const isHere = isAnswerable(question)
+  const isWhole = isAnswerable(question)
+  const isHere = isWhole && !isSettled
   const takesReply =
-    replies && question.kind === 'clarify' && !question.plan && may('POST /api/clarify/respond')
+    replies &&
+    !isSettled &&
+    question.kind === 'clarify' &&
+    !question.plan &&
+    may('POST /api/clarify/respond')
   return (
     <>
       <p class="waiting-in">{t('waiting.in', { title: title ?? titleOfSession(session_id) })}</p>
       {question.kind === 'approval' ? (
         <>
           <p dir="auto">{translateStakes(question.description)}</p>
-          {isHere && (
+          {isWhole && (
             <pre class="waiting-command" dir="ltr">
               <BidiSafeCode
                 text={question.command}
@@ -61,7 +52,7 @@ export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
               />
             </pre>
           )}
-          {isHere && question.cwd && <p>{t('waiting.where', { cwd: question.cwd })}</p>}
+          {isWhole && question.cwd && <p>{t('waiting.where', { cwd: question.cwd })}</p>}
         </>
       ) : (
         <p class="waiting-question" dir="auto">
@@ -71,7 +62,7 @@ export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
       {takesReply && question.choices_offered.length > 0 && (
         <div class="waiting-buttons">
           {question.choices_offered.map(choice => (
-            <Button key={choice} disabled={isSent.value} onClick={() => answer(choice)}>
+            <Button key={choice} disabled={isSent} onClick={() => answer(choice)}>
               {visibleText(choice)}
             </Button>
           ))}
@@ -91,28 +82,24 @@ export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
             aria-label={t('waiting.reply')}
             placeholder={t('waiting.reply')}
             value={reply.value}
-            disabled={isSent.value}
+            disabled={isSent}
             onInput={event => {
               reply.value = event.currentTarget.value
             }}
           />
-          <Button kind="primary" type="submit" disabled={isSent.value || !reply.value.trim()}>
+          <Button kind="primary" type="submit" disabled={isSent || !reply.value.trim()}>
             {t('waiting.send')}
           </Button>
         </form>
       )}
+      <AnswerNote words={words} />
       <div class="waiting-buttons">
         {isHere && (
           <>
-            <Button
-              kind="primary"
-              data-key="a"
-              disabled={isSent.value}
-              onClick={() => choose('once')}
-            >
+            <Button kind="primary" data-key="a" disabled={isSent} onClick={() => answer('once')}>
               {t('waiting.once')}
             </Button>
-            <Button data-key="d" disabled={isSent.value} onClick={() => choose('deny')}>
+            <Button data-key="d" disabled={isSent} onClick={() => answer('deny')}>
               {t('waiting.deny')}
             </Button>
           </>

@@ -1,12 +1,12 @@
 /** A plan that waits for approval, and the plan of an earlier call. */
 import { useState } from 'preact/hooks'
-import type { Clock } from '../../../lib/base/clock.ts'
 import { APPROVE_PLAN, KEEP_PLANNING } from '../../../lib/base/plan-answers.ts'
 import type { Clarify } from '../../../lib/schema/question.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
-import { useAnswer } from '../approvals/use-answer.ts'
+import { AnswerNote } from '../approvals/answer-note.tsx'
+import { answerState } from '../approvals/answer.ts'
 import { parseArgs } from '../tool-calls/describe-tool-call.ts'
 import { t } from './strings.ts'
 
@@ -18,14 +18,12 @@ export const PlanText = ({ plan, id }: { plan: string; id: string }) => (
 
 export type PlanCardProps = {
   question: Clarify
-  clock: Clock
   onAnswer: (text: string) => void
 }
 
-export const PlanCard = ({ question, clock, onAnswer }: PlanCardProps) => {
+export const PlanCard = ({ question, onAnswer }: PlanCardProps) => {
   const [comment, setComment] = useState('')
-  const { isSent, send } = useAnswer(clock)
-  const answer = (text: string) => send(() => onAnswer(text))
+  const { isSent, isSettled, words } = answerState(question)
   return (
     <article class="ask" aria-label={t('plan.title')}>
       <h3 class="ask-title">
@@ -33,33 +31,36 @@ export const PlanCard = ({ question, clock, onAnswer }: PlanCardProps) => {
       </h3>
       <p class="ask-why">{t('plan.text')}</p>
       <PlanText plan={question.question} id={question.clarify_id} />
-      <form
-        class="ask-form"
-        onSubmit={event => {
-          event.preventDefault()
-          answer(comment.trim() || KEEP_PLANNING)
-        }}
-      >
-        <input
-          class="ask-input"
-          aria-label={t('plan.comment')}
-          placeholder={t('plan.comment.hint')}
-          value={comment}
-          disabled={isSent}
-          onInput={event => setComment(event.currentTarget.value)}
-        />
-        <button type="submit" class="ask-button" disabled={isSent}>
-          {t('plan.keep')}
-        </button>
-        <button
-          type="button"
-          class="ask-button ask-main"
-          disabled={isSent || comment.trim() !== ''}
-          onClick={() => answer(APPROVE_PLAN)}
+      {!isSettled && (
+        <form
+          class="ask-form"
+          onSubmit={event => {
+            event.preventDefault()
+            onAnswer(comment.trim() || KEEP_PLANNING)
+          }}
         >
-          {t('plan.approve')}
-        </button>
-      </form>
+          <input
+            class="ask-input"
+            aria-label={t('plan.comment')}
+            placeholder={t('plan.comment.hint')}
+            value={comment}
+            disabled={isSent}
+            onInput={event => setComment(event.currentTarget.value)}
+          />
+          <button type="submit" class="ask-button" disabled={isSent}>
+            {t('plan.keep')}
+          </button>
+          <button
+            type="button"
+            class="ask-button ask-main"
+            disabled={isSent || comment.trim() !== ''}
+            onClick={() => onAnswer(APPROVE_PLAN)}
+          >
+            {t('plan.approve')}
+          </button>
+        </form>
+      )}
+      <AnswerNote words={words} />
     </article>
   )
 }

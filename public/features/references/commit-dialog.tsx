@@ -83,8 +83,8 @@ const Commit = ({ commit }: { commit: GitCommit }) => {
         <span>{t('commit.files', { count: commit.files })}</span>
         <CopyButton text={commit.id} label={t('commit.copy')} />
       </p>
-      {files.map(file => (
-        <section key={file.path} class="commit-file">
+      {files.map((file, at) => (
+        <section key={at} class="commit-file">
           <h4>
             <bdi>
               <LinkedText text={visibleName(file.path)} code />

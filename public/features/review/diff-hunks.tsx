@@ -33,16 +33,20 @@ export function DiffHunks({ path, diff, onUndo, undone = [], slots }: DiffHunksP
   const hunks = useMemo(() => hunksOf(diff), [diff])
   return (
     <div class="hunks">
-      {hunks.map((hunk, at) => (
-        <HunkView
-          key={hunk.header}
-          path={path}
-          hunk={hunk}
-          onUndo={onUndo}
-          isUndone={undone.includes(hunk.header)}
-          slot={slots?.(at, hunk.file)}
-        />
-      ))}
+      {hunks.map((hunk, at) =>
+        hunk.header === '' ? (
+          <Diff key={at} file={hunk.file} />
+        ) : (
+          <HunkView
+            key={at}
+            path={path}
+            hunk={hunk}
+            onUndo={onUndo}
+            isUndone={undone.includes(hunk.header)}
+            slot={slots?.(at, hunk.file)}
+          />
+        ),
+      )}
     </div>
   )
 }
@@ -165,7 +169,7 @@ type FormProps = {
   onClose: () => void
 }
 
-const MARKS = { same: '', added: '+', removed: '−', gap: '' } as const
+const MARKS = { same: '', added: '+', removed: '−', gap: '', note: '\\ ' } as const
 
 function CommentForm({ path, file, range, onRange, onClose }: FormProps) {
   const { composer } = useComposer()

@@ -2,22 +2,15 @@
 import type { DiffComment } from '../../../lib/base/comment-text.ts'
 import { type DiffLine, type FileDiff, parseDiff } from '../../parts/diff.ts'
 
-/** `header` names the hunk for the server; empty when the diff has none. */
+/** `header` names the hunk for the server; empty for notes on the file above its hunks. */
 export type Hunk = { header: string; file: FileDiff }
 
-export const hunksOf = (diff: string): Hunk[] => {
-  const starts = [...diff.matchAll(/^@@+ .*$/gm)]
-  const head = diff.slice(0, starts[0]?.index ?? 0)
-  return starts.flatMap(({ index, 0: header }, at) => {
-    const [file] = parseDiff(head + diff.slice(index, starts[at + 1]?.index))
-    if (!file) return []
-    // The first line only says that lines are left out above.
-    const lines = file.lines.filter(({ kind }) => kind !== 'gap')
-    return [{ header: /^@@ [^@]*@@/.exec(header)?.[0] ?? '', file: { ...file, lines } }]
-  })
-}
+export const hunksOf = (diff: string): Hunk[] =>
+  parseDiff(diff).flatMap(({ hunks, ...file }) =>
+    hunks.map(({ header, lines }) => ({ header, file: { ...file, lines } })),
+  )
 
-const SIGNS = { same: ' ', added: '+', removed: '-', gap: ' ' } as const
+const SIGNS = { same: ' ', added: '+', removed: '-', gap: ' ', note: '\\ ' } as const
 /** The limit of the server. */
 const MAX_QUOTE_CHARS = 20_000
 
@@ -33,7 +26,7 @@ export type LineRange = { from: number; to: number }
 
 /** From the first to the last changed line. */
 export const changedRange = ({ lines }: FileDiff): LineRange => {
-  const isChanged = ({ kind }: DiffLine) => kind !== 'same'
+  const isChanged = ({ kind }: DiffLine) => kind === 'added' || kind === 'removed'
   return {
     from: Math.max(0, lines.findIndex(isChanged)),
     to: Math.max(0, lines.findLastIndex(isChanged)),
@@ -42,7 +35,9 @@ export const changedRange = ({ lines }: FileDiff): LineRange => {
 
 /** Line numbers of a range: those after the change, or those before it when all lines are removed ones. */
 export const numbersOf = ({ lines }: FileDiff, { from, to }: LineRange) => {
-  const picked = lines.slice(from, to + 1)
+  const all = lines.slice(from, to + 1)
+  const own = all.filter(({ kind }) => kind !== 'note')
+  const picked = own.length > 0 ? own : all
   const present = picked.filter(({ kind }) => kind !== 'removed')
   const numbers = (present.length > 0 ? present : picked).map(({ number }) => number)
   return { removed: present.length === 0, from: numbers[0] ?? 1, to: numbers.at(-1) ?? 1 }

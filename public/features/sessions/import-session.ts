@@ -4,7 +4,7 @@ import { t } from './import-strings.ts'
 import type { SessionActionsOptions } from './actions.ts'
 import { titleOf } from './sessions.ts'
 
-export type ImportOptions = Pick<SessionActionsOptions, 'shell' | 'sessions'>
+export type ImportOptions = Pick<SessionActionsOptions, 'shell' | 'sessions' | 'follow'>
 
 /** Throws the server's error. */
 export const importSession = async (options: ImportOptions, file: File): Promise<void> => {

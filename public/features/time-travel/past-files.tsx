@@ -247,8 +247,8 @@ function FileBody({ file, compared }: { file: File; compared: boolean }) {
     if (diff === '') return note(t('same.text'))
     return (
       <>
-        {diffs.map(each => (
-          <Diff key={each.path} file={{ ...each, path }} />
+        {diffs.map((each, at) => (
+          <Diff key={at} file={{ ...each, path }} />
         ))}
       </>
     )

@@ -30,8 +30,8 @@ type BodyProps = {
 
 export function ToolBody({ body, files, language, exitCode, openFile, rest }: BodyProps) {
   if (files.length > 0)
-    return files.map(file => (
-      <section key={file.path} class="tool-file">
+    return files.map((file, at) => (
+      <section key={at} class="tool-file">
         {file.path && <FileName path={file.path} openFile={openFile} />}
         <Diff file={file} />
       </section>

@@ -2,8 +2,8 @@
 import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import type { ReadonlySignal, Signal } from '@preact/signals'
-import type { ApprovalChoice } from '../../../lib/schema/question.ts'
-import type { GivenRule } from '../approvals/approval-card.tsx'
+import type { Question } from '../../../lib/schema/question.ts'
+import type { GivenRule } from '../approvals/answer.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Place } from '../shell/route.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
@@ -25,8 +25,7 @@ export type TranscriptActions = {
   stop(): void
   branch(id: string): void
   copy(text: string): void
-  answerApproval(id: string, choice: ApprovalChoice, given?: GivenRule): void
-  answerClarify(id: string, text: string): void
+  answer(question: Question, answer: string, rule?: GivenRule): void
   openFile?(path: string, line?: number): void
   /** The row that the address names. */
   place?: ReadonlySignal<Place | null>

@@ -206,9 +206,7 @@ function Tail() {
               approval={question}
               keys={index === keyed}
               clock={clock}
-              onAnswer={(choice, given) =>
-                actions.answerApproval(question.approval_id, choice, given)
-              }
+              onAnswer={(choice, rule) => actions.answer(question, choice, rule)}
             />
           </Asked>
         ) : (
@@ -216,7 +214,7 @@ function Tail() {
             <QuestionCard
               question={question}
               clock={clock}
-              onAnswer={text => actions.answerClarify(question.clarify_id, text)}
+              onAnswer={text => actions.answer(question, text)}
             />
           </Asked>
         ),

@@ -1,6 +1,7 @@
 /** The notice that the edited file changed on disk: compare, load from disk, or overwrite. */
-import { useEffect, useState } from 'preact/hooks'
-import { type FileDiff, parseDiff } from '../../parts/diff.ts'
+import { createTwoFilesPatch } from 'diff'
+import { useMemo } from 'preact/hooks'
+import { parseDiff } from '../../parts/diff.ts'
 import { Diff } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Doc } from './document.ts'
@@ -9,25 +10,15 @@ import { useWorkspacePanel } from './context.ts'
 
 /** The diff from the text on disk to the draft. */
 const Comparison = ({ doc, theirs }: { doc: Doc; theirs: string }) => {
-  const [file, setFile] = useState<FileDiff | null | 'same'>(null)
-  useEffect(() => {
-    let current = true
-    import('diff').then(
-      ({ createTwoFilesPatch }) => {
-        const text = createTwoFilesPatch('a', 'b', theirs, doc.draft ?? '')
-        const [found] = parseDiff(text.replace(/^=+\n/, ''))
-        if (current) setFile(found && found.lines.length > 0 ? found : 'same')
-      },
-      // Offline; the other two actions do not need the diff.
-      () => undefined,
-    )
-    return () => {
-      current = false
-    }
-  }, [theirs, doc.draft])
-  if (file === null) return null
-  if (file === 'same') return <p class="panel-note">{t('edit.same')}</p>
-  return <Diff file={file} />
+  const [file] = useMemo(
+    () => parseDiff(createTwoFilesPatch('a/', 'b/', theirs, doc.draft ?? '')),
+    [theirs, doc.draft],
+  )
+  return file && file.lines.length > 0 ? (
+    <Diff file={file} />
+  ) : (
+    <p class="panel-note">{t('edit.same')}</p>
+  )
 }
 
 export const Conflict = ({ doc }: { doc: Doc }) => {

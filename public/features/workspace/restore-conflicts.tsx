@@ -2,7 +2,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
-import { type FileDiff, parseDiff } from '../../parts/diff.ts'
+import { type DiffLine, type FileDiff, parseDiff } from '../../parts/diff.ts'
 import { Diff, DiffCounts } from '../../parts/diff-view.tsx'
 import { t } from './turn-changes-strings.ts'
 
@@ -12,14 +12,16 @@ type PastDiff = { diff: string; binary: boolean; truncated: boolean }
 /** The difference between the state to restore and the file now. */
 type Load = (path: string) => Promise<PastDiff>
 
-const OPPOSITE = { added: 'removed', removed: 'added', same: 'same', gap: 'gap' } as const
+const OPPOSITE = { added: 'removed', removed: 'added' } as const
+const opposite = (kind: DiffLine['kind']): DiffLine['kind'] =>
+  kind === 'added' || kind === 'removed' ? OPPOSITE[kind] : kind
 
 /** From now to the state that would be restored: what is removed would be lost. */
 const reversed = ({ lines, added, removed, ...file }: FileDiff): FileDiff => ({
   ...file,
   added: removed,
   removed: added,
-  lines: lines.map(line => ({ ...line, kind: OPPOSITE[line.kind] })),
+  lines: lines.map(line => ({ ...line, kind: opposite(line.kind) })),
 })
 
 function Conflict({ path, load, open }: { path: string; load: Load; open: boolean }) {

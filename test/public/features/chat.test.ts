@@ -1,13 +1,10 @@
 /** Chat reducer: live and replayed events give the same state, duplicates are ignored, every event type is covered. */
-import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Session } from '../../../lib/schema/session.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
-import type { ApiCall } from '../../../public/api.ts'
-import { createAnswers } from '../../../public/features/chat/answers.ts'
 import {
   emptyChat,
   chatFromSession,
@@ -15,7 +12,6 @@ import {
   withEarlier,
 } from '../../../public/features/chat/chat-reducer.ts'
 import type { Chat } from '../../../public/features/chat/chat-reducer.ts'
-import type { Toasts } from '../../../public/features/shell/toast.ts'
 import { shownRetryOf } from '../../../public/features/transcript/pending-retry.ts'
 
 const chat = suite('chat')
@@ -464,20 +460,6 @@ chat('keeps the usage of a turn that was stopped or failed', () => {
       [[1.5, 10]],
     )
   }
-})
-
-chat('an answer that came too late says in words what was answered', async () => {
-  const shown: string[] = []
-  const toasts = { show: (text: string) => shown.push(text) } as unknown as Toasts
-  const answers: Record<string, string> = { approval: 'once', clarify: 'always' }
-  const api = (async (route: string) => ({
-    accepted: false,
-    answer: answers[/api\/(\w+)/.exec(route)![1]!],
-  })) as unknown as ApiCall
-  const late = createAnswers({ api, chat: signal(emptyChat('a')), toasts })
-  await late.answerApproval('a1', 'deny')
-  await late.answerClarify('c1', 'never')
-  assert.equal(shown, ['Already answered: Allowed once', 'Already answered: always'])
 })
 
 chat.run()

@@ -39,11 +39,17 @@ test('each hunk has its header and its lines; lines that look like headers are l
     hunks.map(({ header, file }) => [header, file.path, file.lines.length]),
     [
       ['@@ -1,3 +1,3 @@', 'src/a.ts', 4],
-      ['@@ -20,4 +20,3 @@', 'src/a.ts', 4],
+      ['@@ -20,4 +20,3 @@', 'src/a.ts', 5],
     ],
   )
   assert.equal(hunksOf(''), [])
-  assert.equal(hunksOf('old mode 100644\nnew mode 100755\n'), [])
+  assert.equal(
+    hunksOf('old mode 100644\nnew mode 100755\n').map(({ header, file }) => [
+      header,
+      file.lines.map(({ kind }) => kind),
+    ]),
+    [['', ['note', 'note']]],
+  )
 })
 
 test('a comment names lines after the change, or removed ones, and quotes them without line endings', () => {
