@@ -125,11 +125,10 @@ export const createTurnStarter = ({
 
   /** Nothing may await between the checks in here and `turns.start`, which reserves the session. */
   const startTurn = async (input: TurnInput) => {
-    const { sessionId, workspace, model, queued, ...more } = input
+    const { sessionId, workspace, model, queued, effort, replace: _, ...more } = input
     const row = sessions.require(sessionId)
     turns.requireIdle(row.session_id)
     const replaced = replacedBy(sessions, row.session_id, input)
-    const { text, attachments } = wordsOf(input, replaced)
     const home = homeOf(row.profile)
     const place = workspaces.check(home, workspace ?? row.workspace)
     const asked = modelPatch(model).model ?? (model === undefined ? row.model : null)
@@ -140,14 +139,11 @@ export const createTurnStarter = ({
       ...(queued === undefined ? {} : withoutQueued(sessions.head(row.session_id).meta, queued)),
     }
     const started = await turns.start({
+      ...more,
+      ...wordsOf(input, replaced),
       sessionId: row.session_id,
-      text,
-      attachments,
       patch,
-      endpoint: withEffort(endpointOf(home, fitting), more.effort),
-      results: more.results,
-      client: more.client,
-      clientMessageId: more.clientMessageId,
+      endpoint: withEffort(endpointOf(home, fitting), effort),
       replaced,
     })
     // The workspace of a program is not what the user worked in last.

@@ -84,6 +84,10 @@ export const MIGRATIONS = [
   drop index by_trouble;
   create index by_trouble on session (updated_ms desc, id) where listed = 1 and ${ENDED_IN_TROUBLE};
   `,
+  `
+  -- Read all files again: what is kept of a session names the versions of its messages.
+  update session set stamp = '';
+  `,
 ] as const
 
 /** `secure_delete`: the content of a deleted session must not stay in free pages. */
