@@ -324,6 +324,7 @@ export const routes = {
   'POST /api/session/truncate': sessions.truncate,
   'POST /api/session/retry': sessions.retry,
   'POST /api/session/undo': sessions.undo,
+  'POST /api/session/version': sessions.version,
   'POST /api/session/pin': sessions.pin,
   'POST /api/session/archive': sessions.archive,
   'POST /api/session/duplicate': sessions.duplicate,

@@ -1,6 +1,6 @@
 /** Turns: start, stream, cancel, or run one and wait for the result. */
 import { z } from 'zod'
-import { endpoint } from '../lib/context.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
 import { DraftId } from '../lib/conversation/message-input.ts'
 import type { TurnInput } from '../lib/conversation/start-turn.ts'
 import { invalid } from '../lib/errors.ts'
@@ -42,6 +42,17 @@ const toTurnInput = (
   }
 }
 
+/** The message to replace, in our store: a session of the command line is imported for that. */
+const ownMessage = (ctx: Ctx, sessionId: string, message: string): string => {
+  const { homes, hostSessions, hub, sessions } = ctx.app
+  const row = sessions.row(sessionId)
+  const home = row ? homes.of(row.profile) : ctx.home
+  const { id, imported } = hostSessions.ownMessage(home, sessionId, message)
+  // Its messages have other ids now, whatever becomes of the start.
+  if (imported) hub.publish(`session:${sessionId}`, { type: 'reset', data: {} })
+  return id
+}
+
 export const start = endpoint({
   once: 'disk',
   recognizes: true,
@@ -67,7 +78,9 @@ export const start = endpoint({
   }),
   run: async (ctx, { client_message_id: given, draft, ...message }) => {
     const clientMessageId = given ?? ctx.requestKey
-    const input = toTurnInput(message, 'message is required', [given, draft])
+    const { replace, session_id: id } = message
+    const own = replace === undefined ? {} : { replace: ownMessage(ctx, id, replace) }
+    const input = toTurnInput({ ...message, ...own }, 'message is required', [given, draft])
     const { turnStarter } = ctx.app
     const started =
       clientMessageId === undefined

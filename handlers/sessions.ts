@@ -267,6 +267,17 @@ export const truncate = endpoint({
   },
 })
 
+export const version = endpoint({
+  access: 'work',
+  summary: 'Show another version of a message with everything that followed it',
+  input: z.object({ session_id: SessionId, message_id: z.string().min(1).max(140) }),
+  output: Row,
+  run: (ctx, { session_id, message_id }) => ({
+    ok: true as const,
+    session: ctx.app.edits.showVersion(session_id, message_id),
+  }),
+})
+
 /** "Nothing to do" is a 200 with `error` (contract §9.1, row 20). */
 const Nothing = z.object({ error: z.string() })
 

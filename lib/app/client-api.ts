@@ -20,7 +20,7 @@ export type ClientApiServices = {
 export const composeClientApi = (
   { config, data, log }: Composition,
   { models, turns, dispatcher, endpointOf }: Engine,
-  { turnStarter, edits }: ConversationServices,
+  { turnStarter }: ConversationServices,
   addon: string | undefined,
 ): ClientApiServices => {
   const { homes, sessions, workspaces, toolOutput } = data
@@ -31,7 +31,6 @@ export const composeClientApi = (
   const modelNames = createModelNames({ list: models.list, compatible: models.compatible })
   const clientApi = createClientApi({
     sessions,
-    edits,
     turns,
     turnStarter,
     tokens: data.apiTokens,

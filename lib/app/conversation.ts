@@ -106,11 +106,15 @@ export const composeConversation = (
         model === null ? null : models.compatible(homes.of(profile), model).model,
     }),
     backgroundPrompts: createBackgroundPrompts({ sessions, turnStarter, hub, redact }),
-    edits: createEdits(sessions, id => {
-      turns.requireIdle(id)
-      // A plan that waits for an answer may be in the messages that change.
-      turns.questions.denyAll(id, 'edit', question => !outlivesTurn(question))
-    }),
+    edits: createEdits(
+      sessions,
+      id => {
+        turns.requireIdle(id)
+        // A plan that waits for an answer may be in the messages that change.
+        turns.questions.denyAll(id, 'edit', question => !outlivesTurn(question))
+      },
+      id => void hub.publish(`session:${id}`, { type: 'reset', data: {} }),
+    ),
     answerPlan: createPlanFollowUp({ queue, log: log.warn }),
     ...composeExternalAgents(composition, engine, skills),
   }

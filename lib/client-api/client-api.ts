@@ -8,7 +8,6 @@ import { tooMany, unauthorized, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
 import type { ApiToken } from '../schema/api-token.ts'
-import type { Edits } from '../sessions/edits.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { ToolOutput } from '../tool-output.ts'
 import type { Turns } from '../turns/runner.ts'
@@ -24,7 +23,6 @@ import { createResume, type ResumeOptions } from './resume.ts'
 
 export type ClientApiOptions = ResumeOptions & {
   sessions: Sessions
-  edits: Pick<Edits, 'truncate'>
   turns: Pick<Turns, 'cancel'>
   turnStarter: Pick<TurnStarter, 'turn'>
   homes: Pick<Homes, 'open'>
@@ -214,7 +212,7 @@ export const createClientApi = (options: ClientApiOptions) => {
         const workspace = token.workspace || options.workspaces.last(home)
         // Before a session is created for it.
         options.workspaces.check(home, workspace)
-        const { sessionId, names } = locate({ request, split, token, workspace, param })
+        const { sessionId, replace, names } = locate({ request, split, token, workspace, param })
         // Before the turn: the name also selects this session while it runs, and after it failed.
         if (request.conversation !== null)
           conversations.save(token.id, `conversation:${request.conversation}`, {
@@ -223,6 +221,7 @@ export const createClientApi = (options: ClientApiOptions) => {
           })
         const { turn } = await options.turnStarter.turn({
           sessionId,
+          replace,
           text: split.text,
           attachments: storeImages(sessionId, images),
           results: split.results.map(result => toResult(result, names.get(result.callId))),

@@ -3,7 +3,6 @@ import { missing } from '../errors.ts'
 import type { ApiToken } from '../schema/api-token.ts'
 import type { Message } from '../schema/message.ts'
 import { contentText } from '../sessions/entries.ts'
-import type { Edits } from '../sessions/edits.ts'
 import { provisionalTitle } from '../sessions/title.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { ApiRequest } from './api-request.ts'
@@ -13,12 +12,12 @@ import { callsOf, checkResults, type SplitMessages, toTranscript } from './new-m
 
 export type LocateOptions = {
   sessions: Sessions
-  edits: Pick<Edits, 'truncate'>
   conversations: Conversations
 }
 
-/** `names`: the function of each open call, by its id. */
-export type Located = { sessionId: string; names: ReadonlyMap<string, string> }
+/** `names`: the function of each open call, by its id. `replace`: the first message of the turn that is repeated. */
+export type Located = Found & { names: ReadonlyMap<string, string> }
+type Found = { sessionId: string; replace?: string }
 
 type Given = {
   request: ApiRequest
@@ -56,7 +55,7 @@ const isReplaceable = (after: readonly Message[], { request, split }: Given): bo
   return request.previous === null && !after.slice(answer).some(({ role }) => role === 'user')
 }
 
-export const createLocator = ({ sessions, edits, conversations }: LocateOptions) => {
+export const createLocator = ({ sessions, conversations }: LocateOptions) => {
   const isOwn = (session: string, token: ApiToken): boolean => {
     const row = sessions.row(session)
     return row?.profile === token.profile && sessions.head(session).meta[OWNER_FIELD] === token.id
@@ -86,38 +85,45 @@ export const createLocator = ({ sessions, edits, conversations }: LocateOptions)
   }
 
   /** The session at this point: itself, without a turn that is repeated, or a branch. Null when the point is gone. */
-  const resume = ({ session, message }: Head, given: Given): string | null => {
+  const resume = ({ session, message }: Head, given: Given): Found | null => {
     const { token } = given
     if (!isOwn(session, token)) return null
     const { messages } = sessions.load(session)
     const at = messages.findIndex(({ id }) => id === message)
     if (at < 0) return null
     const after = messages.slice(at + 1)
-    if (after.length === 0) return session
-    if (!isReplaceable(after, given)) return branch(session, at + 1, token)
-    edits.truncate(session, at + 1)
-    return session
+    const [next] = after
+    if (!next) return { sessionId: session }
+    return isReplaceable(after, given)
+      ? { sessionId: session, replace: next.id }
+      : { sessionId: branch(session, at + 1, token) }
   }
 
   /** The session that a program names, under a name of its own or by the session's id. */
-  const named = (name: string, { token }: Given): string | null => {
+  const named = (name: string, { token }: Given): Found | null => {
     const head = conversations.find(token.id, `conversation:${name}`)
     const session = head?.session ?? sessions.resolve(name)
-    return session !== undefined && isOwn(session, token) ? session : null
+    return session !== undefined && isOwn(session, token) ? { sessionId: session } : null
   }
 
-  const find = (given: Given): string | null => {
+  const keptMessages = ({ sessionId, replace }: Found): readonly Message[] => {
+    const { messages } = sessions.load(sessionId)
+    const end = messages.findIndex(({ id }) => id === replace)
+    return end < 0 ? messages : messages.slice(0, end)
+  }
+
+  const find = (given: Given): Found | null => {
     const { request, split, token } = given
     const { conversation, previous } = request
     if (previous !== null) {
       const head = conversations.find(token.id, `response:${previous}`)
-      const session = head ? resume(head, given) : null
-      if (session === null)
+      const found = head ? resume(head, given) : null
+      if (found === null)
         throw missing(`There is no response with the id "${previous.slice(0, 100)}".`, {
           param: 'previous_response_id',
           api_code: 'previous_response_not_found',
         })
-      return session
+      return found
     }
     if (conversation !== null) return named(conversation, given)
     checkResults(split.results, callsOf(split.history), given.param)
@@ -131,12 +137,12 @@ export const createLocator = ({ sessions, edits, conversations }: LocateOptions)
     const { request, split, param } = given
     const found = find(given)
     const isExplicit = request.previous !== null || request.conversation !== null
-    const calls = found === null ? [] : openCalls(sessions.load(found).messages)
+    const calls = found === null ? [] : openCalls(keptMessages(found))
     const ids = split.results.map(({ callId }) => callId)
     const fits = calls.length === ids.length && calls.every(({ id }) => ids.includes(id))
     if (found !== null && (fits || isExplicit)) {
       checkResults(split.results, calls, param)
-      return { sessionId: found, names: new Map(calls.map(({ id, name }) => [id, name])) }
+      return { ...found, names: new Map(calls.map(({ id, name }) => [id, name])) }
     }
     // A named conversation that is new, or a history that this server does not know.
     checkResults(split.results, callsOf(split.history), param)

@@ -11,6 +11,7 @@ import { createRecentReads } from '../sessions/recent-reads.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { toolSummaries } from '../sessions/tool-call-summaries.ts'
 import { queuedOf } from '../sessions/queued.ts'
+import { withVersions } from '../sessions/versions.ts'
 import type { Turns } from '../turns/runner.ts'
 import { elide } from '../turns/to-stream-event.ts'
 
@@ -237,7 +238,7 @@ export const createSessionViews = ({
     message(id: string, messageId: string): Message {
       const found = sessions.load(id).messages.find(message => message.id === messageId)
       if (!found) throw missing('Message not found', { code: 'message_not_found' })
-      return redactValue(found)
+      return withVersions(redactValue(found), sessions.head(id).versions)
     },
   }
 }

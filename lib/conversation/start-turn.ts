@@ -128,11 +128,10 @@ export const createTurnStarter = ({
 
   /** Nothing may await between the checks in here and `turns.start`, which reserves the session. */
   const startTurn = async (input: TurnInput) => {
-    const { sessionId, workspace, model, queued, effort, ...more } = input
+    const { sessionId, workspace, model, queued, effort, replace: _, ...more } = input
     const row = sessions.require(sessionId)
     turns.requireIdle(row.session_id)
     const replaced = replacedBy(sessions, row.session_id, input)
-    const { text, attachments } = wordsOf(input, replaced)
     const home = homeOf(row.profile)
     const place = workspaces.check(home, workspace ?? row.workspace)
     const asked = modelPatch(model).model ?? (model === undefined ? row.model : null)
@@ -144,9 +143,8 @@ export const createTurnStarter = ({
     }
     const started = await turns.start({
       ...more,
+      ...wordsOf(input, replaced),
       sessionId: row.session_id,
-      text,
-      attachments,
       patch,
       endpoint: withEffort(endpointOf(home, fitting), effort),
       replaced,

@@ -4,7 +4,7 @@ import { messageOf } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { Message } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
-import { readMessages } from './read-messages.ts'
+import { isSameMessage, readMessages } from './read-messages.ts'
 import { findMessages, type FoundMessage, type MessageQuery } from './search-messages.ts'
 import { createSessionList } from './session-list.ts'
 import { readRow, type RowOptions } from './session-rows.ts'
@@ -78,6 +78,21 @@ export const createHostSessions = (options: HostSessionsOptions) => {
     rows: (home: HostHome): readonly SessionRow[] => list.get(home).rows,
     /** Why the list could not be read; null when it could. */
     problem: (home: HostHome): string | null => list.get(home).problem,
+
+    /**
+     * A message that the client knows by its id in the database: its session is imported, and the message at the same place
+     * there is named. Any other id is returned as it is. `imported`: all messages of the session have other ids now.
+     */
+    ownMessage(home: HostHome, id: string, message: string): { id: string; imported: boolean } {
+      const given = { id: message, imported: false }
+      if (!SESSION_ID.test(id) || !/^c\d+$/.test(message)) return given
+      const found = read(home, db => readMessages(db, id)) ?? []
+      const at = found.findIndex(each => each.id === message)
+      if (at < 0) return given
+      const { id: own, imported } = importSession(home, id)
+      const same = sessions.load(own).messages[at]
+      return same && isSameMessage(same, found[at]!) ? { id: same.id, imported } : given
+    },
 
     /** Syncs all imported sessions of a home whose row changed. */
     refreshAll(home: HostHome): void {

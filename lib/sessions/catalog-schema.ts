@@ -86,6 +86,7 @@ export const MIGRATIONS = [
   `,
   `
   -- A draft may be only a file: which sessions have a draft is read again.
+  -- And what is kept of a session names the versions of its messages.
   update session set stamp = '';
   `,
 ] as const

@@ -1,4 +1,4 @@
-/** Edits of a transcript: clear, truncate, undo, draft. Each appends lines to the journal; none runs during a turn, except drafts. */
+/** Edits of a transcript: clear, truncate, undo, another version of a message, draft. Each appends lines to the journal; none runs during a turn, except drafts. */
 import { contentText, type NewEntry } from './entries.ts'
 import { isDraft, NO_DRAFT } from './drafts.ts'
 import type { Folded } from './fold.ts'
@@ -15,8 +15,12 @@ const cutAfter = ({ numbers }: Pick<Folded, 'numbers'>, count: number): NewEntry
 
 export type Edits = ReturnType<typeof createEdits>
 
-/** `requireIdle` throws while a turn of that session runs. */
-export const createEdits = (sessions: Sessions, requireIdle: (id: string) => void) => {
+/** `requireIdle` throws while a turn of that session runs. `onShown`: another version is shown; pages read the session again. */
+export const createEdits = (
+  sessions: Sessions,
+  requireIdle: (id: string) => void,
+  onShown: (id: string) => void,
+) => {
   const open = (id: string): SessionRow => {
     const row = sessions.require(id)
     requireIdle(row.session_id)
@@ -52,6 +56,18 @@ export const createEdits = (sessions: Sessions, requireIdle: (id: string) => voi
       if (!last) return undefined
       sessions.append(session_id, [cutAfter(folded, at)])
       return { text: contentText(last.content), count: messages.length - at }
+    },
+
+    /** Shows this version of a message and everything that followed it; the one shown before is kept in the same way. */
+    showVersion(id: string, message: string): SessionRow {
+      const { session_id } = sessions.require(id)
+      const line = sessions.lineToShow(session_id, message)
+      requireIdle(session_id)
+      if (line) {
+        sessions.append(session_id, [line])
+        onShown(session_id)
+      }
+      return sessions.require(session_id)
     },
 
     /**

@@ -11,6 +11,9 @@
  *   {"n":…,"t":"message","at":…,"message":{"id":"m7",…}}     `message` is the last key and the line has exactly this shape
  *   {"n":…,"t":"cut","at":…,"after":7}                       hides every message above it with n > 7, every summary with to > 7
  *   {"n":…,"t":"uncut","at":…,"cut":12}                      undoes the cut with n 12 above it
+ *   {"n":…,"t":"show","at":…,"after":12,"cuts":[[9,3]]}      another version of a message is shown: from here on exactly this is hidden
+ *                                                            of what stands above it: n > 12, and for each of `cuts` n between its two numbers.
+ *                                                            Cuts above it count no more.
  *   {"n":…,"t":"summary","at":…,"from":2,"to":9,"text":…}    is sent to the model instead of the messages with these n; `last` is the
  *                                                            id of the last of them. A later one that overlaps it replaces it.
  *   {"n":…,"t":"unsummary","at":…,"summary":12}              undoes the summary with n 12 above it
@@ -96,6 +99,8 @@ type Kinds = {
   message: { message: Message }
   cut: { after: number }
   uncut: { cut: number }
+  /** `cuts` as in `Summary`. */
+  show: { after: number; cuts: [number, number][] }
   summary: { from: number; to: number; last?: string; text: string }
   unsummary: { summary: number }
   asked: { question: Question }
@@ -157,6 +162,9 @@ const LIMITS: ReadonlySet<unknown> = new Set(['steps', 'budget'])
 const isUsage = (usage: unknown): boolean =>
   isObject(usage) && Object.values(usage).every(amount => typeof amount === 'number')
 
+const isCut = (cut: unknown): cut is [number, number] =>
+  Array.isArray(cut) && cut.length === 2 && cut.every(Number.isInteger)
+
 const checks: { [K in EntryType]: (line: JsonObject) => boolean } = {
   session: line => {
     if (!isObject(line.meta)) return false
@@ -171,6 +179,10 @@ const checks: { [K in EntryType]: (line: JsonObject) => boolean } = {
   message: repairMessage,
   cut: line => Number.isInteger(line.after),
   uncut: line => Number.isInteger(line.cut),
+  show: line =>
+    Number.isInteger(line.after) &&
+    Array.isArray(line.cuts) &&
+    line.cuts.every(cut => isCut(cut) && cut[0] <= (line.n as number)),
   summary: line =>
     typeof line.text === 'string' && Number.isInteger(line.from) && Number.isInteger(line.to),
   unsummary: line => Number.isInteger(line.summary),

@@ -11,7 +11,7 @@ import {
   type Sent,
   type SummaryEntry,
 } from './entries.ts'
-import { type Folded, isHidden, toSent, type Turn } from './fold.ts'
+import { type Folded, isHidden, toSent, type Turn, withVersion } from './fold.ts'
 
 export type BackwardOptions = {
   /** Stop after this many visible messages. */
@@ -46,11 +46,15 @@ export const foldBackward = (
   let header: { created_at: number; updated_at: number; gen: number } | null = null
   let lastMessageAt = 0
   let lowestCut = Number.POSITIVE_INFINITY
+  /** The cuts of the last `show`; those above it count no more. */
+  let shown: readonly [number, number][] | null = null
+  const replacements: { of: string; id: string }[] = []
   let last = 0
   let bad = 0
   let complete = true
 
-  const hidden = (n: number): boolean => (cuts ? isHidden(cuts, n) : n > lowestCut)
+  const hidden = (n: number): boolean =>
+    cuts ? isHidden(cuts, n) : n > lowestCut || (shown !== null && isHidden(shown, n))
   const keep = (values: object): void => {
     if (header) return
     for (const [key, value] of Object.entries(values)) if (!meta.has(key)) meta.set(key, value)
@@ -93,7 +97,11 @@ export const foldBackward = (
         unsummed.add(entry.summary)
         break
       case 'cut':
-        if (!undone.has(entry.n)) lowestCut = Math.min(lowestCut, entry.after)
+        if (!shown && !undone.has(entry.n)) lowestCut = Math.min(lowestCut, entry.after)
+        break
+      case 'show':
+        if (!shown && !undone.has(entry.n)) lowestCut = Math.min(lowestCut, entry.after)
+        shown ??= entry.cuts
         break
       case 'uncut':
         undone.add(entry.cut)
@@ -113,6 +121,7 @@ export const foldBackward = (
       case 'turn_started': {
         const { stream_id, model, provider, message_id, at } = entry
         const end = ended.get(stream_id) ?? { how: null, usage: null }
+        if (entry.replaces) replacements.push({ of: entry.replaces, id: message_id })
         turn ??= { stream_id, model, provider, message_id, at, ...end }
         break
       }
@@ -145,6 +154,10 @@ export const foldBackward = (
     numbers: numbers.reverse(),
     summaries: summaries.reverse(),
     sent: sent.reverse(),
+    versions: replacements.reduceRight<string[][]>(
+      (all, { of, id: version }) => withVersion(all, of, version),
+      [],
+    ),
     questions: questions.reverse(),
     turn,
     aliases: [...new Set(aliases.reverse())],

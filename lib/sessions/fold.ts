@@ -85,6 +85,8 @@ export type Summary = {
   cuts: [number, number][]
   /** Summaries that are neither cut nor undone, including those that a later one replaces. */
   spans: Span[]
+  /** The ids of user messages that are versions of each other, in the order they were written. */
+  versions: string[][]
   /** Not answered yet. */
   questions: Question[]
   turn: Turn | null
@@ -125,6 +127,7 @@ export const emptySummary = (id: string): Summary => ({
   preview: '',
   cuts: [],
   spans: [],
+  versions: [],
   questions: [],
   turn: null,
   aliases: [],
@@ -147,8 +150,14 @@ const applyPatch = (meta: Meta, patch: MetaPatch): Meta =>
     ),
   )
 
+/** A message that takes the place of another one becomes a version of it. */
+export const withVersion = (versions: readonly string[][], of: string, id: string): string[][] =>
+  versions.some(group => group.includes(of))
+    ? versions.map(group => (group.includes(of) ? [...group, id] : group))
+    : [...versions, [of, id]]
+
 /**
- * Updates `summary` with the next line, in place. After a cut or an uncut, the caller must set `count` and `preview`,
+ * Updates `summary` with the next line, in place. After a cut, an uncut or a show, the caller must set `count` and `preview`,
  * which depend on the messages.
  */
 export const applyEntry = (summary: Summary, entry: Entry): void => {
@@ -185,6 +194,7 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       summary.spans = summary.spans.filter(({ to }) => to <= entry.after)
       return
     case 'uncut':
+    case 'show':
       // Cuts inside the undone one may have been dropped above: only a complete fold knows what is visible.
       return
     case 'asked':
@@ -195,6 +205,8 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       return
     case 'turn_started': {
       const { stream_id, model, provider, message_id, at, resumable, by, external } = entry
+      const { replaces } = entry
+      if (replaces) summary.versions = withVersion(summary.versions, replaces, message_id)
       summary.turn = {
         ...{ stream_id, model, provider, message_id, at, how: null, usage: null },
         ...(resumable && { resumable }),
@@ -241,9 +253,11 @@ export const isHidden = (cuts: readonly [number, number][], n: number): boolean 
 const isSummary = (item: Message | SummaryEntry): item is SummaryEntry => !('role' in item)
 
 type Cut = { n: number; after: number; above: number; undone: boolean }
+/** The last `show`. */
+type Shown = { cuts: readonly [number, number][]; above: number }
 
-/** For each of `ns` (in the order of lines), whether it is visible. `place` counts how many stood above the cut. */
-const visible = (ns: readonly number[], cuts: readonly Cut[]): boolean[] => {
+/** For each of `ns` (in the order of lines), whether it is visible. `above` counts how many stood above the cut. */
+const visible = (ns: readonly number[], cuts: readonly Cut[], last: Shown): boolean[] => {
   const shown = new Array<boolean>(ns.length).fill(true)
   const inForce = cuts.filter(cut => !cut.undone)
   let lowestCut = Number.POSITIVE_INFINITY
@@ -251,7 +265,8 @@ const visible = (ns: readonly number[], cuts: readonly Cut[]): boolean[] => {
     while (inForce.length > 0 && inForce.at(-1)!.above > index) {
       lowestCut = Math.min(lowestCut, inForce.pop()!.after)
     }
-    shown[index] = (ns[index] as number) <= lowestCut
+    const n = ns[index] as number
+    shown[index] = n <= lowestCut && !(index < last.above && isHidden(last.cuts, n))
   }
   return shown
 }
@@ -269,7 +284,8 @@ export const foldForward = (
   const ns: number[] = []
   const undone = new Set<Message | SummaryEntry>()
   const sent: Sent[] = []
-  const cuts: Cut[] = []
+  let cuts: Cut[] = []
+  let shownLast: Shown = { cuts: [], above: 0 }
   let draft: Meta['composer_draft'] | null = null
   for (const { bytes } of lines) {
     if (bytes.length === 0) continue
@@ -300,17 +316,21 @@ export const foldForward = (
       for (const item of kept) if (isSummary(item) && item.n === entry.summary) undone.add(item)
     } else if (entry.t === 'cut') {
       cuts.push({ n: entry.n, after: entry.after, above: ns.length, undone: false })
+    } else if (entry.t === 'show') {
+      cuts = [{ n: entry.n, after: entry.after, above: ns.length, undone: false }]
+      shownLast = { cuts: entry.cuts, above: ns.length }
     } else if (entry.t === 'uncut') {
       for (const cut of cuts) if (cut.n === entry.cut) cut.undone = true
     }
   }
-  const shown = visible(ns, cuts)
+  const shown = visible(ns, cuts, shownLast)
   const seen = kept.filter((item, index) => shown[index] && !undone.has(item))
   const messages = seen.filter((item): item is Message => 'role' in item)
   const last = messages.findLast(message => message.role === 'user')
   summary.count = messages.length
   summary.preview = last ? toPreview(last) : ''
-  summary.cuts = cuts.filter(cut => !cut.undone).map(({ n, after }) => [n, after])
+  const own = cuts.filter(cut => !cut.undone).map(({ n, after }): [number, number] => [n, after])
+  summary.cuts = [...shownLast.cuts, ...own]
   const summaries = seen.filter(isSummary)
   summary.spans = summaries.map(toSpan)
   const { count, preview, cuts: _, spans: ___, draft: __, clean, ...rest } = summary

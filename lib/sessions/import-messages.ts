@@ -144,6 +144,8 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     model,
     provider,
     _content_length: ____,
+    // Ids in the session it comes from.
+    _versions: _____,
     _images,
     ...rest
   } = given
@@ -294,6 +296,8 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   _content_length: isNumber,
   _error: isFlag,
   _partial: isFlag,
+  // Never stored.
+  _versions: () => false,
   attachments: value => Array.isArray(value) && value.every(isString),
   _images: value => Array.isArray(value) && readImages(value).length === value.length,
   tool_calls: value => Array.isArray(value) && value.every(isCall),

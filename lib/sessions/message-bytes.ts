@@ -2,6 +2,7 @@
 import { suspectOffsets } from '../redact/redact.ts'
 import { messageHead } from './entries.ts'
 import { isHidden } from './fold.ts'
+import { versionsOf } from './versions.ts'
 import { readWhole } from '../store/read-text.ts'
 
 const LF = 10
@@ -54,30 +55,45 @@ const inPlace = (bytes: Buffer, found: readonly Range[]): Buffer => {
   return bytes.subarray(0, at)
 }
 
+const ID = /^\{"id":"([^"\\]+)"/
+
+const ID_BYTES = 160
+
+const idOf = (bytes: Buffer, { from, to }: Range): string =>
+  ID.exec(bytes.toString('utf8', from, Math.min(to, from + ID_BYTES)))?.[1] ??
+  (JSON.parse(bytes.toString('utf8', from, to)) as { id: string }).id
+
 type SpliceOptions = {
   cuts: readonly [number, number][]
   /** Called only for messages in which the fast filter finds something suspicious. */
   redact: (jsonText: string) => string
+  /** As in `Summary`. */
+  versions?: readonly string[][]
   /** What the filter has found in so many bytes of this file, with these cuts; `find` is slow. */
   places?: (size: number, find: () => readonly number[]) => readonly number[]
 }
 
 export const spliceMessages = (
   path: string,
-  { cuts, redact, places: recall = (_, find) => find() }: SpliceOptions,
+  { cuts, redact, versions = [], places: recall = (_, find) => find() }: SpliceOptions,
 ): Buffer => {
   const whole = readWhole(path)
   const { bytes, found } = compacted(whole, ranges(whole, cuts))
   // latin1: one character per byte, so text offsets are byte offsets.
   const places = recall(whole.length, () => suspectOffsets(bytes.toString('latin1')))
-  if (bytes === whole && places.length === 0 && found.length > 0) return inPlace(whole, found)
+  const isPlain = places.length === 0 && versions.length === 0
+  if (bytes === whole && isPlain && found.length > 0) return inPlace(whole, found)
   const parts: (Range | Buffer)[] = []
   let place = 0
   let size = 2
   for (const range of found) {
     while (place < places.length && (places[place] as number) < range.from) place += 1
     const suspect = place < places.length && (places[place] as number) < range.to
-    const part = suspect ? Buffer.from(redact(bytes.toString('utf8', range.from, range.to))) : range
+    const ids = versions.length > 0 ? versionsOf(versions, idOf(bytes, range)) : undefined
+    const text = () => bytes.toString('utf8', range.from, range.to)
+    const safe = suspect ? redact(text()) : ids ? text() : ''
+    const more = ids ? `${safe.slice(0, -1)},"_versions":${JSON.stringify(ids)}}` : safe
+    const part = more ? Buffer.from(more) : range
     parts.push(part)
     size += ('from' in part ? part.to - part.from : part.length) + 1
   }

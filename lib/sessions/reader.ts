@@ -14,12 +14,22 @@ import {
   readTail,
   withFile,
 } from './files.ts'
-import { isStateLine, parseEntry, type StoredState } from './entries.ts'
+import {
+  type Entry,
+  isStateLine,
+  type NewEntry,
+  parseEntry,
+  parseForTranscript,
+  type StoredState,
+} from './entries.ts'
 import type { Folded, Head } from './fold.ts'
 import { fileStamp, readLines, type Stamp } from '../store/journal.ts'
 import { spliceMessages } from './message-bytes.ts'
 import { createRecentReads } from './recent-reads.ts'
 import type { Sessions, Tail } from './types.ts'
+import { lineToShow, withVersions } from './versions.ts'
+import { closeSync } from 'node:fs'
+import { openFile } from '../store/read-text.ts'
 
 type ReaderOptions = {
   clock: Clock
@@ -106,6 +116,19 @@ export const createReader = ({ clock, files, catalog, realId }: ReaderOptions) =
     return composer_draft ? { ...rest, meta: { ...rest.meta, composer_draft } } : rest
   }
 
+  /** All lines of a journal, without the content of long ones that only the engine reads. */
+  function* entriesOf(path: string): Generator<Entry> {
+    const fd = openFile(path)
+    try {
+      for (const { bytes } of readLines(fd)) {
+        const entry = parseForTranscript(bytes.toString())
+        if (entry && entry !== 'unknown') yield entry
+      }
+    } finally {
+      closeSync(fd)
+    }
+  }
+
   /** Read apart from the transcript, so that no other reader of a session can pass it on. The last line of a message counts. */
   const providerStates = (given: string): Map<string, StoredState> => {
     const states = new Map<string, StoredState>()
@@ -125,6 +148,10 @@ export const createReader = ({ clock, files, catalog, realId }: ReaderOptions) =
   return {
     load,
     providerStates,
+    lineToShow(given: string, message: string): NewEntry | null {
+      const { id, versions } = storedOf(given).summary
+      return lineToShow(versions.length > 0 ? entriesOf(files.jsonl(id)) : [], versions, message)
+    },
     head,
     tail(given: string, { limit, before, raw = false }: Parameters<Sessions['tail']>[1]): Tail {
       const count = Math.max(0, Math.trunc(limit))
@@ -132,7 +159,8 @@ export const createReader = ({ clock, files, catalog, realId }: ReaderOptions) =
       const { stamp, summary } = storedOf(given)
       const masked = (): Tail => {
         const tail = rawTail(given, count, before)
-        return { ...tail, messages: redactValue(tail.messages) }
+        const messages = redactValue(tail.messages)
+        return { ...tail, messages: messages.map(each => withVersions(each, summary.versions)) }
       }
       const bytes = fileBytes(stamp)
       if (bytes > MAX_KEPT_FILE) return masked()
@@ -141,12 +169,13 @@ export const createReader = ({ clock, files, catalog, realId }: ReaderOptions) =
     },
     async wholeJson(given: string): Promise<Buffer> {
       const { summary, stamp } = storedOf(given)
-      const { clean, format, id, cuts } = summary
+      const { clean, format, id, cuts, versions } = summary
       const version = `${stamp} ${secretsVersion()}`
       const make = () =>
         clean && format === 'jsonl'
           ? spliceMessages(files.jsonl(id), {
               cuts,
+              versions,
               redact: redactJsonLine,
               // The file may have changed since it was compared.
               places: (size, find) =>
@@ -154,7 +183,11 @@ export const createReader = ({ clock, files, catalog, realId }: ReaderOptions) =
                   ? places.read(id, `${version} ${size}`, find, placesBytes)
                   : find(),
             })
-          : Buffer.from(JSON.stringify(redactValue(load(given).messages)))
+          : Buffer.from(
+              JSON.stringify(
+                redactValue(load(given).messages).map(each => withVersions(each, versions)),
+              ),
+            )
       return recent.read(id, version, make, made => made.length)
     },
   }

@@ -144,7 +144,7 @@ export const createSearchIndex = ({ file, dir, addon }: IndexOptions) => {
         if ((head && isHidden(cuts, head.n)) || bytes.length > MAX_LINE_BYTES) continue
         const entry = parseForTranscript(bytes.toString())
         if (!entry || entry === 'unknown') continue
-        if (entry.t === 'uncut' && from > 0) return false
+        if ((entry.t === 'uncut' || entry.t === 'show') && from > 0) return false
         if (entry.t === 'message') add(id, entry.n, entry.message)
         else if (entry.t === 'cut' && from > 0) drop(id, entry.after)
       }

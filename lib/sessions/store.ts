@@ -135,6 +135,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     load: reading.load,
     names: catalog.names,
     providerStates,
+    lineToShow: reading.lineToShow,
     head: reading.head,
     tail: reading.tail,
     wholeJson: reading.wholeJson,

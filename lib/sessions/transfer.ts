@@ -27,6 +27,7 @@ export const toRecord = (folded: Folded, { text, value } = UNMASKED) => {
     numbers: __,
     summaries: ___,
     sent: ____,
+    versions: _____,
     ...rest
   } = folded
   const row = toRow(
@@ -40,6 +41,7 @@ export const toRecord = (folded: Folded, { text, value } = UNMASKED) => {
       preview: last ? toPreview(last) : '',
       cuts: [],
       spans: [],
+      versions: [],
       draft: false,
       clean: true,
     },

@@ -36,7 +36,7 @@ type TrashOptions = Pick<SessionsOptions, 'trashDir' | 'onDeleted' | 'clock' | '
 
 const TRASH_MS = 24 * 3_600_000
 
-/** The lines to keep in a purge: without what was cut, overwritten or resolved. Numbers and ids stay, and none becomes free. */
+/** The lines to keep in a purge: without what was cut, overwritten or resolved, and without other versions. Numbers and ids stay, and none becomes free. */
 const survivingEntries = (folded: Folded, entries: readonly Entry[], now: number): Entry[] => {
   const shown = new Set(folded.messages.map(({ id }) => id))
   const summaries = new Set(folded.summaries.map(({ n }) => n))
@@ -58,6 +58,7 @@ const survivingEntries = (folded: Folded, entries: readonly Entry[], now: number
     if (entry.t === 'asked') return open.has(JSON.stringify(entry.question))
     return entry.t === 'turn_started' || entry.t === 'turn_ended' || entry.t === 'renamed'
   })
+  for (const entry of kept) if (entry.t === 'turn_started') delete entry.replaces
   return [header, ...kept, { n: folded.nextN, t: 'meta', at: toSeconds(now), patch: {} }]
 }
 

@@ -91,6 +91,8 @@ export type Sessions = {
   load(id: string): Folded
   /** What providers get back with messages of finished turns, by message id. Only for requests to them. */
   providerStates(id: string): ReadonlyMap<string, StoredState>
+  /** What to append to show another version of a message; null: it is shown. Throws a 404 when none of its versions is. */
+  lineToShow(id: string, message: string): NewEntry | null
   /** Everything except the messages, without reading the file. Not redacted. */
   head(id: string): Head
   /** Redacted unless `raw`. The cost does not depend on the length of the session. */

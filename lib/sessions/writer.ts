@@ -37,12 +37,11 @@ export const createWriter = (options: WriterOptions) => {
 
   /** The summary after `entries` were appended. */
   const advance = (id: string, summary: Summary, entries: readonly Entry[]): Summary => {
-    const cuts = entries.some(({ t }) => t === 'cut')
-    if (cuts || entries.some(({ t }) => t === 'uncut')) {
+    const shows = entries.some(({ t }) => t === 'uncut' || t === 'show')
+    if (shows || entries.some(({ t }) => t === 'cut')) {
       catalog.dropMarks(id)
-      if (!cuts || !summary.clean || entries.some(({ t }) => t === 'uncut')) {
+      if (shows || !summary.clean)
         return foldFile({ id, path: files.jsonl(id), format: 'jsonl' })?.summary ?? summary
-      }
     }
     for (const entry of entries) {
       const { count, cuts: before } = summary

@@ -208,7 +208,7 @@ export const createTurns = (options: TurnsOptions) => {
       eventLogs.put(turn.log)
       // Stopped while the disk was synced, for example by a delete.
       if (turn.over || !turn.context) return { turn, result: Promise.resolve(null) }
-      publishTurnStart(turn, entries, input.replaced, options.redactMessage)
+      publishTurnStart(sessions, turn, entries, input.replaced, options.redactMessage)
       return { turn, result: run(turn, turn.context) }
     },
 

@@ -11,6 +11,7 @@ import { UNTITLED } from '../sessions/list-row.ts'
 import { sentPatch } from '../sessions/sent-messages.ts'
 import { provisionalTitle } from '../sessions/title.ts'
 import type { Sessions } from '../sessions/types.ts'
+import { withVersions } from '../sessions/versions.ts'
 import { addToTotals } from '../sessions/usage.ts'
 import { isExternal, type Turn } from './turn.ts'
 
@@ -90,6 +91,7 @@ export const recordTurnStart = (
 
 /** Publishes the same entries to the turn's readers. The first message names what it replaces, so that both are one change. */
 export const publishTurnStart = (
+  sessions: Pick<Sessions, 'head'>,
   turn: Turn,
   entries: Entry[],
   replaced: Replaced | undefined,
@@ -104,7 +106,8 @@ export const publishTurnStart = (
       turn.log.append({ type: 'turn_started', data })
     } else if (entry.t === 'message') {
       const replaces = entry === first && replaced ? { replaces: replaced.message.id } : {}
-      const message = redactMessage(entry.message)
+      const { versions } = sessions.head(session_id)
+      const message = withVersions(redactMessage(entry.message), versions)
       turn.log.append({ type: 'message', data: { message, ...replaces } })
     }
   }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { addConversation, addMessage, createStateDb } from '../_state-db.ts'
 import { startChat } from './_chat.ts'
 
 const test = suite('replace')
@@ -154,6 +155,112 @@ test(
     'answer 1',
     'A title',
     'answer 2',
+  ),
+)
+
+test(
+  'versions are named, and each shows what had followed it',
+  withChat(
+    async chat => {
+      const { app } = chat
+      const session_id = await chat.newSession()
+      await chat.turn(session_id, 'first')
+      await chat.turn(session_id, 'and more')
+      const [first] = await messagesOf(chat, session_id)
+      const start = { session_id, message: 'second', replace: first!.id }
+      const seen = await chat.follow((await app.post('/api/chat/start', start)).body.stream_id)
+      const [second] = await messagesOf(chat, session_id)
+      const ids = [first!.id, second!.id]
+      const event = seen.find(({ event: type }) => type === 'message')
+      assert.equal((event!.data.message as Message)._versions, ids)
+      for (const query of [
+        '',
+        '&limit=5',
+        `&before=${(await messagesOf(chat, session_id))[1]!.id}`,
+      ]) {
+        const { session } = (await app.get(`/api/session?session_id=${session_id}${query}`)).body
+        assert.equal(session.messages[0]._versions, ids, query)
+      }
+      const one = `/api/session/message?session_id=${session_id}&id=${second!.id}`
+      assert.equal((await app.get(one)).body.message._versions, ids)
+
+      const show = (message_id: unknown, id = session_id) =>
+        app.post('/api/session/version', { session_id: id, message_id })
+      const cursor = (await app.get(`/api/session?session_id=${session_id}`)).body.session.cursor
+      assert.is((await show(first!.id)).body.session.message_count, 4)
+      for await (const change of app.events(`/api/events?watch=${session_id}@${cursor}`)) {
+        const frame = change.data as { source?: string }
+        if (frame.source === `session:${session_id}`) {
+          assert.is(change.event, 'reset')
+          break
+        }
+      }
+      assert.equal(await shown(chat, session_id), ['first', 'answer 1', 'and more', 'answer 2'])
+      await app.restart()
+      assert.equal(await shown(chat, session_id), ['first', 'answer 1', 'and more', 'answer 2'])
+
+      // The turn after that reads this version only.
+      await chat.turn(session_id, 'third')
+      const sent = JSON.stringify(chat.provider.requests.at(-1)!.body.messages)
+      assert.match(sent, 'and more')
+      assert.not.match(sent, 'answer 3')
+      await show(second!.id)
+      assert.equal(await shown(chat, session_id), ['second', 'answer 3'])
+      await show(first!.id)
+      assert.is((await shown(chat, session_id)).length, 6)
+
+      const before = chat.journal(session_id)
+      const other = await chat.newSession()
+      assert.is((await show(first!.id, other)).status, 404)
+      assert.is((await show('m999')).body.code, 'message_not_found')
+      assert.is((await show('')).status, 400)
+      assert.is((await show(null)).status, 400)
+      assert.is(chat.journal(session_id), before)
+      chat.provider.push({ end: 'body' })
+      const stream_id = await chat.send(session_id, 'fourth')
+      await chat.follow(stream_id, 'message')
+      const running = chat.journal(session_id)
+      assert.equal([(await show(second!.id)).status, chat.journal(session_id)], [409, running])
+      await app.post('/api/chat/cancel', { stream_id })
+    },
+    'answer 1',
+    'A title',
+    'answer 2',
+    'answer 3',
+    'answer 4',
+  ),
+)
+
+test(
+  'a session of the command line is imported by the start that replaces one of its messages',
+  withChat(
+    async chat => {
+      const { app } = chat
+      const id = '20260101_000000_abc123'
+      const db = createStateDb(app.home, 30)
+      try {
+        addConversation(db, id)
+        addMessage(db, id, 'user', 'again', { timestamp: 2_000 })
+        addMessage(db, id, 'assistant', 'answer of the terminal', { timestamp: 2_001 })
+        const known = await messagesOf(chat, id)
+        const before = known.map(({ content }) => content)
+        const asked = known.findLast(({ role }) => role === 'user')!
+        const start = { session_id: id, replace: asked.id, message: '', client_message_id: 'client-1' }
+        const refused = await app.post('/api/chat/start', { ...start, workspace: '/nowhere' })
+        assert.is(refused.body.code, 'workspace_missing')
+        assert.equal(await shown(chat, id), before)
+        const { body } = await app.post('/api/chat/start', start)
+        await chat.follow(body.stream_id)
+        assert.equal(await shown(chat, id), [...before.slice(0, -1), 'answer 1'])
+        assert.is((await app.post('/api/chat/start', start)).body.repeated, true)
+        const unknown = { ...start, replace: 'c999', client_message_id: 'client-2' }
+        assert.is((await app.post('/api/chat/start', unknown)).status, 404)
+      } finally {
+        db.close()
+      }
+    },
+    'answer 1',
+    'A title',
   ),
 )
 

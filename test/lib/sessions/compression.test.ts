@@ -72,7 +72,11 @@ test('a summary replaces its messages for the model; the reader keeps them', asy
 
 test('a cut into its range invalidates a summary, a later cut does not; undoing the cut restores it', async () => {
   const { sessions, id, close } = begin()
-  const edits = createEdits(sessions, () => {})
+  const edits = createEdits(
+    sessions,
+    () => {},
+    () => {},
+  )
   summary(sessions, id, 2, 5, 'cf')
   sessions.append(id, [say('i'), say('j', 'assistant')])
   edits.undoLast(id)

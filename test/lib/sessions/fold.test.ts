@@ -40,7 +40,7 @@ const randomEntry = (n: number, roll: (below: number) => number): Entry => {
     choices_offered: [],
     requested_at: 1,
   })
-  switch (roll(15)) {
+  switch (roll(16)) {
     case 0:
       return { n, t: 'cut', at, after: roll(n) }
     case 1:
@@ -56,7 +56,11 @@ const randomEntry = (n: number, roll: (below: number) => number): Entry => {
     case 5:
       return { n, t: 'answered', at, id: `q${roll(5)}`, kind: 'clarify', answer: 'a' }
     case 6:
-      return { n, t: 'turn_started', at, stream_id, model: 'm', provider: 'p', message_id: 'm1' }
+      return {
+        ...({ n, t: 'turn_started', at, stream_id, model: 'm', provider: 'p' } as const),
+        message_id: `m${n}`,
+        ...(roll(2) && { replaces: `m${roll(n)}` }),
+      }
     case 7:
       return { n, t: 'turn_ended', at, stream_id, how: 'done' }
     case 8:
@@ -66,6 +70,10 @@ const randomEntry = (n: number, roll: (below: number) => number): Entry => {
       return { n, t: 'renamed', at, from: `old${roll(3)}`, to: 'x' }
     case 10:
       return { n, t: 'provider_state', at, id: `m${roll(n)}`, key: 'k', items: [{ n }] }
+    case 11: {
+      const cuts = Array.from({ length: roll(4) }, (): [number, number] => [1 + roll(n), roll(n)])
+      return { n, t: 'show', at, after: roll(n), cuts }
+    }
     default:
       return {
         n,
@@ -97,17 +105,22 @@ const randomJournal = (seed: number): string[] => {
   return lines
 }
 
-/** The reference: a cut hides every earlier line with a number larger than `after`. */
+/** The reference: a cut hides every earlier line with a number larger than `after`; the last `show` takes the place of all cuts above it. */
 const visibleByTheBook = (texts: readonly string[]): string[] => {
   const entries = texts.map(parseEntry)
+  const last = entries.findLastIndex(entry => entry && entry !== 'unknown' && entry.t === 'show')
+  const show = entries[last]
+  const gaps = show && show !== 'unknown' && show.t === 'show' ? show.cuts : []
   return entries.flatMap((entry, index) => {
     if (!entry || entry === 'unknown' || entry.t !== 'message') return []
+    if (index < last && gaps.some(([to, from]) => from < entry.n && entry.n < to)) return []
     const hidden = entries.some(
       (cut, at) =>
         cut &&
         cut !== 'unknown' &&
         at > index &&
-        cut.t === 'cut' &&
+        at >= last &&
+        (cut.t === 'cut' || cut.t === 'show') &&
         entry.n > cut.after &&
         !entries.some(
           (undo, later) =>
@@ -174,7 +187,7 @@ test('a tail equals the end of the whole, on 300 random journals', () => {
 test('incremental folding gives the same summary, except for counts after a cut', () => {
   for (let seed = 1; seed <= 300; seed += 1) {
     const texts = randomJournal(seed + 9_000).filter(
-      text => !/"t":"(cut|uncut|of a newer version)"/.test(text),
+      text => !/"t":"(cut|uncut|show|of a newer version)"/.test(text),
     )
     const summary = emptySummary('x')
     for (const text of texts) {
@@ -202,6 +215,9 @@ test('rejects unsafe lines', () => {
     '{"n":1,"t":"message","message":null}',
     '{"n":1,"t":"turn_ended","stream_id":"a","how":"otherwise"}',
     '{"n":1,"t":"cut","after":"1"}',
+    '{"n":9,"t":"show","after":1}',
+    '{"n":9,"t":"show","after":1,"cuts":[[4]]}',
+    '{"n":9,"t":"show","after":1,"cuts":[[10,2]]}',
     '{"n":1,"t":"asked","question":{"kind":"approval"}}',
     '{"n":1,"t":"constructor_"',
   ]) {
