@@ -104,7 +104,10 @@ test('after a failure the question can be answered again at once, and says why',
 test('an answer that came too late says which one counts, or that none is needed', async () => {
   const { api, answers } = fakeApi({})
   const shown: string[] = []
-  const toasts = { show: (text: string) => shown.push(text), showError: assert.unreachable }
+  const toasts = {
+    show: (text: string) => shown.push(text),
+    showError: (error: unknown) => assert.unreachable(String(error)),
+  }
   const late = async (question: Approval | Clarify, reply: object) => {
     answers[RESPOND] = answers[CLARIFY] = () => ({ accepted: false, ...reply })
     await answerWithToast({ api, toasts }, question, 'deny')
