@@ -62,6 +62,7 @@ export const createComposer = (
   let retryMs = RETRY_MS
   /** Whether the text was edited since the chat was opened; a draft from the server must not overwrite it. */
   let touched = false
+  let saving = Promise.resolve()
   let recallAt = -1
   let cancel = () => {}
 
@@ -97,15 +98,21 @@ export const createComposer = (
     // In this browser until the server has it: the chat or the tab may be left before that.
     keep(id, draft)
     if (draft.text.length > MAX_DRAFT_CHARS) return
-    try {
+    const request = async (): Promise<void> => {
       const name = { client_message_id: messageId }
       const input = { session_id: id, ...draft, ...(comments && { comments }), ...name }
       // `keepalive` sends the draft even while the tab closes; a longer one is in the browser if that is too soon.
       const keepalive = new Blob([JSON.stringify(input)]).size <= KEEPALIVE_BYTES
       await api('POST /api/session/draft', input, { keepalive })
+    }
+    saving = request()
+    try {
+      await saving
       forget(id, draft)
       retryMs = RETRY_MS
     } catch (error) {
+      // It was sent, or changed and saved again.
+      if (saved !== draft) return
       saved = UNKNOWN
       // A refusal would be repeated; the next change may end it.
       if (isUnreachable(error)) saveAgain()
@@ -164,6 +171,8 @@ export const createComposer = (
     /** No pane shows the chat: what another device writes meanwhile is shown when it is opened again. */
     async leave(): Promise<void> {
       await save()
+      // One that was on its way.
+      await saving.catch(() => undefined)
       if (isSame(now(), saved)) touched = false
     },
     edit(value: string): void {

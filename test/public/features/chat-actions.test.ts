@@ -1,0 +1,537 @@
+/**
+ * What a person does in a chat stays in that chat: each action, with each of its requests held while another chat is opened, and
+ * each of its requests refused. Generated from the table of actions.
+ */
+import { effect, untracked } from '@preact/signals'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { ApiError } from '../../../public/api.ts'
+import { type App, createApp, type PageApp, type StreamListener } from '../../../public/app.ts'
+import { createSignInGate } from '../../../public/features/sign-in/auth.ts'
+import { steeringActions } from '../../../public/features/queue/actions.ts'
+import type { TabLeader } from '../../../public/stream/tab-leader.ts'
+import type { Frame } from '../../../lib/schema/event.ts'
+import { fakeMemory, fakePlatform, fakeRow, fakeSession, settle } from '../_page.ts'
+
+type Input = Record<string, unknown>
+type Record_ = { messages: Message[]; queued: Input[]; draft: Input; fields: Input; live: unknown }
+type Message = { id: string; role: string; content: string; [key: string]: unknown }
+
+const say = (id: string, role: string, content: string): Message => ({ id, role, content })
+
+/** The sessions `a` and `b`, and those that are created, for all pages that are open. */
+const createServer = () => {
+  const sessions = new Map<string, Record_>()
+  const readers = new Set<(frame: Frame) => void>()
+  let n = 10
+  const add = (id: string, messages: Message[] = []): void => {
+    const draft = { text: '', files: [] }
+    sessions.set(id, { messages, queued: [], draft, fields: {}, live: null })
+  }
+  for (const id of ['a', 'b'])
+    add(id, [
+      say('m1', 'user', `first of ${id}`),
+      say('m2', 'assistant', `answer of ${id}`),
+      say('m3', 'user', `second of ${id}`),
+      say('m4', 'assistant', `last of ${id}`),
+    ])
+  sessions.get('b')!.draft = { text: 'half of b', files: ['b.txt'] }
+
+  const of = (id: unknown): Record_ => {
+    const found = sessions.get(String(id))
+    if (!found) throw new ApiError(404, 'Session not found', { code: 'session_not_found' })
+    return found
+  }
+  const tell = (source: string, type: string, data: unknown, more: object = {}): void => {
+    n += 1
+    for (const read of readers) read({ source, n, type, data, ...more } as unknown as Frame)
+  }
+  const row = (id: unknown) => ({ session: fakeRow(String(id), of(id).fields) })
+  const patch = ({ session_id: id, ...fields }: Input) => {
+    Object.assign(of(id).fields, fields)
+    return row(id)
+  }
+  const queue = (id: unknown, change: (list: Input[]) => Input[]) => {
+    const record = of(id)
+    record.queued = change(record.queued)
+    tell(`session:${id}`, 'queue', { queued: record.queued })
+    return { ok: true, queued: record.queued, stream_id: null }
+  }
+  const start = (input: Input) => {
+    const { session_id: id, message: content, client_message_id, replace, attachments } = input
+    const record = of(id)
+    const isKnown = record.messages.some(one => one.client_message_id === client_message_id)
+    if (isKnown) return { stream_id: 's', session_id: id, repeated: true }
+    if (record.live) throw new ApiError(409, 'busy', { code: 'session_busy' })
+    const at = record.messages.findIndex(one => one.id === replace)
+    if (replace !== undefined && at < 0)
+      throw new ApiError(404, 'gone', { code: 'message_not_found' })
+    const message = {
+      ...say(`m${record.messages.length + 10}`, 'user', String(content)),
+      client_message_id,
+      ...(attachments ? { attachments } : {}),
+    }
+    record.messages = [...(at < 0 ? record.messages : record.messages.slice(0, at)), message]
+    tell(`session:${id}`, 'message', { message, ...(replace ? { replaces: replace } : {}) })
+    tell(`session:${id}`, 'turn_started', {
+      session_id: id,
+      stream_id: 's',
+      model: '',
+      provider: '',
+      started_at: 1,
+    })
+    tell(`session:${id}`, 'stream_end', { session_id: id }, { stream: 's' })
+    return { stream_id: 's', session_id: id }
+  }
+  const answers: Record<string, (input: Input) => unknown> = {
+    'GET /api/settings': () => ({ bot_name: 'Bot', webui_version: '1', auth_enabled: false }),
+    'GET /api/profile/active': () => ({ name: 'default', path: '/' }),
+    'GET /api/models': () => ({
+      active_provider: 'p',
+      default_model: 'm1',
+      groups: [{ provider: 'P', provider_id: 'p', models: [{ id: 'm1', label: 'Model One' }] }],
+    }),
+    'GET /api/reasoning': () => ({ show_reasoning: true, reasoning_effort: 'low' }),
+    'GET /api/workspaces': () => ({ workspaces: [{ path: '/w/one', name: 'one' }], last: '/w' }),
+    'POST /api/workspaces/add': () => ({ ok: true, workspaces: [] }),
+    'GET /api/commands': () => ({ commands: [] }),
+    'GET /api/config/problems': () => ({ problems: [], guards: [] }),
+    'GET /api/projects': () => ({ projects: [] }),
+    'GET /api/personalities': () => ({ personalities: [{ name: 'calm', description: '' }] }),
+    'POST /api/personality/set': input => {
+      patch({ session_id: input.session_id, personality: input.name || null })
+      return { ok: true, personality: input.name || null }
+    },
+    'GET /api/sessions': () => ({
+      sessions: [...sessions].map(([id, { fields }]) => fakeRow(id, fields)),
+      cursor: `aaaaaaaa-${n}`,
+    }),
+    'GET /api/session': ({ session_id: id }) => {
+      const { messages, queued, draft, fields } = of(id)
+      return {
+        session: fakeSession(String(id), {
+          ...{ messages, queued, composer_draft: draft, ...fields },
+          cursor: `aaaaaaaa-${n}`,
+        }),
+      }
+    },
+    'GET /api/inbox': () => ({ questions: [], cursor: `aaaaaaaa-${n}` }),
+    'POST /api/session/new': () => {
+      if (!sessions.has('n')) add('n')
+      return { session: fakeRow('n', { title: 'Untitled', message_count: 0 }) }
+    },
+    'POST /api/session/draft': ({ session_id: id, text, files, client_message_id }) => {
+      of(id).draft = { text, files, client_message_id }
+      return { ok: true }
+    },
+    'POST /api/upload': ({ session_id: id, name, size }) => {
+      of(id)
+      return { filename: name, path: `/w/${name}`, size, mime: 'text/plain' }
+    },
+    'POST /api/session/update': patch,
+    'POST /api/session/rename': patch,
+    'POST /api/session/pin': patch,
+    'POST /api/session/archive': patch,
+    'POST /api/session/mode': ({ session_id: id, mode }) => ({
+      ok: true,
+      ...patch({ session_id: id, mode }),
+    }),
+    'POST /api/session/yolo': ({ session_id: id, enabled }) => ({
+      ok: true,
+      yolo_enabled: enabled,
+      ...patch({ session_id: id, yolo: enabled }),
+    }),
+    'POST /api/session/branch': ({ session_id: id }) => {
+      add('c', of(id).messages)
+      return { session_id: 'c' }
+    },
+    'POST /api/session/duplicate': ({ session_id: id }) => {
+      add('c', of(id).messages)
+      return row('c')
+    },
+    'POST /api/session/undo': ({ session_id: id }) => {
+      of(id).messages = of(id).messages.slice(0, -2)
+      return { ok: true, removed_preview: 'second' }
+    },
+    'POST /api/session/clear': ({ session_id: id }) => {
+      of(id).messages = []
+      return row(id)
+    },
+    'POST /api/session/delete': ({ session_id: id }) => {
+      of(id)
+      sessions.delete(String(id))
+      tell('list', 'gone', { session_id: id })
+      return { ok: true }
+    },
+    'POST /api/session/compress': ({ session_id: id }) => ({
+      session: { ...fakeSession(String(id)), summaries: [] },
+      summary: { headline: 'Compressed: 20 → 6 messages' },
+    }),
+    'GET /api/session/status': ({ session_id: id }) => ({ session_id: id, agent_running: false }),
+    'POST /api/chat/start': start,
+    'POST /api/chat/cancel': () => ({ ok: true, cancelled: true }),
+    'POST /api/chat/steer': ({ session_id: id }) => ({ ok: true, accepted: Boolean(of(id)) }),
+    'POST /api/chat/interrupt': ({ session_id: id }) => ({
+      ok: true,
+      stream_id: 'i',
+      session_id: id,
+    }),
+    'POST /api/btw': ({ session_id: id }) => ({
+      stream_id: 'h',
+      session_id: id,
+      parent_session_id: id,
+    }),
+    'POST /api/background': () => ({ task_id: 't', stream_id: 'i', session_id: 'b' }),
+    'POST /api/approval/respond': () => ({ ok: true, accepted: true, answer: null }),
+    'POST /api/queue/add': ({ session_id: id, message, client_message_id }) =>
+      queue(id, list => [
+        ...list,
+        { id: 'q1', text: message, attachments: [], at: 1, client_message_id },
+      ]),
+    'POST /api/queue/remove': ({ session_id: id, id: item }) => {
+      const removed = of(id).queued.find(one => one.id === item)
+      return { ...queue(id, list => list.filter(one => one.id !== item)), removed }
+    },
+    'POST /api/queue/send': ({ session_id: id, id: item }) =>
+      queue(id, list => list.filter(one => one.id !== item)),
+    'POST /api/queue/reorder': ({ session_id: id }) => queue(id, list => list.toReversed()),
+  }
+  return { sessions, answers, readers, tell, add }
+}
+
+type Server = ReturnType<typeof createServer>
+type Hold = { route: string; at: number; until: Promise<void>; begun: () => void; fails?: Error }
+
+const openPage = async (
+  server: Server,
+  href: string,
+  { hold, storage = fakeMemory() }: { hold?: Hold; storage?: ReturnType<typeof fakeMemory> } = {},
+) => {
+  let count = 0
+  const answers = Object.fromEntries(
+    Object.entries(server.answers).map(([route, answer]) => [
+      route,
+      async (input: Input) => {
+        if (hold?.route === route && ++count === hold.at) {
+          hold.begun()
+          await hold.until
+          if (hold.fails) throw hold.fails
+        }
+        return answer(input)
+      },
+    ]),
+  )
+  const fake = fakePlatform(answers)
+  const platform = { ...fake.platform, drafts: storage }
+  let read: StreamListener['onFrame'] = () => {}
+  let listening: StreamListener | undefined
+  const page = createApp({
+    platform,
+    gate: createSignInGate(),
+    history: { pushState: () => {}, replaceState: () => {} },
+    href: `http://host/any/path/${href}`,
+    look: {},
+    mac: false,
+    navigate: () => {},
+    copy: async () => {},
+    tabs(given) {
+      listening = given
+      read = given.onFrame
+      const nothing = () => {}
+      return {
+        start: nothing,
+        updateSubscriptions: nothing,
+        retryNow: nothing,
+        close: nothing,
+      } as TabLeader
+    },
+  })
+  const receive = (frame: Frame): void => {
+    // The service sends what this page has subscribed to.
+    const wanted = listening?.subscriptions().wanted
+    if (!frame.source.startsWith('session:') || wanted?.has(frame.source.slice(8))) read(frame)
+  }
+  server.readers.add(receive)
+  await page.start()
+  effect(() => {
+    const id = page.route.sessionId.value
+    untracked(() => void page.first.show(id))
+  })
+  await settle()
+  return { page, fake, storage, close: () => server.readers.delete(receive) }
+}
+
+const show = async (page: PageApp, id: string | null): Promise<App> => {
+  page.route.openSession(id)
+  await settle()
+  return page.first.app.peek()
+}
+
+/** What a person sees of the shown chat, and what is stored of it. */
+const viewOf = (page: PageApp, server: Server) => {
+  const { chat, composer, attachments, queue } = page.first.app.peek()
+  const id = chat.sessionId.peek()
+  const { messages, queued, live } = chat.chat.peek()
+  const record = server.sessions.get(id)
+  return structuredClone({
+    id,
+    state: chat.state.peek(),
+    texts: messages.map(({ role, content }) => [role, content]),
+    busy: chat.busy.peek(),
+    live,
+    queued: queued.map(({ text }) => text),
+    aside: queue.aside.peek(),
+    draft: [composer.text.peek(), [...composer.files.peek()]],
+    uploads: attachments.list.peek().map(({ file, state }) => [file.name, state]),
+    editing: chat.editing.peek(),
+    model: chat.details.peek()?.model,
+    workspace: chat.details.peek()?.workspace,
+    personality: chat.details.peek()?.personality,
+    stored: record && {
+      texts: record.messages.map(({ role, content }) => [role, content]),
+      queued: record.queued.map(({ text }) => text),
+      fields: record.fields,
+    },
+  })
+}
+
+type Action = {
+  /** Before the first request is counted. */
+  prepare?: (app: App, server: Server) => unknown
+  run: (app: App) => unknown
+  /** In a new chat. */
+  isNew?: true
+  /** It leaves the chat, and leads to another one when nobody has gone elsewhere. */
+  leads?: true
+  /** What was written, and must not be lost when a request is refused. */
+  text?: string
+}
+
+const file = (name: string) => new File(['x'], name)
+const write = (app: App, text: string) => {
+  app.composer.edit(text)
+  return app.submit()
+}
+const running = (_: App, server: Server) => {
+  server.tell('session:a', 'turn_started', {
+    session_id: 'a',
+    stream_id: 'r',
+    model: '',
+    provider: '',
+    started_at: 1,
+  })
+  server.sessions.get('a')!.live = {}
+}
+const queuedUp = (_: App, server: Server) => {
+  const item = (id: string) => ({ id, text: `waits ${id}`, attachments: [], at: 1 })
+  const queued = [item('q1'), item('q2')]
+  server.sessions.get('a')!.queued = queued
+  server.tell('session:a', 'queue', { queued })
+}
+
+const ACTIONS: Record<string, Action> = {
+  send: { run: app => write(app, 'new text'), text: 'new text' },
+  'send with a file': {
+    run: app => {
+      app.attachments.add([file('one.txt'), file('two.txt')])
+      return write(app, 'look')
+    },
+    text: 'look',
+  },
+  'attach two files': { run: app => app.attachments.add([file('one.txt'), file('two.txt')]) },
+  edit: { run: app => app.edit('m3', 'edited') },
+  'retry the last': { run: app => app.retry() },
+  'retry an earlier one': { run: app => app.retry('m2') },
+  queue: { prepare: running, run: app => write(app, 'afterwards'), text: 'afterwards' },
+  steer: {
+    prepare: running,
+    run: app => {
+      app.composer.edit('to the left')
+      return app.submit(true)
+    },
+    text: 'to the left',
+  },
+  stop: { prepare: running, run: app => app.stop() },
+  'choose a model': { run: app => app.chooseModel('m1') },
+  'choose a workspace': { run: app => app.chooseWorkspace('/w/one') },
+  'choose a personality': { run: app => app.choosePersonality('calm') },
+  rename: { run: app => write(app, '/title Another name') },
+  undo: { run: app => write(app, '/undo') },
+  'side question': { run: app => write(app, '/btw why?'), text: '/btw why?' },
+  background: {
+    run: app => write(app, '/background look around'),
+    text: '/background look around',
+  },
+  interrupt: {
+    prepare: running,
+    run: app => write(app, '/interrupt rather this'),
+    text: '/interrupt rather this',
+  },
+  'queue by command': { run: app => write(app, '/queue later'), text: '/queue later' },
+  plan: { run: app => write(app, '/plan the move'), text: 'the move' },
+  yolo: { run: app => write(app, '/yolo') },
+  compact: { run: app => write(app, '/compact') },
+  branch: { run: app => app.branch('a', 'm2'), leads: true },
+  duplicate: { run: app => app.duplicate('a'), leads: true },
+  pin: { run: app => app.sessions.pin('a', true) },
+  archive: { run: app => app.archive('a', true) },
+  'edit a queued message': {
+    prepare: queuedUp,
+    run: app => steeringActions.editQueued(app, 'a', 'q1'),
+  },
+  'remove a queued message': {
+    prepare: queuedUp,
+    run: app => steeringActions.removeQueued(app, 'a', 'q1'),
+  },
+  'send a queued message': {
+    prepare: queuedUp,
+    run: app => steeringActions.sendQueued(app, 'a', 'q1'),
+  },
+  'move a queued message': {
+    prepare: queuedUp,
+    run: app => steeringActions.moveUp(app, 'a', ['q1', 'q2'], 1),
+  },
+  'new chat: send': { isNew: true, run: app => write(app, 'hello'), text: 'hello' },
+  'new chat: send with a file': {
+    isNew: true,
+    run: app => {
+      app.attachments.add([file('one.txt')])
+      return write(app, 'with a file')
+    },
+    text: 'with a file',
+  },
+  'new chat: text and a file': {
+    isNew: true,
+    run: app => {
+      app.composer.edit('half a thought')
+      app.attachments.add([file('one.txt')])
+    },
+    text: 'half a thought',
+  },
+  'new chat: choices, then send': {
+    isNew: true,
+    prepare: async app => {
+      await app.chooseModel('m1')
+      await app.choosePersonality('calm')
+    },
+    run: app => write(app, 'chosen'),
+    text: 'chosen',
+  },
+  'new chat: plan': { isNew: true, run: app => write(app, '/plan the move'), text: 'the move' },
+}
+
+/** Requests that any open chat makes, whatever a person does. */
+const isOfReading = (route: string) => route.startsWith('GET ')
+const ownOf = ({ isNew }: Action): string | null => (isNew ? null : 'a')
+
+const begin = async (action: Action, hold?: Hold) => {
+  const server = createServer()
+  const opened = await openPage(server, action.isNew ? '' : 'session/a', hold ? { hold } : {})
+  const app = opened.page.first.app.peek()
+  await action.prepare?.(app, server)
+  await settle()
+  return { server, app, ...opened, before: opened.fake.service.calls.length }
+}
+
+/** The requests of an undisturbed action: route, and which one of its route since the page was opened. */
+const requestsOf = async (action: Action): Promise<{ route: string; at: number }[]> => {
+  const { app, fake, before, page } = await begin(action)
+  await action.run(app)
+  await settle()
+  // What is saved after a pause belongs to it.
+  await page.first.chat.peek().composer.save()
+  await settle()
+  const { calls } = fake.service
+  return calls
+    .slice(before)
+    .flatMap(({ route }, index) =>
+      isOfReading(route)
+        ? []
+        : [
+            {
+              route,
+              at: calls.slice(0, before + index + 1).filter(one => one.route === route).length,
+            },
+          ],
+    )
+}
+
+const undisturbed = async (action: Action) => {
+  const { app, page, server } = await begin(action)
+  await action.run(app)
+  await settle()
+  const session = page.first.chat.peek().sessionId.peek() || null
+  await show(page, 'b')
+  if (!action.leads) await show(page, session)
+  else await show(page, 'a')
+  return viewOf(page, server)
+}
+
+const test = suite('actions of a chat')
+
+/** What the other chat shows when nothing else was done. */
+const other = async () => {
+  const server = createServer()
+  const { page } = await openPage(server, 'session/b')
+  return viewOf(page, server)
+}
+const expectedOther = await other()
+
+let cases = 0
+for (const [name, action] of Object.entries(ACTIONS)) {
+  const requests = await requestsOf(action)
+  test(`${name}: makes a request`, () => assert.ok(requests.length > 0))
+  for (const { route, at } of requests) {
+    cases += 1
+    test(`${name}: another chat is opened during ${route} (${at})`, async () => {
+      const expected = await undisturbed(action)
+      const begun = Promise.withResolvers<void>()
+      const release = Promise.withResolvers<void>()
+      const hold = { route, at, until: release.promise, begun: begun.resolve }
+      const { app, page, server, fake } = await begin(action, hold)
+      const done = Promise.resolve(action.run(app))
+      await settle()
+      void page.first.chat.peek().composer.save()
+      await begun.promise
+      const key = page.first.chat.peek()
+      await show(page, 'b')
+      const held = fake.service.calls.length
+      release.resolve()
+      await done
+      await settle()
+      assert.equal(viewOf(page, server), expectedOther)
+      assert.is(page.route.sessionId.peek(), 'b')
+      for (const { route: later, input } of fake.service.calls.slice(held))
+        if (!isOfReading(later)) assert.not.equal(input.session_id, 'b', later)
+      // One comes back.
+      await show(page, action.leads ? 'a' : key.sessionId.peek() || null)
+      assert.equal(viewOf(page, server), expected)
+    })
+    test(`${name}: ${route} (${at}) is refused while another chat is open`, async () => {
+      const begun = Promise.withResolvers<void>()
+      const release = Promise.withResolvers<void>()
+      const fails = new ApiError(400, 'No', { code: 'invalid' })
+      const hold = { route, at, until: release.promise, begun: begun.resolve, fails }
+      const { app, page, server } = await begin(action, hold)
+      const done = Promise.resolve(action.run(app)).catch(() => undefined)
+      await settle()
+      void page.first.chat.peek().composer.save()
+      await begun.promise
+      const own = page.first.chat.peek()
+      await show(page, 'b')
+      release.resolve()
+      await done
+      await settle()
+      assert.equal(viewOf(page, server), expectedOther)
+      await show(page, own.sessionId.peek() || null)
+      const { texts, draft, stored, queued } = viewOf(page, server)
+      if (action.text)
+        assert.match(JSON.stringify([texts, draft, queued, stored?.queued]), action.text)
+      if (!action.isNew && name !== 'undo')
+        assert.ok(texts.length >= 4, 'nothing that was written before is lost')
+    })
+  }
+}
+test('there are enough cases', () => assert.ok(cases >= 40, `${cases}`))
+
+test.run()
