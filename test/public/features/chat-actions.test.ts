@@ -200,7 +200,15 @@ const createServer = () => {
 }
 
 type Server = ReturnType<typeof createServer>
-type Hold = { route: string; at: number; until: Promise<void>; begun: () => void; fails?: Error }
+type Hold = {
+  route: string
+  at: number
+  until: Promise<void>
+  begun: () => void
+  fails?: Error
+  /** The request arrives, its reply does not. */
+  isReached?: boolean
+}
 
 const openPage = async (
   server: Server,
@@ -213,9 +221,11 @@ const openPage = async (
       route,
       async (input: Input) => {
         if (hold?.route === route && ++count === hold.at) {
+          const reply = hold.isReached && (await answer(input))
           hold.begun()
           await hold.until
           if (hold.fails) throw hold.fails
+          if (hold.isReached) return reply
         }
         return answer(input)
       },
@@ -305,6 +315,10 @@ type Action = {
   leads?: true
   /** What was written, and must not be lost when a request is refused. */
   text?: string
+  /** In the view after it, besides. */
+  shows?: RegExp
+  /** The message is sent once, whatever happens to the page and the connection. */
+  sends?: string
 }
 
 const file = (name: string) => new File(['x'], name)
@@ -330,19 +344,35 @@ const queuedUp = (_: App, server: Server) => {
 }
 
 const ACTIONS: Record<string, Action> = {
-  send: { run: app => write(app, 'new text'), text: 'new text' },
+  send: {
+    run: app => write(app, 'new text'),
+    text: 'new text',
+    shows: /new text/,
+    sends: 'new text',
+  },
   'send with a file': {
     run: app => {
       app.attachments.add([file('one.txt'), file('two.txt')])
       return write(app, 'look')
     },
     text: 'look',
+    shows: /look.*one.txt.*two.txt/,
+    sends: 'look',
   },
-  'attach two files': { run: app => app.attachments.add([file('one.txt'), file('two.txt')]) },
-  edit: { run: app => app.edit('m3', 'edited') },
+  'attach two files': {
+    run: app => app.attachments.add([file('one.txt'), file('two.txt')]),
+    shows: /one.txt.*two.txt/,
+  },
+  edit: { run: app => app.edit('m3', 'edited'), shows: /edited/, sends: 'edited' },
   'retry the last': { run: app => app.retry() },
   'retry an earlier one': { run: app => app.retry('m2') },
-  queue: { prepare: running, run: app => write(app, 'afterwards'), text: 'afterwards' },
+  queue: {
+    prepare: running,
+    run: app => write(app, 'afterwards'),
+    text: 'afterwards',
+    shows: /afterwards/,
+    sends: 'afterwards',
+  },
   steer: {
     prepare: running,
     run: app => {
@@ -391,7 +421,13 @@ const ACTIONS: Record<string, Action> = {
     prepare: queuedUp,
     run: app => steeringActions.moveUp(app, 'a', ['q1', 'q2'], 1),
   },
-  'new chat: send': { isNew: true, run: app => write(app, 'hello'), text: 'hello' },
+  'new chat: send': {
+    isNew: true,
+    run: app => write(app, 'hello'),
+    text: 'hello',
+    shows: /hello/,
+    sends: 'hello',
+  },
   'new chat: send with a file': {
     isNew: true,
     run: app => {
@@ -399,6 +435,8 @@ const ACTIONS: Record<string, Action> = {
       return write(app, 'with a file')
     },
     text: 'with a file',
+    shows: /with a file.*one.txt/,
+    sends: 'with a file',
   },
   'new chat: text and a file': {
     isNew: true,
@@ -416,6 +454,8 @@ const ACTIONS: Record<string, Action> = {
     },
     run: app => write(app, 'chosen'),
     text: 'chosen',
+    shows: /calm.*chosen/,
+    sends: 'chosen',
   },
   'new chat: plan': { isNew: true, run: app => write(app, '/plan the move'), text: 'the move' },
 }
@@ -442,18 +482,16 @@ const requestsOf = async (action: Action): Promise<{ route: string; at: number }
   await page.first.chat.peek().composer.save()
   await settle()
   const { calls } = fake.service
-  return calls
-    .slice(before)
-    .flatMap(({ route }, index) =>
-      isOfReading(route)
-        ? []
-        : [
-            {
-              route,
-              at: calls.slice(0, before + index + 1).filter(one => one.route === route).length,
-            },
-          ],
-    )
+  return calls.slice(before).flatMap(({ route }, index) =>
+    isOfReading(route)
+      ? []
+      : [
+          {
+            route,
+            at: calls.slice(0, before + index + 1).filter(one => one.route === route).length,
+          },
+        ],
+  )
 }
 
 const undisturbed = async (action: Action) => {
@@ -480,7 +518,11 @@ const expectedOther = await other()
 let cases = 0
 for (const [name, action] of Object.entries(ACTIONS)) {
   const requests = await requestsOf(action)
-  test(`${name}: makes a request`, () => assert.ok(requests.length > 0))
+  test(`${name}: does what it says`, async () => {
+    assert.ok(requests.length > 0)
+    const view = JSON.stringify(await undisturbed(action))
+    if (action.shows) assert.match(view, action.shows)
+  })
   for (const { route, at } of requests) {
     cases += 1
     test(`${name}: another chat is opened during ${route} (${at})`, async () => {
@@ -532,6 +574,77 @@ for (const [name, action] of Object.entries(ACTIONS)) {
     })
   }
 }
+/** How often a text is with the server, and whether it is still to be seen in the page. */
+const placesOf = (text: string, page: PageApp, server: Server) => {
+  const records = [...server.sessions.values()]
+  const stored = records.flatMap(({ messages, queued }) => [
+    ...messages.map(({ content }) => content),
+    ...queued.map(one => String(one.text)),
+  ])
+  const { chat, composer, outbox } = page.first.app.peek()
+  const inPage = [
+    composer.text.peek(),
+    chat.editing.peek()?.text ?? '',
+    ...outbox.list
+      .peek()
+      .filter(({ state }) => state === 'waiting')
+      .map(one => one.text),
+  ]
+  return {
+    sent: stored.filter(content => content.includes(text)).length,
+    isInPage: inPage.some(content => content.includes(text)),
+  }
+}
+
+for (const [name, action] of Object.entries(ACTIONS)) {
+  const { sends: text } = action
+  if (text === undefined) continue
+  for (const { route, at } of await requestsOf(action))
+    for (const isReached of [true, false]) {
+      const where = `${route} (${at}), which has ${isReached ? '' : 'not '}arrived`
+      const lost = new ApiError(0, 'Can’t reach the server')
+      const holding = (until: Promise<void>) => {
+        const begun = Promise.withResolvers<void>()
+        return { begun, hold: { route, at, until, begun: begun.resolve, fails: lost, isReached } }
+      }
+      test(`${name}: the page is loaded again during ${where}`, async () => {
+        const { begun, hold } = holding(new Promise<void>(() => {}))
+        const { app, page, server, storage, close } = await begin(action, hold)
+        void action.run(app)
+        await settle()
+        void page.first.chat.peek().composer.save()
+        await begun.promise
+        // As when a page is left.
+        for (const { composer } of page.chats.all()) void composer.save()
+        await settle()
+        close()
+        const id = page.route.sessionId.peek()
+        const again = await openPage(server, id ? `session/${id}` : '', { storage })
+        await again.page.outbox.takeOver()
+        await again.page.outbox.flush()
+        await settle()
+        const { sent, isInPage } = placesOf(text, again.page, server)
+        assert.equal([sent, isInPage], sent > 0 ? [1, false] : [0, true])
+      })
+      test(`${name}: the connection is lost during ${where}`, async () => {
+        const release = Promise.withResolvers<void>()
+        const { begun, hold } = holding(release.promise)
+        const { app, page, server } = await begin(action, hold)
+        const done = action.run(app)
+        await settle()
+        void page.first.chat.peek().composer.save()
+        await begun.promise
+        release.resolve()
+        await done
+        await settle()
+        await page.outbox.flush()
+        await settle()
+        const { sent, isInPage } = placesOf(text, page, server)
+        assert.equal([sent, isInPage], sent > 0 ? [1, false] : [0, true])
+      })
+    }
+}
+
 test('there are enough cases', () => assert.ok(cases >= 40, `${cases}`))
 
 test.run()
