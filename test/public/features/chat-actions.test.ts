@@ -462,7 +462,6 @@ const ACTIONS: Record<string, Action> = {
 
 /** Requests that any open chat makes, whatever a person does. */
 const isOfReading = (route: string) => route.startsWith('GET ')
-const ownOf = ({ isNew }: Action): string | null => (isNew ? null : 'a')
 
 const begin = async (action: Action, hold?: Hold) => {
   const server = createServer()
