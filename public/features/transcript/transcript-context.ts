@@ -18,6 +18,8 @@ export type TranscriptActions = {
   /** `added`: names of uploaded files that are sent beside those of the message. */
   edit(id: string, text: string, added?: readonly string[]): void
   retry(id: string): void
+  /** Shows this version of a message; absent where nothing changes the chat. */
+  showVersion?(id: string): void
   /** Repeats a failed model call of the running turn now. Rejects when the request failed. */
   retryNow(): Promise<void>
   stop(): void
