@@ -20,6 +20,8 @@ export type TranscriptActions = {
   edit(id: string, text: string, added?: readonly string[]): Promise<boolean>
   editing: Signal<Editing | null>
   retry(id: string): void
+  /** Shows this version of a message; absent where nothing changes the chat. */
+  showVersion?(id: string): void
   /** Repeats a failed model call of the running turn now. Rejects when the request failed. */
   retryNow(): Promise<void>
   stop(): void

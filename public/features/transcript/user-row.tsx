@@ -61,6 +61,7 @@ export function UserRowView({ message }: { message: Message }) {
         )}
         {comments.length > 0 && <SentComments comments={comments} openFile={actions.openFile} />}
         <Attachments names={message.attachments ?? []} />
+        {message._versions && <Versions id={message.id} ids={message._versions} />}
       </div>
       <div class="tx-tools user-tools">
         <button
@@ -87,6 +88,35 @@ export function UserRowView({ message }: { message: Message }) {
         )}
       </div>
     </article>
+  )
+}
+
+/** Which version of the message is shown, and the way to its neighbors. */
+function Versions({ id, ids }: { id: string; ids: readonly string[] }) {
+  const { actions } = useTranscript()
+  const { showVersion } = actions
+  if (ids.length < 2 || !showVersion || !may('POST /api/session/version')) return null
+  const at = ids.indexOf(id)
+  const button = (label: string, sign: string, to: string | undefined) => (
+    <button
+      type="button"
+      class="tx-tool"
+      title={label}
+      aria-label={label}
+      disabled={to === undefined}
+      onClick={() => to !== undefined && showVersion(to)}
+    >
+      {sign}
+    </button>
+  )
+  const place = { n: at + 1, count: ids.length }
+  return (
+    <div class="user-versions">
+      <span class="tx-sr">{t('tx.version', place)}</span>
+      {button(t('tx.version.previous'), '‹', ids[at - 1])}
+      <span aria-hidden="true">{`${place.n}/${place.count}`}</span>
+      {button(t('tx.version.next'), '›', ids[at + 1])}
+    </div>
   )
 }
 

@@ -276,6 +276,7 @@ const actions = {
   loadStored: async () => '',
   edit() {},
   retry() {},
+  showVersion() {},
   retryNow: async () => {},
   stop() {},
   branch() {},
@@ -316,6 +317,18 @@ transcript('images of a tool result are shown in their proportions, from the sto
     html,
   )
   assert.is(renderToString(h(ToolImages, { session: 'abc', images: [] })), '')
+})
+
+transcript('versions of a message are counted, with a way to the neighbors that there are', () => {
+  const withVersions = (id: string, _versions: string[]) =>
+    draw({ messages: [say(id, 'user', 'x', { _versions })] })
+  const html = withVersions('m9', ['m2', 'm9'])
+  assert.match(html, '2/2')
+  assert.match(html, /aria-label="Previous version"(?![^>]*disabled)/)
+  assert.match(html, /aria-label="Next version"[^>]*disabled/)
+  assert.match(withVersions('m2', ['m2', 'm9']), /aria-label="Previous version"[^>]*disabled/)
+  assert.not.match(withVersions('m2', ['m2']), 'Previous version')
+  assert.not.match(draw({ messages: [say('m2', 'user', 'x')] }), 'Previous version')
 })
 
 transcript('parses approvals and errors for their cards', () => {
