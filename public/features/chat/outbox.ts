@@ -78,6 +78,11 @@ export type Receipt =
 
 const PREFIX = 'out:'
 
+/** What a session is created for. */
+type Creation = Pick<Outgoing, 'id' | 'chat' | 'choice' | 'place'>
+
+const isWaiting = ({ state }: Listed): boolean => state === 'waiting'
+
 /** What messages of one chat have in common, before and after its session exists. */
 const isOfChat = (message: Outgoing, chat: string, sessionId: string | null): boolean =>
   message.chat === chat || (sessionId !== null && message.session_id === sessionId)
@@ -109,6 +114,8 @@ export class Outbox {
   /** Sessions being created, by chat. */
   readonly #creating = new Map<string, Promise<string>>()
   readonly #reasons = new Map<string, string>()
+  /** Messages of other pages whose end this one waits for. */
+  readonly #awaited = new Set<string>()
   /** Number of messages accepted so far; a snapshot that is requested later contains them. */
   #accepted = 0
   readonly #acceptedAs = new Map<string, number>()
@@ -194,32 +201,45 @@ export class Outbox {
   #wait(entry: Listed): boolean {
     const { state: _, reason: __, ...message } = entry
     this.#put({ ...message, waiting: true }, 'waiting')
-    const isStored = this.#stored().some(({ id }) => id === entry.id)
-    if (isStored) this.onWaiting()
-    return isStored
+    if (this.#inStore(entry.id)) {
+      this.onWaiting()
+      return true
+    }
+    this.#put(message, 'sending')
+    return false
   }
 
   isCreating = (chat: string): boolean => this.#creating.has(chat)
 
   /** Creates the session of a new chat, once for all that is written there. */
-  sessionOf(chat: string, choice: Choice, place = this.#options.place()): Promise<string> {
+  sessionOf(chat: string, choice: Choice): Promise<string> {
+    return this.#sessionFor({ id: this.#options.newId(), chat, choice })
+  }
+
+  /** As its first message wants it, whatever is written or chosen later. */
+  #sessionFor(given: Creation): Promise<string> {
+    const { chat } = given
     const running = this.#creating.get(chat)
     if (running) return running
-    const created = this.#create(chat, choice, place).finally(() => this.#creating.delete(chat))
+    const first = this.#stored().find(each => each.chat === chat && !each.session_id) ?? given
+    const created = this.#create(first).finally(() => this.#creating.delete(chat))
     this.#creating.set(chat, created)
     return created
   }
 
-  async #create(chat: string, choice: Choice, { profile, project }: Place): Promise<string> {
+  async #create({ id: first, chat, choice, place }: Creation): Promise<string> {
     const { api, onCreated } = this.#options
+    const { profile, project } = place ?? this.#options.place()
     const { model, workspace, personality } = choice
     const input = {
       ...(model ? { model } : {}),
       ...(workspace ? { workspace } : {}),
       ...(profile ? { profile } : {}),
     }
-    // With a key, so that another page of this browser that repeats it gets the same session.
-    const { session } = await api('POST /api/session/new', input, { key: `new-${chat}` })
+    // With a key, so that a page that repeats it for this message gets the same session. Not for the chat: in another page it
+    // may be that of a later message, and a key is of one input.
+    const limit = { signal: AbortSignal.timeout(SEND_MS), key: `new-${first}` }
+    const { session } = await api('POST /api/session/new', input, limit)
     const id = session.session_id
     let row: SessionRow = session
     // A chat started while the list shows one project belongs to that project.
@@ -243,8 +263,7 @@ export class Outbox {
   async #deliver(entry: Outgoing): Promise<Receipt> {
     const { api, beforeSend } = this.#options
     const { id, text, files, replace, draft } = entry
-    const session_id =
-      entry.session_id ?? (await this.sessionOf(entry.chat, entry.choice, entry.place))
+    const session_id = entry.session_id ?? (await this.#sessionFor(entry))
     // The message that is replaced has another id once the session is imported: the server does it.
     if (!replace) await beforeSend(session_id)
     const message = {
@@ -305,19 +324,22 @@ export class Outbox {
   }
 
   /** False when it has just been sent: then there is nothing to remove. */
-  remove(id: string): Promise<boolean> {
-    return this.#options.exclusively(id, async () => {
-      const isThere = this.#stored().some(each => each.id === id)
-      if (isThere) this.#drop(id)
+  async remove(id: string): Promise<boolean> {
+    const removed = await this.#options.exclusively(id, async () => {
+      const found = this.#inStore(id)
+      if (found) this.#drop(id)
       this.reload()
-      return isThere
+      return found
     })
+    // They may have been held by this one only.
+    if (removed && this.of(removed.chat, removed.session_id).some(isWaiting)) this.onWaiting()
+    return removed !== undefined
   }
 
   /** Sends a message that was rejected once more. */
   async retry(id: string): Promise<void> {
     await this.#options.exclusively(id, async () => {
-      const found = this.#stored().find(each => each.id === id)
+      const found = this.#inStore(id)
       if (!found) return
       const { error: _, ...message } = found
       this.#put(message, 'waiting')
@@ -325,30 +347,44 @@ export class Outbox {
     await this.flush()
   }
 
-  /** A message that an earlier version stored. */
-  adopt(message: Outgoing): void {
-    this.#put({ ...message, waiting: true }, 'waiting')
+  /** A message that an earlier version stored. False where there is no room for it. */
+  adopt(message: Outgoing): boolean {
+    // That version gave messages of all sessions the id of the new chat that was begun last.
+    const isStored = this.#wait({
+      ...{ ...message, chat: message.session_id ?? message.chat },
+      state: 'waiting',
+    })
+    if (!isStored) this.#drop(message.id)
+    return isStored
   }
 
   /** Takes over the messages of pages that were closed while sending; waits for those of pages that are open. */
   async takeOver(): Promise<void> {
-    const lost = this.#stored().filter(({ waiting }) => !waiting)
-    await Promise.all(
-      lost.map(({ id }) =>
-        // The page that sends it has the lock until it is done or closed.
-        this.#options.exclusively(id, async () => {
-          const message = this.#stored().find(each => each.id === id)
-          if (message && !message.waiting) this.#put({ ...message, waiting: true }, 'waiting')
-          if (message) this.onWaiting()
-        }),
-      ),
-    )
+    this.reload()
+    const others = this.#list
+      .peek()
+      .filter(({ id, state }) => state === 'elsewhere' && !this.#awaited.has(id))
+    await Promise.all(others.map(({ id }) => this.#takeOver(id)))
+  }
+
+  async #takeOver(id: string): Promise<void> {
+    this.#awaited.add(id)
+    try {
+      // The page that sends it has the lock until it is done or closed.
+      await this.#options.exclusively(id, async () => {
+        const message = this.#inStore(id)
+        if (message && !message.waiting) this.#put({ ...message, waiting: true }, 'waiting')
+        if (message) this.onWaiting()
+      })
+    } finally {
+      this.#awaited.delete(id)
+    }
   }
 
   /** Sends what waits, in order. False when something has to be sent later. */
   async flush(): Promise<boolean> {
     this.reload()
-    if (!this.#list.peek().some(({ state }) => state === 'waiting')) return true
+    if (!this.#list.peek().some(isWaiting)) return true
     return this.#options.exclusively('', () => this.#sendAll())
   }
 
@@ -360,7 +396,7 @@ export class Outbox {
       this.reload()
       const next = this.#list
         .peek()
-        .find(each => each.state === 'waiting' && !held.has(each.chat) && !held.has(lineOf(each)))
+        .find(each => isWaiting(each) && !held.has(each.chat) && !held.has(lineOf(each)))
       if (!next) return isAll
       const isBehind = this.of(next.chat, next.session_id).some(
         ({ at, state }) => at < next.at && (state === 'sending' || state === 'elsewhere'),
@@ -374,7 +410,9 @@ export class Outbox {
         await this.#sendWaiting(next.id)
       } catch (error) {
         if (isUnreachable(error)) return false
-        const now = this.#stored().find(({ id }) => id === next.id) ?? next
+        const now = this.#inStore(next.id)
+        // Its event has arrived, or the person has signed out.
+        if (!now) continue
         // Its session may have been created before the error.
         held.add(next.chat).add(lineOf(now))
         if (isTemporary(error)) {
@@ -389,14 +427,18 @@ export class Outbox {
   /** Unless it has been removed, here or in another page. */
   #sendWaiting(id: string): Promise<void> {
     return this.#options.exclusively(id, async () => {
-      const entry = this.#stored().find(each => each.id === id)
-      if (entry) await this.#inLine(entry, () => this.#deliver(entry))
+      const entry = this.#inStore(id)
+      if (!entry) return
+      await this.#inLine(entry, async () => {
+        const now = this.#inStore(id)
+        if (now) await this.#deliver(now)
+      })
     })
   }
 
   /** Removes all messages of this person, who signs out. */
   clear(): void {
-    for (const { id } of this.#stored()) this.#drop(id)
+    for (const { id } of [...this.#list.peek(), ...this.#stored()]) this.#drop(id)
   }
 
   #inLine<T>(message: Outgoing, work: () => Promise<T>): Promise<T> {
@@ -408,6 +450,10 @@ export class Outbox {
 
   #find(id: string): Listed | undefined {
     return this.#list.peek().find(each => each.id === id)
+  }
+
+  #inStore(id: string): Outgoing | undefined {
+    return this.#options.storage.read<Outgoing | null>(PREFIX + id, null) ?? undefined
   }
 
   #stored(): Outgoing[] {

@@ -21,15 +21,14 @@ export const adoptOutbox = async ({ platform, outbox, base }: PageApp): Promise<
   const { drafts, account } = platform
   for (const key of drafts.keys().filter(key => key.startsWith('in-flight:'))) {
     const message = drafts.read<Kept | null>(key, null)
-    if (message) outbox.adopt(message)
-    drafts.remove(key)
+    // Both take room: where there is too little, it stays for the next time.
+    if (!message || outbox.adopt(message)) drafts.remove(key)
   }
   try {
     const database = createStore(`agent-webui ${new URL(base).pathname} outbox`, 'messages')
     for (const { account: of = account, ...message } of await values<Kept>(database)) {
       if (of !== account) continue
-      outbox.adopt(message)
-      await del(message.id, database)
+      if (outbox.adopt(message)) await del(message.id, database)
     }
   } catch {
     // No database, as in some private windows: nothing was stored there.

@@ -31,8 +31,8 @@ const startOutbox = async (app: PageApp): Promise<void> => {
     // The event stream may be up: then nothing else sends it.
     void app.attempt(() => flush())
   }
-  // Another page of this browser has stored or removed a message.
-  addEventListener('storage', () => outbox.reload())
+  // Another page of this browser has stored or removed a message, or ends while it sends one.
+  addEventListener('storage', () => void app.attempt(() => outbox.takeOver()))
   effect(() => {
     if (app.connection.state.value.kind === 'live') untracked(() => void app.attempt(() => flush()))
   })

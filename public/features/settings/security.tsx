@@ -110,7 +110,7 @@ const useSignOut = (): (() => void) => {
   }
   const signOut = () => attempt(() => auth.signOut(forget))
   return () => {
-    const count = outbox.list.value.length
+    const count = outbox.list.value.filter(({ state }) => state !== 'accepted').length
     const isUnsaved = unsaved.current?.hasAny() === true
     if (count === 0 && !isUnsaved) return void signOut()
     layout.confirmation.value = {

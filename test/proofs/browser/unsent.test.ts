@@ -89,7 +89,7 @@ test('a message that is sent before all code was loaded is stored with the key p
     const arrived = stall(network, '/api/chat/start')
     await write(page, 'early')
     await arrived
-    assert.match(await storedText(page), /in-flight:[0-9a-f]+/)
+    assert.match(await storedText(page), /:out:[0-9a-f]+/)
     const next = await page.context().newPage()
     await page.close()
     network.stalled.clear()

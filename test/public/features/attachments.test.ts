@@ -1,20 +1,18 @@
 /** Attachments: upload progress, retry, removal, waiting; long pastes as files. */
+import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import { createAttachments } from '../../../public/features/composer/attachments.ts'
 import { createComposer } from '../../../public/features/composer/composer.ts'
 import type { Upload, UploadOptions } from '../../../public/upload.ts'
-import { fakePlatform, fakeSession, settle } from '../_page.ts'
+import { fakePlatform, settle } from '../_page.ts'
 
 type Sending = UploadOptions & { arrive: (name: string) => void; fail: (error: Error) => void }
 
 const page = () => {
   const fake = fakePlatform({
     'POST /api/session/draft': () => ({ ok: true }),
-    'GET /api/session': ({ session_id: id }) => ({
-      session: fakeSession(String(id), { composer_draft: { text: 'kept', files: ['old'] } }),
-    }),
   })
   const sending: Sending[] = []
   const upload: Upload = options =>
@@ -24,10 +22,9 @@ const page = () => {
       sending.push({ ...options, arrive, fail: reject })
       options.signal?.addEventListener('abort', () => reject(new Error('aborted')))
     })
-  const composer = createComposer(fake.platform)
-  composer.open('s')
+  const composer = createComposer(fake.platform, { sessionId: signal('s') })
   const attachments = createAttachments({
-    platform: { api: fake.platform.api, upload },
+    platform: { upload },
     composer,
     ensureSession: async () => 's',
     pictureOf: file => `blob:${file.name}`,
@@ -133,19 +130,24 @@ test('sending waits for what is on its way', async () => {
   assert.is(sent, true)
 })
 
-test('after a switch to another chat the file goes into the draft on the server', async () => {
-  const { attachments, composer, sending, service } = page()
-  attachments.add([file('a')])
+test('after a switch to another chat the files go into the draft of theirs, also those behind the first', async () => {
+  const { attachments, composer, sending, service, clock, platform } = page()
+  composer.applyServerDraft({ text: 'kept', files: ['old'] })
+  attachments.add([file('a'), file('b')])
   await settle()
-  composer.open('other')
+  await composer.leave()
+  const other = createComposer(platform, { sessionId: signal('other') })
   sending[0]!.arrive('a')
   await settle()
-  assert.equal(composer.files.value, [])
-  assert.equal(service.of('POST /api/session/draft').at(-1), {
-    session_id: 's',
-    text: 'kept',
-    files: ['old', 'a'],
-  })
+  assert.is(sending[1]?.sessionId, 's')
+  sending[1]!.arrive('b')
+  await settle()
+  await clock.advance(600)
+  await settle()
+  assert.equal(other.files.value, [])
+  assert.equal(service.of('POST /api/session/draft'), [
+    { session_id: 's', text: 'kept', files: ['old', 'a', 'b'] },
+  ])
 })
 
 test('a long paste is offered as a file, a short one is not', async () => {

@@ -1,4 +1,5 @@
 /** Composer: drafts, attachments, recall and completion. */
+import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
@@ -19,20 +20,23 @@ import { fakePlatform, settle } from '../_page.ts'
 const DRAFT = 'POST /api/session/draft'
 const setUp = () => {
   const fake = fakePlatform({ [DRAFT]: () => ({ ok: true }) })
-  return { ...fake, composer: createComposer(fake.platform) }
+  /** That of a chat, as when the page was just loaded; of a chat without a session: ''. */
+  const open = (id: string, platform = fake.platform) =>
+    createComposer(platform, { sessionId: signal(id) })
+  return { ...fake, open }
 }
 
 const test = suite('composer')
 
 test('a draft that the server does not store is written in this browser, once for many keys', async () => {
-  const { composer, clock, service, platform } = setUp()
+  const { open, clock, service, platform } = setUp()
   const writes: string[] = []
   const { write } = platform.drafts
   platform.drafts.write = (key, value) => {
     writes.push(key)
     write(key, value)
   }
-  composer.open('a')
+  const composer = open('a')
   const text = 'w'.repeat(60_000)
   for (let key = 0; key < 10; key++) {
     composer.edit(text + key)
@@ -42,24 +46,20 @@ test('a draft that the server does not store is written in this browser, once fo
   await clock.advance(5_000)
   await settle()
   assert.equal([writes.length, service.of(DRAFT).length], [1, 0])
-  const reloaded = createComposer(platform)
-  reloaded.open('a')
-  assert.is(reloaded.text.value, `${text}9`)
+  assert.is(open('a').text.value, `${text}9`)
 })
 
 test('a draft over the limit of a request that outlives its page is sent as a usual one', async () => {
-  const { composer, clock, platform } = setUp()
+  const { open, clock, platform } = setUp()
   const sent: (boolean | undefined)[] = []
   const { api } = platform
-  const composing = createComposer({
+  const composing = open('a', {
     ...platform,
     api: (async (...args: Parameters<typeof api>) => {
       sent.push((args[2] as { keepalive?: boolean } | undefined)?.keepalive)
       return await api(...args)
     }) as typeof api,
   })
-  composer.open('')
-  composing.open('a')
   // Three bytes each.
   composing.edit('語'.repeat(30_000))
   await clock.advance(600)
@@ -82,8 +82,8 @@ test('a key in a long text looks at the end of it only', () => {
 })
 
 test('a draft that could not be saved is tried again with the next change', async () => {
-  const { composer, clock, service } = setUp()
-  composer.open('a')
+  const { open, clock, service } = setUp()
+  const composer = open('a')
   service.answers[DRAFT] = () => {
     throw new ApiError(0, 'offline')
   }
@@ -96,7 +96,7 @@ test('a draft that could not be saved is tried again with the next change', asyn
 })
 
 test('a draft that did not reach the server is sent again by itself, ever more rarely; one that was refused is not', async () => {
-  const { composer, clock, service } = setUp()
+  const { open, clock, service } = setUp()
   const attempts = () => service.of(DRAFT).length
   const pass = async (ms: number) => {
     await clock.advance(ms)
@@ -104,7 +104,7 @@ test('a draft that did not reach the server is sent again by itself, ever more r
   }
   const arrived = Promise.withResolvers<object>()
   service.answers[DRAFT] = () => arrived.promise
-  composer.open('a')
+  const composer = open('a')
   composer.edit('one')
   await pass(600)
   // The connection is back before the request is known to have failed.
@@ -135,44 +135,45 @@ test('a draft that did not reach the server is sent again by itself, ever more r
   assert.is(attempts(), 4)
 })
 
-test('a draft that could not be saved survives another chat and a reload, and is saved when it is opened again', async () => {
-  const { composer, clock, service, platform } = setUp()
+test('a draft that could not be saved survives a reload, is saved when it is opened again, and is of its chat only', async () => {
+  const { open, clock, service } = setUp()
   service.answers[DRAFT] = () => {
     throw new ApiError(0, 'offline')
   }
-  composer.open('a')
-  composer.edit('long thought')
-  composer.open('b')
+  const [a, b] = [open('a'), open('b')]
+  a.edit('long thought')
+  void a.leave()
+  b.edit('other')
+  void b.leave()
   await settle()
-  composer.edit('other')
-  composer.open('')
-  await settle()
-  assert.is(composer.text.value, '')
+  assert.equal([a.text.value, b.text.value, open('').text.value], ['long thought', 'other', ''])
+  a.applyServerDraft({ text: 'what the server has', files: [] })
+  assert.is(a.text.value, 'long thought')
 
-  const reloaded = createComposer(platform)
+  // Of the closed page nothing more is saved.
+  a.takeDraft()
+  b.takeDraft()
+  const reloaded = open('a')
   service.answers[DRAFT] = () => ({ ok: true })
   const calls = service.of(DRAFT).length
-  reloaded.open('a')
-  reloaded.applyServerDraft('a', { text: 'what the server has', files: [] })
+  reloaded.applyServerDraft({ text: 'what the server has', files: [] })
   assert.is(reloaded.text.value, 'long thought')
   await clock.advance(600)
   await settle()
   assert.equal(service.of(DRAFT).slice(calls), [
     { session_id: 'a', text: 'long thought', files: [], comments: [] },
   ])
-  const again = createComposer(platform)
-  again.open('a')
-  again.applyServerDraft('a', { text: 'newer, of another device', files: [] })
+  const again = open('a')
+  again.applyServerDraft({ text: 'newer, of another device', files: [] })
   assert.is(again.text.value, 'newer, of another device', 'the saved draft is no longer kept here')
-  again.open('b')
-  assert.is(again.text.value, 'other')
+  assert.is(open('b').text.value, 'other')
 })
 
 test('a late answer to an earlier save does not drop the draft kept since', async () => {
-  const { composer, service, platform } = setUp()
+  const { open, service } = setUp()
   const first = Promise.withResolvers<object>()
   service.answers[DRAFT] = () => first.promise
-  composer.open('a')
+  const composer = open('a')
   composer.edit('one')
   void composer.save()
   service.answers[DRAFT] = () => {
@@ -182,14 +183,12 @@ test('a late answer to an earlier save does not drop the draft kept since', asyn
   await composer.save()
   first.resolve({ ok: true })
   await settle()
-  const reloaded = createComposer(platform)
-  reloaded.open('a')
-  assert.is(reloaded.text.value, 'one two')
+  assert.is(open('a').text.value, 'one two')
 })
 
-test('saves drafts after a pause, and at once on a switch to another chat', async () => {
-  const { composer, clock, service } = setUp()
-  composer.open('a')
+test('saves drafts after a pause, and at once when another chat is shown', async () => {
+  const { open, clock, service } = setUp()
+  const composer = open('a')
   composer.edit('h')
   await clock.advance(500)
   composer.edit('hello')
@@ -198,33 +197,74 @@ test('saves drafts after a pause, and at once on a switch to another chat', asyn
   await clock.advance(100)
   assert.equal(service.of(DRAFT), [{ session_id: 'a', text: 'hello', files: [] }])
   composer.edit('hello you')
-  composer.open('b')
+  void composer.leave()
   assert.equal(service.of(DRAFT)[1], { session_id: 'a', text: 'hello you', files: [] })
-  assert.is(composer.text.value, '')
+  assert.is(open('b').text.value, '')
 })
 
-test("the server's draft fills an untouched box only", () => {
-  const { composer } = setUp()
-  composer.open('a')
-  composer.applyServerDraft('b', { text: 'wrong', files: [] })
-  composer.applyServerDraft('a', { text: 'kept', files: ['x'] })
+test("the server's draft fills an untouched box only; one that was left and saved is untouched again", async () => {
+  const { open, service } = setUp()
+  const composer = open('a')
+  composer.applyServerDraft({ text: 'kept', files: ['x'] })
   assert.equal([composer.text.value, composer.files.value], ['kept', ['x']])
-  composer.open('b')
   composer.edit('mine')
-  composer.applyServerDraft('b', { text: 'late', files: [] })
+  composer.applyServerDraft({ text: 'late', files: [] })
   assert.is(composer.text.value, 'mine')
+  await composer.leave()
+  composer.applyServerDraft({ text: 'of another device', files: [] })
+  assert.is(composer.text.value, 'of another device')
+
+  const arrived = Promise.withResolvers<object>()
+  service.answers[DRAFT] = () => arrived.promise
+  composer.edit('left too soon')
+  const left = composer.leave()
+  // Opened again, before the server had it.
+  composer.applyServerDraft({ text: 'of before', files: [] })
+  composer.edit('written meanwhile')
+  arrived.resolve({ ok: true })
+  await left
+  composer.applyServerDraft({ text: 'of before', files: [] })
+  assert.is(composer.text.value, 'written meanwhile')
 })
 
-test('stores the draft of a new chat in the browser', async () => {
-  const { composer, clock, device } = setUp()
+test('stores the draft of a new chat in the browser, under its key, until its session is created', async () => {
+  const { clock, device, platform, service, open } = setUp()
+  const sessionId = signal('')
+  const composer = createComposer(platform, { sessionId })
   composer.edit('idea')
   await clock.advance(600)
-  composer.open('a')
-  composer.open('')
-  assert.is(composer.text.value, 'idea')
+  await composer.leave()
+  assert.is(open('').text.value, 'idea')
+  const beside = createComposer(platform, { sessionId: signal(''), draftKey: 'draft-beside' })
+  assert.is(beside.text.value, '')
   composer.takeDraft()
-  composer.assignSession('n')
+  sessionId.value = 'n'
+  composer.begin()
   assert.equal(device.values.get('draft'), { text: '', files: [] })
+  // What is written from now on is of the session.
+  composer.edit('more')
+  await clock.advance(600)
+  await settle()
+  assert.equal(service.of(DRAFT), [{ session_id: 'n', text: 'more', files: [] }])
+  assert.is(open('').text.value, '')
+})
+
+test('what was written while the session of a new chat was created is saved there', async () => {
+  const { clock, device, platform, service } = setUp()
+  const sessionId = signal('')
+  const composer = createComposer(platform, { sessionId })
+  composer.edit('first')
+  composer.takeDraft()
+  composer.edit('second')
+  await clock.advance(600)
+  sessionId.value = 'n'
+  composer.begin()
+  await clock.advance(600)
+  await settle()
+  assert.equal(
+    [service.of(DRAFT), device.values.get('draft')],
+    [[{ session_id: 'n', text: 'second', files: [] }], { text: '', files: [] }],
+  )
 })
 
 test('files are named below the text, and come off again', () => {
@@ -236,7 +276,7 @@ test('files are named below the text, and come off again', () => {
 })
 
 test('earlier prompts are recalled and left again', () => {
-  const { composer } = setUp()
+  const composer = setUp().open('')
   const prompts = ['first', 'second']
   assert.not.ok(composer.recall([], 1))
   assert.ok(composer.recall(prompts, 1))
@@ -250,7 +290,7 @@ test('earlier prompts are recalled and left again', () => {
 })
 
 test('what could not be sent comes back in front', () => {
-  const { composer } = setUp()
+  const composer = setUp().open('')
   composer.edit('new')
   composer.restoreDraft({ text: 'old', files: ['a'] })
   assert.equal([composer.text.value, composer.files.value], ['old\n\nnew', ['a']])

@@ -1,4 +1,5 @@
 /** Dropped folders: order, limits, target folders, resuming after a failure. */
+import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { MAX_FILES, readFolders } from '../../../public/features/workspace/dropped-folders.ts'
@@ -80,11 +81,10 @@ test('reports an empty folder', async () => {
 
 test('is one attachment in the composer, and resumes after a failure', async () => {
   const fake = fakePlatform({ 'POST /api/session/draft': () => ({ ok: true }) })
-  const composer = createComposer(fake.platform)
-  composer.open('s')
+  const composer = createComposer(fake.platform, { sessionId: signal('s') })
   const { sent, upload } = uploading('c.txt')
   const attachments = createAttachments({
-    platform: { api: fake.platform.api, upload },
+    platform: { upload },
     composer,
     ensureSession: async () => 's',
   })

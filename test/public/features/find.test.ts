@@ -111,16 +111,17 @@ test('nothing more is fetched after it was closed', async () => {
 })
 
 test('the second time the key is the browser’s own', () => {
+  const chat = signal({ messages: [say(1, 'a')] })
   const app = {
     route: { current: signal({ view: 'chat' }) },
-    chat: { chat: signal({ messages: [say(1, 'a')] }) },
+    chat: { chat },
     layout: { findOpen: signal(false) },
   } as unknown as App
   const event = { key: 'f', ctrlKey: true, metaKey: false, shiftKey: false, altKey: false }
   const press = () => runShortcut(app, event, { mac: false, typing: true })
   assert.equal([press(), app.layout.findOpen.value], [true, true])
   assert.equal([press(), app.layout.findOpen.value], [false, false])
-  app.chat.chat.value = { ...app.chat.chat.value, messages: [] }
+  chat.value = { messages: [] }
   assert.is(press(), false, 'there is nothing to find in an empty conversation')
 })
 

@@ -1,199 +1,356 @@
-/** Messages that wait for the network: by person, in order, once; what the server's refusals do to those behind. */
-import { signal } from '@preact/signals'
+/** Messages that were written: sent in order, once, by person and chat; what refusals, lost replies, other pages and a new chat do to them. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { ApiError } from '../../../public/api.ts'
-import { createOutbox, type Kept, type Outbox } from '../../../public/features/offline/outbox.ts'
-import { createSending } from '../../../public/features/offline/sending.ts'
-import type { InFlight } from '../../../public/features/offline/in-flight.ts'
+import { ApiError, type ApiCall } from '../../../public/api.ts'
 import {
-  createTurnActions,
-  type TurnActionsOptions,
-} from '../../../public/features/chat/turn-actions.ts'
-import { createQueue } from '../../../public/features/queue/queue.ts'
+  type Listed,
+  type NewMessage,
+  noChoice,
+  Outbox,
+  type Outgoing,
+} from '../../../public/features/chat/outbox.ts'
+import { adoptOutbox } from '../../../public/features/offline/adopt-drafts.ts'
 import { createLeases } from '../../../public/features/offline/leases.ts'
+import type { JsonStorage } from '../../../public/platform.ts'
+import type { PageApp } from '../../../public/app.ts'
 import { createTestClock } from '../../_clock.ts'
-import { fakeApi, fakeMemory } from '../_page.ts'
+import { fakeApi, fakeMemory, fakeRow, settle } from '../_page.ts'
 
 const test = suite('outbox')
 
-const NO_CHOICE = { model: '', workspace: '', personality: '' }
+const START = 'POST /api/chat/start'
+const QUEUE = 'POST /api/queue/add'
+const NEW = 'POST /api/session/new'
 
-/** Of one person. */
-const fakeInFlight = (all: Map<string, Kept>, account: string): InFlight => ({
-  list: () =>
-    [...all.values()].filter(each => each.account === account).sort((a, b) => a.at - b.at),
-  put: message => void all.set(message.id, structuredClone(message)),
-  remove: id => void all.delete(id),
-})
+type Answers = Parameters<typeof fakeApi>[0]
 
-/** The database and the locks of one browser, for all its tabs. */
+const refuse = (status: number, code: string) => () => {
+  throw new ApiError(status, code, code ? { code } : {})
+}
+const lost = refuse(0, '')
+const never = () => new Promise<never>(() => {})
+
+/** A browser with its storage and locks, for all its tabs; and a server that knows the requests of before by their keys. */
 const fakeBrowser = () => {
-  const rows = new Map<string, Kept>()
-  const inFlight = new Map<string, Kept>()
+  const people = new Map<string, ReturnType<typeof fakeMemory>>()
+  const memoryOf = (account: string) => {
+    const memory = people.get(account) ?? fakeMemory()
+    people.set(account, memory)
+    return memory
+  }
   const locks = new Map<string, Promise<unknown>>()
-  const outboxes: Outbox[] = []
+  const tabs = new Map<Outbox, string>()
+  const replies = new Map<string, { input: string; reply: unknown }>()
   let ids = 0
+  let sessions = 0
   const clock = createTestClock(1_000)
-  const open = (account: string, answers: Parameters<typeof fakeApi>[0] = {}) => {
-    const service = fakeApi({ 'POST /api/chat/start': () => ({}), ...answers })
+  const open = (account: string, answers: Answers = {}) => {
+    const service = fakeApi({
+      [START]: () => ({}),
+      [QUEUE]: () => ({ ok: true }),
+      [NEW]() {
+        sessions += 1
+        return { session: fakeRow(`new-${sessions}`) }
+      },
+      ...answers,
+    })
+    const api = (async (route: string, input: object, { key }: { key?: string } = {}) => {
+      const known = key === undefined ? undefined : replies.get(`${route} ${key}`)
+      const text = JSON.stringify(input)
+      if (known && known.input !== text) throw new ApiError(422, 'Idempotency-Key was used', {})
+      if (known) return known.reply
+      const reply = await service.api(route as never, input as never)
+      if (key !== undefined) replies.set(`${route} ${key}`, { input: text, reply })
+      return reply
+    }) as unknown as ApiCall
+    const memory = memoryOf(account)
+    /** Other tabs read again what this one has changed; the event comes later. */
+    const changed = () =>
+      queueMicrotask(() => {
+        for (const [tab, owner] of tabs) if (owner === account && tab !== outbox) tab.reload()
+      })
+    const storage: JsonStorage = {
+      ...memory,
+      write(key, value) {
+        memory.write(key, structuredClone(value))
+        changed()
+      },
+      remove(key) {
+        memory.remove(key)
+        changed()
+      },
+    }
     const created: string[][] = []
-    const sending = createSending({
-      account,
-      inFlight: fakeInFlight(inFlight, account),
-      clock,
+    const outbox = new Outbox({
+      ...{ api, storage, clock },
       newId() {
         ids += 1
         return `id-${ids}`
       },
       place: () => ({ profile: 'work', project: '' }),
       async exclusively(name, work) {
-        const before = locks.get(name) ?? Promise.resolve()
+        const lock = `${account} ${name}`
+        const before = locks.get(lock) ?? Promise.resolve()
         const done = before.then(work, work)
         locks.set(
-          name,
+          lock,
           done.catch(() => undefined),
         )
         return done
       },
+      onCreated: (chat, { session_id }) => void created.push([chat, session_id]),
+      beforeSend: async () => undefined,
     })
-    const outbox = createOutbox({
-      api: service.api,
-      sending,
-      store: {
-        load: async () => structuredClone([...rows.values()]),
-        put: async message => void rows.set(message.id, structuredClone(message)),
-        remove: async id => void rows.delete(id),
-      },
-      onChange: () => void Promise.all(outboxes.map(each => each.reload())),
-      onKept: () => undefined,
-      onCreated: (...names) => created.push(names),
-    })
-    outboxes.push(outbox)
-    const keep = (text: string, session_id: string | null = 's1') =>
-      outbox.keep({ id: sending.newId(), session_id, choice: NO_CHOICE, text, files: [] })
-    const sent = () => service.of('POST /api/chat/start').map(({ message }) => message)
-    const texts = () => outbox.list.value.map(({ text }) => text)
-    return { outbox, sending, service, created, keep, sent, texts }
+    tabs.set(outbox, account)
+    const notes: string[] = []
+    outbox.onWaiting = () => void notes.push('waiting')
+    const send = (text: string, session_id: string | null = 's1', more: Partial<NewMessage> = {}) =>
+      outbox.send({
+        ...{ session_id, chat: session_id ?? 'c', choice: noChoice, text, files: [] },
+        ...more,
+      })
+    /** What the server was asked to start, also in vain. */
+    const sent = () => service.of(START).map(({ message }) => message)
+    const listed = () => outbox.list.value.map(({ text, state }) => `${text}: ${state}`)
+    /** Writes messages while the server cannot be reached. */
+    const writeOffline = async (...texts: (string | [string, string | null])[]) => {
+      const { [START]: start, [NEW]: create } = service.answers
+      Object.assign(service.answers, { [START]: lost, [NEW]: lost })
+      for (const each of texts) {
+        const [text, session] = typeof each === 'string' ? [each, 's1'] : each
+        assert.equal(await send(text, session), { kind: 'waiting' })
+      }
+      Object.assign(service.answers, { [START]: start, [NEW]: create })
+      service.calls.length = 0
+    }
+    return {
+      ...{ outbox, service, created, notes, send, sent, listed, storage, memory, writeOffline },
+      stored: () => storedIn(memory),
+    }
   }
   /** Tabs end as if the browser had killed them: their locks are free. */
   const kill = () => {
-    outboxes.length = 0
+    tabs.clear()
     locks.clear()
   }
-  return { rows, inFlight, clock, open, kill }
+  return { clock, open, kill, memoryOf }
 }
 
-const refuse = (status: number, code: string) => () => {
-  throw new ApiError(status, code, code ? { code } : {})
-}
-const lost = refuse(0, '')
+const storedIn = ({ values }: { values: Map<string, unknown> }): Outgoing[] =>
+  [...values].flatMap(([key, value]) => (key.startsWith('out:') ? [value as Outgoing] : []))
 
-type Page = ReturnType<ReturnType<typeof fakeBrowser>['open']>
+const idsOf = (list: readonly Listed[]): string[] => list.map(({ id }) => id)
 
-/** What sends the messages of the composer in the chat `s1`. */
-const turnsOf = (
-  { outbox, sending, service }: Page,
-  late: Partial<Pick<TurnActionsOptions, 'outbox' | 'clock'>> = {},
-) => {
-  const choices = {
-    choice: signal(NO_CHOICE),
-    ensureSession: async () => 's1',
-    importIfHostSession: async () => 's1',
-  }
-  return createTurnActions({
-    api: service.api,
-    toasts: { showError: assert.unreachable },
-    route: { sessionId: signal('s1') },
-    sessions: { row: () => undefined },
-    chat: {
-      addPending: () => () => undefined,
-      patch: () => undefined,
-      reload: async () => undefined,
-    },
-    queue: createQueue(service),
-    choices,
-    outbox: signal(outbox),
-    sending,
-    ...late,
-    attempt: async (work: () => Promise<unknown>) => void (await work()),
-  } as unknown as TurnActionsOptions)
+/** A request that the test answers. */
+const held = () => {
+  const answer = Promise.withResolvers<object>()
+  return { ...answer, reply: () => answer.promise }
 }
 
-test('two messages on a slow connection are requested one after the other', async () => {
-  const answers = [Promise.withResolvers<object>(), Promise.withResolvers<object>()]
-  let asked = 0
-  const page = fakeBrowser().open('ann', {
-    'POST /api/chat/start': () => answers[asked++]!.promise,
-  })
-  await page.outbox.reload()
-  const turns = turnsOf(page)
-  const sent = [turns.startTurn('one', []), turns.startTurn('two', [])]
-  answers[1]!.resolve({})
-  await Promise.race([sent[1], new Promise(resolve => setTimeout(resolve))])
-  assert.equal(page.sent(), ['one'])
-  answers[0]!.resolve({})
-  assert.equal(await Promise.all(sent), [true, true])
-  assert.equal(page.sent(), ['one', 'two'])
+test('a message is stored before it is sent, until the server has it, and listed until its event arrives', async () => {
+  const start = held()
+  const { send, outbox, listed, stored } = fakeBrowser().open('ann', { [START]: start.reply })
+  const sending = send('one', 's1', { files: ['a.png'] })
+  assert.equal(
+    stored().map(({ text, files, session_id }) => [text, files, session_id]),
+    [['one', ['a.png'], 's1']],
+  )
+  assert.equal(listed(), ['one: sending'])
+  start.resolve({ effective_model: 'm' })
+  assert.equal(await sending, { kind: 'started', model: 'm' })
+  assert.equal([listed(), stored()], [['one: accepted'], []])
+  assert.ok(outbox.confirm(idsOf(outbox.list.value)))
+  assert.not(outbox.confirm(['id-1']))
+  assert.equal(listed(), [])
 })
 
-test('a message that was written behind one without a reply waits with it, in order', async () => {
-  const page = fakeBrowser().open('ann', {
-    'POST /api/chat/start': lost,
-    'POST /api/queue/add': lost,
+test('two messages on a slow connection are requested one after the other, also in the same millisecond', async () => {
+  const starts = [held(), held()]
+  let asked = 0
+  const { send, sent, outbox } = fakeBrowser().open('ann', {
+    [START]: () => starts[asked++]!.reply(),
   })
-  await page.outbox.reload()
-  const turns = turnsOf(page)
-  const written = [turns.startTurn('one', []), turns.startTurn('two', [])]
-  assert.equal(await Promise.all([...written, turns.enqueue('s1', 'three', [])]), [
-    true,
-    true,
-    true,
-  ])
-  assert.equal(page.texts(), ['one', 'two', 'three'])
+  const sending = [send('one'), send('two')]
+  const [one, two] = outbox.list.value
+  assert.ok(one!.at < two!.at)
+  starts[1]!.resolve({})
+  await settle()
+  assert.equal(sent(), ['one'])
+  starts[0]!.resolve({})
+  await Promise.all(sending)
+  assert.equal(sent(), ['one', 'two'])
+})
+
+test('messages of different chats do not wait for each other', async () => {
+  const { send, sent } = fakeBrowser().open('ann', {
+    [START]: ({ session_id }) => (session_id === 's1' ? never() : {}),
+  })
+  void send('one')
+  await send('other', 's2')
+  assert.equal(sent(), ['one', 'other'])
+})
+
+test('a message that was written behind one without a reply waits with it, in order, although the connection is back', async () => {
+  const start = held()
+  const page = fakeBrowser().open('ann', { [START]: start.reply })
+  const { send, sent, listed, service, outbox, notes } = page
+  const sending = [send('one'), send('two'), send('three', 's1', { behind: true })]
+  await settle()
+  service.answers[START] = () => ({})
+  start.reject(new ApiError(0, ''))
+  assert.equal(
+    (await Promise.all(sending)).map(({ kind }) => kind),
+    ['waiting', 'waiting', 'waiting'],
+  )
+  assert.equal(listed(), ['one: waiting', 'two: waiting', 'three: waiting'])
+  assert.equal([sent(), service.of(QUEUE), notes.length], [['one'], [], 3])
+  assert.ok(await outbox.flush())
+  assert.equal(sent(), ['one', 'one', 'two'])
+  assert.equal(
+    service.of(QUEUE).map(({ message }) => message),
+    ['three'],
+  )
+  const ids = service.of(START).map(({ client_message_id: id }) => id)
+  assert.equal([ids[0] === ids[1], new Set(ids).size], [true, 2])
+})
+
+test('a stalled connection is one without a reply', async () => {
+  const { send } = fakeBrowser().open('ann', {
+    [START]() {
+      throw new DOMException('', 'TimeoutError')
+    },
+  })
+  assert.equal(await send('one'), { kind: 'waiting' })
+})
+
+test('a refused message is given back: nothing of it is stored or listed, and the one behind it is sent', async () => {
+  for (const [status, code] of [
+    [413, 'body_too_large'],
+    [429, 'too_many_requests'],
+    [500, 'internal_error'],
+    [409, 'other_account'],
+    [400, 'queue_full'],
+  ] as const) {
+    const { send, sent, listed, stored } = fakeBrowser().open('ann', {
+      [START]: ({ message }) => (message === 'one' ? refuse(status, code)() : {}),
+    })
+    const sending = [send('one'), send('two')]
+    const [refused, other] = await Promise.allSettled(sending)
+    assert.is(refused?.status === 'rejected' && refused.reason.code, code)
+    assert.is(other?.status, 'fulfilled')
+    assert.equal([sent(), listed(), stored()], [['one', 'two'], ['two: accepted'], []])
+  }
+})
+
+test('a chat that is busy or compacting has the message queued by the server; one behind a turn is queued at once', async () => {
+  const { send, service, listed } = fakeBrowser().open('ann', {
+    [START]: refuse(409, 'session_busy'),
+  })
+  assert.equal(await send('one'), { kind: 'queued' })
+  service.answers[START] = refuse(409, 'session_compacting')
+  assert.equal(await send('two'), { kind: 'queued' })
+  assert.equal(await send('three', 's1', { behind: true }), { kind: 'queued' })
+  assert.equal(
+    service.of(QUEUE).map(({ message, client_message_id: id }) => [message, id]),
+    [
+      ['one', 'id-1'],
+      ['two', 'id-2'],
+      ['three', 'id-3'],
+    ],
+  )
+  assert.equal([service.of(START).length, listed()], [2, []])
+  service.answers[QUEUE] = refuse(400, 'queue_full')
+  const refused = await send('four').catch(({ code }) => code)
+  assert.equal([refused, listed()], ['queue_full', []])
+})
+
+test('an edited message is sent as a replacement, also when it had to wait; it is never queued', async () => {
+  const { send, service, outbox, writeOffline, listed } = fakeBrowser().open('ann')
+  await writeOffline('before')
+  assert.equal(await send('new', 's1', { replace: 'm1' }), { kind: 'waiting' })
+  assert.ok(await outbox.flush())
+  assert.equal(
+    service.of(START).map(({ message, replace }) => [message, replace]),
+    [
+      ['before', undefined],
+      ['new', 'm1'],
+    ],
+  )
+  outbox.confirm(idsOf(outbox.list.value))
+  service.answers[START] = refuse(409, 'session_busy')
+  const code = await send('newer', 's1', { replace: 'm1' }).catch(error => error.code)
+  assert.equal([code, service.of(QUEUE), listed()], ['session_busy', [], []])
+})
+
+test('the event of a message may arrive before its reply, and the reply may be lost: it is sent and shown once', async () => {
+  for (const end of ['accepted', 'lost', 'refused'] as const) {
+    const start = held()
+    const page = fakeBrowser().open('ann', { [START]: start.reply })
+    const { outbox, send, listed, stored } = page
+    const sending = send('one')
+    await settle()
+    outbox.confirm(idsOf(outbox.list.value))
+    assert.equal([listed(), stored()], [[], []])
+    if (end === 'accepted') start.resolve({})
+    else start.reject(end === 'lost' ? new ApiError(0, '') : new ApiError(500, 'failed'))
+    const { kind } = await sending
+    assert.is(kind, end === 'accepted' ? 'started' : 'queued')
+    assert.equal([listed(), stored(), page.notes], [[], [], []])
+  }
+})
+
+test('the event of a waiting message arrives while it is sent again: it is not listed as refused', async () => {
+  for (const [status, code] of [
+    [400, 'invalid'],
+    [500, 'internal_error'],
+    [0, ''],
+  ] as const) {
+    const start = held()
+    const page = fakeBrowser().open('ann')
+    const { outbox, listed, stored, writeOffline, service } = page
+    await writeOffline('one', 'two')
+    service.answers[START] = ({ message }) => (message === 'one' ? start.reply() : {})
+    const flushing = outbox.flush()
+    await settle()
+    outbox.confirm(['id-1'])
+    start.reject(new ApiError(status, '', { code }))
+    await flushing
+    await outbox.flush()
+    assert.equal([listed(), stored()], [['two: accepted'], []])
+  }
+})
+
+test('a snapshot settles what had been accepted before it was requested, and nothing else', async () => {
+  const { outbox, send, listed } = fakeBrowser().open('ann')
+  await send('before')
+  await send('elsewhere', 's2')
+  const mark = outbox.mark()
+  await send('since')
+  outbox.settle('s1', mark)
+  assert.equal(listed(), ['elsewhere: accepted', 'since: accepted'])
+  outbox.settle('s1', outbox.mark())
+  assert.equal(listed(), ['elsewhere: accepted'])
 })
 
 test('the messages of one person are neither shown nor sent nor deleted by another, and come back', async () => {
   const browser = fakeBrowser()
   const ann = browser.open('ann')
-  await ann.outbox.reload()
-  await ann.keep('of Ann')
-  await ann.keep('a new chat', null)
+  await ann.writeOffline('of Ann', ['a new chat', null])
   const bea = browser.open('bea')
-  await bea.outbox.reload()
-  assert.equal([bea.texts(), bea.outbox.of('s1'), bea.outbox.of(null)], [[], [], []])
+  assert.equal([bea.listed(), bea.outbox.of('s1', 's1'), bea.outbox.of('c', null)], [[], [], []])
   assert.ok(await bea.outbox.flush())
-  const [{ id }] = ann.outbox.of('s1') as [Kept]
+  await bea.outbox.takeOver()
+  const [{ id }] = ann.stored() as [Outgoing]
   assert.not(await bea.outbox.remove(id))
   await bea.outbox.retry(id)
-  await bea.keep('of Bea')
-  await bea.outbox.clear()
+  bea.outbox.clear()
   assert.equal(bea.service.calls, [])
-  const again = browser.open('ann', {
-    'POST /api/session/new': () => ({ session: { session_id: 's2' } }),
-  })
-  await again.outbox.reload()
-  assert.equal(again.texts(), ['of Ann', 'a new chat'])
+  browser.kill()
+  const again = browser.open('ann')
+  assert.equal(again.listed(), ['of Ann: waiting', 'a new chat: waiting'])
   assert.ok(await again.outbox.flush())
   assert.equal(again.sent(), ['of Ann', 'a new chat'])
-  assert.equal([...browser.rows.keys()], [])
-})
-
-test('a message of a build that knew one person belongs to the first person who opens the page', async () => {
-  const browser = fakeBrowser()
-  const old = {
-    id: 'old-1',
-    session_id: 's1',
-    chat: 'c',
-    choice: NO_CHOICE,
-    text: 'old',
-    files: [],
-    at: 1,
-  }
-  browser.rows.set('old-1', old)
-  const ann = browser.open('ann')
-  await ann.outbox.flush()
-  assert.equal(ann.sent(), ['old'])
+  assert.equal(again.stored(), [])
 })
 
 test('after a refusal the ones behind it in the chat wait, others are sent; a retry sends them in order', async () => {
@@ -202,26 +359,39 @@ test('after a refusal the ones behind it in the chat wait, others are sent; a re
     [404, 'session_not_found'],
     [409, 'conflict'],
   ] as const) {
-    const browser = fakeBrowser()
-    const { outbox, service, keep, sent } = browser.open('ann')
-    await outbox.reload()
-    for (const text of ['first', 'second']) await keep(text)
-    await keep('elsewhere', 's2')
-    service.answers['POST /api/chat/start'] = ({ message }) =>
-      message === 'first' ? refuse(status, code)() : {}
+    const { outbox, service, send, sent, writeOffline, stored } = fakeBrowser().open('ann')
+    await writeOffline('first', 'second', ['elsewhere', 's2'])
+    service.answers[START] = ({ message }) => (message === 'first' ? refuse(status, code)() : {})
     assert.ok(await outbox.flush(), 'nothing to send later')
     assert.equal(sent(), ['first', 'elsewhere'])
     assert.equal(
-      outbox.of('s1').map(({ error }) => error),
+      outbox.of('s1', 's1').map(({ error }) => error),
       [code, undefined],
     )
     assert.ok(await outbox.flush())
     assert.equal(sent().length, 2, 'not by itself')
-    service.answers['POST /api/chat/start'] = () => ({})
-    await outbox.retry(outbox.of('s1')[0]!.id)
-    assert.equal(sent().slice(2), ['first', 'second'])
-    assert.equal(outbox.list.value, [])
+    // Written now, and not sent before those that wait.
+    assert.equal(await send('third'), { kind: 'waiting' })
+    await send('elsewhere too', 's2')
+    assert.equal(sent().slice(2), ['elsewhere too'])
+    service.answers[START] = () => ({})
+    await outbox.retry(outbox.of('s1', 's1')[0]!.id)
+    assert.equal(sent().slice(3), ['first', 'second', 'third'])
+    assert.equal(stored(), [])
   }
+})
+
+test('when the refused message is removed, those behind it are sent', async () => {
+  const { outbox, service, sent, writeOffline, notes } = fakeBrowser().open('ann')
+  await writeOffline('first', 'second')
+  service.answers[START] = refuse(413, 'body_too_large')
+  await outbox.flush()
+  service.answers[START] = () => ({})
+  notes.length = 0
+  outbox.onWaiting = () => void outbox.flush()
+  assert.ok(await outbox.remove(outbox.list.value[0]!.id))
+  await settle()
+  assert.equal(sent(), ['first', 'second'])
 })
 
 test('what is not the fault of the message is sent later by itself, in order, and says why', async () => {
@@ -231,199 +401,376 @@ test('what is not the fault of the message is sent later by itself, in order, an
     [429, 'too_many_requests'],
     [400, 'queue_full'],
     [507, 'disk_full'],
+    [401, 'sign_in_required'],
+    [409, 'other_account'],
   ] as const) {
-    const browser = fakeBrowser()
-    const { outbox, service, keep, sent } = browser.open('ann')
-    await outbox.reload()
-    for (const text of ['first', 'second']) await keep(text)
-    service.answers['POST /api/chat/start'] = refuse(status, code)
+    const { outbox, service, sent, writeOffline, stored } = fakeBrowser().open('ann')
+    await writeOffline('first', 'second')
+    service.answers[START] = refuse(status, code)
     assert.not(await outbox.flush())
     assert.equal(
-      outbox.of('s1').map(({ error, reason }) => [error, reason]),
+      outbox.of('s1', 's1').map(({ error, reason }) => [error, reason]),
       [
         [undefined, code],
         [undefined, undefined],
       ],
     )
-    service.answers['POST /api/chat/start'] = () => ({})
+    assert.equal(
+      stored().map(({ error }) => error),
+      [undefined, undefined],
+    )
+    assert.equal(service.of(QUEUE), [])
+    service.answers[START] = () => ({})
     assert.ok(await outbox.flush())
     assert.equal(sent(), ['first', 'first', 'second'])
-    const [one, other] = service.of('POST /api/chat/start')
+    const [one, other] = service.of(START)
     assert.is(one!.client_message_id, other!.client_message_id)
   }
 })
 
 test('a request without a reply ends the round; a busy chat queues on the server', async () => {
-  const browser = fakeBrowser()
-  const { outbox, service, keep, sent } = browser.open('ann', { 'POST /api/queue/add': () => ({}) })
-  await outbox.reload()
-  for (const text of ['first', 'second']) await keep(text)
+  const { outbox, service, sent, writeOffline, stored } = fakeBrowser().open('ann')
+  await writeOffline('first', 'second')
   for (const nothing of [lost, refuse(502, ''), refuse(503, 'shutting_down')]) {
-    service.answers['POST /api/chat/start'] = nothing
+    service.answers[START] = nothing
     assert.not(await outbox.flush())
-    assert.is(outbox.of('s1').length, 2)
+    assert.is(outbox.list.value.length, 2)
   }
   assert.equal(sent(), ['first', 'first', 'first'])
-  service.answers['POST /api/chat/start'] = refuse(409, 'session_busy')
+  service.answers[START] = refuse(409, 'session_busy')
   assert.ok(await outbox.flush())
   assert.equal(
-    service.of('POST /api/queue/add').map(({ message }) => message),
+    service.of(QUEUE).map(({ message }) => message),
     ['first', 'second'],
   )
-  assert.equal([...browser.rows], [])
+  assert.equal(stored(), [])
 })
 
-test('someone else has signed in: nothing is sent, queued, or marked', async () => {
+test('the order is that of writing, also when the clock was set back', async () => {
   const browser = fakeBrowser()
-  const { outbox, service, keep } = browser.open('ann')
-  await outbox.reload()
-  await keep('of Ann')
-  service.answers['POST /api/chat/start'] = refuse(409, 'other_account')
-  assert.not(await outbox.flush())
-  assert.equal(service.of('POST /api/queue/add'), [])
-  assert.is([...browser.rows.values()][0]!.error, undefined)
+  const { outbox, sent, writeOffline } = browser.open('ann')
+  await writeOffline('first')
+  browser.clock.set(5)
+  await writeOffline('second')
+  browser.kill()
+  const next = browser.open('ann')
+  await next.writeOffline('third')
+  assert.ok(await next.outbox.flush())
+  assert.equal([sent(), next.sent()], [[], ['first', 'second', 'third']])
+  assert.is(outbox.list.value.length, 2, 'closed')
 })
 
 test('two tabs send once; a message that is being sent can no longer be taken back for editing', async () => {
   const browser = fakeBrowser()
-  let release = () => {}
-  const slow = () => new Promise<object>(resolve => (release = () => resolve({})))
-  const one = browser.open('ann', { 'POST /api/chat/start': slow })
+  const start = held()
+  const one = browser.open('ann')
   const two = browser.open('ann')
-  await one.outbox.reload()
-  await one.keep('once')
-  const { id } = one.outbox.list.value[0]!
+  await one.writeOffline('once', 'removed')
+  const [once, removed] = two.outbox.list.value
+  assert.equal(two.listed(), ['once: waiting', 'removed: waiting'])
+  one.service.answers[START] = start.reply
   const flushes = [one.outbox.flush(), two.outbox.flush()]
-  while (one.service.calls.length === 0) await new Promise(resolve => setImmediate(resolve))
-  const taken = two.outbox.remove(id)
-  release()
+  await settle()
+  const taken = two.outbox.remove(once!.id)
+  assert.ok(await two.outbox.remove(removed!.id))
+  start.resolve({})
   assert.not(await taken)
   assert.equal(await Promise.all(flushes), [true, true])
-  assert.equal([one.sent(), two.sent()], [['once'], []])
-})
-
-test('a new chat is made once, where it was written, for all its messages; the clock does not change their order', async () => {
-  const browser = fakeBrowser()
-  const answers = { 'POST /api/session/new': () => ({ session: { session_id: 's9' } }) }
-  const { outbox, service, keep, sent, created } = browser.open('ann', answers)
-  await outbox.reload()
-  await keep('first', null)
-  browser.clock.set(5)
-  await keep('second', null)
-  service.answers['POST /api/chat/start'] = lost
-  assert.not(await outbox.flush())
-  service.answers['POST /api/chat/start'] = () => ({})
-  assert.ok(await outbox.flush())
-  assert.equal(sent(), ['first', 'first', 'second'])
-  assert.equal(service.of('POST /api/session/new'), [{ profile: 'work' }])
-  assert.is(created.length, 1)
-})
-
-const never = () => new Promise<never>(() => {})
-
-test('messages of a page that was closed while sending are sent by the next one of the same person, once, in order, with the same ids', async () => {
-  const browser = fakeBrowser()
-  const closed = browser.open('ann')
-  await closed.outbox.reload()
-  const message = { choice: NO_CHOICE, session_id: 's1', files: ['a.png'] }
-  void closed.sending.sending({ ...message, id: 'one', text: 'first' }, never)
-  assert.is(browser.inFlight.get('one')?.text, 'first', 'stored before anything else happens')
-  void closed.sending.sending({ ...message, id: 'two', text: 'second' }, never)
-  await closed.sending.sending({ ...message, id: 'done', text: 'answered' }, async () => true)
-  browser.kill()
-  const bea = browser.open('bea')
-  await bea.outbox.takeOver()
-  assert.equal([bea.texts(), browser.inFlight.size], [[], 2])
-  const next = browser.open('ann')
-  await next.outbox.takeOver()
-  assert.equal(next.texts(), ['first', 'second'])
-  assert.ok(await next.outbox.flush())
-  await next.outbox.takeOver()
-  assert.equal(
-    next.service.of('POST /api/chat/start').map(sent => [sent.client_message_id, sent.attachments]),
-    [
-      ['one', ['a.png']],
-      ['two', ['a.png']],
-    ],
-  )
-  assert.equal([browser.inFlight.size, browser.rows.size], [0, 0])
+  assert.equal([one.sent(), two.sent(), one.stored()], [['once'], [], []])
+  assert.equal([one.listed(), two.listed()], [['once: accepted'], []])
 })
 
 test('a message that an open page is sending is not taken over, and those behind it wait', async () => {
   const browser = fakeBrowser()
-  const { outbox, sending, keep, sent } = browser.open('ann')
-  await outbox.reload()
-  const { promise, resolve } = Promise.withResolvers<boolean>()
-  const one = { id: 'one', choice: NO_CHOICE, session_id: 's1', text: 'first', files: [] }
-  const inProgress = sending.sending(one, () => promise)
-  const other = browser.open('ann')
-  const taking = other.outbox.takeOver()
-  await keep('second')
-  assert.not(await outbox.flush(), 'later')
-  assert.equal([sent(), other.texts()], [[], ['second']])
-  resolve(true)
-  assert.ok(await inProgress)
-  await taking
-  assert.ok(await outbox.flush())
-  assert.equal([sent(), other.sent(), other.texts()], [['second'], [], []])
+  const start = held()
+  const one = browser.open('ann', { [START]: start.reply })
+  const two = browser.open('ann')
+  const sending = one.send('first')
+  await settle()
+  assert.equal(two.listed(), ['first: elsewhere'])
+  const taking = two.outbox.takeOver()
+  assert.equal(await two.send('second'), { kind: 'waiting' })
+  assert.not(await two.outbox.flush(), 'later')
+  assert.equal(one.listed(), ['first: sending', 'second: waiting'])
+  start.resolve({})
+  await Promise.all([sending, taking])
+  assert.ok(await two.outbox.flush())
+  assert.equal([one.sent(), two.sent(), two.stored()], [['first'], ['second'], []])
 })
 
-test('a message keeps its chat and its place in the order: the new chat that was created for it, and the time at which it was written', async () => {
+test('messages of a page that was closed while sending are sent by the next one of the same person, once, in order, with the same ids', async () => {
   const browser = fakeBrowser()
-  const { outbox, sending, keep } = browser.open('ann')
-  await outbox.reload()
-  const one = { id: 'one', choice: NO_CHOICE, session_id: null, text: 'first', files: [] }
-  void sending.sending(one, async inSession => {
-    inSession('s7')
-    return await never()
-  })
-  await keep('second', 's7')
+  const closed = browser.open('ann', { [START]: never })
+  void closed.send('first', 's1', { files: ['a.png'] })
+  void closed.send('second')
+  await closed.send('queued', 's2', { behind: true })
   browser.kill()
+  const bea = browser.open('bea')
+  await bea.outbox.takeOver()
+  assert.equal([bea.listed(), closed.stored().length], [[], 2])
   const next = browser.open('ann')
+  assert.equal(next.listed(), ['first: elsewhere', 'second: elsewhere'])
   await next.outbox.takeOver()
-  await next.outbox.flush()
-  assert.equal(next.sent(), ['first', 'second'])
-  assert.equal(next.service.of('POST /api/session/new'), [])
+  assert.equal([next.listed(), next.notes.length], [['first: waiting', 'second: waiting'], 2])
+  assert.ok(await next.outbox.flush())
+  await next.outbox.takeOver()
+  assert.equal(
+    next.service.of(START).map(sent => [sent.client_message_id, sent.attachments]),
+    [
+      ['id-1', ['a.png']],
+      ['id-2', undefined],
+    ],
+  )
+  assert.equal(next.stored(), [])
 })
 
-test('a message that is written before the outbox is loaded is stored at once, waits behind earlier ones, and is kept when it fails', async () => {
+test('a page that is open while another one is closed takes its messages over, too', async () => {
+  const browser = fakeBrowser()
+  const two = browser.open('ann')
+  await two.outbox.takeOver()
+  // The page of the other tab ends during its request: its lock is released, and nobody has the reply.
+  const start = held()
+  const one = browser.open('ann', { [START]: start.reply })
+  void one.send('first')
+  await settle()
+  const taking = [two.outbox.takeOver(), two.outbox.takeOver()]
+  await settle()
+  assert.equal(two.listed(), ['first: elsewhere'])
+  start.reject(new ApiError(0, ''))
+  await Promise.all(taking)
+  assert.equal([two.listed(), two.notes.length], [['first: waiting'], 1])
+  assert.ok(await two.outbox.flush())
+  assert.equal(two.sent(), ['first'])
+})
+
+test('a new chat is made once, where it was written, for all its messages; they keep their order', async () => {
+  const browser = fakeBrowser()
+  const create = held()
+  const { outbox, service, send, sent, created, stored } = browser.open('ann', {
+    [NEW]: create.reply,
+  })
+  const choice = { ...noChoice, model: 'm1', workspace: '/w' }
+  const sending = [send('first', null, { choice }), send('second', null, { choice })]
+  const session = outbox.sessionOf('c', choice)
+  await settle()
+  assert.ok(outbox.isCreating('c'))
+  assert.equal([service.of(NEW).length, sent()], [1, []])
+  create.resolve({ session: fakeRow('s9') })
+  assert.is(await session, 's9')
+  assert.equal(
+    stored().map(({ session_id }) => session_id),
+    ['s9', 's9'],
+  )
+  // Written when the chat has its session, while the first ones are still being sent.
+  const third = send('third', 's9', { chat: 'c' })
+  await Promise.all([...sending, third])
+  assert.equal(
+    service.of(START).map(({ session_id, message }) => [session_id, message]),
+    [
+      ['s9', 'first'],
+      ['s9', 'second'],
+      ['s9', 'third'],
+    ],
+  )
+  assert.equal(service.of(NEW), [{ model: 'm1', workspace: '/w', profile: 'work' }])
+  assert.equal([created, outbox.isCreating('c')], [[['c', 's9']], false])
+  assert.is(outbox.of('c', 's9').length, 3)
+})
+
+test('a new chat that could not be created is created later, once, for all that waits in it', async () => {
   const browser = fakeBrowser()
   const page = browser.open('ann')
-  await page.keep('from before')
-  page.service.answers['POST /api/chat/start'] = () => {
-    throw new ApiError(0, 'unreachable')
-  }
-  const clock = createTestClock()
-  const loading = signal<Outbox | undefined>(undefined)
-  const turns = turnsOf(page, { outbox: loading, clock })
-  const started = turns.startTurn('early', [])
-  assert.equal(
-    [...browser.inFlight.values()].map(({ text }) => text),
-    ['early'],
-  )
-  assert.equal(page.sent(), [])
-  await page.outbox.reload()
-  loading.value = page.outbox
-  assert.ok(await started)
-  assert.equal([page.texts(), browser.inFlight.size], [['from before', 'early'], 0])
-
-  // Closed before that: the next page takes it over, in the new chat it was written in.
-  const closed = turnsOf(browser.open('ann'), { outbox: signal(undefined), clock })
-  void closed.startTurn('closed too soon', [])
+  const { outbox, service, sent, created, writeOffline } = page
+  await writeOffline(['first', null], ['second', null])
+  service.answers[START] = lost
+  assert.not(await outbox.flush())
   browser.kill()
   const next = browser.open('ann')
-  await next.outbox.takeOver()
-  assert.equal(next.texts(), ['from before', 'early', 'closed too soon'])
+  assert.ok(await next.outbox.flush())
+  assert.equal([sent(), next.sent()], [['first'], ['first', 'second']])
+  assert.equal([service.of(NEW), next.service.of(NEW)], [[{ profile: 'work' }], []])
+  assert.is(created.length, 1)
 })
 
-test('an outbox that does not load in time holds no message back', async () => {
-  const page = fakeBrowser().open('ann')
-  const clock = createTestClock()
-  const turns = turnsOf(page, { outbox: signal(undefined), clock })
-  const started = turns.startTurn('early', [])
-  await clock.advance(2_000)
-  assert.ok(await started)
-  assert.equal(page.sent(), ['early'])
+test('a new chat whose reply was lost is not created twice, also with other choices since', async () => {
+  const { outbox, send, service, sent, created } = fakeBrowser().open('ann')
+  const create = service.answers[NEW]!
+  service.answers['POST /api/personality/set'] = lost
+  const choice = { ...noChoice, personality: 'calm' }
+  assert.equal(await send('first', null, { choice }), { kind: 'waiting' })
+  assert.equal(created, [])
+  service.answers['POST /api/personality/set'] = () => ({ ok: true })
+  service.answers[NEW] = create
+  // A file is attached, and another model was chosen: the session is that of the first message.
+  const id = await outbox.sessionOf('c', { ...noChoice, model: 'm2' })
+  assert.ok(await outbox.flush())
+  assert.equal([id, sent(), service.of(NEW).length], ['new-1', ['first'], 1])
+  assert.equal(created, [['c', 'new-1']])
+})
+
+test('when the creation of a new chat was refused in part, other choices are no reuse of its request', async () => {
+  const { send, service, created, listed } = fakeBrowser().open('ann', {
+    'POST /api/personality/set': refuse(404, 'personality_not_found'),
+  })
+  const choice = { ...noChoice, personality: 'gone' }
+  const code = await send('first', null, { choice }).catch(error => error.code)
+  assert.equal([code, listed()], ['personality_not_found', []])
+  const receipt = await send('first', null, { choice: { ...noChoice, model: 'm2' } })
+  assert.is(receipt.kind, 'started')
+  assert.equal(created.length, 1)
+  assert.is(service.of(NEW).at(-1)?.model, 'm2')
+})
+
+test('a chat that two pages begin together is one session for what waited; what one of them begins later is another chat', async () => {
+  const browser = fakeBrowser()
+  const one = browser.open('ann')
+  await one.writeOffline(['first', null])
+  // As a page does that is opened now: it shows the new chat with its waiting message.
+  const two = browser.open('ann')
+  const { chat } = two.outbox.list.value[0]!
+  await Promise.all([one.outbox.flush(), two.outbox.flush()])
+  await settle()
+  assert.is(one.created.length + two.created.length, 1)
+  const [[, session]] = [...one.created, ...two.created] as [[string, string]]
+  await two.send('another subject', null, { chat, choice: { ...noChoice, model: 'm2' } })
+  const other = two.service.of(START).at(-1)
+  assert.is(other?.message, 'another subject')
+  assert.is.not(other?.session_id, session)
+})
+
+test('two pages that send the messages of one new chat at the same time create one session', async () => {
+  const browser = fakeBrowser()
+  const create = held()
+  const one = browser.open('ann', { [NEW]: create.reply })
+  const two = browser.open('ann')
+  const first = one.send('first', null)
+  await settle()
+  assert.equal(await two.send('second', null), { kind: 'waiting' })
+  assert.not(await two.outbox.flush())
+  create.resolve({ session: fakeRow('s9') })
+  await first
+  await settle()
+  assert.ok(await two.outbox.flush())
+  assert.equal(
+    [...one.service.of(START), ...two.service.of(START)].map(({ session_id }) => session_id),
+    ['s9', 's9'],
+  )
+  assert.equal(two.service.of(NEW), [])
+})
+
+test('a message of a new chat is held by an earlier one, before and after its session was created', async () => {
+  const browser = fakeBrowser()
+  const page = browser.open('ann')
+  await page.writeOffline(['first', null])
+  page.service.answers[START] = refuse(413, 'body_too_large')
+  assert.ok(await page.outbox.flush())
+  browser.kill()
+  // The next page knows the chat by its session.
+  const next = browser.open('ann')
+  assert.equal(await next.send('second', 'new-1'), { kind: 'waiting' })
+  assert.ok(await next.outbox.flush())
+  assert.equal(next.sent(), [])
+  await next.outbox.retry('id-1')
+  assert.equal(next.sent(), ['first', 'second'])
+})
+
+test('what cannot be stored is sent, and given back when it is not accepted', async () => {
+  const full = () => {
+    const browser = fakeBrowser()
+    const page = browser.open('ann')
+    page.storage.write = () => undefined
+    return page
+  }
+  const { send, listed, outbox } = full()
+  const sending = send('one')
+  outbox.reload()
+  await sending
+  assert.equal(listed(), ['one: accepted'])
+
+  const other = full()
+  other.service.answers[START] = lost
+  const status = await other.send('one').catch(error => error.status)
+  assert.equal([status, other.listed(), other.notes], [0, [], []])
+
+  // Behind one that waits, while another page changes the store.
+  const behind = fakeBrowser().open('ann')
+  await behind.writeOffline('first')
+  behind.storage.write = () => undefined
+  const start = held()
+  behind.service.answers[START] = start.reply
+  const given = behind.send('second').catch(error => error.status)
+  await settle()
+  behind.outbox.reload()
+  start.reject(new ApiError(0, ''))
+  assert.equal([await given, behind.listed()], [0, ['first: waiting']])
+})
+
+test('a sign-out removes what waits and what is in line, and nothing comes back when a request ends', async () => {
+  const start = held()
+  const page = fakeBrowser().open('ann', { [START]: start.reply })
+  const sending = [page.send('sent'), page.send('in line')]
+  await settle()
+  page.outbox.clear()
+  assert.equal([page.listed(), page.stored()], [[], []])
+  start.reject(new ApiError(0, ''))
+  await Promise.all(sending)
+  assert.equal([page.sent(), page.listed(), page.stored()], [['sent'], [], []])
+
+  for (const status of [0, 401, 413, 503]) {
+    const other = fakeBrowser().open('ann')
+    await other.writeOffline('one', 'two')
+    const late = held()
+    other.service.answers[START] = late.reply
+    const flushing = other.outbox.flush()
+    await settle()
+    other.outbox.clear()
+    late.reject(new ApiError(status, 'too late'))
+    await flushing
+    assert.equal([other.sent(), other.listed(), other.stored()], [['one'], [], []], `${status}`)
+  }
+})
+
+test('messages that an earlier version was sending are adopted, each in its chat, unless there is no room', async () => {
+  const browser = fakeBrowser()
+  const page = browser.open('ann')
+  const entry = (id: string, at: number, session_id: string | null, chat: string) =>
+    page.memory.write(`in-flight:${id}`, {
+      ...{ id, at, session_id, chat, account: 'ann', choice: noChoice, text: id, files: [] },
+      place: { profile: 'old', project: '' },
+    })
+  // That version gave all messages the id of the new chat that was begun last.
+  entry('refused', 1, 's1', 'x')
+  entry('other chat', 2, 's2', 'x')
+  entry('new chat', 3, null, 'x')
+  const app = {
+    platform: { drafts: page.storage, account: 'ann' },
+    outbox: page.outbox,
+    base: 'http://host/',
+  } as unknown as PageApp
+  const { write } = page.storage
+  page.storage.write = () => undefined
+  await adoptOutbox(app)
+  assert.equal([page.listed(), page.memory.values.size], [[], 3])
+  page.storage.write = write
+  await adoptOutbox(app)
+  assert.is(page.notes.length, 3, 'the connection may be up already')
+  assert.equal(page.stored().length, page.memory.values.size)
+  page.service.answers[START] = ({ message }) =>
+    message === 'refused' ? refuse(413, 'body_too_large')() : {}
+  assert.ok(await page.outbox.flush())
+  assert.equal(
+    page.service.of(START).map(({ message, session_id }) => [message, session_id]),
+    [
+      ['refused', 's1'],
+      ['other chat', 's2'],
+      ['new chat', 'new-1'],
+    ],
+  )
+  assert.equal(page.service.of(NEW), [{ profile: 'old' }])
+  assert.equal(
+    page.outbox.of('s1', 's1').map(({ text }) => text),
+    ['refused'],
+  )
 })
 
 test('leases: one tab after the other; a closed or killed tab holds nothing, also when the clock is set back', async () => {
@@ -487,26 +834,6 @@ test('leases: one that was waited for is renewed, also when other work of its ta
   work.resolve()
   await waited
   assert.is(storage.read('lease:chat', null), null)
-})
-
-test('without a database the text stays in the composer', async () => {
-  const outbox = createOutbox({
-    api: fakeApi({}).api,
-    sending: createSending({
-      ...{ account: 'ann', clock: createTestClock(), newId: () => 'a' },
-      inFlight: fakeInFlight(new Map(), 'ann'),
-      place: () => ({ profile: '', project: '' }),
-      exclusively: (_, work) => work(),
-    }),
-    store: {
-      load: async () => [],
-      put: () => Promise.reject(new DOMException('full', 'QuotaExceededError')),
-      remove: async () => undefined,
-    },
-    ...{ onChange() {}, onKept() {}, onCreated() {} },
-  })
-  const message = { id: 'a', session_id: 's', choice: NO_CHOICE, text: 'kept', files: [] }
-  assert.not(await outbox.keep(message))
 })
 
 test.run()

@@ -131,7 +131,7 @@ const withProfiles = (answers: Answers = {}) => {
     platform: { ...fake.platform, navigate: url => left.push(url) },
     toasts,
     profiles,
-    composer: { save: async () => void saved.push('draft') },
+    saveDrafts: async () => void saved.push('draft'),
   })
   return { ...fake, names, toasts, profiles, verbs, left, saved }
 }

@@ -1,4 +1,5 @@
 /** Comments on diffs: which lines they name, their text in a message, and the draft. */
+import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type DiffComment, splitComments, withComments } from '../../../lib/base/comment-text.ts'
@@ -137,9 +138,8 @@ test('comments are part of the draft: saved, applied, sent once, and put back wh
       return { ok: true, draft: { text: '', files: [] } }
     },
   })
-  const composer = createComposer(fake.platform)
-  composer.open('s')
-  composer.applyServerDraft('s', { text: 'x', files: [], comments: [comment()] })
+  const composer = createComposer(fake.platform, { sessionId: signal('s') })
+  composer.applyServerDraft({ text: 'x', files: [], comments: [comment()] })
   assert.is(composer.comments.value.length, 1)
   composer.edit('')
   assert.is(composer.empty.value, false)
@@ -168,8 +168,8 @@ test('comments are part of the draft: saved, applied, sent once, and put back wh
     composer.comments.value.map(({ text }) => text),
     ['Second'],
   )
-  composer.open('other')
-  assert.equal(composer.comments.value, [])
+  const other = createComposer(fake.platform, { sessionId: signal('other') })
+  assert.equal(other.comments.value, [])
 })
 
 test.run()

@@ -13,8 +13,10 @@ import { createFileTree } from '../../../public/features/workspace/file-tree.ts'
 import { createFileUploads } from '../../../public/features/workspace/file-uploads.ts'
 import type { Confirmation } from '../../../public/features/shell/layout.ts'
 import {
-  createPanel,
+  createChatPanel,
+  createPanelFrame,
   insideWorkspace,
+  panelOf,
   parseTarget,
   targetOf,
 } from '../../../public/features/workspace/panel.ts'
@@ -63,14 +65,15 @@ paths('detects kind and language by name, and formats sizes', () => {
 
 paths('remembers the panel; as an overlay it never opens by itself', () => {
   const { platform, device } = fakePlatform()
-  const panel = createPanel(platform, 'http://h/')
+  const open = () => panelOf(createPanelFrame(platform, 'http://h/'), createChatPanel())
+  const panel = open()
   panel.toggle()
   panel.resize(5000)
   assert.equal(
     [panel.shown.value, panel.width.value, device.values.get('panel')],
     [true, 960, true],
   )
-  const again = createPanel(platform, 'http://h/')
+  const again = open()
   assert.ok(again.shown.value)
   again.overlay.value = true
   assert.not.ok(again.shown.value)
