@@ -63,6 +63,9 @@ export const createComposer = (
   /** Whether the text was edited since the chat was opened; a draft from the server must not overwrite it. */
   let touched = false
   let saving = Promise.resolve()
+  let isLeft = false
+  /** The beginning of the text that was put back. */
+  let restored = ''
   let recallAt = -1
   let cancel = () => {}
 
@@ -168,12 +171,17 @@ export const createComposer = (
       const { client_message_id: id } = draft
       if (!touched) put(id !== undefined && isSending(id) ? noDraft : draft)
     },
+    /** A pane shows the chat. */
+    enter(): void {
+      isLeft = false
+    },
     /** No pane shows the chat: what another device writes meanwhile is shown when it is opened again. */
     async leave(): Promise<void> {
+      isLeft = true
       await save()
       // One that was on its way.
       await saving.catch(() => undefined)
-      if (isSame(now(), saved)) touched = false
+      if (isLeft && isSame(now(), saved)) touched = false
     },
     edit(value: string): void {
       text.value = value
@@ -221,6 +229,7 @@ export const createComposer = (
     takeDraft(): Draft {
       const draft = now()
       text.value = ''
+      restored = ''
       files.value = []
       comments.value = []
       recallAt = -1
@@ -232,7 +241,11 @@ export const createComposer = (
     },
     /** Puts an unsent draft back, before text written since. */
     restoreDraft(draft: Draft): void {
-      text.value = [draft.text, text.value].filter(Boolean).join('\n\n')
+      // Behind what was put back before: messages are refused in the order in which they were written.
+      const before = text.value.startsWith(restored) ? restored : ''
+      const rest = text.value.slice(before.length).replace(/^\n+/, '')
+      restored = [before, draft.text].filter(Boolean).join('\n\n')
+      text.value = [restored, rest].filter(Boolean).join('\n\n')
       files.value = [...new Set([...draft.files, ...files.value])]
       comments.value = [...(draft.comments ?? []), ...comments.value]
       changed()

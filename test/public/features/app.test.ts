@@ -11,7 +11,7 @@ import { createSignInGate } from '../../../public/features/sign-in/auth.ts'
 import type { TabLeader } from '../../../public/stream/tab-leader.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
-import { fakePlatform, fakeRow, fakeSession, rowFrame, settle } from '../_page.ts'
+import { fakePlatform, fakeRow, fakeSession, rowFrame, settle, unnamed } from '../_page.ts'
 
 const message = (id: string, role: string, content: string) => ({ id, role, content })
 
@@ -259,13 +259,6 @@ test('the title of the tab has a mark when another chat has finished, until it i
   app.unread.markRead(rows[1]!)
   assert.is(app.title.value, 'Title a · Bot')
 })
-
-/** Without the id that each message has. */
-const unnamed = (inputs: Record<string, unknown>[]) =>
-  inputs.map(({ client_message_id: id, ...rest }) => {
-    assert.match(String(id), /^[0-9a-f]{32}$/)
-    return rest
-  })
 
 test('keeps the row of an open session until it is deleted', async () => {
   let isDeleted = false
