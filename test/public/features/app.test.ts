@@ -260,6 +260,50 @@ test('the title of the tab has a mark when another chat has finished, until it i
   assert.is(app.title.value, 'Title a · Bot')
 })
 
+test('a chat that is deleted elsewhere keeps what was written in it; one without text is left', async () => {
+  const { app, say, sessions, turn } = await page('session/a')
+  sessions.delete('a')
+  app.composer.edit('half a thought')
+  say('list', 'gone', { session_id: 'a' })
+  await settle()
+  assert.equal([app.chat.state.value, app.composer.text.value], ['missing', 'half a thought'])
+  assert.is(app.route.sessionId.value, 'a')
+  turn('done', { usage: emptyUsage, message_ids: [] })
+  assert.is(app.chat.state.value, 'missing')
+
+  sessions.set('b', {})
+  app.route.openSession('b')
+  await settle()
+  say('list', 'gone', { session_id: 'b' })
+  await settle()
+  assert.is(app.route.sessionId.value, null)
+})
+
+test('a message that is refused because its chat was deleted meanwhile stays in that chat', async () => {
+  const refused = Promise.withResolvers<void>()
+  const { app, say, sessions, said } = await page('session/a', {
+    async [START]() {
+      await refused.promise
+      throw new ApiError(404, 'Session not found', { code: 'session_not_found' })
+    },
+  })
+  sessions.set('b', {})
+  app.composer.edit('long thought')
+  const sent = app.submit()
+  await settle()
+  app.route.openSession('b')
+  await settle()
+  sessions.delete('a')
+  say('list', 'gone', { session_id: 'a' })
+  refused.resolve()
+  await sent
+  await settle()
+  assert.equal([app.composer.text.value, said()], ['', 'Session not found'])
+  app.route.openSession('a')
+  await settle()
+  assert.equal([app.chat.state.value, app.composer.text.value], ['missing', 'long thought'])
+})
+
 test('keeps the row of an open session until it is deleted', async () => {
   let isDeleted = false
   const { app } = await page('session/old', {
