@@ -90,7 +90,7 @@ export type PageApp = App & {
 
 export const createApp = (options: AppOptions): PageApp => {
   const { platform, href } = options
-  const base = createShell(options, () => sidebar.sessions.load())
+  const base = createShell(options, () => events.reloadList())
   const { toasts, route } = base
   const settings = createSettings(platform, toasts, options.look)
   const profiles = createProfiles(platform)
@@ -99,7 +99,7 @@ export const createApp = (options: AppOptions): PageApp => {
     shell: base,
     settings,
     profiles,
-    reloadList: () => void events.load('list'),
+    reloadList: () => events.reloadList(),
     async reloadOpenChat() {
       for (const { chat } of panes) {
         const open = sidebar.sessions.row(chat.chat.value.sessionId)
