@@ -120,7 +120,7 @@ export const createApp = (options: AppOptions): PageApp => {
       if (await sidebar.sessions.importHostSession(id)) await chats.find(id)?.transcript.reload()
     },
   })
-  const base = createShell(options, outbox, () => sidebar.sessions.load())
+  const base = createShell(options, outbox, () => events.reloadList())
   const { toasts, route } = base
   const settings = createSettings(platform, toasts, options.look)
   const profiles = createProfiles(platform)
@@ -128,7 +128,7 @@ export const createApp = (options: AppOptions): PageApp => {
     shell: base,
     settings,
     profiles,
-    reloadList: () => void events.load('list'),
+    reloadList: () => events.reloadList(),
     async reloadOpenChat() {
       for (const { chat } of panes.peek()) {
         const { sessionId, transcript } = chat.peek()

@@ -25,8 +25,10 @@ export type EventRoutingOptions = {
 
 export type EventRouting = {
   cursors: EventCursors
-  /** Fetches a source that is not a session. Its frames wait until then; without a reply they continue from now. */
+  /** Fetches a source that is not a session. Its frames wait until then; without a reply they continue from now. Shows the error. */
   load: (source: Source) => Promise<void>
+  /** The same for the session list; rejects with the error. */
+  reloadList: () => Promise<void>
   subscriptions: () => Subscriptions
 }
 
@@ -36,18 +38,22 @@ export const createEventRouting = (options: EventRoutingOptions): EventRouting =
   const transcriptOf = (source: Source) =>
     options.chats().find(source.slice('session:'.length))?.transcript
 
-  const load = async (source: Source, snapshot = cursors.beginSnapshot(source)): Promise<void> => {
+  const fetchSource = async (
+    source: Source,
+    snapshot = cursors.beginSnapshot(source),
+  ): Promise<void> => {
     let cursor: string | undefined
     try {
       if (source === 'list') cursor = await sessions.load()
       else if (source === 'inbox') cursor = await inbox.load()
       else if (source === 'gateway') await hostSessions.probe()
       // Notices are transient: there is nothing to fetch.
-    } catch (error) {
-      shell.toasts.showError(error)
+    } finally {
+      cursors.completeSnapshot(snapshot, cursor)
     }
-    cursors.completeSnapshot(snapshot, cursor)
   }
+  const load = (...asked: Parameters<typeof fetchSource>): Promise<void> =>
+    shell.attempt(() => fetchSource(...asked))
 
   const receiveRow = (frame: Frame): void => {
     sessions.receive(frame)
@@ -100,6 +106,7 @@ export const createEventRouting = (options: EventRoutingOptions): EventRouting =
   return {
     cursors,
     load: source => load(source),
+    reloadList: () => fetchSource('list'),
     subscriptions: () => ({
       list: cursors.cursor('list'),
       wanted: new Map(

@@ -10,7 +10,7 @@ import { TagsDialog } from './tags-dialog.tsx'
 export const SelectionBar = () => {
   const app = useApp()
   const { selection, sessions, projects, layout } = app
-  const ids = [...selection.ids.value].filter(id => sessions.row(id))
+  const ids = [...selection.ids.value]
   const rows = ids.flatMap(id => sessions.row(id) ?? [])
   const pinned = rows.every(row => row.pinned)
   // Host sessions can't be exported before they are imported.

@@ -207,6 +207,19 @@ test('two chats side by side: one address, no session twice, a deleted one close
   assert.equal(left, [])
 })
 
+test('a list that was asked for before an event does not overwrite it', async () => {
+  const held = Promise.withResolvers<object>()
+  let list: () => object = () => ({ sessions: [fakeRow('a')], cursor: 'aaaaaaaa-10' })
+  const { app, row } = await page('', { 'GET /api/sessions': () => list() })
+  list = () => held.promise
+  const loading = app.reloadList()
+  row('a', { title: 'New title' })
+  held.resolve({ sessions: [fakeRow('a', { is_streaming: true })], cursor: 'aaaaaaaa-10' })
+  await loading
+  const { title, is_streaming } = app.sessions.row('a')!
+  assert.equal([title, is_streaming], ['New title', false])
+})
+
 test('restores the text of a rejected turn', async () => {
   const { submit, app, said, texts } = await page('session/a', {
     [START]: () => {
