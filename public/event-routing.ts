@@ -60,8 +60,8 @@ export const createEventRouting = (options: EventRoutingOptions): EventRouting =
     if (frame.type !== 'row' && frame.type !== 'gone') return
     const id = frame.type === 'row' ? frame.data.row.session_id : frame.data.session_id
     const chat = options.chats().find(id)
-    const shown = options.panes.peek().filter(pane => pane.chat.peek() === chat)
-    if (frame.type === 'row') for (const pane of shown) pane.chat.peek().markRead()
+    const shown = options.panes.peek().filter(pane => pane.shown.peek() === chat)
+    if (frame.type === 'row') for (const pane of shown) pane.shown.peek().markRead()
     else if (chat?.isInUse()) chat.transcript.end()
     else for (const pane of shown) pane.leave()
   }

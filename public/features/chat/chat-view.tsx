@@ -12,7 +12,14 @@ import { answerWithToast } from '../approvals/answer.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { loadTranscript } from '../transcript/load-transcript.ts'
 import type { TranscriptActions } from '../transcript/transcript.tsx'
-import { useChat, useComposer, useWorkspace, useModels, useSettings, useShell } from '../../contexts.ts'
+import {
+  useChat,
+  useComposer,
+  useWorkspace,
+  useModels,
+  useSettings,
+  useShell,
+} from '../../contexts.ts'
 import { may } from '../../parts/may.ts'
 
 const Transcript = lazy(async () => (await loadTranscript()).Transcript, true, false)

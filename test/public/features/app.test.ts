@@ -169,11 +169,11 @@ test('two chats side by side: one address, no session twice, a deleted one close
   sessions.set('b', {}).set('c', {})
   const second = openSecond(app)
   await settle()
-  assert.is(second.chat.value.sessionId.value, 'b')
+  assert.is(second.shown.value.sessionId.value, 'b')
 
   const answer = { message: message('m1', 'assistant', 'for b') }
   say('session:b', 'message', answer)
-  assert.is(second.chat.value.transcript.chat.value.messages.length, 1)
+  assert.is(second.shown.value.transcript.chat.value.messages.length, 1)
   assert.is(app.chat.chat.value.messages.length, 0)
 
   app.route.openSession('b')
@@ -197,13 +197,13 @@ test('two chats side by side: one address, no session twice, a deleted one close
   // The draft of a closed side was stored; a closed side is not subscribed to.
   app.route.openBeside('b')
   await settle()
-  second.chat.value.composer.edit('half')
+  second.shown.value.composer.edit('half')
   second.layout.closeSide.value?.()
   await settle()
   assert.is(app.route.beside.value, null)
   assert.is(service.of('POST /api/session/draft').at(-1)?.text, 'half')
   say('session:b', 'message', answer)
-  assert.is(second.chat.value.transcript.chat.value.messages.length, 0)
+  assert.is(second.shown.value.transcript.chat.value.messages.length, 0)
   assert.equal(left, [])
 })
 
