@@ -78,7 +78,7 @@ const OpenButton = ({ text, lang }: { text: string; lang: string }) => {
   const app = useContext(AppContext)
   const name = DOCUMENTS[lang]
   if (!app || !name || app.route.current.value.view !== 'chat') return null
-  if (!app.route.sessionId.value) return null
+  if (!app.chat.sessionId.value) return null
   return (
     <button
       type="button"

@@ -47,13 +47,13 @@ const TitleField = ({ title, onDone }: TitleFieldProps) => {
 
 export const Header = () => {
   const app = useApp()
-  const { layout, sessions, route } = app
+  const { layout, sessions } = app
   const editing = useSignal(false)
-  const id = route.sessionId.value
+  const id = app.chat.sessionId.value
   const openTitle = usePart(app.chat.chat, ({ title }) => title)
   const hasMessages = usePart(app.chat.chat, ({ messages }) => messages.length > 0)
   const row = sessions.row(id)
-  const title = titleOf(row ?? { title: id === app.chat.sessionId.value ? openTitle : '' })
+  const title = titleOf(row ?? { title: openTitle })
   const project = app.projects.find(row?.project_id)
   const model = app.models.labelOf(app.chat.details.value?.model ?? row?.model ?? null)
 

@@ -117,7 +117,12 @@ export const createOpenChat = (options: OpenChatOptions) => {
     const arrived: string[] = []
     for (const frame of batch) {
       if (frame.source !== sourceOf(value.sessionId)) continue
-      if (frame.type === 'message') arrived.push(...clientId(frame.data.message))
+      if (frame.type === 'message') {
+        const ids = clientId(frame.data.message)
+        arrived.push(...ids)
+        // Its turn starts with the next event.
+        if (sent.value.some(({ id }) => ids.includes(id))) starting.value = true
+      }
       if (frame.type === 'queue') arrived.push(...frame.data.queued.flatMap(clientId))
       value = reduceFrame(value, frame, toSeconds(serverClock.now()))
       if (frame.type === 'turn_started') starting.value = false
@@ -126,8 +131,6 @@ export const createOpenChat = (options: OpenChatOptions) => {
         ended.push({ sessionId: value.sessionId, how: frame.type })
       }
     }
-    if (sent.value.some(({ id }) => arrived.includes(id)) && value.live === null)
-      starting.value = true
     stored.value = value
     outbox.confirm(arrived)
     for (const end of ended) onTurnEnd(end)

@@ -32,7 +32,7 @@ const inSession =
     ) => string | undefined | Promise<string | undefined>,
   ): Run =>
   async (app, argument) => {
-    const id = app.route.sessionId.value
+    const id = app.chat.sessionId.value
     if (!id) throw new Error(t('command.needs.session'))
     return verb(app, id, argument)
   }

@@ -10,9 +10,9 @@ import { t } from './strings.ts'
 import { useShell, useChat } from '../../contexts.ts'
 
 export const FindBar = () => {
-  const { route } = useShell()
+  const { chat } = useChat()
   // A different chat starts a new search.
-  return <Bar key={route.sessionId.value ?? ''} />
+  return <Bar key={chat.sessionId.value} />
 }
 
 const Bar = () => {

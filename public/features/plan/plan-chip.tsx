@@ -1,17 +1,16 @@
 /** The composer's switch for plan mode, and the line above the composer while it is on. */
 import { usePart } from '../../parts/use-part.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { useChat, useSessions, useShell } from '../../contexts.ts'
+import { useChat, useSessions } from '../../contexts.ts'
 import { useApp } from '../shell/context.ts'
 import { setPlanning } from './plan-mode.ts'
 import { t } from './strings.ts'
 
 const usePlanning = (): [isOn: boolean, set: (isOn: boolean) => void] => {
   const app = useApp()
-  const { route } = useShell()
   const { sessions } = useSessions()
   return [
-    sessions.row(route.sessionId.value)?.mode === 'plan',
+    sessions.row(app.chat.sessionId.value)?.mode === 'plan',
     next => void app.attempt(() => setPlanning(app, next)),
   ]
 }

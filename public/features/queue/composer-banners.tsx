@@ -12,13 +12,12 @@ import { t } from './strings.ts'
 import { OutboxList } from '../offline/outbox-list.tsx'
 import { PlanLine } from '../plan/plan-chip.tsx'
 import { useApp } from '../shell/context.ts'
-import { useShell, useChat, useSessions } from '../../contexts.ts'
+import { useChat, useSessions } from '../../contexts.ts'
 
 export const ComposerBanners = () => {
-  const { route } = useShell()
   const { chat, queue } = useChat()
   const { sessions } = useSessions()
-  const id = route.sessionId.value ?? ''
+  const id = chat.sessionId.value
   const queued = usePart(chat.chat, ({ queued }) => queued)
   const aside = usePart(chat.chat, ({ aside }) => aside)
   const isOpen = aside?.stream_id === queue.aside.value

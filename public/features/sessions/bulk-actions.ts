@@ -73,7 +73,7 @@ export const exportAll = (app: App, ids: readonly string[]): void => {
 }
 
 export const deleteAll = async (app: App, ids: readonly string[]): Promise<void> => {
-  const open = app.route.sessionId.value
+  const open = app.chat.sessionId.value
   if (open && ids.includes(open)) app.newChat()
   const restores: (() => Promise<void>)[] = []
   await forEach(app, ids, async id => restores.push(await app.sessions.remove(id)))

@@ -1,10 +1,11 @@
 /** Search results, shown instead of the session list. */
 import { titleOf } from './sessions.ts'
 import { t } from '../../strings/t.ts'
-import { useSessions, useShell } from '../../contexts.ts'
+import { useChat, useSessions, useShell } from '../../contexts.ts'
 
 export const SearchResults = () => {
   const { search } = useSessions()
+  const { chat } = useChat()
   const { route, layout } = useShell()
   const { hits, query, busy } = search
   const count = hits.value.length
@@ -33,7 +34,7 @@ export const SearchResults = () => {
             <a
               class="result"
               href={route.hrefOf({ view: 'chat', sessionId: hit.session_id })}
-              aria-current={route.sessionId.value === hit.session_id ? 'page' : undefined}
+              aria-current={chat.sessionId.value === hit.session_id ? 'page' : undefined}
               onClick={() => {
                 layout.drawer.value = false
               }}

@@ -6,7 +6,7 @@ import type { ListItem } from './sessions.ts'
 import { t } from '../../strings/t.ts'
 import { toOffsets, visibleRange } from './visible-range.ts'
 import { SessionRow } from './session-row.tsx'
-import { useSessions, useShell, useSettings } from '../../contexts.ts'
+import { useChat, useSessions, useShell, useSettings } from '../../contexts.ts'
 import type { Settings } from '../settings/settings.ts'
 import { may } from '../../parts/may.ts'
 
@@ -64,7 +64,8 @@ const Empty = () => {
 export const SessionList = () => {
   const { sessions, remove, selection } = useSessions()
   const { settings } = useSettings()
-  const { route, layout } = useShell()
+  const { chat } = useChat()
+  const { layout } = useShell()
   const items = sessions.items.value
   const scroll = useRef<HTMLElement>(null)
   const top = useSignal(0)
@@ -82,7 +83,7 @@ export const SessionList = () => {
     overscan: OVERSCAN_PX,
   })
   const keys = items.filter(item => item.kind === 'row').map(item => item.key)
-  const open = route.sessionId.value
+  const open = chat.sessionId.value
   const stop = [cursor.value, open].find(id => id && keys.includes(id)) ?? keys[0]
 
   useEffect(() => {

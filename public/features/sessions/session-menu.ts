@@ -25,12 +25,12 @@ const tools = (app: App): MenuItem => ({
 
 const replay = (app: App, session: string): void => {
   app.layout.replay.value = { session, from: null }
-  if (session !== app.route.sessionId.value) app.route.go({ view: 'chat', sessionId: session })
+  if (session !== app.chat.sessionId.value) app.route.go({ view: 'chat', sessionId: session })
 }
 
 export const sessionMenu = (app: App, row: SessionRow, rename: () => void): MenuItem[] => {
   const id = row.session_id
-  const isOpen = id === app.route.sessionId.value
+  const isOpen = id === app.chat.sessionId.value
   // Host sessions can't be exported or cleared before they are imported.
   const isOurs = !isHostSession(row)
   const formats: MenuItem[] = (['md', 'json', 'html'] as const).map(format => ({

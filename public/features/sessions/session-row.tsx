@@ -103,7 +103,7 @@ export type SessionRowProps = {
 export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps) => {
   const app = useApp()
   const id = row.session_id
-  const open = app.route.sessionId.value === id
+  const open = app.chat.sessionId.value === id
   const title = titleOf(row)
   const now = app.sessions.now.value
   const detailed = app.settings.detailed.value

@@ -6,9 +6,9 @@ import { isHostSession } from '../sessions/host-session.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 import { type LoadState, runLoad } from '../../parts/load-state.ts'
 
-type ToolsOptions = Pick<App, 'api' | 'toasts' | 'route' | 'sessions'>
+type ToolsOptions = Pick<App, 'api' | 'toasts' | 'chat' | 'sessions'>
 
-export const createTools = ({ api, toasts, route, sessions }: ToolsOptions) => {
+export const createTools = ({ api, toasts, chat, sessions }: ToolsOptions) => {
   const profile = signal<Toolsets | null>(null)
   /** Null when no session is open, or it belongs to the host agent. */
   const session = signal<Toolsets | null>(null)
@@ -16,7 +16,7 @@ export const createTools = ({ api, toasts, route, sessions }: ToolsOptions) => {
 
   const load = (): Promise<void> =>
     runLoad(state, toasts, async () => {
-      const id = route.sessionId.value
+      const id = chat.sessionId.peek()
       const row = sessions.row(id)
       const [ofProfile, ofSession] = await Promise.all([
         api('GET /api/tools', {}),

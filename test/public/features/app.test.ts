@@ -75,8 +75,10 @@ const page = async (
   let change: StreamListener['onState'] = () => {}
   let standing: StreamListener['subscriptions'] = () => ({ wanted: new Map(), list: '' })
   const left: string[] = []
+  const frames = { isHeld: false, held: [] as (() => void)[] }
+  const nextFrame = (run: () => void) => void (frames.isHeld ? frames.held.push(run) : run())
   const opened = createApp({
-    platform: fake.platform,
+    platform: { ...fake.platform, nextFrame },
     gate: createSignInGate(),
     history: { pushState: () => {}, replaceState: () => {} },
     href: `http://host/any/path/${href}`,
@@ -113,6 +115,7 @@ const page = async (
   return {
     ...fake,
     app,
+    frames,
     left,
     sessions,
     standing: () => standing(),
@@ -358,6 +361,19 @@ test('shows a sent message at once and replaces it with the stored one', async (
   turn('message', { message: message('m2', 'assistant', 'hi') })
   turn('done', { usage: emptyUsage, message_ids: [] })
   assert.equal([texts(), app.chat.busy.value], [['hello', 'hi'], false])
+})
+
+test('a turn whose events arrive all at once leaves nothing running', async () => {
+  const { submit, turn, app, service, frames } = await page('session/a')
+  await submit('hello')
+  frames.isHeld = true
+  const client_message_id = service.of(START)[0]?.client_message_id
+  turn('message', { message: { ...message('m1', 'user', 'hello'), client_message_id } })
+  turn('turn_started', started)
+  turn('message', { message: message('m2', 'assistant', 'hi') })
+  turn('done', { usage: emptyUsage, message_ids: [] })
+  for (const run of frames.held.splice(0)) run()
+  assert.is(app.chat.busy.value, false)
 })
 
 test('the first message creates the session with the chosen model, workspace and personality', async () => {

@@ -37,7 +37,7 @@ const build = (own: string[] | null, { foreign = false } = {}) => {
   const app = {
     api: service.api,
     toasts: { showError: (error: unknown) => said.push(error) },
-    route: { sessionId: signal('s1') },
+    chat: { sessionId: signal('s1') },
     sessions: { row: () => (foreign ? { is_cli_session: true } : { session_id: 's1' }) },
   }
   return {
