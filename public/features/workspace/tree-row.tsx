@@ -57,6 +57,8 @@ export const NameField = ({ level, kind, name, path = '' }: NameFieldProps) => {
   const finish = async (keep: boolean, back: boolean) => {
     if (finished.current) return
     finished.current = true
+    // Not that of another chat, if one is shown when the request has been answered.
+    const tree = ref.current?.closest('.tree')
     const written = ref.current?.value.trim() ?? ''
     const naming = files.naming.value
     files.naming.value = null
@@ -71,8 +73,8 @@ export const NameField = ({ level, kind, name, path = '' }: NameFieldProps) => {
       }
     }
     if (!back) return
-    const row = document.querySelector<HTMLElement>(`.tree [data-path="${CSS.escape(place)}"]`)
-    const any = document.querySelector<HTMLElement>('.tree [role="treeitem"][tabindex="0"]')
+    const row = tree?.querySelector<HTMLElement>(`[data-path="${CSS.escape(place)}"]`)
+    const any = tree?.querySelector<HTMLElement>('[role="treeitem"][tabindex="0"]')
     ;(row ?? any)?.focus()
   }
 
