@@ -183,7 +183,9 @@ trees('reveals a file by expanding all directories above it', async () => {
 
 trees('drops late replies for another workspace', async () => {
   const old = Promise.withResolvers<unknown>()
-  const { files, names, moved, service } = await tree({ 'POST /api/file/rename': () => old.promise })
+  const { files, names, moved, service } = await tree({
+    'POST /api/file/rename': () => old.promise,
+  })
   const answer = service.answers['GET /api/list']!
   service.answers['GET /api/list'] = () => old.promise
   const late = files.load('src')
