@@ -13,6 +13,7 @@ import { useWorkspacePanel } from './context.ts'
 import { useComposer, useWorkspace, useShell } from '../../contexts.ts'
 
 /** The data type of a row dragged within the tree. */
+/** The session and the path. */
 export const DRAGGED = 'application/x-agent-webui-path'
 
 const letters: Readonly<Record<Mark, string>> = {
@@ -192,7 +193,7 @@ type RowProps = {
 }
 
 export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
-  const { files, changes, openFile: preview } = useWorkspacePanel()
+  const { sessionId, files, changes, openFile: preview } = useWorkspacePanel()
   const { path, name, type, level, open, position, siblingCount } = row
   const naming = files.naming.value
   const menu = useMenu(row)
@@ -218,7 +219,7 @@ export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
         style={indentOf(level)}
         draggable={may('POST /api/file/move')}
         onDragStart={event => {
-          event.dataTransfer?.setData(DRAGGED, path)
+          event.dataTransfer?.setData(DRAGGED, `${sessionId}/${path}`)
           if (event.dataTransfer) event.dataTransfer.effectAllowed = 'move'
         }}
         onClick={event => {

@@ -2,7 +2,10 @@
  * What a person does in the workspace of a chat stays in that chat: each action with its request held while another chat is
  * shown, answered or refused then. Generated from the table of actions.
  */
+import '../../_jsx.ts'
 import { effect, untracked } from '@preact/signals'
+import { h } from 'preact'
+import { renderToString } from 'preact-render-to-string'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
@@ -68,7 +71,7 @@ const createServer = () => {
     'GET /api/workspaces': () => ({ workspaces: [], last: '/w' }),
     'GET /api/commands': () => ({ commands: [] }),
     'GET /api/config/problems': () => ({ problems: [], guards: [] }),
-    'GET /api/projects': () => ({ projects: [] }),
+    'GET /api/projects': () => ({ projects: [{ project_id: 'p', name: 'P', color: null }] }),
     'GET /api/personalities': () => ({ personalities: [] }),
     'GET /api/sessions': () => ({ sessions: ids.map(row), cursor: 'aaaaaaaa-1' }),
     'GET /api/session': ({ session_id: id }) => ({ session: fakeSession(String(id), row(id)) }),
@@ -501,6 +504,8 @@ const answerQuestion = async ({ layout }: PageApp): Promise<void> => {
   await question?.run()
 }
 
+const questionOf = ({ layout }: PageApp): string => layout.confirmation.peek()?.text ?? ''
+
 const pressNewest = ({ toasts }: PageApp): void => {
   const found = toasts.list.value.findLast(({ action }) => action)
   assert.ok(found, 'a notice offers an action')
@@ -565,7 +570,7 @@ const runHeld = async (opened: Opened, action: Action, fails: boolean) => {
     'nothing is asked about the other chat',
   )
   assert.equal(stateOf(other), before, 'the other chat is as it was')
-  assert.is(page.layout.confirmation.value, null)
+  assert.is(questionOf(page), '')
   const again = await view('a')
   assert.is(again, w)
   return stateOf(again)
@@ -637,9 +642,9 @@ test('asks about a conflict when its chat is shown again', async () => {
   await view('b')
   await running
   await clock.advance(1)
-  assert.is(page.layout.confirmation.value, null)
+  assert.is(questionOf(page), '')
   await view('a')
-  assert.match(page.layout.confirmation.value?.text ?? '', /README\.md/)
+  assert.match(questionOf(page), /README\.md/)
 })
 
 test('nothing runs for a chat that is not shown; shown again, it reads what has changed', async () => {
@@ -701,7 +706,7 @@ test('opens the file of a link, undoes the turn of a command, and names the file
   await settle()
   const w = workspacePanelOf(app)
   assert.equal([w.openFile.doc.value?.path, w.openFile.doc.value?.line], ['dir/one.txt', 2])
-  assert.match(page.layout.confirmation.value?.text ?? '', /turn of a/)
+  assert.match(questionOf(page), /turn of a/)
   assert.is(app.panel.rollback.value, 0)
 })
 
@@ -714,6 +719,21 @@ test('a chat that is shown on the other side is the same there', async () => {
   page.route.openBeside('a')
   await settle()
   assert.is(workspacePanelOf(second.app.peek()), w)
+})
+
+test('a selection acts on the chats that the list shows', async () => {
+  const { page } = await openPage()
+  const { SelectionBar } = await import('../../../public/features/sessions/selection-bar.tsx')
+  const { FeaturesProvider } = await import('../../../public/features-provider.tsx')
+  const bar = () => {
+    const app = page.first.app.peek()
+    return renderToString(h(FeaturesProvider, { app, children: h(SelectionBar, {}) }))
+  }
+  page.selection.toggle('a')
+  page.selection.toggle('b')
+  assert.match(bar(), /2 selected/)
+  page.projects.toggle('p')
+  assert.is(bar(), '')
 })
 
 test.run()
