@@ -120,7 +120,7 @@ export const createApp = (options: AppOptions): PageApp => {
       if (await sidebar.sessions.importHostSession(id)) await chats.find(id)?.transcript.reload()
     },
   })
-  const base = createShell(options, outbox, () => sidebar.sessions.load())
+  const base = createShell(options, outbox, () => events.reloadList())
   const { toasts, route } = base
   const settings = createSettings(platform, toasts, options.look)
   const profiles = createProfiles(platform)
@@ -128,10 +128,10 @@ export const createApp = (options: AppOptions): PageApp => {
     shell: base,
     settings,
     profiles,
-    reloadList: () => void events.load('list'),
+    reloadList: () => events.reloadList(),
     async reloadOpenChat() {
-      for (const { chat } of panes.peek()) {
-        const { sessionId, transcript } = chat.peek()
+      for (const { shown } of panes.peek()) {
+        const { sessionId, transcript } = shown.peek()
         const open = sidebar.sessions.row(sessionId.peek())
         if (open?.is_cli_session && !open.is_streaming) await transcript.reload()
       }
@@ -186,7 +186,7 @@ export const createApp = (options: AppOptions): PageApp => {
     layout: base.layout,
     panel: createPanelFrame(platform, href),
   })
-  first.chat.peek().panel.target.value = targetOf(href)
+  first.shown.peek().panel.target.value = targetOf(href)
   const second = computed(() => panes.value[1] ?? null)
   const page: PageApp = {
     ...{ ...base, ...sidebar, ...models, ...shared.settings, ...shared.profiles, ...composing },
@@ -226,7 +226,7 @@ const start = async (app: PageApp, { load, cursors }: EventRouting): Promise<voi
   const shown = [models, workspaces, ...inSidebar].map(part => part.load().catch(report))
   await list
   await opened
-  app.first.chat.peek().markRead()
+  app.first.shown.peek().markRead()
   app.tabs.start()
   await Promise.all(shown)
   // The first page is drawn when these are there; nothing else competes with it.

@@ -25,8 +25,10 @@ export type EventRoutingOptions = {
 
 export type EventRouting = {
   cursors: EventCursors
-  /** Fetches a source that is not a session. Its frames wait until then; without a reply they continue from now. */
+  /** Fetches a source that is not a session. Its frames wait until then; without a reply they continue from now. Shows the error. */
   load: (source: Source) => Promise<void>
+  /** The same for the session list; rejects with the error. */
+  reloadList: () => Promise<void>
   subscriptions: () => Subscriptions
 }
 
@@ -36,26 +38,30 @@ export const createEventRouting = (options: EventRoutingOptions): EventRouting =
   const transcriptOf = (source: Source) =>
     options.chats().find(source.slice('session:'.length))?.transcript
 
-  const load = async (source: Source, snapshot = cursors.beginSnapshot(source)): Promise<void> => {
+  const fetchSource = async (
+    source: Source,
+    snapshot = cursors.beginSnapshot(source),
+  ): Promise<void> => {
     let cursor: string | undefined
     try {
       if (source === 'list') cursor = await sessions.load()
       else if (source === 'inbox') cursor = await inbox.load()
       else if (source === 'gateway') await hostSessions.probe()
       // Notices are transient: there is nothing to fetch.
-    } catch (error) {
-      shell.toasts.showError(error)
+    } finally {
+      cursors.completeSnapshot(snapshot, cursor)
     }
-    cursors.completeSnapshot(snapshot, cursor)
   }
+  const load = (...asked: Parameters<typeof fetchSource>): Promise<void> =>
+    shell.attempt(() => fetchSource(...asked))
 
   const receiveRow = (frame: Frame): void => {
     sessions.receive(frame)
     if (frame.type !== 'row' && frame.type !== 'gone') return
     const id = frame.type === 'row' ? frame.data.row.session_id : frame.data.session_id
     const chat = options.chats().find(id)
-    const shown = options.panes.peek().filter(pane => pane.chat.peek() === chat)
-    if (frame.type === 'row') for (const pane of shown) pane.chat.peek().markRead()
+    const shown = options.panes.peek().filter(pane => pane.shown.peek() === chat)
+    if (frame.type === 'row') for (const pane of shown) pane.shown.peek().markRead()
     else if (chat?.isInUse()) chat.transcript.end()
     else for (const pane of shown) pane.leave()
   }
@@ -100,6 +106,7 @@ export const createEventRouting = (options: EventRoutingOptions): EventRouting =
   return {
     cursors,
     load: source => load(source),
+    reloadList: () => fetchSource('list'),
     subscriptions: () => ({
       list: cursors.cursor('list'),
       wanted: new Map(

@@ -47,13 +47,13 @@ export class Pane {
   readonly layout: Layout
   readonly panel: PanelFrame
   /** The only thing that a click on another chat changes. */
-  readonly chat: ReadonlySignal<Chat>
+  readonly shown: ReadonlySignal<Chat>
   /** The features of the page, with those of this chat. */
   readonly app: ReadonlySignal<App>
   readonly #shared: PaneShared
   readonly #chats: Chats
   readonly #options: PaneOptions
-  readonly #chat: Signal<Chat>
+  readonly #shown: Signal<Chat>
   /** The new chat that an address without a session shows. */
   #blank: Chat | null
   readonly #viewTitle = signal('')
@@ -72,17 +72,17 @@ export class Pane {
       : shared.outbox.list.peek().findLast(({ session_id }) => session_id === null)
     this.#blank = chats.begin(waiting?.chat ?? shared.newId(), options.draftKey)
     const { value: id } = options.route.sessionId
-    this.#chat = signal(id ? chats.get(id) : this.#blank)
-    this.chat = this.#chat
-    this.app = computed(() => this.#viewOf(this.#chat.value))
+    this.#shown = signal(id ? chats.get(id) : this.#blank)
+    this.shown = this.#shown
+    this.app = computed(() => this.#viewOf(this.#shown.value))
   }
 
   /** Shows the session that the address names; null for a new chat. */
   show(id: string | null): Promise<void> {
-    const before = this.#chat.peek()
+    const before = this.#shown.peek()
     const chat = id ? this.#chats.get(id) : this.#newChat()
     if (chat !== before) {
-      this.#chat.value = chat
+      this.#shown.value = chat
       this.layout.picker.value = null
       this.#chats.release(before)
     }
@@ -103,7 +103,7 @@ export class Pane {
   /** The session of a new chat was created. */
   created(chat: Chat): void {
     if (this.#blank === chat) this.#blank = null
-    if (this.#chat.peek() === chat) this.route.nameSession(chat.sessionId.peek())
+    if (this.#shown.peek() === chat) this.route.nameSession(chat.sessionId.peek())
   }
 
   leave(): void {
@@ -127,7 +127,7 @@ export class Pane {
   #createView(chat: Chat): App {
     const { sidebar, models, settings, profiles, workspaces, shell, tabs } = this.#shared
     const { sessions, titleOfSession } = sidebar
-    const isShown = computed(() => this.#chat.value === chat)
+    const isShown = computed(() => this.#shown.value === chat)
     const route: RouteState = {
       ...this.route,
       sessionId: computed(() => chat.sessionId.value || null),

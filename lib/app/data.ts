@@ -200,9 +200,9 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     redact,
     // Empty untitled sessions too: a page that shows one must learn that it was cleared.
     onRow: row => hub.publish('list', { type: 'row', data: { row } }),
-    onDeleted: (id, profile) => {
+    onDeleted: (id, profile, seq) => {
       promptCache.delete(id)
-      hub.publish('list', { type: 'gone', data: { session_id: id } }, {}, profile)
+      hub.publish('list', { type: 'gone', data: { session_id: id, seq } }, {}, profile)
     },
     onCopied: toolOutput.copyImages,
     log: log.warn,

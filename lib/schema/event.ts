@@ -134,7 +134,8 @@ export type TurnEvent = z.infer<typeof TurnEvent>
 /** Events outside turns: list rows, questions, notices. `ping` and `ready` have no source. */
 export const ServiceEvent = z.discriminatedUnion('type', [
   event('row', { row: SessionRow }),
-  event('gone', { session_id: z.string() }),
+  /** `seq`: rows with a lower one are older; absent for a row of the host agent. */
+  event('gone', { session_id: z.string(), seq: z.number().optional() }),
   z.object({ type: z.literal('asked'), data: z.union([Approval, Clarify]) }),
   event('settled', {
     id: z.string(),

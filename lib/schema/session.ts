@@ -60,6 +60,8 @@ export const SessionRow = z
     last_turn_limit: z.enum(['steps', 'budget']).optional(),
     /** Start of the latest user message, for the detailed list. */
     preview: z.string(),
+    /** Rises with every change of any row of this server: of two copies, the lower one is older. Absent in rows of the host agent. */
+    seq: z.number().optional(),
   })
   .meta({ id: 'SessionRow' })
 export type SessionRow = z.infer<typeof SessionRow>

@@ -9,6 +9,9 @@ import { sourceOf, type UsageRow } from './usage.ts'
 
 export type CatalogEntry = { summary: Summary; stamp: Stamp; live: LiveState; seq: number }
 
+/** Numbers of rows are reserved in the database, so many at a time: none is given twice, also after a kill. */
+const RESERVED = 1_000
+
 /** Of more, only the newer half is kept. */
 const MAX_CHANGES = 1_000
 
@@ -57,13 +60,24 @@ export const createCatalogRows = (db: CatalogDb, redact: (text: string) => strin
     changes = []
   }
 
+  let rowSeq = 0
+  let reserved = 0
+  const nextRowSeq = (): number => {
+    if (rowSeq >= reserved) {
+      reserved = rowSeq + RESERVED
+      db.q.setAbout.run('row_seq', String(reserved))
+    }
+    return ++rowSeq
+  }
+  const numbered = (row: SessionRow): SessionRow => ({ ...row, seq: nextRowSeq() })
+
   const get = (id: string): CatalogEntry | undefined => toEntry(db.q.get.get(id))
 
   const setLive = (id: string, live: LiveState): SessionRow | undefined =>
     db.transaction(() => {
       const stored = get(id)
       if (!stored) return undefined
-      const row = toRow(stored.summary, live, redact)
+      const row = numbered(toRow(stored.summary, live, redact))
       db.q.setLive.run(live.active_stream_id, live.waiting, JSON.stringify(row), id)
       change(toMs(row))
       return row
@@ -90,12 +104,16 @@ export const createCatalogRows = (db: CatalogDb, redact: (text: string) => strin
         ? null
         : new Set(changes.filter(each => each.version > since).map(({ ms }) => ms)),
     /** What was read may have been undone. */
-    invalidate: changeAll,
+    invalidate(): void {
+      changeAll()
+      reserved = 0
+    },
 
     /** Call before the first use of a database that was opened. */
     init(): void {
       // The highest number may belong to a deleted row. It must not be used again.
       seq = Math.max(db.q.lastSeq.get()?.seq ?? 0, Number(db.q.about.get('seq')?.value ?? 0))
+      rowSeq = reserved = Number(db.q.about.get('row_seq')?.value ?? 0)
       // A stream does not survive its process.
       for (const { id } of db.q.live.all()) setLive(id, NO_LIVE_STATE)
     },
@@ -104,6 +122,7 @@ export const createCatalogRows = (db: CatalogDb, redact: (text: string) => strin
     reset(): void {
       changeAll()
       seq = 0
+      reserved = 0
     },
 
     /**
@@ -120,7 +139,7 @@ export const createCatalogRows = (db: CatalogDb, redact: (text: string) => strin
         const { q } = db
         const { id } = summary
         const old = q.liveOf.get(id)
-        const row = toRow(summary, old ?? NO_LIVE_STATE, redact)
+        const row = numbered(toRow(summary, old ?? NO_LIVE_STATE, redact))
         seq += 1
         change(old?.updated_ms, toMs(row))
         q.put.run({
@@ -148,8 +167,8 @@ export const createCatalogRows = (db: CatalogDb, redact: (text: string) => strin
         return row
       }),
 
-    /** Deletes a row and adds a tombstone: the text must also leave the search index. */
-    remove: (id: string): void =>
+    /** Deletes a row and adds a tombstone: the text must also leave the search index. Returns the number of the deletion. */
+    remove: (id: string): number =>
       db.transaction(() => {
         change(db.q.liveOf.get(id)?.updated_ms)
         db.q.remove.run(id)
@@ -157,6 +176,7 @@ export const createCatalogRows = (db: CatalogDb, redact: (text: string) => strin
         dropDerived(id)
         db.q.addTombstone.run(id)
         db.q.setAbout.run('seq', String(seq))
+        return nextRowSeq()
       }),
   }
 }

@@ -87,8 +87,7 @@ export const createCatalogSync = ({
   const removeRow = (id: string): false => {
     if (catalog().stamp(id) !== undefined) {
       const profile = catalog().profileOf(id)
-      catalog().remove(id)
-      onDeleted(id, profile)
+      onDeleted(id, profile, catalog().remove(id))
     }
     return false
   }

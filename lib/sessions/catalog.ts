@@ -96,7 +96,7 @@ export const createCatalog = (options: CatalogOptions) => {
       foreign: boolean,
       usage?: readonly UsageRow[],
     ): SessionRow => guard(() => rows.put(summary, stamp, foreign, usage)),
-    remove: (id: string): void => guard(() => rows.remove(id)),
+    remove: (id: string): number => guard(() => rows.remove(id)),
     setLive: (id: string, live: LiveState) => guard(() => rows.setLive(id, live)),
     liveOf: (id: string): LiveState | undefined => guard(() => db.q.liveOf.get(id)),
     /** Usage since this time (milliseconds since 1970), by quarter of an hour. */

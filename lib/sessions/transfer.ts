@@ -168,6 +168,7 @@ const NOT_IMPORTED = new Set([
   'last_turn',
   'last_turn_limit',
   'preview',
+  'seq',
   'pending_user_message',
   'pending_attachments',
   'pending_started_at',

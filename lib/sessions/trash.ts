@@ -105,9 +105,9 @@ export const createTrash = (options: TrashOptions) => {
   const removeFromCatalog = (id: string): void => {
     writer.closeJournal(id)
     const profile = catalog.profileOf(id)
-    catalog.remove(id)
+    const seq = catalog.remove(id)
     listing.drop()
-    onDeleted(id, profile)
+    onDeleted(id, profile, seq)
   }
 
   /** The journal first: after a kill, everything else is deleted because the journal is missing. */

@@ -22,7 +22,8 @@ export type SessionsOptions = {
   /** Every change of a row, empty untitled sessions included. Must not throw. */
   onRow: (row: SessionRow) => void
   /** `profile`: of the deleted session, when it was known. */
-  onDeleted: (id: string, profile: string | undefined) => void
+  /** `seq`: that of its last row is lower, and that of the next one, after a restore, is higher. */
+  onDeleted: (id: string, profile: string | undefined, seq: number) => void
   /** For what is stored beside a session and named by its messages. Must not throw. */
   onCopied: (from: string, to: string) => void
   log: (line: string, extra?: Record<string, unknown>) => void

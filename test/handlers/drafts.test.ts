@@ -3,14 +3,16 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { gate } from '../_provider.ts'
 import { startChat } from './_chat.ts'
+import { startApi } from './_client-api.ts'
 
 const test = suite('drafts')
 
-type Chat = Awaited<ReturnType<typeof startChat>>
+type Chat = Pick<Awaited<ReturnType<typeof startChat>>, 'app'>
+type WholeChat = Awaited<ReturnType<typeof startChat>>
 type Draft = { text?: string; files?: string[]; client_message_id?: string }
 
 const withChat =
-  (script: Parameters<typeof startChat>, run: (chat: Chat, id: string) => Promise<void>) =>
+  (script: Parameters<typeof startChat>, run: (chat: WholeChat, id: string) => Promise<void>) =>
   async () => {
     const chat = await startChat(...script)
     try {
@@ -35,7 +37,7 @@ const start = async ({ app }: Chat, session_id: string, message: string, more: o
 }
 
 test(
-  'a message of another device, of the queue, of a program and a steering message leave the draft',
+  'a message of another device, of the queue and a steering message leave the draft',
   withChat([], async (chat, id) => {
     const { opened, open } = gate()
     chat.provider.push({ text: 'one', gate: opened }, { text: 'two' }, { text: 'three' })
@@ -51,6 +53,22 @@ test(
     assert.is((await draftOf(chat, id, '&limit=5')).text, 'half a thought')
   }),
 )
+
+test('a message of a program in the same session leaves the draft', async () => {
+  const chat = await startApi({ text: 'one' }, { text: 'two' })
+  try {
+    const ask = (input: string, more: object = {}) =>
+      chat.openai().responses.create({ model: 'test-model', input, ...more })
+    const first = await ask('hello')
+    const id = String((await chat.sessions())[0]?.session_id)
+    await save(chat, id, { text: 'same' })
+    await ask('same', { previous_response_id: first.id })
+    assert.is((await chat.messages(id)).filter(({ role }) => role === 'user').length, 2)
+    assert.is((await draftOf(chat, id)).text, 'same')
+  } finally {
+    await chat.close()
+  }
+})
 
 test(
   'a message clears the draft that it was written in: by its id, by the id it names, or by its content',

@@ -108,6 +108,48 @@ events('cut anywhere and resumed by Last-Event-ID: every frame once, in order', 
   }
 })
 
+events(
+  'replies and events with a row carry its number, and a restore is newer than the deletion',
+  async () => {
+    const chat = await startChat()
+    const { app } = chat
+    try {
+      const id = await chat.newSession()
+      const seqOf = async (path: string, input: object = {}): Promise<number> =>
+        (await app.post(`/api/session/${path}`, { session_id: id, ...input })).body.session.seq
+      const { cursor } = (await app.get('/api/sessions?limit=5')).body
+      const replies = [
+        await seqOf('rename', { title: 'Named' }),
+        await seqOf('pin', { pinned: true }),
+        await seqOf('archive', { archived: true }),
+        await seqOf('update', { model: 'other' }),
+      ]
+      const { session } = (await app.get(`/api/session?session_id=${id}&limit=5`)).body
+      assert.is(session.seq, replies.at(-1))
+      await app.post('/api/session/delete', { session_id: id })
+      const restored = await seqOf('restore')
+      const rows: number[] = []
+      let gone = 0
+      for await (const event of app.events(path('', cursor))) {
+        const { data = {} } = (event as unknown as Frame).data
+        if (event.event === 'row') rows.push((data.row as { seq: number }).seq)
+        if (event.event === 'gone') gone = Number(data.seq)
+        if (event.event === 'ready') break
+      }
+      assert.equal(rows, [...replies, restored])
+      const all = [...replies, gone, restored]
+      assert.equal(
+        all,
+        [...new Set(all)].toSorted((a, b) => a - b),
+      )
+      const list = (await app.get('/api/sessions?limit=5')).body.sessions
+      assert.is(list[0].seq, restored)
+    } finally {
+      await chat.close()
+    }
+  },
+)
+
 events('after a restart every source is reset, and the session sends its state', async () => {
   const chat = await startChat({ text: 'one' }, { text: 'A title' })
   try {

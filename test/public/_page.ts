@@ -140,3 +140,10 @@ export const fakeSource = (query: { watch: string; after: string }) => {
   return source
 }
 export type FakeSource = ReturnType<typeof fakeSource>
+
+/** Without the random ids of messages and of drafts. */
+export const unnamed = (inputs: Record<string, unknown>[]) =>
+  inputs.map(({ client_message_id: id, ...rest }) => {
+    if (!/^[0-9a-f]{32}$/.test(String(id))) throw new Error(`no id: ${JSON.stringify(rest)}`)
+    return rest
+  })

@@ -12,7 +12,14 @@ import { answerWithToast } from '../approvals/answer.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { loadTranscript } from '../transcript/load-transcript.ts'
 import type { TranscriptActions } from '../transcript/transcript.tsx'
-import { useChat, useWorkspace, useModels, useSettings, useShell } from '../../contexts.ts'
+import {
+  useChat,
+  useComposer,
+  useWorkspace,
+  useModels,
+  useSettings,
+  useShell,
+} from '../../contexts.ts'
 import { may } from '../../parts/may.ts'
 
 const Transcript = lazy(async () => (await loadTranscript()).Transcript, true, false)
@@ -49,12 +56,32 @@ const DemoIntroduction = lazy(
   true,
 )
 
+/** What was written in a chat that is gone. */
+const KeptText = () => {
+  const { composer } = useComposer()
+  const { copy } = useShell()
+  const { text } = composer
+  if (!text.value.trim()) return null
+  return (
+    <>
+      <p>{t('chat.missing.kept')}</p>
+      <pre class="welcome-kept" dir="auto">
+        {text.value}
+      </pre>
+      <Button icon="copy" onClick={() => void copy(text.peek())}>
+        {t('chat.missing.copy')}
+      </Button>
+    </>
+  )
+}
+
 const Failed = ({ missing }: { missing: boolean }) => {
   const { newChat, chat } = useChat()
   return (
     <div class="welcome" role="alert">
       <h2>{t(missing ? 'chat.missing.title' : 'chat.failed.title')}</h2>
       {missing && <p>{t('chat.missing.text')}</p>}
+      {missing && <KeptText />}
       {missing ? (
         <Button asks="POST /api/session/new" icon="plus" onClick={() => newChat()}>
           {t('chat.new')}

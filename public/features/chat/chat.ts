@@ -87,6 +87,7 @@ export const createChat = (shared: PaneShared, { key, sessionId: id, draftKey }:
     /** A pane shows it with this view. */
     async open(view: App): Promise<void> {
       app = view
+      composer.enter()
       await transcript.open()
       const { value: details } = transcript.details
       if (details) composer.applyServerDraft(details.composer_draft)

@@ -49,10 +49,10 @@ export class Chats {
 
   /** A pane shows another chat. */
   release(chat: Chat): void {
-    if (this.#panes.peek().some(pane => pane.chat.peek() === chat)) return
+    if (this.#panes.peek().some(pane => pane.shown.peek() === chat)) return
     chat.close()
     const idle = this.all().filter(
-      each => !each.isInUse() && !this.#panes.peek().some(pane => pane.chat.peek() === each),
+      each => !each.isInUse() && !this.#panes.peek().some(pane => pane.shown.peek() === each),
     )
     for (const each of idle.slice(0, Math.max(0, idle.length - MAX_IDLE)))
       this.#all.delete(each.key)

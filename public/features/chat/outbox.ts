@@ -83,6 +83,10 @@ type Creation = Pick<Outgoing, 'id' | 'chat' | 'choice' | 'place'>
 
 const isWaiting = ({ state }: Listed): boolean => state === 'waiting'
 
+/** Above the composer: what waits, and what is on its way to the queue. Other messages that are being sent are in the transcript. */
+export const isListed = ({ state, behind }: Listed): boolean =>
+  state === 'waiting' || (behind === true && state === 'sending')
+
 /** What messages of one chat have in common, before and after its session exists. */
 const isOfChat = (message: Outgoing, chat: string, sessionId: string | null): boolean =>
   message.chat === chat || (sessionId !== null && message.session_id === sessionId)

@@ -11,6 +11,7 @@ import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { lateBar } from './late-bar.ts'
+import { isListed } from '../chat/outbox.ts'
 import { useSettings, useShell, useComposer, useChat, useSessions } from '../../contexts.ts'
 
 const loadCompletionList = () => import('./completion-list.tsx')
@@ -185,7 +186,7 @@ export const Composer = () => {
     <div class="composer-place">
       {chat.busy.value && <LivePlan />}
       {(queued.length > 0 ||
-        outbox.of(key, session).some(({ state }) => state === 'waiting') ||
+        outbox.of(key, session).some(isListed) ||
         queue.aside.value ||
         row?.yolo ||
         row?.mode === 'plan') && <ComposerBanners />}

@@ -12,8 +12,8 @@ export const startPresence = (app: Pick<PageApp, 'api' | 'platform' | 'panes'>):
   let cancel = () => {}
   const look = async (): Promise<void> => {
     cancel()
-    const shown = app.panes.value.flatMap(({ chat }) => chat.value.sessionId.value || [])
-    const sessions = document.hidden ? [] : [...new Set(shown)]
+    const ids = app.panes.value.flatMap(({ shown }) => shown.value.sessionId.value || [])
+    const sessions = document.hidden ? [] : [...new Set(ids)]
     try {
       const { active } = await app.api('POST /api/notifications/look', { page, sessions })
       cancel()
@@ -25,7 +25,7 @@ export const startPresence = (app: Pick<PageApp, 'api' | 'platform' | 'panes'>):
   }
   document.addEventListener('visibilitychange', () => void look())
   effect(() => {
-    for (const { chat } of app.panes.value) void chat.value.sessionId.value
+    for (const { shown } of app.panes.value) void shown.value.sessionId.value
     untracked(() => void look())
   })
   void refreshHere(app).catch(() => undefined)

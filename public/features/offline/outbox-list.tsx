@@ -3,7 +3,7 @@ import { splitComments } from '../../../lib/base/comment-text.ts'
 import { useChat, useComposer, useShell } from '../../contexts.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import type { Listed } from '../chat/outbox.ts'
+import { isListed, type Listed } from '../chat/outbox.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { t } from './strings.ts'
 
@@ -23,7 +23,11 @@ const Item = ({ message }: { message: Listed }) => {
       <Icon name={reason ? 'alert' : 'clock'} size={14} />
       <span class="outbox-text">
         <span class="queued-text">{text}</span>
-        <span class="outbox-note">{reason ? t('outbox.held', { reason }) : t('outbox.note')}</span>
+        {message.state === 'waiting' && (
+          <span class="outbox-note">
+            {reason ? t('outbox.held', { reason }) : t('outbox.note')}
+          </span>
+        )}
       </span>
       {reason && (
         <IconButton
@@ -33,18 +37,22 @@ const Item = ({ message }: { message: Listed }) => {
           onClick={() => void attempt(() => outbox.retry(message.id))}
         />
       )}
-      <IconButton
-        icon="edit"
-        size={14}
-        label={t('outbox.edit')}
-        onClick={() => void attempt(edit)}
-      />
-      <IconButton
-        icon="close"
-        size={14}
-        label={t('outbox.remove')}
-        onClick={() => void attempt(() => outbox.remove(message.id))}
-      />
+      {message.state === 'waiting' && (
+        <>
+          <IconButton
+            icon="edit"
+            size={14}
+            label={t('outbox.edit')}
+            onClick={() => void attempt(edit)}
+          />
+          <IconButton
+            icon="close"
+            size={14}
+            label={t('outbox.remove')}
+            onClick={() => void attempt(() => outbox.remove(message.id))}
+          />
+        </>
+      )}
     </li>
   )
 }
@@ -55,7 +63,7 @@ export const OutboxList = () => {
   const session = chat.sessionId.value || null
   // A message of another new chat has no other place.
   const own = session ? outbox.of(key, session) : outbox.list.value.filter(each => !each.session_id)
-  const list = own.filter(({ state }) => state === 'waiting')
+  const list = own.filter(isListed)
   if (list.length === 0) return null
   return (
     <ul class="queue" aria-label={t('outbox.label', { count: list.length })}>

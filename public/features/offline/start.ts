@@ -120,7 +120,8 @@ const replaceCopies = (app: PageApp): void => {
       void app.attempt(() => part.load())
     for (const part of [personalities, skillCommands, reasoning])
       void app.attempt(() => part.load())
-    for (const { chat } of app.panes.value) void app.attempt(() => chat.peek().transcript.reload())
+    for (const { shown } of app.panes.value)
+      void app.attempt(() => shown.peek().transcript.reload())
   }
   effect(() => {
     const isLive = connection.state.value.kind === 'live'

@@ -114,7 +114,10 @@ export const OwnView = ({ tab, name }: { tab: Tab; name: string | null }) => {
           files={files}
           draft={draft}
           onSaved={saved =>
-            route.goWithin({ view: 'skills', tab, skill: saved, query: '' }, { replace: name === saved })
+            route.goWithin(
+              { view: 'skills', tab, skill: saved, query: '' },
+              { replace: name === saved },
+            )
           }
         />
       ) : name !== null ? (

@@ -22,7 +22,7 @@ const reloadAll = async (app: PageApp): Promise<void> => {
   const ofOwner = app.settings.isOwner.value ? [app.configProblems] : []
   for (const part of [...parts, ...ofOwner]) void app.attempt(() => part.load())
   app.reloadLists()
-  for (const { chat } of app.panes.value) void app.attempt(() => chat.value.transcript.reload())
+  for (const { shown } of app.panes.value) void app.attempt(() => shown.peek().transcript.reload())
 }
 
 export const followRole = (app: PageApp): void => {

@@ -10,12 +10,8 @@ import { TagsDialog } from './tags-dialog.tsx'
 export const SelectionBar = () => {
   const app = useApp()
   const { selection, sessions, projects, layout } = app
-  // Only what the list shows: nobody would see what becomes of the others.
-  const rows = sessions.items.value.flatMap(item =>
-    item.kind === 'row' && selection.ids.value.has(item.key) ? [item.row] : [],
-  )
-  const ids = rows.map(row => row.session_id)
-  if (ids.length === 0) return null
+  const ids = [...selection.ids.value]
+  const rows = ids.flatMap(id => sessions.row(id) ?? [])
   const pinned = rows.every(row => row.pinned)
   // Host sessions can't be exported before they are imported.
   const exportable = rows.filter(row => !isHostSession(row)).map(row => row.session_id)

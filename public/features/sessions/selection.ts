@@ -1,10 +1,16 @@
 /** Several selected sessions of the list. */
-import { signal } from '@preact/signals'
+import { effect, type ReadonlySignal, signal } from '@preact/signals'
 
-export const createSelection = () => {
+/** `listed`: the sessions of the list as it is shown, with those that are scrolled out of sight. */
+export const createSelection = (listed: ReadonlySignal<ReadonlySet<string>>) => {
   const ids = signal<ReadonlySet<string>>(new Set())
   /** The row that a range begins at. */
   let anchor: string | null = null
+  // What nobody sees must not be deleted with the others.
+  effect(() => {
+    const left = [...ids.value].filter(id => listed.value.has(id))
+    if (left.length < ids.value.size) ids.value = new Set(left)
+  })
 
   return {
     ids,

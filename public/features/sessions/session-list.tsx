@@ -26,14 +26,14 @@ const rowHeight = ({ sidebar_density, density, font_size }: Settings): number =>
 }
 
 const Empty = () => {
-  const { sessions, projects, filters } = useSessions()
+  const { sessions, projects, filters, reloadList } = useSessions()
   const { attempt } = useShell()
   if (sessions.state.value === 'loading') return <p class="list-note">{t('app.loading')}</p>
   if (sessions.state.value === 'failed') {
     return (
       <div class="list-note" role="alert">
         <p>{t('list.failed')}</p>
-        <Button onClick={() => void attempt(() => sessions.load())}>{t('list.retry')}</Button>
+        <Button onClick={() => void attempt(reloadList)}>{t('list.retry')}</Button>
       </div>
     )
   }

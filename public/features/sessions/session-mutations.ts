@@ -3,17 +3,18 @@ import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { ApiCall } from '../../api.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { isHostSession } from './host-session.ts'
+import type { KnownSessions } from './known-sessions.ts'
 
 export type SessionMutationsOptions = {
   api: ApiCall
   toasts: Toasts
   row: (id: string) => SessionRow | undefined
-  upsert: (row: SessionRow) => void
-  drop: (id: string) => void
+  known: Pick<KnownSessions, 'upsert' | 'drop' | 'undelete' | 'whileShown'>
 }
 
 export const createSessionMutations = (options: SessionMutationsOptions) => {
-  const { api, toasts, row, upsert, drop } = options
+  const { api, toasts, row } = options
+  const { upsert, drop, undelete, whileShown } = options.known
 
   /** Imports a host session so that it can be changed. True when it was imported now. */
   const importHostSession = async (id: string): Promise<boolean> => {
@@ -22,19 +23,18 @@ export const createSessionMutations = (options: SessionMutationsOptions) => {
     return true
   }
 
-  /** Optimistic update: changes the row at once and reverts it if the server rejects the change. */
+  /** Optimistic update: changes the row at once, and no longer if the server rejects the change. */
   const change = async (
     id: string,
     patch: Partial<SessionRow>,
     send: () => Promise<{ session: SessionRow }>,
   ): Promise<void> => {
-    const held = row(id)
-    if (held) upsert({ ...held, ...patch })
     try {
-      await importHostSession(id)
-      upsert((await send()).session)
+      await whileShown({ id, patch }, async () => {
+        await importHostSession(id)
+        upsert((await send()).session)
+      })
     } catch (error) {
-      if (held) upsert(held)
       toasts.showError(error)
     }
   }
@@ -71,18 +71,12 @@ export const createSessionMutations = (options: SessionMutationsOptions) => {
     },
     /** Moves a session to the trash; returns a function that restores it. */
     async remove(id: string): Promise<() => Promise<void>> {
-      const held = row(id)
-      drop(id)
-      try {
+      await whileShown({ id, patch: null }, async () => {
         await api('POST /api/session/delete', { session_id: id })
-      } catch (error) {
-        if (held) upsert(held)
-        throw error
-      }
-      return async () => {
-        await api('POST /api/session/restore', { session_id: id })
-        if (held) upsert(held)
-      }
+        drop(id)
+      })
+      return async () =>
+        undelete((await api('POST /api/session/restore', { session_id: id })).session)
     },
     /** Deletes a session from disk, bypassing the trash. */
     async deletePermanently(id: string): Promise<void> {

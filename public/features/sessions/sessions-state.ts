@@ -23,6 +23,7 @@ export type SessionsBase = ProjectActions & {
   unread: Unread
   inbox: Inbox
   hostSessions: HostSessions
+  reloadList: () => Promise<void>
   /** Another session finished since the page was loaded, and was not opened yet. */
   anyFinished: ReadonlySignal<boolean>
   titleOfSession: (id: string) => string
@@ -32,8 +33,8 @@ export type SessionsOptions = {
   shell: ShellBase
   settings: SettingsState
   profiles: Profiles
-  /** Fetches the list again after a filter changed which rows are needed. */
-  reloadList: () => void
+  /** Fetches the list again; events that arrive meanwhile are applied after it. */
+  reloadList: () => Promise<void>
   /** Fetches the open chat again if it may have changed outside this server. */
   reloadOpenChat: () => Promise<unknown>
 }
@@ -49,7 +50,12 @@ export const createSessionsState = (options: SessionsOptions): SessionsBase => {
     () => filters.everyProfile.value,
     () => filters.withScheduled(),
   )
-  const filters = createFilters(platform, sessions.rows, profiles.active, reloadList)
+  const filters = createFilters(
+    platform,
+    sessions.rows,
+    profiles.active,
+    () => void shell.attempt(reloadList),
+  )
   const projects = createProjects(platform, sessions.profileRows)
   const unread = createUnread(platform)
   const loadedAt = platform.clock.now() / 1000
@@ -63,7 +69,8 @@ export const createSessionsState = (options: SessionsOptions): SessionsBase => {
       () => sessions.profileRows.value,
       () => (filters.everyProfile.value ? '' : profiles.active.value),
     ),
-    selection: createSelection(),
+    selection: createSelection(sessions.listedIds),
+    reloadList,
     unread,
     anyFinished: computed(() =>
       sessions.profileRows.value.some(
@@ -84,7 +91,7 @@ export const createSessionsState = (options: SessionsOptions): SessionsBase => {
       toasts,
       profile: profiles.active,
       async reload() {
-        await sessions.load()
+        await reloadList()
         await reloadOpenChat()
       },
     }),

@@ -6,8 +6,10 @@ import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { t } from '../../strings/t.ts'
+import { parseCursor } from '../../stream/stream.ts'
 import { groupOf } from './relative-time.ts'
 import { isHostSession } from './host-session.ts'
+import { createKnownSessions } from './known-sessions.ts'
 import { createSessionMutations } from './session-mutations.ts'
 
 export type ListItem =
@@ -23,22 +25,6 @@ export const sourceOf = (row: SessionRow): string => {
   return typeof row.source_tag === 'string' && row.source_tag !== 'cli'
     ? row.source_tag
     : t('row.cli')
-}
-
-/** Newest first; equal times by id, the order of the server's pages. */
-const before = (a: SessionRow, b: SessionRow): boolean =>
-  a.updated_at !== b.updated_at ? a.updated_at > b.updated_at : a.session_id > b.session_id
-
-export const insertRow = (rows: readonly SessionRow[], row: SessionRow): SessionRow[] => {
-  const others = rows.filter(other => other.session_id !== row.session_id)
-  let [low, high] = [0, others.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (before(others[middle]!, row)) low = middle + 1
-    else high = middle
-  }
-  others.splice(low, 0, row)
-  return others
 }
 
 /** Rows grouped under headings: pinned first, then by day, then archived ones if requested. */
@@ -85,15 +71,14 @@ export const createSessions = (
   /** Whether runs of scheduled tasks are in the list. */
   withScheduled: () => boolean = () => true,
 ) => {
-  const rows = signal<readonly SessionRow[]>([])
+  const known = createKnownSessions()
+  const { rows } = known
   const state = signal<'loading' | 'ready' | 'failed'>('loading')
   const next = signal<string | null>(null)
   const showArchived = signal(device.read('show-archived', false))
   /** Current time in seconds, for the day headings; advanced by the page's clock. */
   const now = signal(clock.now() / 1000)
   let fetchingMore = false
-  /** Ids of the sessions opened last, which may be missing from the loaded pages; two can be side by side. */
-  let kept: string[] = []
   /** Number of requests for the first page. */
   let asked = 0
   const scheduled = () => (withScheduled() ? {} : { scheduled: '0' })
@@ -111,14 +96,6 @@ export const createSessions = (
 
   const listed = computed(() => profileRows.value.filter(matches))
 
-  /** Some replies contain the whole session; its messages must not be kept in the list. */
-  const upsert = ({ messages: _, tool_calls: __, ...row }: SessionRow): void => {
-    rows.value = insertRow(rows.value, row as SessionRow)
-  }
-  const drop = (id: string): void => {
-    kept = kept.filter(other => other !== id)
-    rows.value = rows.value.filter(row => row.session_id !== id)
-  }
   const row = (id: string | null | undefined) => (id ? byId.value.get(id) : undefined)
 
   return {
@@ -128,17 +105,21 @@ export const createSessions = (
     showArchived,
     now,
     row,
-    upsert,
-    drop,
-    /** Keeps the row of the open session, even if no loaded page contains it. */
-    keep(session: SessionRow): void {
-      const id = session.session_id
-      kept = [id, ...kept.filter(other => other !== id)].slice(0, 2)
-      if (!row(id)) upsert(session)
-    },
+    upsert: known.upsert,
+    keep: known.keep,
+    drop: (id: string) => known.drop(id),
     /** Sessions of this profile, or of all profiles if that filter is on. */
     profileRows,
     items: computed(() => toItems(listed.value, { now: now.value, archived: showArchived.value })),
+    /** Ids of the rows in `items`. */
+    listedIds: computed(
+      () =>
+        new Set(
+          listed.value
+            .filter(({ archived }) => showArchived.value || !archived)
+            .map(({ session_id }) => session_id),
+        ),
+    ),
     archivedCount: computed(() => listed.value.filter(({ archived }) => archived).length),
 
     /** Fetches as many rows as are shown; returns the event cursor of the reply. */
@@ -146,13 +127,13 @@ export const createSessions = (
       try {
         const limit = Math.min(MAX_LIMIT, Math.max(PAGE_SIZE, rows.value.length))
         const order = ++asked
+        known.beginLoad()
         const reply = await api('GET /api/sessions', { limit, ...scheduled() })
         // A later request, perhaps with another filter, supersedes this one.
         if (order !== asked) return reply.cursor
         // The reply contains pinned sessions of all pages, because they are listed first.
-        const open = kept.flatMap(id => row(id) ?? [])
-        rows.value = [...reply.sessions, ...(reply.pinned ?? [])]
-        for (const one of open) if (!row(one.session_id)) upsert(one)
+        const list = [...reply.sessions, ...(reply.pinned ?? [])]
+        known.replaceAll(list, parseCursor(reply.cursor)?.boot ?? '')
         next.value = reply.next ?? null
         state.value = 'ready'
         return reply.cursor
@@ -173,12 +154,7 @@ export const createSessions = (
         })
         // The list was reloaded during the request, so this page no longer follows it.
         if (next.value !== from) return
-        // A row may have moved to an earlier page; the copy already loaded is newer.
-        const known = byId.value
-        rows.value = [
-          ...rows.value,
-          ...reply.sessions.filter(({ session_id }) => !known.has(session_id)),
-        ].sort((a, b) => (before(a, b) ? -1 : 1))
+        known.append(reply.sessions)
         next.value = reply.next ?? null
       } catch (error) {
         toasts.showError(error)
@@ -187,15 +163,15 @@ export const createSessions = (
       }
     },
     receive(frame: Frame): void {
-      if (frame.type === 'row') upsert(frame.data.row)
-      else if (frame.type === 'gone') drop(frame.data.session_id)
+      if (frame.type === 'row') known.receive(frame.data.row)
+      else if (frame.type === 'gone') known.drop(frame.data.session_id, frame.data.seq)
     },
     toggleArchived(): void {
       showArchived.value = !showArchived.value
       device.write('show-archived', showArchived.value)
     },
 
-    ...createSessionMutations({ api, toasts, row, upsert, drop }),
+    ...createSessionMutations({ api, toasts, row, known }),
   }
 }
 

@@ -139,24 +139,43 @@ export const createSettings = (
     clock.timer(MARK_MS, () => saveStatus.value[key] === value && setSaveStatus(key, null))
   }
 
-  const save = async <K extends keyof Settings>(key: K, value: Settings[K]): Promise<void> => {
-    const before = current.value[key]
+  /** Settings that are being saved: how many requests are under way, and what the server has. */
+  const saving = new Map<string, { requests: number; stored: unknown; isRefused: boolean }>()
+
+  const show = (key: string, value: unknown): void => {
     current.value = { ...current.value, [key]: value }
+  }
+
+  const save = async <K extends keyof Settings>(key: K, value: Settings[K]): Promise<void> => {
+    const held = saving.get(key) ?? { requests: 0, stored: current.value[key], isRefused: false }
+    held.requests += 1
+    held.isRefused = false
+    saving.set(key, held)
+    show(key, value)
     setSaveStatus(key, 'saving')
     const choice = note(key)
     // A newer choice may have been made during the request.
     const isNewest = () => newest.get(key) === choice
     try {
       const reply = await api(routeOf(key), { [key]: value })
-      if (!isNewest()) return
+      held.stored = value
+      if (!isNewest()) {
+        // The newer choice was refused before this reply arrived.
+        if (held.isRefused) show(key, value)
+        return
+      }
       applyReply(reply, choice, key)
       note(key)
       finishSave(key, 'saved')
     } catch (error) {
       toasts.showError(error)
       if (!isNewest()) return
-      current.value = { ...current.value, [key]: before }
+      held.isRefused = true
+      show(key, held.stored)
       finishSave(key, 'failed')
+    } finally {
+      held.requests -= 1
+      if (held.requests === 0) saving.delete(key)
     }
   }
 

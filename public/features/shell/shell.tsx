@@ -131,7 +131,7 @@ const Second = lazy(async () => (await import('../split/second-side.tsx')).Secon
 /** All of a chat is drawn anew with another one: nothing in it belongs to two. */
 export const PaneView = ({ pane }: { pane: Pane }) => (
   <FeaturesProvider app={pane.app.value}>
-    <ChatView key={pane.chat.value.key} />
+    <ChatView key={pane.shown.value.key} />
   </FeaturesProvider>
 )
 

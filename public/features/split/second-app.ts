@@ -45,7 +45,7 @@ export const openSecond = (page: PageApp): Pane => {
 /** Closes a side, which stops nothing in its session; its draft is stored first. */
 const close = async (page: PageApp, closing: Pane): Promise<void> => {
   const { route, toasts } = page
-  const { composer, panel } = closing.chat.peek()
+  const { composer, panel } = closing.shown.peek()
   if (panel.contents.peek()?.openFile.dirty.peek()) {
     toasts.show(t('split.unsaved'), { kind: 'error' })
     return

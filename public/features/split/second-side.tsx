@@ -6,8 +6,8 @@ import { t } from './strings.ts'
 import { PaneView } from '../shell/shell.tsx'
 import { openSecond } from './second-app.ts'
 
-const nameOf = (page: PageApp, { chat }: Pane): string => {
-  const id = chat.value.sessionId.value
+const nameOf = (page: PageApp, { shown }: Pane): string => {
+  const id = shown.value.sessionId.value
   return id ? page.titleOfSession(id) : t('chat.new')
 }
 

@@ -3,7 +3,7 @@ import { translator } from '../../strings/t.ts'
 
 export const t = translator({
   'edit.label': 'Edit message',
-  'edit.note': 'Resending deletes everything below this message.',
+  'edit.note': 'The earlier version and its replies are kept.',
   'edit.command': 'Save as command',
   'edit.send': 'Resend',
   'edit.cancel': 'Cancel',

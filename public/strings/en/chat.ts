@@ -12,6 +12,8 @@ export const enChat = {
   'chat.missing.title': 'Chat not found',
   'chat.missing.text': 'It may have been deleted, or it belongs to another profile.',
   'chat.failed.title': 'Couldn’t load this chat',
+  'chat.missing.kept': 'Your text is still here:',
+  'chat.missing.copy': 'Copy text',
   'chat.empty.title': 'What should we work on?',
   'chat.empty.text': 'Working in {workspace}',
   'chat.copied': 'Copied',

@@ -33,7 +33,11 @@ export const say = (content: string, role: 'user' | 'assistant' = 'user'): NewEn
 export const texts = (sessions: Sessions, id: string): unknown[] =>
   sessions.load(id).messages.map(({ content }) => content)
 
-export const listed = (sessions: Sessions): SessionRow[] => rowsOf(sessions.list().body)
+/** A row without its number, which differs between two copies of the same content. */
+export const contentOf = ({ seq: _, ...row }: SessionRow) => row as SessionRow
+
+export const listed = (sessions: Sessions): SessionRow[] =>
+  rowsOf(sessions.list().body).map(contentOf)
 
 export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
   const root = mkdtempSync(join(tmpdir(), 'sessions-'))

@@ -17,7 +17,8 @@ import type { UserError } from '../../../lib/errors.ts'
 import type { NewEntry } from '../../../lib/sessions/entries.ts'
 import { watchSecrets } from '../../../lib/redact/redact.ts'
 import { changesReported, writeOld } from '../../_wait.ts'
-import { NEW, say, texts, listed, withBench } from './_sessions.ts'
+import type { SessionRow } from '../../../lib/schema/session.ts'
+import { contentOf, NEW, say, texts, listed, withBench } from './_sessions.ts'
 
 /** The same array each time: it has not changed. */
 const SECRET_OF_THIS_TEST = ['Kq83-vvmZ-plain-1207']
@@ -86,6 +87,41 @@ test(
 )
 
 test(
+  'the number of a row rises with every change of it, also over a restart and a new catalog; that of a deletion is between',
+  withBench(async bench => {
+    const numbers: number[] = []
+    const deletions: number[] = []
+    const more = {
+      onRow: ({ seq = 0 }: SessionRow) => numbers.push(seq),
+      onDeleted: (_: string, __: string | undefined, seq: number) => deletions.push(seq),
+    }
+    let sessions = await bench.restart(more)
+    const { session_id: id } = sessions.create({ ...NEW, title: 'One' })
+    const other = sessions.create({ ...NEW, title: 'Two' }).session_id
+    sessions.append(id, [say('a')])
+    sessions.setLive(id, { active_stream_id: 's' })
+    sessions.append(other, [say('b')])
+    assert.is(sessions.require(id).seq, numbers.at(-2))
+    assert.is(sessions.row(other)?.seq, numbers.at(-1))
+    // No stream survives the process, so the row changes once more, before anyone asks. Nothing is written at the end of a process.
+    sessions = await bench.restart(more)
+    numbers.push(sessions.require(id).seq ?? 0)
+    sessions.trash(id)
+    numbers.push(...deletions)
+    sessions.restore(id)
+    for (const end of ['', '-wal', '-shm'])
+      rmSync(join(bench.root, `cache/catalog.db${end}`), { force: true })
+    await sessions.search({ q: 'a', content: true, limit: 1 })
+    sessions.append(other, [say('c')])
+    assert.equal(
+      numbers,
+      [...new Set(numbers)].toSorted((a, b) => a - b),
+    )
+    assert.is(sessions.require(other).seq, numbers.at(-1))
+  }),
+)
+
+test(
   'a new session has a 12-digit hex id and every key of a row; it is listed after its first message',
   withBench(({ sessions, rows }) => {
     const row = sessions.create(NEW)
@@ -93,7 +129,7 @@ test(
     assert.equal(sessions.row(row.session_id), row)
     assert.equal(rows, [row])
     assert.equal(
-      { ...row, session_id: '', created_at: 0, updated_at: 0 },
+      { ...contentOf(row), session_id: '', created_at: 0, updated_at: 0 },
       {
         session_id: '',
         title: 'Untitled',
@@ -121,7 +157,7 @@ test(
     )
     assert.equal(listed(sessions), [])
     sessions.append(row.session_id, [say('hello')])
-    assert.equal(listed(sessions), [sessions.row(row.session_id)])
+    assert.equal(listed(sessions), [contentOf(sessions.require(row.session_id))])
     assert.is(listed(sessions)[0]?.preview, 'hello')
   }),
 )

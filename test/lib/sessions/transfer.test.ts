@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { UserError } from '../../../lib/errors.ts'
 import { fromExport, toHtml, toJson, toMarkdown } from '../../../lib/sessions/transfer.ts'
-import { NEW, say, withBench } from './_sessions.ts'
+import { contentOf, NEW, say, withBench } from './_sessions.ts'
 
 const test = suite('sessions/transfer')
 
@@ -59,7 +59,7 @@ test(
     const text = toJson(sessions.load(id))
     assert.not.match(text, /hidden|abcdefghijkl/)
     const record = JSON.parse(text)
-    for (const key of Object.keys(sessions.require(id))) assert.ok(key in record, key)
+    for (const key of Object.keys(contentOf(sessions.require(id)))) assert.ok(key in record, key)
     for (const key of [
       'messages',
       'tool_calls',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { UserError } from '../../../lib/errors.ts'
-import { listed, NEW, onDisk, say, texts, withBench } from './_sessions.ts'
+import { contentOf, listed, NEW, onDisk, say, texts, withBench } from './_sessions.ts'
 
 const test = suite('sessions/trash')
 
@@ -51,7 +51,7 @@ test(
     assert.equal(listed(sessions), [])
     assert.equal(await sessions.search({ q: SECRET, content: true, limit: 5 }), [])
     assert.equal(await sessions.search({ q: 'find', content: true, limit: 5 }), [])
-    assert.equal(sessions.restore(id), before)
+    assert.equal(contentOf(sessions.restore(id)), contentOf(before))
     assert.equal(texts(sessions, id), [`the ${SECRET}`])
     assert.is((await sessions.search({ q: SECRET, content: true, limit: 5 })).length, 1)
     await refused(() => sessions.restore(id), 'missing')
@@ -136,7 +136,7 @@ test(
     sessions.acquire(id)
     const purged = await sessions.purge(id)
     assert.equal(onDisk(root, SECRET), [])
-    assert.equal(purged, row)
+    assert.equal(contentOf(purged), contentOf(row))
     const after = sessions.load(id)
     assert.equal(after.messages, before.messages)
     assert.equal(after.meta.title, 'Clean')

@@ -11,7 +11,7 @@ import { createSignInGate } from '../../../public/features/sign-in/auth.ts'
 import type { TabLeader } from '../../../public/stream/tab-leader.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
-import { fakePlatform, fakeRow, fakeSession, rowFrame, settle } from '../_page.ts'
+import { fakePlatform, fakeRow, fakeSession, rowFrame, settle, unnamed } from '../_page.ts'
 
 const message = (id: string, role: string, content: string) => ({ id, role, content })
 
@@ -169,11 +169,11 @@ test('two chats side by side: one address, no session twice, a deleted one close
   sessions.set('b', {}).set('c', {})
   const second = openSecond(app)
   await settle()
-  assert.is(second.chat.value.sessionId.value, 'b')
+  assert.is(second.shown.value.sessionId.value, 'b')
 
   const answer = { message: message('m1', 'assistant', 'for b') }
   say('session:b', 'message', answer)
-  assert.is(second.chat.value.transcript.chat.value.messages.length, 1)
+  assert.is(second.shown.value.transcript.chat.value.messages.length, 1)
   assert.is(app.chat.chat.value.messages.length, 0)
 
   app.route.openSession('b')
@@ -197,14 +197,27 @@ test('two chats side by side: one address, no session twice, a deleted one close
   // The draft of a closed side was stored; a closed side is not subscribed to.
   app.route.openBeside('b')
   await settle()
-  second.chat.value.composer.edit('half')
+  second.shown.value.composer.edit('half')
   second.layout.closeSide.value?.()
   await settle()
   assert.is(app.route.beside.value, null)
   assert.is(service.of('POST /api/session/draft').at(-1)?.text, 'half')
   say('session:b', 'message', answer)
-  assert.is(second.chat.value.transcript.chat.value.messages.length, 0)
+  assert.is(second.shown.value.transcript.chat.value.messages.length, 0)
   assert.equal(left, [])
+})
+
+test('a list that was asked for before an event does not overwrite it', async () => {
+  const held = Promise.withResolvers<object>()
+  let list: () => object = () => ({ sessions: [fakeRow('a')], cursor: 'aaaaaaaa-10' })
+  const { app, row } = await page('', { 'GET /api/sessions': () => list() })
+  list = () => held.promise
+  const loading = app.reloadList()
+  row('a', { title: 'New title' })
+  held.resolve({ sessions: [fakeRow('a', { is_streaming: true })], cursor: 'aaaaaaaa-10' })
+  await loading
+  const { title, is_streaming } = app.sessions.row('a')!
+  assert.equal([title, is_streaming], ['New title', false])
 })
 
 test('restores the text of a rejected turn', async () => {
@@ -260,12 +273,49 @@ test('the title of the tab has a mark when another chat has finished, until it i
   assert.is(app.title.value, 'Title a · Bot')
 })
 
-/** Without the id that each message has. */
-const unnamed = (inputs: Record<string, unknown>[]) =>
-  inputs.map(({ client_message_id: id, ...rest }) => {
-    assert.match(String(id), /^[0-9a-f]{32}$/)
-    return rest
+test('a chat that is deleted elsewhere keeps what was written in it; one without text is left', async () => {
+  const { app, say, sessions, turn } = await page('session/a')
+  sessions.delete('a')
+  app.composer.edit('half a thought')
+  say('list', 'gone', { session_id: 'a' })
+  await settle()
+  assert.equal([app.chat.state.value, app.composer.text.value], ['missing', 'half a thought'])
+  assert.is(app.route.sessionId.value, 'a')
+  turn('done', { usage: emptyUsage, message_ids: [] })
+  assert.is(app.chat.state.value, 'missing')
+
+  sessions.set('b', {})
+  app.route.openSession('b')
+  await settle()
+  say('list', 'gone', { session_id: 'b' })
+  await settle()
+  assert.is(app.route.sessionId.value, null)
+})
+
+test('a message that is refused because its chat was deleted meanwhile stays in that chat', async () => {
+  const refused = Promise.withResolvers<void>()
+  const { app, say, sessions, said } = await page('session/a', {
+    async [START]() {
+      await refused.promise
+      throw new ApiError(404, 'Session not found', { code: 'session_not_found' })
+    },
   })
+  sessions.set('b', {})
+  app.composer.edit('long thought')
+  const sent = app.submit()
+  await settle()
+  app.route.openSession('b')
+  await settle()
+  sessions.delete('a')
+  say('list', 'gone', { session_id: 'a' })
+  refused.resolve()
+  await sent
+  await settle()
+  assert.equal([app.composer.text.value, said()], ['', 'Session not found'])
+  app.route.openSession('a')
+  await settle()
+  assert.equal([app.chat.state.value, app.composer.text.value], ['missing', 'long thought'])
+})
 
 test('keeps the row of an open session until it is deleted', async () => {
   let isDeleted = false

@@ -6,7 +6,7 @@ import { ApiError } from '../../../public/api.ts'
 import { createAttachments } from '../../../public/features/composer/attachments.ts'
 import { createComposer } from '../../../public/features/composer/composer.ts'
 import type { Upload, UploadOptions } from '../../../public/upload.ts'
-import { fakePlatform, settle } from '../_page.ts'
+import { fakePlatform, settle, unnamed } from '../_page.ts'
 
 type Sending = UploadOptions & { arrive: (name: string) => void; fail: (error: Error) => void }
 
@@ -145,7 +145,7 @@ test('after a switch to another chat the files go into the draft of theirs, also
   await clock.advance(600)
   await settle()
   assert.equal(other.files.value, [])
-  assert.equal(service.of('POST /api/session/draft'), [
+  assert.equal(unnamed(service.of('POST /api/session/draft')), [
     { session_id: 's', text: 'kept', files: ['old', 'a', 'b'] },
   ])
 })

@@ -478,7 +478,7 @@ const requestsOf = async (action: Action): Promise<{ route: string; at: number }
   await action.run(app)
   await settle()
   // What is saved after a pause belongs to it.
-  await page.first.chat.peek().composer.save()
+  await page.first.shown.peek().composer.save()
   await settle()
   const { calls } = fake.service
   return calls.slice(before).flatMap(({ route }, index) =>
@@ -497,7 +497,7 @@ const undisturbed = async (action: Action) => {
   const { app, page, server } = await begin(action)
   await action.run(app)
   await settle()
-  const session = page.first.chat.peek().sessionId.peek() || null
+  const session = page.first.shown.peek().sessionId.peek() || null
   await show(page, 'b')
   if (!action.leads) await show(page, session)
   else await show(page, 'a')
@@ -532,9 +532,9 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       const { app, page, server, fake } = await begin(action, hold)
       const done = Promise.resolve(action.run(app))
       await settle()
-      void page.first.chat.peek().composer.save()
+      void page.first.shown.peek().composer.save()
       await begun.promise
-      const key = page.first.chat.peek()
+      const key = page.first.shown.peek()
       await show(page, 'b')
       const held = fake.service.calls.length
       release.resolve()
@@ -556,9 +556,9 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       const { app, page, server } = await begin(action, hold)
       const done = Promise.resolve(action.run(app)).catch(() => undefined)
       await settle()
-      void page.first.chat.peek().composer.save()
+      void page.first.shown.peek().composer.save()
       await begun.promise
-      const own = page.first.chat.peek()
+      const own = page.first.shown.peek()
       await show(page, 'b')
       release.resolve()
       await done
@@ -611,7 +611,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
         const { app, page, server, storage, close } = await begin(action, hold)
         void action.run(app)
         await settle()
-        void page.first.chat.peek().composer.save()
+        void page.first.shown.peek().composer.save()
         await begun.promise
         // As when a page is left.
         for (const { composer } of page.chats.all()) void composer.save()
@@ -631,7 +631,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
         const { app, page, server } = await begin(action, hold)
         const done = action.run(app)
         await settle()
-        void page.first.chat.peek().composer.save()
+        void page.first.shown.peek().composer.save()
         await begun.promise
         release.resolve()
         await done

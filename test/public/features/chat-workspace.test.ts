@@ -2,10 +2,7 @@
  * What a person does in the workspace of a chat stays in that chat: each action with its request held while another chat is
  * shown, answered or refused then. Generated from the table of actions.
  */
-import '../../_jsx.ts'
 import { effect, untracked } from '@preact/signals'
-import { h } from 'preact'
-import { renderToString } from 'preact-render-to-string'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
@@ -71,7 +68,7 @@ const createServer = () => {
     'GET /api/workspaces': () => ({ workspaces: [], last: '/w' }),
     'GET /api/commands': () => ({ commands: [] }),
     'GET /api/config/problems': () => ({ problems: [], guards: [] }),
-    'GET /api/projects': () => ({ projects: [{ project_id: 'p', name: 'P', color: null }] }),
+    'GET /api/projects': () => ({ projects: [] }),
     'GET /api/personalities': () => ({ personalities: [] }),
     'GET /api/sessions': () => ({ sessions: ids.map(row), cursor: 'aaaaaaaa-1' }),
     'GET /api/session': ({ session_id: id }) => ({ session: fakeSession(String(id), row(id)) }),
@@ -719,21 +716,6 @@ test('a chat that is shown on the other side is the same there', async () => {
   page.route.openBeside('a')
   await settle()
   assert.is(workspacePanelOf(second.app.peek()), w)
-})
-
-test('a selection acts on the chats that the list shows', async () => {
-  const { page } = await openPage()
-  const { SelectionBar } = await import('../../../public/features/sessions/selection-bar.tsx')
-  const { FeaturesProvider } = await import('../../../public/features-provider.tsx')
-  const bar = () => {
-    const app = page.first.app.peek()
-    return renderToString(h(FeaturesProvider, { app, children: h(SelectionBar, {}) }))
-  }
-  page.selection.toggle('a')
-  page.selection.toggle('b')
-  assert.match(bar(), /2 selected/)
-  page.projects.toggle('p')
-  assert.is(bar(), '')
 })
 
 test.run()

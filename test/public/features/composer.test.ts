@@ -15,7 +15,7 @@ import {
   withFiles,
   withoutFiles,
 } from '../../../public/features/composer/composer.ts'
-import { fakePlatform, settle } from '../_page.ts'
+import { fakePlatform, settle, unnamed } from '../_page.ts'
 
 const DRAFT = 'POST /api/session/draft'
 const setUp = () => {
@@ -160,7 +160,7 @@ test('a draft that could not be saved survives a reload, is saved when it is ope
   assert.is(reloaded.text.value, 'long thought')
   await clock.advance(600)
   await settle()
-  assert.equal(service.of(DRAFT).slice(calls), [
+  assert.equal(unnamed(service.of(DRAFT)).slice(calls), [
     { session_id: 'a', text: 'long thought', files: [], comments: [] },
   ])
   const again = open('a')
@@ -195,10 +195,10 @@ test('saves drafts after a pause, and at once when another chat is shown', async
   await clock.advance(500)
   assert.is(service.calls.length, 0)
   await clock.advance(100)
-  assert.equal(service.of(DRAFT), [{ session_id: 'a', text: 'hello', files: [] }])
+  assert.equal(unnamed(service.of(DRAFT)), [{ session_id: 'a', text: 'hello', files: [] }])
   composer.edit('hello you')
   void composer.leave()
-  assert.equal(service.of(DRAFT)[1], { session_id: 'a', text: 'hello you', files: [] })
+  assert.equal(unnamed(service.of(DRAFT))[1], { session_id: 'a', text: 'hello you', files: [] })
   assert.is(open('b').text.value, '')
 })
 
@@ -245,7 +245,7 @@ test('stores the draft of a new chat in the browser, under its key, until its se
   composer.edit('more')
   await clock.advance(600)
   await settle()
-  assert.equal(service.of(DRAFT), [{ session_id: 'n', text: 'more', files: [] }])
+  assert.equal(unnamed(service.of(DRAFT)), [{ session_id: 'n', text: 'more', files: [] }])
   assert.is(open('').text.value, '')
 })
 
@@ -262,7 +262,7 @@ test('what was written while the session of a new chat was created is saved ther
   await clock.advance(600)
   await settle()
   assert.equal(
-    [service.of(DRAFT), device.values.get('draft')],
+    [unnamed(service.of(DRAFT)), device.values.get('draft')],
     [[{ session_id: 'n', text: 'second', files: [] }], { text: '', files: [] }],
   )
 })
@@ -415,6 +415,15 @@ test('Escape dismisses completion until the query changes', async () => {
   completion.dismiss()
   assert.equal(await type('/mo'), [])
   assert.equal(await type('/mod'), ['model', 'remodel'])
+})
+
+test('texts that were refused one after the other are put back in their order, before what was written since', () => {
+  const { platform } = fakePlatform({ [DRAFT]: () => ({ ok: true }) })
+  const composer = createComposer(platform, { sessionId: signal('a') })
+  composer.edit('three')
+  composer.restoreDraft({ text: 'one', files: [] })
+  composer.restoreDraft({ text: 'two', files: [] })
+  assert.is(composer.text.value, 'one\n\ntwo\n\nthree')
 })
 
 test.run()

@@ -20,13 +20,14 @@ const setUp = () => {
     () => filters.everyProfile.value,
   )
   const filters = createFilters(platform, sessions.rows, profile)
-  sessions.rows.value = [
+  for (const row of [
     fakeRow('web', { updated_at: 6 }),
     fakeRow('cli', { updated_at: 5, is_cli_session: true, source_tag: 'cli' }),
     fakeRow('taken', { updated_at: 4, _cli_origin: 'x' }),
     fakeRow('due', { updated_at: 3, source_tag: 'cron' }),
     fakeRow('theirs', { updated_at: 2, profile: 'work' }),
-  ]
+  ])
+    sessions.upsert(row)
   const shown = () => sessions.items.value.flatMap(item => (item.kind === 'row' ? [item.key] : []))
   return { platform, profile, sessions, filters, shown }
 }

@@ -38,7 +38,7 @@ test('/plan switches plan mode of the chat; with a task it turns it on and sends
   const calls: unknown[] = []
   let mode = 'normal'
   const app = {
-    route: { sessionId: { value: 's' } },
+    chat: { sessionId: { value: 's' } },
     sessions: { row: () => ({ mode }) },
     ensureSession: async () => 's',
     importIfHostSession: async () => undefined,

@@ -134,7 +134,8 @@ test('comments are part of the draft: saved, applied, sent once, and put back wh
   const saved: unknown[] = []
   const fake = fakePlatform({
     'POST /api/session/draft': input => {
-      saved.push(input)
+      const { client_message_id: _, ...draft } = input
+      saved.push(draft)
       return { ok: true, draft: { text: '', files: [] } }
     },
   })

@@ -2,8 +2,12 @@
 import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { Frame } from '../../../lib/schema/event.ts'
+import type { SessionRow } from '../../../lib/schema/session.ts'
 import { ApiError } from '../../../public/api.ts'
-import { createSessions, insertRow, toItems } from '../../../public/features/sessions/sessions.ts'
+import { insertRow } from '../../../public/features/sessions/known-sessions.ts'
+import { createSelection } from '../../../public/features/sessions/selection.ts'
+import { createSessions, toItems } from '../../../public/features/sessions/sessions.ts'
 import { createToasts } from '../../../public/features/shell/toast.ts'
 import { fakePlatform, fakeRow, rowFrame } from '../_page.ts'
 
@@ -46,7 +50,7 @@ test('restores the row after a failed delete; a successful one can be undone', a
 
   const { sessions, service } = setUp({
     'POST /api/session/delete': () => ({ ok: true }),
-    'POST /api/session/restore': () => ({ ok: true }),
+    'POST /api/session/restore': () => ({ ok: true, session: fakeRow('a') }),
   })
   sessions.upsert(fakeRow('a'))
   const restore = await sessions.remove('a')
@@ -54,6 +58,158 @@ test('restores the row after a failed delete; a successful one can be undone', a
   await restore()
   assert.ok(sessions.row('a'))
   assert.is(service.of('POST /api/session/restore').length, 1)
+})
+
+/** A request that is answered when the test says so. */
+const held = <T>() => {
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  return { answer: () => promise, resolve, reject }
+}
+const gone = (id: string, seq?: number): Frame => ({
+  type: 'gone',
+  source: 'list',
+  n: 9,
+  data: { session_id: id, ...(seq !== undefined && { seq }) },
+})
+
+test('a reply that is older than an event does not replace it', async () => {
+  const reply = held<{ session: SessionRow }>()
+  const list = held<{ sessions: SessionRow[] }>()
+  const { sessions } = setUp({
+    'POST /api/session/pin': reply.answer,
+    'GET /api/sessions': list.answer,
+  })
+  sessions.upsert(fakeRow('a', { seq: 1, is_streaming: true }))
+  const pinning = sessions.pin('a', true)
+  const loading = sessions.load()
+  sessions.receive(rowFrame(4, fakeRow('a', { seq: 3, is_streaming: false, pinned: true })))
+  reply.resolve({ session: fakeRow('a', { seq: 2, is_streaming: true, pinned: true }) })
+  await pinning
+  assert.is(sessions.row('a')?.is_streaming, false)
+  list.resolve({ sessions: [fakeRow('a', { seq: 1, is_streaming: true })] })
+  await loading
+  assert.equal([sessions.row('a')?.is_streaming, sessions.row('a')?.pinned], [false, true])
+})
+
+test('a refused change takes back its own field only, and not what another change has set', async () => {
+  const rename = held<never>()
+  const again = held<never>()
+  const answers = [rename.answer, again.answer]
+  const { sessions } = setUp({
+    'POST /api/session/rename': () => answers.shift()?.(),
+    'POST /api/session/pin': () => ({
+      session: fakeRow('a', { seq: 3, title: 'Old', pinned: true }),
+    }),
+  })
+  sessions.upsert(fakeRow('a', { seq: 1, title: 'Old', is_streaming: true }))
+  const first = sessions.rename('a', 'New')
+  const second = sessions.rename('a', 'Newer')
+  await sessions.pin('a', true)
+  sessions.receive(rowFrame(4, fakeRow('a', { seq: 4, title: 'Old', pinned: true })))
+  assert.is(sessions.row('a')?.title, 'Newer', 'an event does not take back what is being sent')
+  rename.reject(new ApiError(507, 'full'))
+  await first
+  assert.is(sessions.row('a')?.title, 'Newer')
+  again.reject(new ApiError(507, 'full'))
+  await second
+  const { title, pinned, is_streaming } = sessions.row('a')!
+  assert.equal([title, pinned, is_streaming], ['Old', true, false])
+})
+
+test('a deleted session is not listed again by a late page or reply, but by a restore', async () => {
+  const page = held<{ sessions: SessionRow[]; next: null }>()
+  const reply = held<{ session: SessionRow }>()
+  const { sessions, service } = setUp({
+    'GET /api/sessions': ({ cursor }) =>
+      cursor
+        ? page.answer()
+        : { sessions: [fakeRow('a', { seq: 1 })], next: 'k', cursor: 'aaaaaaaa-3' },
+    'POST /api/session/rename': reply.answer,
+  })
+  await sessions.load()
+  const more = sessions.more()
+  const renaming = sessions.rename('a', 'New')
+  sessions.receive(gone('a', 5))
+  sessions.receive(gone('host'))
+  page.resolve({ sessions: [fakeRow('a', { seq: 1 }), fakeRow('host')], next: null })
+  reply.resolve({ session: fakeRow('a', { seq: 4 }) })
+  await Promise.all([more, renaming])
+  assert.equal(sessions.rows.value, [])
+  sessions.receive(rowFrame(9, fakeRow('a', { seq: 6 })))
+  assert.is(ids(sessions.rows.value), 'a')
+  // A list that was asked for after it has the rows of the host agent that there are.
+  service.answers['GET /api/sessions'] = () => ({
+    sessions: [fakeRow('host')],
+    cursor: 'aaaaaaaa-9',
+  })
+  await sessions.load()
+  assert.is(ids(sessions.rows.value), 'host')
+})
+
+test('what is being deleted comes back with what happened meanwhile when that is refused', async () => {
+  const reply = held<never>()
+  const { sessions } = setUp({ 'POST /api/session/delete': reply.answer })
+  sessions.upsert(fakeRow('a', { seq: 1, is_streaming: true }))
+  const removing = sessions.remove('a').catch(() => null)
+  sessions.receive(rowFrame(2, fakeRow('a', { seq: 2, is_streaming: false })))
+  assert.not.ok(sessions.row('a'))
+  reply.reject(new ApiError(409, 'busy'))
+  await removing
+  assert.is(sessions.row('a')?.is_streaming, false)
+})
+
+test('a restored session is listed as the server has it', async () => {
+  const { sessions } = setUp({
+    'POST /api/session/delete': () => ({ ok: true }),
+    'POST /api/session/restore': () => ({ session: fakeRow('a', { seq: 9, title: 'Now' }) }),
+  })
+  sessions.upsert(fakeRow('a', { seq: 1, title: 'Then' }))
+  const restore = await sessions.remove('a')
+  sessions.receive(gone('a', 5))
+  await restore()
+  assert.is(sessions.row('a')?.title, 'Now')
+})
+
+test('the numbers of another start of the server do not compare', async () => {
+  let cursor = 'aaaaaaaa-3'
+  const { sessions, service } = setUp({
+    'GET /api/sessions': () => ({ sessions: [fakeRow('a', { seq: 90, title: 'before' })], cursor }),
+  })
+  await sessions.load()
+  sessions.keep(fakeRow('open', { seq: 91 }))
+  sessions.receive(gone('b', 95))
+  cursor = 'bbbbbbbb-1'
+  service.answers['GET /api/sessions'] = () => ({
+    sessions: [fakeRow('a', { seq: 2, title: 'after' }), fakeRow('b', { seq: 1 })],
+    cursor,
+  })
+  await sessions.load()
+  assert.is(sessions.row('a')?.title, 'after')
+  assert.ok(sessions.row('b'))
+  sessions.receive(rowFrame(4, fakeRow('open', { seq: 3, title: 'after' })))
+  assert.is(sessions.row('open')?.title, 'after')
+})
+
+test('only what is listed is selected', () => {
+  const project = signal('')
+  const { platform } = fakePlatform({})
+  const sessions = createSessions(
+    platform,
+    createToasts(platform),
+    signal('default'),
+    row => !project.value || row.project_id === project.value,
+  )
+  for (const id of ['a', 'b', 'c']) sessions.upsert(fakeRow(id, { project_id: id }))
+  const selection = createSelection(sessions.listedIds)
+  for (const id of ['a', 'b', 'c']) selection.toggle(id)
+  sessions.receive(gone('c', 5))
+  assert.equal([...selection.ids.value], ['a', 'b'])
+  project.value = 'a'
+  assert.equal([...selection.ids.value], ['a'])
+  project.value = ''
+  assert.equal([...selection.ids.value], ['a'], 'nobody has selected it again')
+  sessions.receive(rowFrame(8, fakeRow('a', { archived: true })))
+  assert.is(selection.ids.value.size, 0)
 })
 
 test('newest first, equal times by id, a changed row moves', () => {
@@ -144,17 +300,17 @@ test('lists pinned sessions of later pages first, once', async () => {
   assert.equal(keys(), ['p', 'a', 'c'])
   assert.is(ids(sessions.rows.value), 'acp', 'in the order of time')
   // More rows than the service gives at once are asked for as many as it gives.
-  sessions.rows.value = Array.from({ length: 900 }, (_, at) => fakeRow(`s${at}`))
+  for (let at = 0; at < 900; at++) sessions.upsert(fakeRow(`s${at}`))
   await sessions.load()
   assert.is(service.of('GET /api/sessions').at(-1)?.limit, 500)
 })
 
-test('10 000 rows: a delta is quick', () => {
-  const { sessions } = setUp()
+test('10 000 rows: a delta is quick', async () => {
   const many = Array.from({ length: 10_000 }, (_, at) =>
     fakeRow(`s${at}`, { updated_at: 20_000 - at }),
   )
-  sessions.rows.value = many
+  const { sessions } = setUp({ 'GET /api/sessions': () => ({ sessions: many }) })
+  await sessions.load()
   sessions.receive(rowFrame(1, fakeRow('s5000', { updated_at: 30_000 })))
   assert.is(sessions.rows.value[0]?.session_id, 's5000')
   assert.is(sessions.rows.value.length, 10_000)

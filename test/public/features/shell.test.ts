@@ -49,6 +49,31 @@ test('closing another view returns to the chat', () => {
   assert.equal(pushed, [`${base}settings/about`, `${base}session/a`])
 })
 
+test('a choice that was refused after another one goes back to what the server has', async () => {
+  const answers: PromiseWithResolvers<object>[] = []
+  const { platform } = fakePlatform({
+    'POST /api/settings/personal': () => {
+      answers.push(Promise.withResolvers())
+      return answers.at(-1)!.promise
+    },
+  })
+  const settings = createSettings(platform, createToasts(platform), { theme: 'dark' })
+  const save = (theme: 'light' | 'system') => settings.save('theme', theme)
+  const refused = new ApiError(400, 'no')
+  const both = Promise.all([save('light'), save('system')])
+  answers[0]!.reject(refused)
+  answers[1]!.reject(refused)
+  await both
+  assert.is(settings.current.value.theme, 'dark', 'neither was saved')
+
+  const again = Promise.all([save('light'), save('system')])
+  answers[3]!.reject(refused)
+  await settle()
+  answers[2]!.resolve({ theme: 'light' })
+  await again
+  assert.is(settings.current.value.theme, 'light', 'the first one was')
+})
+
 test('reverts a rejected setting and marks its row', async () => {
   const { platform, service, clock } = fakePlatform({
     'POST /api/settings/personal': () => {

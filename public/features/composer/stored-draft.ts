@@ -1,0 +1,173 @@
+/** Where the draft of one chat is stored: with the server, and in this browser until the server has it. */
+import type { ReadonlySignal } from '@preact/signals'
+import { MAX_DRAFT_CHARS } from '../../../lib/base/draft-limit.ts'
+import type { Draft } from '../../../lib/schema/session.ts'
+import { isUnreachable } from '../../api.ts'
+import { randomId } from '../../parts/random-id.ts'
+import type { Platform } from '../../platform.ts'
+
+const PAUSE_MS = 600
+/** Of a draft that the server does not store: each write is of megabytes, and stops the page. */
+const LONG_PAUSE_MS = 5_000
+/** After a draft that the server did not get; twice as long after each further one. */
+const RETRY_MS = 3_000
+const MAX_RETRY_MS = 60_000
+/** Browsers send at most 64 KiB of `keepalive` bodies at a time, and fail with more. */
+const KEEPALIVE_BYTES = 30_000
+/** Drafts by session that the server does not have yet. */
+const UNSAVED = 'unsaved-drafts'
+export const noDraft: Draft = { text: '', files: [] }
+/** Equals no draft. */
+const UNKNOWN: Draft = { text: '\0', files: [], comments: [] }
+
+export const isSame = (a: Draft, b: Draft): boolean =>
+  a.text === b.text &&
+  a.files.join('\n') === b.files.join('\n') &&
+  JSON.stringify(a.comments ?? []) === JSON.stringify(b.comments ?? [])
+
+export type DraftPlace = {
+  /** Of the chat; empty until it was created: its draft is then stored in this browser. */
+  sessionId: ReadonlySignal<string>
+  /** Whether the server stores drafts of this session. */
+  savesDraft?: (id: string) => boolean
+  /** Key of the draft of a new chat in this browser. */
+  draftKey?: string
+}
+
+export class StoredDraft {
+  readonly #platform: Pick<Platform, 'api' | 'drafts' | 'clock'>
+  readonly #place: Required<DraftPlace>
+  /** The draft as it is written now. */
+  readonly #now: () => Draft
+  #saved: Draft = noDraft
+  /** What the draft will be sent as; see docs/decisions/0003. */
+  #messageId = randomId()
+  /** The same of the stored draft that was shown, of another device or from before a reload. */
+  #shownId: string | undefined
+  #request = Promise.resolve()
+  #retryMs = RETRY_MS
+  #cancel = () => {}
+
+  constructor(
+    platform: Pick<Platform, 'api' | 'drafts' | 'clock'>,
+    { sessionId, savesDraft = () => true, draftKey = 'draft' }: DraftPlace,
+    now: () => Draft,
+  ) {
+    this.#platform = platform
+    this.#place = { sessionId, savesDraft, draftKey }
+    this.#now = now
+  }
+
+  /** What this browser has of it. A draft that the server does not have is saved again with the next `save`. */
+  load(): { draft: Draft; isUnsaved: boolean } {
+    const id = this.#place.sessionId.peek()
+    const found = id
+      ? this.#unsaved()[id]
+      : this.#platform.drafts.read(this.#place.draftKey, noDraft)
+    const draft = found ?? noDraft
+    this.adopt(draft)
+    const isUnsaved = id !== '' && found !== undefined
+    if (isUnsaved) this.#saved = UNKNOWN
+    return { draft, isUnsaved }
+  }
+
+  /** A stored draft is shown. */
+  adopt(draft: Draft): void {
+    this.#saved = draft
+    this.#shownId = draft.client_message_id
+    this.#messageId = randomId()
+  }
+
+  /** Ids of the message that the draft becomes, and of the stored draft that it began as. */
+  names(): { id: string; draft?: string } {
+    return { id: this.#messageId, ...(this.#shownId !== undefined && { draft: this.#shownId }) }
+  }
+
+  /** It was changed, and is saved after a pause. */
+  changed(): void {
+    this.#cancel()
+    const ms = this.#now().text.length > MAX_DRAFT_CHARS ? LONG_PAUSE_MS : PAUSE_MS
+    this.#cancel = this.#platform.clock.timer(ms, () => void this.save())
+  }
+
+  isSaved = (): boolean => isSame(this.#now(), this.#saved)
+
+  async save(): Promise<void> {
+    this.#cancel()
+    const id = this.#place.sessionId.peek()
+    const draft = this.#now()
+    if (this.isSaved() || !this.#place.savesDraft(id)) return
+    // Absent comments stay as they are on the server, so removed ones are named.
+    const comments = draft.comments ?? (this.#saved.comments && [])
+    this.#saved = draft
+    const { drafts } = this.#platform
+    if (!id) return void drafts.write(this.#place.draftKey, draft)
+    // In this browser until the server has it: the chat or the tab may be left before that.
+    drafts.write(UNSAVED, { ...this.#unsaved(), [id]: draft })
+    if (draft.text.length > MAX_DRAFT_CHARS) return
+    this.#request = this.#send({ session_id: id, ...draft, ...(comments && { comments }) })
+    try {
+      await this.#request
+      // A newer one of the session is kept.
+      const kept = this.#unsaved()[id]
+      if (kept && isSame(kept, draft)) this.#forget(id)
+      this.#retryMs = RETRY_MS
+    } catch (error) {
+      // It was sent, or changed and saved again.
+      if (this.#saved !== draft) return
+      this.#saved = UNKNOWN
+      // A refusal would be repeated; the next change may end it.
+      if (isUnreachable(error)) this.#saveAgain()
+    }
+  }
+
+  /** Resolves when the request that is under way has ended. */
+  settled = (): Promise<void> => this.#request.catch(() => undefined)
+
+  /** It was taken to be sent: what is written from now on is another draft. The stored one stays until `forget`. */
+  take(): void {
+    this.#cancel()
+    this.#messageId = randomId()
+    this.#shownId = undefined
+  }
+
+  /** The message is stored elsewhere: the server clears its draft with it, and leaves that of another device. */
+  forget(): void {
+    this.#saved = noDraft
+    const id = this.#place.sessionId.peek()
+    if (id) this.#forget(id)
+    else this.#platform.drafts.write(this.#place.draftKey, noDraft)
+  }
+
+  /** The session of a new chat was created: the server stores the draft from now on. */
+  begin(): void {
+    const { drafts } = this.#platform
+    const { draftKey } = this.#place
+    if (isSame(drafts.read(draftKey, noDraft), this.#saved)) drafts.write(draftKey, noDraft)
+    this.#saved = noDraft
+    if (!this.isSaved()) this.changed()
+  }
+
+  async #send(input: { session_id: string } & Draft): Promise<void> {
+    const named = { ...input, client_message_id: this.#messageId }
+    // `keepalive` sends the draft even while the tab closes; a longer one is in the browser if that is too soon.
+    const keepalive = new Blob([JSON.stringify(named)]).size <= KEEPALIVE_BYTES
+    await this.#platform.api('POST /api/session/draft', named, { keepalive })
+  }
+
+  /** The server may be back before this is known to have failed, so its return alone would save nothing. */
+  #saveAgain(): void {
+    this.#cancel()
+    this.#cancel = this.#platform.clock.timer(this.#retryMs, () => void this.save())
+    this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS)
+  }
+
+  #unsaved(): Record<string, Draft> {
+    return this.#platform.drafts.read<Record<string, Draft>>(UNSAVED, {})
+  }
+
+  #forget(id: string): void {
+    const { [id]: _, ...others } = this.#unsaved()
+    this.#platform.drafts.write(UNSAVED, others)
+  }
+}
