@@ -134,5 +134,3 @@ export const createFileTree = (options: FileTreeOptions) => {
       ),
   }
 }
-
-export type FileTree = ReturnType<typeof createFileTree>

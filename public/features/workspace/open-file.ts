@@ -125,5 +125,3 @@ export const createOpenFile = (options: OpenFileOptions) => {
     },
   }
 }
-
-export type OpenFile = ReturnType<typeof createOpenFile>

@@ -85,5 +85,3 @@ export const createProcesses = ({ platform, sessionId, toasts }: ProcessesOption
     },
   }
 }
-
-export type Processes = ReturnType<typeof createProcesses>
