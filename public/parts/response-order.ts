@@ -1,16 +1,27 @@
 /** Drops responses that arrive out of order: a response is stale when a later request was already answered. */
 
-/** Call when a request begins; call the result when its response arrives: true while it is not stale. */
-export const createResponseOrder = (): ((key: string) => () => boolean) => {
+export type ResponseOrder = {
+  /** Call when a request begins; call the result when its response arrives: true while it is not stale. */
+  (key: string): () => boolean
+  /** Every request that has begun is stale: what it asked about was replaced. */
+  dropPending: () => void
+}
+
+export const createResponseOrder = (): ResponseOrder => {
   let last = 0
+  let dropped = 0
   const shown = new Map<string, number>()
-  return key => {
+  const begin = (key: string) => {
     last += 1
     const mine = last
     return () => {
-      if (mine < (shown.get(key) ?? 0)) return false
+      if (mine <= dropped || mine < (shown.get(key) ?? 0)) return false
       shown.set(key, mine)
       return true
     }
   }
+  const dropPending = () => {
+    dropped = last
+  }
+  return Object.assign(begin, { dropPending })
 }

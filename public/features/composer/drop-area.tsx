@@ -43,18 +43,27 @@ const carriesFiles = (event: DragEvent): boolean =>
 const isElsewhere = (event: DragEvent): boolean =>
   (event.target as Element | null)?.closest?.('.panel') !== null
 
+/** Drops that a drop area has seen: of two, only one takes it. */
+const seen = new WeakSet<Event>()
+
+/** Of two chats side by side, the one under the pointer, or the active one when it is beside both. Null for a single chat. */
+const sideAt = (element: Element | null): Element | null =>
+  element?.closest('.side') ?? document.querySelector('.side-active')
+
 /** Listens on the whole page, because the browser would navigate to a file dropped outside the composer. */
 export const DropArea = () => {
   const app = useApp()
-  const { attachments } = app
+  const { attachments, layout } = app
   const [over, setOver] = useState(false)
   useEffect(() => {
+    const isHere = (event: DragEvent): boolean =>
+      sideAt(event.target as Element | null) === sideAt(document.getElementById(layout.composerId))
     // Enter and leave events are paired for each element: the pointer is outside when the counts are equal.
     let depth = 0
     const enter = (event: DragEvent) => {
       if (!carriesFiles(event)) return
       depth += 1
-      setOver(!isElsewhere(event))
+      setOver(isHere(event) && !isElsewhere(event))
     }
     const leave = (event: DragEvent) => {
       if (!carriesFiles(event)) return
@@ -64,13 +73,16 @@ export const DropArea = () => {
     const move = (event: DragEvent) => {
       if (!carriesFiles(event)) return
       event.preventDefault()
-      setOver(!isElsewhere(event))
+      setOver(isHere(event) && !isElsewhere(event))
     }
     const drop = (event: DragEvent) => {
       depth = 0
       setOver(false)
-      if (!carriesFiles(event) || event.defaultPrevented) return
+      const isTaken = event.defaultPrevented && !seen.has(event)
+      if (!carriesFiles(event) || isTaken) return
+      seen.add(event)
       event.preventDefault()
+      if (!isHere(event)) return
       const { files, directories } = dropped(event.dataTransfer)
       attachments.add(files)
       addDroppedFolders(app, directories, attachments.addFolder)

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { Api } from '../../../router.ts'
+import { createResponseOrder } from '../../parts/response-order.ts'
 import type { Platform } from '../../platform.ts'
 import type { Confirmation } from '../shell/layout.ts'
 import type { Toasts } from '../shell/toast.ts'
@@ -17,6 +18,7 @@ export type HookQuestion = { names: readonly string[]; go: (choice: string) => v
 
 export type GitActionsOptions = {
   platform: Pick<Platform, 'api'>
+  sessionId: string
   toasts: Toasts
   ask: (question: Confirmation) => void
   changes: GitChanges
@@ -27,55 +29,31 @@ type Hooks = { names: string[]; id: string }
 
 type Run = (name: string, work: () => Promise<unknown>, done?: string) => Promise<boolean>
 type StashesOptions = Pick<GitActionsOptions, 'platform' | 'ask'> & {
-  session: () => { session_id: string }
+  session: { session_id: string }
   run: Run
 }
 
 const createStashes = ({ platform: { api }, ask, session, run }: StashesOptions) => ({
-  stash: () => run('stash', () => api('POST /api/git/stash', session()), t('git.stashed')),
+  stash: () => run('stash', () => api('POST /api/git/stash', session), t('git.stashed')),
   popStash: (id: string) =>
-    run('stash', () => api('POST /api/git/stash/pop', { ...session(), id }), t('git.popped')),
+    run('stash', () => api('POST /api/git/stash/pop', { ...session, id }), t('git.popped')),
   dropStash(id: string, name: string): void {
     ask({
       title: t('git.stash.drop.title'),
       text: t('git.stash.drop.text', { name }),
       confirm: t('git.stash.drop'),
       danger: true,
-      run: () => void run('stash', () => api('POST /api/git/stash/drop', { ...session(), id })),
+      run: () => void run('stash', () => api('POST /api/git/stash/drop', { ...session, id })),
     })
   },
 })
 
-export const createGitActions = (options: GitActionsOptions) => {
-  const { platform, toasts, ask, changes } = options
-  const { api } = platform
-  const overview = signal<Overview | null>(null)
+/** Runs what changes the repository, and asks about its hooks. */
+const createRunner = (toasts: Toasts, reload: () => Promise<void>) => {
   const busy = signal('')
-  const message = signal('')
-  const amend = signal(false)
   const hookQuestion = signal<HookQuestion | null>(null)
-  const session = () => ({ session_id: changes.sessionId.value })
-  const history = createHistory({ api, toasts, session })
-
-  const load = async (): Promise<void> => {
-    const { session_id } = session()
-    if (!session_id || !changes.status.value?.is_git) {
-      overview.value = null
-      return
-    }
-    try {
-      const found = await api('GET /api/git/overview', { session_id })
-      if (session_id === changes.sessionId.value) overview.value = found
-    } catch {
-      // The list of changes reports that Git cannot be used; without this the tools are not shown.
-      if (session_id === changes.sessionId.value) overview.value = null
-    }
-  }
-
-  const reload = async (): Promise<void> => {
-    await Promise.all([changes.load(), load(), worktrees.load()])
-    if (history.list.value) await history.load(true)
-  }
+  /** How often the workspace was replaced by another one. */
+  let resets = 0
 
   /** One at a time: git locks the index. False when it failed, which is shown. */
   const run = async (name: string, work: () => Promise<unknown>, done = ''): Promise<boolean> => {
@@ -104,9 +82,12 @@ export const createGitActions = (options: GitActionsOptions) => {
     done: string,
     choice?: string,
   ): Promise<boolean> => {
+    const begun = resets
     try {
       return await run(name, () => work(choice), done)
     } catch (error) {
+      // The decision would run in another repository.
+      if (begun !== resets) return false
       const { names, id } = (error as ApiError).body.hooks as Hooks
       return new Promise(resolve => {
         hookQuestion.value = {
@@ -124,14 +105,58 @@ export const createGitActions = (options: GitActionsOptions) => {
     }
   }
 
-  const worktrees = createWorktrees({ ...options, api, session, run })
+  return {
+    busy,
+    hookQuestion,
+    run,
+    withHooks,
+    reset(): void {
+      resets += 1
+      hookQuestion.value?.go('cancel')
+    },
+  }
+}
+
+export const createGitActions = (options: GitActionsOptions) => {
+  const { platform, sessionId, toasts, ask, changes } = options
+  const { api } = platform
+  const overview = signal<Overview | null>(null)
+  const message = signal('')
+  const amend = signal(false)
+  const session = { session_id: sessionId }
+  const newest = createResponseOrder()
+  const history = createHistory({ api, toasts, session, newest })
+
+  const load = async (): Promise<void> => {
+    const isNewest = newest('overview')
+    if (!changes.status.value?.is_git) {
+      if (isNewest()) overview.value = null
+      return
+    }
+    try {
+      const found = await api('GET /api/git/overview', session)
+      if (isNewest()) overview.value = found
+    } catch {
+      // The list of changes reports that Git cannot be used; without this the tools are not shown.
+      if (isNewest()) overview.value = null
+    }
+  }
+
+  const reload = async (): Promise<void> => {
+    await Promise.all([changes.load(), load(), worktrees.load()])
+    if (history.list.value) await history.load(true)
+  }
+
+  const runner = createRunner(toasts, reload)
+  const { busy, hookQuestion, run, withHooks } = runner
+  const worktrees = createWorktrees({ ...options, api, session, newest, run })
 
   const selection = (
     { path }: Change,
     loaded: LoadedDiff | undefined,
     lines?: readonly number[],
   ) => ({
-    ...session(),
+    ...session,
     path,
     ...(loaded?.id ? { id: loaded.id } : {}),
     ...(lines ? { lines: [...lines] } : {}),
@@ -151,9 +176,12 @@ export const createGitActions = (options: GitActionsOptions) => {
     amend,
     hookQuestion,
     load,
-    /** For another session. */
+    /** The session works in another workspace. What was written as a message is kept. */
     reset(): void {
+      newest.dropPending()
+      runner.reset()
       overview.value = null
+      worktrees.list.value = []
       history.reset()
       amend.value = false
     },
@@ -163,14 +191,14 @@ export const createGitActions = (options: GitActionsOptions) => {
     moveAll: (list: readonly Change[]) =>
       run('stage', () => {
         const paths = list.map(({ path }) => path)
-        if (list[0]?.kind !== 'staged') return api('POST /api/git/stage', { ...session(), paths })
+        if (list[0]?.kind !== 'staged') return api('POST /api/git/stage', { ...session, paths })
         const old = list.flatMap(({ from }) => from ?? [])
-        return api('POST /api/git/unstage', { ...session(), paths: [...paths, ...old] })
+        return api('POST /api/git/unstage', { ...session, paths: [...paths, ...old] })
       }),
     async discard(change: Change, loaded?: LoadedDiff, lines?: readonly number[]): Promise<void> {
       await run('discard', async () => {
         const found = await api('POST /api/git/discard', selection(change, loaded, lines))
-        const input = { ...session(), ...found }
+        const input = { ...session, ...found }
         toasts.show(t('git.discarded', { name: nameOf(change.path) }), {
           action: {
             label: t('git.undo'),
@@ -180,14 +208,15 @@ export const createGitActions = (options: GitActionsOptions) => {
       })
     },
     async commit(): Promise<void> {
-      const input = { ...session(), message: message.value, amend: amend.value }
+      const input = { ...session, message: message.value, amend: amend.value }
       const isDone = await withHooks(
         'commit',
         hooks => api('POST /api/git/commit', { ...input, ...(hooks ? { hooks } : {}) }),
         t('git.committed'),
       )
       if (!isDone) return
-      message.value = ''
+      // The next one may have been begun meanwhile.
+      if (message.value === input.message) message.value = ''
       amend.value = false
     },
     setAmend(on: boolean): void {
@@ -197,16 +226,16 @@ export const createGitActions = (options: GitActionsOptions) => {
       else if (!on && message.value === last) message.value = ''
     },
     switchTo: (name: string, remote: boolean) =>
-      run('branch', () => api('POST /api/git/switch', { ...session(), name, remote })),
+      run('branch', () => api('POST /api/git/switch', { ...session, name, remote })),
     createBranch: (name: string) =>
-      run('branch', () => api('POST /api/git/switch', { ...session(), name, create: true })),
-    fetch: () => run('fetch', () => api('POST /api/git/fetch', session()), t('git.fetched')),
+      run('branch', () => api('POST /api/git/switch', { ...session, name, create: true })),
+    fetch: () => run('fetch', () => api('POST /api/git/fetch', session), t('git.fetched')),
     pull: (name: string) =>
-      run('pull', () => api('POST /api/git/pull', session()), t('git.pulled', { name })),
+      run('pull', () => api('POST /api/git/pull', session), t('git.pulled', { name })),
     push: () =>
       withHooks(
         'push',
-        hooks => api('POST /api/git/push', { ...session(), ...(hooks ? { hooks } : {}) }),
+        hooks => api('POST /api/git/push', { ...session, ...(hooks ? { hooks } : {}) }),
         t('git.pushed'),
       ),
     ...createStashes({ ...options, session, run }),
@@ -216,7 +245,7 @@ export const createGitActions = (options: GitActionsOptions) => {
         text: t('git.abort.text'),
         confirm: t('git.abort', { name }),
         danger: true,
-        run: () => void run('abort', () => api('POST /api/git/abort', session())),
+        run: () => void run('abort', () => api('POST /api/git/abort', session)),
       })
     },
     history,

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals'
 import type { ApiCall } from '../../api.ts'
 import type { Api } from '../../../router.ts'
+import type { ResponseOrder } from '../../parts/response-order.ts'
 import type { Toasts } from '../shell/toast.ts'
 
 export type LogEntry = Api['GET /api/git/log']['output']['commits'][number]
@@ -10,10 +11,11 @@ export type CommitDiff = Api['GET /api/git/commit']['output']
 export type HistoryOptions = {
   api: ApiCall
   toasts: Toasts
-  session: () => { session_id: string }
+  session: { session_id: string }
+  newest: ResponseOrder
 }
 
-export const createHistory = ({ api, toasts, session }: HistoryOptions) => {
+export const createHistory = ({ api, toasts, session, newest }: HistoryOptions) => {
   const list = signal<{ commits: readonly LogEntry[]; more: boolean } | null>(null)
   const diffs = signal<ReadonlyMap<string, CommitDiff | 'loading' | 'failed'>>(new Map())
 
@@ -30,12 +32,11 @@ export const createHistory = ({ api, toasts, session }: HistoryOptions) => {
     diffs,
     /** The next commits; the newest ones with `isNew`. */
     async load(isNew = false): Promise<void> {
-      const input = session()
+      const isNewest = newest('log')
       const shown = isNew ? [] : (list.value?.commits ?? [])
       try {
-        const found = await api('GET /api/git/log', { ...input, skip: shown.length })
-        if (input.session_id === session().session_id)
-          list.value = { commits: [...shown, ...found.commits], more: found.more }
+        const found = await api('GET /api/git/log', { ...session, skip: shown.length })
+        if (isNewest()) list.value = { commits: [...shown, ...found.commits], more: found.more }
       } catch (error) {
         toasts.showError(error)
       }
@@ -48,10 +49,12 @@ export const createHistory = ({ api, toasts, session }: HistoryOptions) => {
       if (diffs.value.has(id)) return put(id, null)
       put(id, 'loading')
       try {
-        put(id, await api('GET /api/git/commit', { ...session(), commit: id }))
+        const found = await api('GET /api/git/commit', { ...session, commit: id })
+        // It may have been closed.
+        if (diffs.value.has(id)) put(id, found)
       } catch {
         // Shown in place of the diff; opening it again retries.
-        put(id, 'failed')
+        if (diffs.value.has(id)) put(id, 'failed')
       }
     },
   }

@@ -351,13 +351,11 @@ const History = () => {
 export const GitTools = ({ staged }: { staged: number }) => {
   const actions = useGitActions()
   const { changes } = useWorkspacePanel()
-  const session = changes.sessionId.value
   const status = changes.status.value
-  useEffect(() => actions.reset(), [session])
   useEffect(() => {
     void actions.load()
     if (status?.is_git) void actions.worktrees.load()
-  }, [session, status])
+  }, [status])
   return (
     <>
       <WorktreeBar />

@@ -5,6 +5,7 @@ import { asObject } from '../../../lib/base/json.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { ApiError, ApiCall } from '../../api.ts'
 import type { Api } from '../../../router.ts'
+import type { ResponseOrder } from '../../parts/response-order.ts'
 import type { Confirmation } from '../shell/layout.ts'
 import { formatBytes } from '../workspace/file-kind.ts'
 import { t } from './strings.ts'
@@ -13,7 +14,8 @@ export type Worktree = Api['GET /api/git/worktrees']['output']['worktrees'][numb
 
 export type WorktreesOptions = {
   api: ApiCall
-  session: () => { session_id: string }
+  session: { session_id: string }
+  newest: ResponseOrder
   ask: (question: Confirmation) => void
   /** One action at a time; false when it failed, which is shown. */
   run: (name: string, work: () => Promise<unknown>, done?: string) => Promise<boolean>
@@ -21,14 +23,15 @@ export type WorktreesOptions = {
   chooseWorkspace: (path: string) => Promise<void>
 }
 
-export const createWorktrees = ({ api, session, ask, run, chooseWorkspace }: WorktreesOptions) => {
+export const createWorktrees = (options: WorktreesOptions) => {
+  const { api, session, newest, ask, run, chooseWorkspace } = options
   const list = signal<readonly Worktree[]>([])
 
   const removeNow = (tree: Worktree, force: boolean) =>
     run(
       'worktree',
       async () => {
-        await api('POST /api/git/worktree/remove', { ...session(), path: tree.path, force })
+        await api('POST /api/git/worktree/remove', { ...session, path: tree.path, force })
         if (tree.current) await chooseWorkspace(tree.main)
       },
       t('git.tree.removed'),
@@ -37,31 +40,31 @@ export const createWorktrees = ({ api, session, ask, run, chooseWorkspace }: Wor
   return {
     list,
     async load(): Promise<void> {
-      const input = session()
+      const isNewest = newest('worktrees')
       try {
-        const { worktrees } = await api('GET /api/git/worktrees', input)
-        if (input.session_id === session().session_id) list.value = worktrees
+        const { worktrees } = await api('GET /api/git/worktrees', session)
+        if (isNewest()) list.value = worktrees
       } catch {
         // The list of changes reports that Git cannot be used.
-        list.value = []
+        if (isNewest()) list.value = []
       }
     },
     create: (branch: string, carry: boolean) =>
       run('worktree', async () => {
-        const { path } = await api('POST /api/git/worktree/create', { ...session(), branch, carry })
+        const { path } = await api('POST /api/git/worktree/create', { ...session, branch, carry })
         await chooseWorkspace(path)
       }),
     open: (path: string) => run('worktree', () => chooseWorkspace(path)),
     update: (base: string) =>
       run(
         'worktree',
-        () => api('POST /api/git/worktree/update', session()),
+        () => api('POST /api/git/worktree/update', session),
         t('git.tree.updated', { base }),
       ),
     merge: ({ base }: Worktree) =>
       run(
         'worktree',
-        () => api('POST /api/git/worktree/merge', session()),
+        () => api('POST /api/git/worktree/merge', session),
         t('git.tree.merged', { base }),
       ),
     async remove(tree: Worktree): Promise<void> {

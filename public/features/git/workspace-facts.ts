@@ -7,11 +7,10 @@ export type WorkspaceFacts = Api['GET /api/workspaces/facts']['output']
 /** Rejects when there is no workspace, or when it can't be read. */
 export const workspaceFacts = async ({
   api,
-  route,
   chat,
   choice,
   workspaces,
 }: App): Promise<WorkspaceFacts> => {
-  const own = route.sessionId.value ? chat.details.value?.workspace : choice.value.workspace
+  const own = chat.sessionId.value ? chat.details.value?.workspace : choice.value.workspace
   return api('GET /api/workspaces/facts', { path: own || workspaces.last.value })
 }

@@ -3,4 +3,4 @@ import type { PageApp } from '../../app.ts'
 
 export const hasUnsavedChanges = ({ layout, chats }: Pick<PageApp, 'layout' | 'chats'>): boolean =>
   layout.unsaved.size > 0 ||
-  chats.all().some(({ panel }) => panel.contents.value?.openFile.isAnyDirty() === true)
+  chats.all().some(({ panel }) => panel.contents.value?.openFile.dirty.value === true)

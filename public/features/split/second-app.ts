@@ -46,7 +46,7 @@ export const openSecond = (page: PageApp): Pane => {
 const close = async (page: PageApp, closing: Pane): Promise<void> => {
   const { route, toasts } = page
   const { composer, panel } = closing.shown.peek()
-  if (panel.contents.peek()?.openFile.isAnyDirty()) {
+  if (panel.contents.peek()?.openFile.dirty.peek()) {
     toasts.show(t('split.unsaved'), { kind: 'error' })
     return
   }

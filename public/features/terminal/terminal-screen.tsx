@@ -81,14 +81,13 @@ const connect = (
   given: {
     api: Parameters<typeof createTerminalClient>[0]['api']
     terminals: Terminals
-    sessionId: string
     clock: Clock
     takeCtrl: () => boolean
     onLink: (link: TerminalLink, code: number | null) => void
     onSelection: (text: string) => void
   },
 ): { connection: Connection; end: () => void } => {
-  const { api, terminals, sessionId, clock, takeCtrl, onLink, onSelection } = given
+  const { api, terminals, clock, takeCtrl, onLink, onSelection } = given
   const { terminal_id: id } = terminal
   const styles = getComputedStyle(document.documentElement)
   const screen = new Screen({
@@ -110,7 +109,7 @@ const connect = (
 
   const client = createTerminalClient({
     api,
-    sessionId,
+    sessionId: terminals.sessionId,
     terminalId: id,
     name: randomId(),
     write: (text, reset) =>
@@ -209,7 +208,6 @@ export const TerminalScreen = ({
     const made = connect(box.current!, terminal, {
       api: platform.api,
       terminals,
-      sessionId: terminals.sessionId.value,
       clock: platform.clock,
       takeCtrl() {
         const was = armed.current

@@ -1,23 +1,11 @@
 /** The Terminal tab: the session's terminals and the screen of one. */
 import { useEffect } from 'preact/hooks'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { lazyState } from '../../parts/lazy-state.ts'
-import { useShell } from '../../contexts.ts'
-import { useApp } from '../shell/context.ts'
+import { useWorkspacePanel } from '../workspace/context.ts'
 import { causeText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 import { TerminalScreen } from './terminal-screen.tsx'
-import { createTerminals, type Terminal, type Terminals } from './terminals.ts'
-
-const terminalsOf = lazyState(app =>
-  createTerminals({
-    platform: app.platform,
-    toasts: app.toasts,
-    ask: question => {
-      app.layout.confirmation.value = question
-    },
-  }),
-)
+import type { Terminal, Terminals } from './terminals.ts'
 
 const Row = ({
   terminals,
@@ -69,10 +57,8 @@ const Blank = ({ title, text }: { title: string; text: string }) => (
 )
 
 export const TerminalView = () => {
-  const terminals = terminalsOf(useApp())
-  const { route } = useShell()
-  const session = route.sessionId.value ?? ''
-  useEffect(() => void terminals.show(session), [session])
+  const { terminals } = useWorkspacePanel()
+  useEffect(() => void terminals.show(), [terminals])
 
   const { state, problem, list, shown, isOpening } = terminals
   const open = () => void terminals.open()

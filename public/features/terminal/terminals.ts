@@ -1,7 +1,8 @@
-/** The terminals of the open session: which there are, and which is shown. */
+/** The terminals of a session: which there are, and which is shown. */
 import { computed, signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import type { LoadState } from '../../parts/load-state.ts'
+import { createResponseOrder } from '../../parts/response-order.ts'
 import type { Platform } from '../../platform.ts'
 import type { Confirmation } from '../shell/layout.ts'
 import type { Toasts } from '../shell/toast.ts'
@@ -15,13 +16,13 @@ const FIRST_SIZE: Size = { cols: 80, rows: 24 }
 
 export type TerminalsOptions = {
   platform: Pick<Platform, 'api'>
+  sessionId: string
   toasts: Toasts
   ask: (question: Confirmation) => void
 }
 
-export const createTerminals = ({ platform, toasts, ask }: TerminalsOptions) => {
+export const createTerminals = ({ platform, sessionId, toasts, ask }: TerminalsOptions) => {
   const { api } = platform
-  const sessionId = signal('')
   const list = signal<readonly Terminal[]>([])
   const problem = signal('')
   const state = signal<LoadState>('loading')
@@ -30,28 +31,30 @@ export const createTerminals = ({ platform, toasts, ask }: TerminalsOptions) => 
   /** Terminals with a bell since they were last looked at. */
   const bells = signal<ReadonlySet<string>>(new Set())
   const size = { ...FIRST_SIZE }
+  const newest = createResponseOrder()
+  let begun: Promise<void> | null = null
 
   const load = async (): Promise<void> => {
-    const session = sessionId.value
+    const isNewest = newest('')
     try {
-      const found = await api('GET /api/terminals', { session_id: session })
-      if (session !== sessionId.value) return
+      const found = await api('GET /api/terminals', { session_id: sessionId })
+      if (!isNewest()) return
       list.value = found.terminals
       problem.value = found.problem ?? ''
       state.value = 'ready'
     } catch {
       // Shown in place of the list, with a button.
-      if (session === sessionId.value && state.value !== 'ready') state.value = 'failed'
+      if (isNewest() && state.value !== 'ready') state.value = 'failed'
     }
   }
 
   const open = async (): Promise<void> => {
     if (isOpening.value) return
-    const session = sessionId.value
     isOpening.value = true
     try {
-      const { terminal } = await api('POST /api/terminal/open', { session_id: session, ...size })
-      if (session !== sessionId.value) return
+      const { terminal } = await api('POST /api/terminal/open', { session_id: sessionId, ...size })
+      // Lists that were requested before do not have it.
+      newest.dropPending()
       list.value = [...list.value, terminal]
       chosen.value = terminal.terminal_id
     } catch (error) {
@@ -67,11 +70,17 @@ export const createTerminals = ({ platform, toasts, ask }: TerminalsOptions) => 
 
   const remove = async ({ terminal_id }: Terminal): Promise<void> => {
     try {
-      await api('POST /api/terminal/close', { session_id: sessionId.value, terminal_id })
+      await api('POST /api/terminal/close', { session_id: sessionId, terminal_id })
     } catch (error) {
       toasts.showError(error)
     }
     await load()
+  }
+
+  const begin = async (): Promise<void> => {
+    await load()
+    // The tab was opened for one.
+    if (state.value === 'ready' && !problem.value && list.value.length === 0) await open()
   }
 
   return {
@@ -85,15 +94,11 @@ export const createTerminals = ({ platform, toasts, ask }: TerminalsOptions) => 
     size,
     load,
     open,
-    async show(session: string): Promise<void> {
-      if (session === sessionId.value) return
-      sessionId.value = session
-      list.value = []
-      state.value = 'loading'
-      await load()
-      // The tab was opened for one.
-      const isReady = (state.value as LoadState) === 'ready' && !problem.value
-      if (isReady && session === sessionId.value && list.value.length === 0) await open()
+    /** The tab is shown. The first time it opens a terminal when there is none. */
+    async show(): Promise<void> {
+      if (begun) return load()
+      begun = begin()
+      await begun
     },
     choose({ terminal_id }: Terminal): void {
       chosen.value = terminal_id
@@ -125,7 +130,7 @@ export const createTerminals = ({ platform, toasts, ask }: TerminalsOptions) => 
       const terminal = list.value.find(({ terminal_id }) => terminal_id === id)
       // The note that it has ended changes the height; it may be closed when the request arrives.
       if (terminal?.status !== 'running') return
-      const input = { session_id: sessionId.value, terminal_id: id, ...next }
+      const input = { session_id: sessionId, terminal_id: id, ...next }
       // The next change of the size tries again.
       api('POST /api/terminal/resize', input).catch(() => undefined)
     },

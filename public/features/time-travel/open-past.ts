@@ -13,7 +13,7 @@ export const showPast = (app: App, past: Past): void => {
 export const showFilesAfter = async (app: App, callId: string): Promise<void> => {
   const { sessionId, messages } = app.chat.chat.peek()
   const turns = turnChangesOf(app)
-  await turns.follow(sessionId, '')
+  await turns.follow('')
   showPast(app, pastOfCall(sessionId, messages, turns.list.peek(), callId))
 }
 

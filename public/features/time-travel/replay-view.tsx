@@ -66,7 +66,7 @@ export function ReplayView({ replay }: { replay: Replay }) {
   }, [])
   useEffect(() => {
     // The files of each step, where they are recorded. Without them, the edits say which file they changed.
-    void turnChangesOf(app).follow(replay.session, '')
+    void turnChangesOf(app).follow('')
   }, [])
   const end = () => {
     app.layout.replay.value = null

@@ -36,15 +36,10 @@ const shortCommand = (command: string): string => {
   return line.length > SHORT_CHARS ? `${line.slice(0, SHORT_CHARS - 1).trimEnd()}…` : line
 }
 
-/** Follows the changes of the open chat, and reads them again when this turn has ended. */
-const useTurnChange = ({ asked, last, live, turn }: FootRow): TurnChange | null => {
-  const app = useApp()
-  const turns = turnChangesOf(app)
-  const session = app.chat.sessionId.value
-  const newest = last && !live ? (turn.at(-1)?.id ?? '') : ''
-  useEffect(() => {
-    if (session && !live) void turns.follow(session, newest)
-  }, [session, newest, live])
+/** Reads the changes of the chat, and again when this turn has ended. */
+const useTurnChange = (turns: TurnChanges, { asked, last, turn }: FootRow): TurnChange | null => {
+  const newest = last ? (turn.at(-1)?.id ?? '') : ''
+  useEffect(() => void turns.follow(newest), [newest])
   return (
     turns.list.value.find(
       ({ message_id: id, undo_of }) => undo_of === null && id !== null && asked.includes(id),
@@ -52,17 +47,21 @@ const useTurnChange = ({ asked, last, live, turn }: FootRow): TurnChange | null 
   )
 }
 
+// The line keeps its place while the turn runs, so nothing moves when it ends.
 export function TurnSummary({ row }: { row: FootRow }) {
+  const { chat } = useApp()
+  return row.live || !chat.sessionId.value ? <div class="turn-sum" /> : <Summary row={row} />
+}
+
+function Summary({ row }: { row: FootRow }) {
   const { opened, toggle } = useTranscript()
-  const app = useApp()
-  const turns = turnChangesOf(app)
-  const change = useTurnChange(row)
+  const turns = turnChangesOf(useApp())
+  const change = useTurnChange(turns, row)
   const facts = useMemo(() => factsOf(row.turn), [row.turn])
   const state = change && undoStateOf(change, turns.list.value)
   const key = `${row.key}:summary`
   const open = opened.value.has(key)
-  // The line keeps its place while the turn runs, so nothing moves when it ends.
-  if (row.live || (!change && facts.steps === 0)) return <div class="turn-sum" />
+  if (!change && facts.steps === 0) return <div class="turn-sum" />
   return (
     <section class="turn-sum" aria-label={t('label')}>
       <div class="turn-sum-line">

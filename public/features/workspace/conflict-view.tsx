@@ -1,10 +1,12 @@
-/** The notice that the edited file changed on disk: compare, load from disk, or overwrite. */
+/** Notices that the edited file can't just be saved: it changed on disk, or the chat works in another folder. */
 import { createTwoFilesPatch } from 'diff'
 import { useMemo } from 'preact/hooks'
 import { parseDiff } from '../../parts/diff.ts'
 import { Diff } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { useShell } from '../../contexts.ts'
 import type { Doc } from './document.ts'
+import { nameOf } from './file-kind.ts'
 import { t } from './strings.ts'
 import { useWorkspacePanel } from './context.ts'
 
@@ -55,6 +57,36 @@ export const Conflict = ({ doc }: { doc: Doc }) => {
         </button>
       </div>
       {doc.theirs !== null && <Comparison doc={doc} theirs={doc.theirs} />}
+    </div>
+  )
+}
+
+/** The text can be copied, or given up for the file of the new folder. */
+export const Moved = ({ doc }: { doc: Doc }) => {
+  const { openFile: preview } = useWorkspacePanel()
+  const { copy } = useShell()
+  return (
+    <div class="conflict" role="alert">
+      <p class="conflict-text">
+        <Icon name="alert" size={14} />
+        <span>{t('edit.moved', { name: nameOf(doc.path) })}</span>
+      </p>
+      <div class="conflict-ways">
+        <button
+          type="button"
+          class="button button-small"
+          onClick={() => void copy(doc.draft ?? doc.content)}
+        >
+          {t('preview.copy.text')}
+        </button>
+        <button
+          type="button"
+          class="button button-small button-danger"
+          onClick={() => preview.setMode('view')}
+        >
+          {t('files.discard')}
+        </button>
+      </div>
     </div>
   )
 }

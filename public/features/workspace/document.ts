@@ -4,7 +4,12 @@ import { type FileKind, kindOf } from './file-kind.ts'
 import type { Target } from './panel.ts'
 
 export type Doc = {
-  sessionId: string
+  /** Stays when the file is renamed: replies are for this document. */
+  id: number
+  /** The folder that the path is in. */
+  workspace: string
+  /** The chat works in another folder now, where this file can't be saved. */
+  isMoved: boolean
   path: string
   kind: FileKind
   state: 'loading' | 'ready' | 'failed' | 'binary' | 'large'
@@ -53,8 +58,14 @@ export const canEdit = (doc: Doc): boolean =>
 export const hasSourceView = (kind: FileKind): boolean =>
   ['markdown', 'csv', 'html', 'svg', 'mermaid'].includes(kind)
 
-export const newDoc = (sessionId: string, { path, line, endLine = null, text }: Target): Doc => ({
-  sessionId,
+export const newDoc = (
+  id: number,
+  workspace: string,
+  { path, line, endLine = null, text }: Target,
+): Doc => ({
+  id,
+  workspace,
+  isMoved: false,
   path,
   line,
   endLine,
@@ -81,8 +92,7 @@ export const newDoc = (sessionId: string, { path, line, endLine = null, text }: 
 export const createDocState = () => {
   const doc = signal<Doc | null>(null)
 
-  const isOpen = (one: Doc): boolean =>
-    doc.value?.sessionId === one.sessionId && doc.value.path === one.path
+  const isOpen = ({ id }: Doc): boolean => doc.value?.id === id
 
   return {
     doc,

@@ -14,6 +14,7 @@ export type Naming =
 
 export type FileTreeOptions = {
   platform: Pick<Platform, 'api'>
+  sessionId: string
   toasts: Toasts
   /** After a rename or move (`to`) or a deletion (`to` is null). */
   onMoved?: (from: string, to: string | null) => void
@@ -21,22 +22,32 @@ export type FileTreeOptions = {
   onChanged?: () => void
 }
 
-export const createFileTree = ({ platform, toasts, onMoved, onChanged }: FileTreeOptions) => {
+export const createFileTree = (options: FileTreeOptions) => {
+  const { platform, sessionId, toasts, onMoved, onChanged } = options
   const { api } = platform
-  const tree = createOpenDirectories(platform)
-  const { sessionId, directories, opened, load, open, close } = tree
+  const tree = createOpenDirectories(platform, sessionId)
+  const { directories, opened, load, open, close } = tree
   /** The row that has the focus or gets it next. */
   const active = signal('')
   const naming = signal<Naming>(null)
+  /** How often the workspace was replaced by another one. */
+  let resets = 0
 
   /** Runs a change, toasts its error, and reloads the directories it touched. */
   const change = async (
-    work: () => Promise<void>,
+    work: (moved: (from: string, to: string | null) => void) => Promise<void>,
     touched: readonly string[],
   ): Promise<boolean> => {
+    const begun = resets
     let worked = true
     try {
-      await work()
+      await work((from, to) => {
+        // A file of this name in another workspace is another file.
+        if (begun !== resets) return
+        tree.moved(from, to)
+        onMoved?.(from, to)
+        if (to !== null) active.value = to
+      })
     } catch (error) {
       worked = false
       toasts.showError(error)
@@ -47,13 +58,8 @@ export const createFileTree = ({ platform, toasts, onMoved, onChanged }: FileTre
     return worked
   }
 
-  const moved = (from: string, to: string | null): void => {
-    tree.moved(from, to)
-    onMoved?.(from, to)
-  }
-
   const restore = (id: string, path: string): void => {
-    const input = { session_id: sessionId.value, trash_id: id }
+    const input = { session_id: sessionId, trash_id: id }
     void change(async () => {
       active.value = (await api('POST /api/file/restore', input)).path
     }, [directoryOf(path)])
@@ -64,13 +70,12 @@ export const createFileTree = ({ platform, toasts, onMoved, onChanged }: FileTre
     active,
     naming,
     toggle: (path: string): void => (opened.value.has(path) ? close(path) : open(path)),
-    /** Switches to another session's workspace. */
-    async show(session: string): Promise<void> {
-      if (session === sessionId.value) return
-      tree.reset(session)
+    /** The session works in another workspace. */
+    reset(): void {
+      resets += 1
+      tree.reset()
       active.value = ''
       naming.value = null
-      if (session) await load('')
     },
     /** Expands every directory above an entry, and the entry itself if it is one, and makes its row active. */
     async reveal(path: string, isDirectory = false): Promise<void> {
@@ -83,7 +88,7 @@ export const createFileTree = ({ platform, toasts, onMoved, onChanged }: FileTre
     /** Resolves to the new path, or null when it failed. */
     async create(kind: 'file' | 'dir', directory: string, name: string): Promise<string | null> {
       const path = joinPath(directory, name)
-      const input = { session_id: sessionId.value, path }
+      const input = { session_id: sessionId, path }
       const work = async () => {
         if (kind === 'dir') await api('POST /api/file/create-dir', input)
         else await api('POST /api/file/create', input)
@@ -92,38 +97,40 @@ export const createFileTree = ({ platform, toasts, onMoved, onChanged }: FileTre
       return (await change(work, [directory, directoryOf(path)])) ? path : null
     },
     rename: (path: string, name: string): Promise<boolean> =>
-      change(async () => {
-        const input = { session_id: sessionId.value, path, new_name: name }
-        await api('POST /api/file/rename', input)
-        const to = joinPath(directoryOf(path), name)
-        moved(path, to)
-        active.value = to
-      }, [directoryOf(path)]),
+      change(
+        async moved => {
+          const input = { session_id: sessionId, path, new_name: name }
+          await api('POST /api/file/rename', input)
+          moved(path, joinPath(directoryOf(path), name))
+        },
+        [directoryOf(path)],
+      ),
     /** Moving into itself or into its own directory does nothing. */
     async move(path: string, directory: string): Promise<boolean> {
       const inItself = directory === path || directory.startsWith(`${path}/`)
       if (inItself || directoryOf(path) === directory) return false
-      const work = async () => {
-        const input = { session_id: sessionId.value, path, dest_dir: directory || '.' }
-        await api('POST /api/file/move', input)
-        const to = joinPath(directory, nameOf(path))
-        moved(path, to)
-        active.value = to
-        toasts.show(t('files.moved', { name: nameOf(path), to: directory || t('files.root') }))
-      }
-      return change(work, [directoryOf(path), directory])
+      return change(
+        async moved => {
+          const input = { session_id: sessionId, path, dest_dir: directory || '.' }
+          await api('POST /api/file/move', input)
+          moved(path, joinPath(directory, nameOf(path)))
+          toasts.show(t('files.moved', { name: nameOf(path), to: directory || t('files.root') }))
+        },
+        [directoryOf(path), directory],
+      )
     },
     /** Moves to the trash; the toast offers to undo it. */
     remove: (path: string, type: 'dir' | 'file'): Promise<boolean> =>
-      change(async () => {
-        const input = { session_id: sessionId.value, path, recursive: type === 'dir' }
-        const { trash_id: id } = await api('POST /api/file/delete', input)
-        moved(path, null)
-        toasts.show(t('files.deleted', { name: nameOf(path) }), {
-          action: { label: t('row.undo'), run: () => restore(id, path) },
-        })
-      }, [directoryOf(path)]),
+      change(
+        async moved => {
+          const input = { session_id: sessionId, path, recursive: type === 'dir' }
+          const { trash_id: id } = await api('POST /api/file/delete', input)
+          moved(path, null)
+          toasts.show(t('files.deleted', { name: nameOf(path) }), {
+            action: { label: t('row.undo'), run: () => restore(id, path) },
+          })
+        },
+        [directoryOf(path)],
+      ),
   }
 }
-
-export type FileTree = ReturnType<typeof createFileTree>

@@ -10,7 +10,7 @@ export type TreeUpload = { id: number; name: string; sizeBytes: number; sentByte
 export type FileUploadsOptions = {
   platform: Pick<Platform, 'upload'>
   toasts: Toasts
-  sessionId: () => string
+  sessionId: string
   onArrived: (directory: string) => void
 }
 
@@ -24,14 +24,13 @@ export const createFileUploads = (options: FileUploadsOptions) => {
   const sendOne = async (
     id: number,
     { name, file, folder }: { name: string; file?: File; folder?: DroppedFolder },
-    session: string,
     directory: string,
   ) => {
     const stop = stops.get(id)
     if (!stop || stop.signal.aborted) return
     try {
       const options = {
-        sessionId: session,
+        sessionId,
         ...(directory ? { directory } : {}),
         signal: stop.signal,
         onProgress: (sentBytes: number) => {
@@ -60,12 +59,11 @@ export const createFileUploads = (options: FileUploadsOptions) => {
     sizeBytes: number,
     directory: string,
   ): void => {
-    const session = sessionId()
     last += 1
     const id = last
     stops.set(id, new AbortController())
     list.value = [...list.value, { id, name: what.name, sizeBytes, sentBytes: 0 }]
-    line = line.then(() => sendOne(id, what, session, directory))
+    line = line.then(() => sendOne(id, what, directory))
   }
 
   return {

@@ -62,8 +62,7 @@ export const splitChanges = (
   return { staged, unstaged }
 }
 
-export const createGitChanges = ({ api }: Pick<Platform, 'api'>) => {
-  const sessionId = signal('')
+export const createGitChanges = ({ api }: Pick<Platform, 'api'>, sessionId: string) => {
   const status = signal<GitStatus | null>(null)
   const state = signal<'none' | 'loading' | 'ready' | 'failed'>('none')
   const error = signal('')
@@ -94,29 +93,25 @@ export const createGitChanges = ({ api }: Pick<Platform, 'api'>) => {
   const nothing = { diff: '', binary: false, truncated: false }
 
   const loadDiff = async ({ key, path, kind }: Change): Promise<void> => {
-    const session = sessionId.value
     if (!diffs.value.has(key)) put(key, { state: 'loading', ...nothing })
     const isNewest = newest(key)
     try {
-      const found = await api('GET /api/git/diff', { session_id: session, path, kind })
+      const found = await api('GET /api/git/diff', { session_id: sessionId, path, kind })
       const { diff, binary, truncated, id } = found
       const part = id ? { id } : {}
-      if (session === sessionId.value && isNewest())
-        put(key, { state: 'ready', diff, binary, truncated, ...part })
+      if (isNewest()) put(key, { state: 'ready', diff, binary, truncated, ...part })
     } catch {
       // Shown in place of the diff; expanding it again retries.
-      if (session === sessionId.value && isNewest()) put(key, { state: 'failed', ...nothing })
+      if (isNewest()) put(key, { state: 'failed', ...nothing })
     }
   }
 
   const load = async (): Promise<void> => {
-    const session = sessionId.value
-    if (!session) return
     if (!status.value) state.value = 'loading'
     const isNewest = newest('')
     try {
-      const found = await api('GET /api/git/status', { session_id: session })
-      if (session !== sessionId.value || !isNewest()) return
+      const found = await api('GET /api/git/status', { session_id: sessionId })
+      if (!isNewest()) return
       status.value = found
       state.value = 'ready'
       const all = [...lines.value.staged, ...lines.value.unstaged]
@@ -125,14 +120,13 @@ export const createGitChanges = ({ api }: Pick<Platform, 'api'>) => {
       diffs.value = new Map([...diffs.value].filter(([key]) => opened.value.has(key)))
       await Promise.all(all.filter(({ key }) => opened.value.has(key)).map(loadDiff))
     } catch (thrown) {
-      if (session !== sessionId.value || !isNewest()) return
+      if (!isNewest()) return
       error.value = thrown instanceof Error ? thrown.message : String(thrown)
       state.value = 'failed'
     }
   }
 
   return {
-    sessionId,
     status,
     state,
     error,
@@ -143,14 +137,13 @@ export const createGitChanges = ({ api }: Pick<Platform, 'api'>) => {
     lines,
     count: computed(() => status.value?.files.length ?? 0),
     load,
-    async show(session: string): Promise<void> {
-      if (session === sessionId.value) return
-      sessionId.value = session
+    /** The session works in another workspace. */
+    reset(): void {
+      newest.dropPending()
       status.value = null
       state.value = 'none'
       diffs.value = new Map()
       opened.value = new Set()
-      await load()
     },
     toggle(change: Change): void {
       const next = new Set(opened.value)

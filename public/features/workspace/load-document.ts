@@ -6,6 +6,7 @@ import { type Doc, type DocState, isDirty, isTextKind } from './document.ts'
 export type BlobUrls = { create: (blob: Blob) => string; revoke: (url: string) => void }
 
 export type DocLoaderOptions = {
+  sessionId: string
   platform: Pick<Platform, 'api' | 'fetchBlob'>
   state: DocState
   urls: BlobUrls
@@ -18,19 +19,20 @@ const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 const isTooLarge = (error: unknown): boolean => /too large/i.test(messageOf(error))
 
-export const createDocLoader = ({ platform, state, urls }: DocLoaderOptions) => {
+export const createDocLoader = ({ sessionId, platform, state, urls }: DocLoaderOptions) => {
   const { api, fetchBlob } = platform
   const { doc, isOpen, patch } = state
 
   const fail = (one: Doc, error: unknown): void => {
+    // It was renamed meanwhile.
+    if (doc.value?.path !== one.path) return
     patch(one, { state: isTooLarge(error) ? 'large' : 'failed', error: messageOf(error) })
   }
 
-  const readText = ({ sessionId, path }: Doc) =>
-    api('GET /api/file', { session_id: sessionId, path })
+  const readText = ({ path }: Doc) => api('GET /api/file', { session_id: sessionId, path })
 
   const loadPdf = async (one: Doc): Promise<void> => {
-    const query = { session_id: one.sessionId, path: one.path }
+    const query = { session_id: sessionId, path: one.path }
     const blob = await fetchBlob('api/file/raw', query)
     // With a type of ours: a file that only claims to be a PDF is not run as something else.
     const url = urls.create(new Blob([blob], { type: 'application/pdf' }))
@@ -40,7 +42,7 @@ export const createDocLoader = ({ platform, state, urls }: DocLoaderOptions) => 
 
   /** Tables are longer than other texts, and the page shows only the rows in view. */
   const loadLargeTable = async (one: Doc): Promise<void> => {
-    const blob = await fetchBlob('api/file/raw', { session_id: one.sessionId, path: one.path })
+    const blob = await fetchBlob('api/file/raw', { session_id: sessionId, path: one.path })
     if (blob.size > MAX_TABLE_BYTES) throw new Error('too large')
     const content = await blob.text()
     patch(one, { state: 'ready', mode: 'view', isLarge: true, content, sizeBytes: blob.size })
@@ -65,7 +67,10 @@ export const createDocLoader = ({ platform, state, urls }: DocLoaderOptions) => 
     try {
       const { content, size, version, binary } = await readText(now)
       const shown = doc.value
-      if (!shown || !isOpen(now) || version === shown.version) return
+      if (!shown || !isOpen(now) || shown.isMoved || shown.saving) return
+      // What was saved or loaded meanwhile may be newer than this reply.
+      if (shown.version !== now.version) return refreshText(shown)
+      if (version === shown.version) return
       if (isDirty(shown)) return patch(now, { conflict: version })
       const text = content ?? ''
       patch(now, {
@@ -88,7 +93,7 @@ export const createDocLoader = ({ platform, state, urls }: DocLoaderOptions) => 
     /** Reloads what changed on disk. Unsaved edits are never replaced: they get a conflict instead. */
     async refresh(): Promise<void> {
       const now = doc.value
-      if (!now || now.isAnswer || now.state === 'loading' || now.saving) return
+      if (!now || now.isAnswer || now.isMoved || now.state === 'loading' || now.saving) return
       if (isTextKind(now.kind) && now.state === 'ready' && !now.isLarge) return refreshText(now)
       const next = { ...now, generation: now.generation + 1 }
       if (now.blob) urls.revoke(now.blob)

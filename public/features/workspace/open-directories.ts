@@ -29,8 +29,7 @@ const GIT_DIR = '.git'
 
 const LOADING: Directory = { state: 'loading', entries: [], total: 0, error: '' }
 
-export const createOpenDirectories = ({ api }: Pick<Platform, 'api'>) => {
-  const sessionId = signal('')
+export const createOpenDirectories = ({ api }: Pick<Platform, 'api'>, sessionId: string) => {
   const directories = signal<ReadonlyMap<string, Directory>>(new Map())
   const opened = signal<ReadonlySet<string>>(new Set())
   const newest = createResponseOrder()
@@ -40,18 +39,15 @@ export const createOpenDirectories = ({ api }: Pick<Platform, 'api'>) => {
   }
 
   const load = async (path: string): Promise<void> => {
-    const session = sessionId.value
-    if (!session) return
     const known = directories.value.get(path)
     if (!known) put(path, LOADING)
     const isNewest = newest(path)
     try {
-      const input = { session_id: session, path: path || '.' }
+      const input = { session_id: sessionId, path: path || '.' }
       const { entries, total } = await api('GET /api/list', input)
-      if (session === sessionId.value && isNewest())
-        put(path, { state: 'ready', entries, total, error: '' })
+      if (isNewest()) put(path, { state: 'ready', entries, total, error: '' })
     } catch (error) {
-      if (session !== sessionId.value || !isNewest()) return
+      if (!isNewest()) return
       const message = error instanceof Error ? error.message : String(error)
       put(path, { ...(known ?? LOADING), state: 'failed', error: message })
     }
@@ -81,7 +77,6 @@ export const createOpenDirectories = ({ api }: Pick<Platform, 'api'>) => {
   }
 
   return {
-    sessionId,
     directories,
     opened,
     rows: computed(() => rowsOf('', 1)),
@@ -106,8 +101,9 @@ export const createOpenDirectories = ({ api }: Pick<Platform, 'api'>) => {
     close(path: string): void {
       opened.value = new Set([...opened.value].filter(one => one !== path))
     },
-    reset(session: string): void {
-      sessionId.value = session
+    /** The session works in another workspace. */
+    reset(): void {
+      newest.dropPending()
       directories.value = new Map()
       opened.value = new Set()
     },

@@ -1,5 +1,5 @@
-/** The open file of the panel: opening and closing it, its mode and draft, and one open file per session. */
-import { computed, signal } from '@preact/signals'
+/** The open file of the panel: opening and closing it, its mode and draft. One per chat. */
+import { computed } from '@preact/signals'
 import { nameOf } from './file-kind.ts'
 import { t } from './strings.ts'
 import type { Confirmation } from '../shell/layout.ts'
@@ -11,6 +11,7 @@ import { type BlobUrls, createDocLoader } from './load-document.ts'
 import { createDocSaver } from './save-document.ts'
 
 export type OpenFileOptions = {
+  sessionId: string
   platform: Pick<Platform, 'api' | 'fetchBlob'>
   toasts: Toasts
   ask: (question: Confirmation) => void
@@ -24,18 +25,25 @@ const browserUrls: BlobUrls = {
 }
 
 export const createOpenFile = (options: OpenFileOptions) => {
-  const { platform, toasts, ask, onSaved, urls = browserUrls } = options
+  const { platform, sessionId, toasts, ask, onSaved, urls = browserUrls } = options
   const state = createDocState()
   const { doc, patch } = state
-  const { load, readText, refresh } = createDocLoader({ platform, state, urls })
-  const saver = createDocSaver({ platform, toasts, state, readText, onSaved })
-  /** Files left open in other sessions, with their drafts. */
-  const others = new Map<string, Doc>()
-  const sessionId = signal('')
+  const { load, readText, refresh } = createDocLoader({ sessionId, platform, state, urls })
+  const saver = createDocSaver({ platform, sessionId, toasts, state, readText, onSaved })
+  let workspace = ''
+  let last = 0
 
   const close = (): void => {
     if (doc.value?.blob) urls.revoke(doc.value.blob)
     doc.value = null
+  }
+
+  const show = (target: Target): void => {
+    close()
+    last += 1
+    const next = newDoc(last, workspace, target)
+    doc.value = next
+    if (!next.isAnswer) void load(next)
   }
 
   /** Runs at once, or after a confirmation to discard unsaved edits. */
@@ -57,33 +65,27 @@ export const createOpenFile = (options: OpenFileOptions) => {
     ...saver,
     doc,
     dirty: computed(() => isDirty(doc.value)),
-    /** Any session has unsaved edits. */
-    isAnyDirty: (): boolean => isDirty(doc.value) || [...others.values()].some(isDirty),
     refresh,
     open(target: Target): void {
       const now = doc.value
       const isText = target.text !== undefined
-      if (now && !now.isAnswer && !isText && now.path === target.path && now.state !== 'failed') {
+      const isSame = now?.path === target.path && now.state !== 'failed' && !now.isMoved
+      if (now && !now.isAnswer && !isText && isSame) {
         const source = target.line !== null && hasSourceView(now.kind) && now.mode === 'view'
         const { line, endLine = null } = target
         doc.value = { ...now, line, endLine, mode: source ? 'source' : now.mode }
         return
       }
-      unlessDirty(() => {
-        close()
-        const next = newDoc(sessionId.value, target)
-        doc.value = next
-        if (!next.isAnswer) void load(next)
-      })
+      unlessDirty(() => show(target))
     },
     close: (): void => unlessDirty(close),
-    /** Switches to another session and to the file that was open there. */
-    show(session: string): void {
-      if (session === sessionId.value) return
-      if (doc.value) others.set(sessionId.value, doc.value)
-      sessionId.value = session
-      doc.value = others.get(session) ?? null
-      others.delete(session)
+    /** The chat works in this folder now. Unsaved edits of a file in another one are kept, but can't be saved. */
+    enter(next: string): void {
+      workspace = next
+      const now = doc.value
+      if (!now || now.isAnswer || (now.workspace === next && !now.isMoved)) return
+      if (isDirty(now)) patch(now, { isMoved: now.workspace !== next })
+      else show(now)
     },
     reload(): void {
       const now = doc.value
@@ -101,7 +103,11 @@ export const createOpenFile = (options: OpenFileOptions) => {
       const now = doc.value
       if (!now) return
       if (mode === 'edit') patch(now, { mode, draft: now.draft ?? now.content })
-      else unlessDirty(() => patch(now, { mode, draft: null, conflict: null, theirs: null }))
+      else
+        unlessDirty(() => {
+          if (now.isMoved) show(now)
+          else patch(now, { mode, draft: null, conflict: null, theirs: null })
+        })
     },
     edit(draft: string): void {
       if (doc.value?.draft !== null && doc.value) doc.value = { ...doc.value, draft }
@@ -110,10 +116,12 @@ export const createOpenFile = (options: OpenFileOptions) => {
     moved(from: string, to: string | null): void {
       const now = doc.value
       if (!now || now.isAnswer || (now.path !== from && !now.path.startsWith(`${from}/`))) return
-      if (to !== null) doc.value = { ...now, path: to + now.path.slice(from.length) }
-      else if (!isDirty(now)) close()
+      if (to !== null) {
+        const renamed = { ...now, path: to + now.path.slice(from.length) }
+        doc.value = renamed
+        // Under its old name it may not have been found.
+        if (now.state === 'loading') void load(renamed)
+      } else if (!isDirty(now)) close()
     },
   }
 }
-
-export type OpenFile = ReturnType<typeof createOpenFile>

@@ -1,17 +1,18 @@
 /** The workspace panel: the Files and Changes tabs and the background processes. */
-import { useEffect, useRef } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
 import { formatKeys } from '../shell/keys.ts'
 import type { Tab } from './panel.ts'
-import { createWorkspacePanel } from './workspace-panel.ts'
+import { followChat, workspacePanelOf } from './workspace-panel.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { ProcessesView } from './processes-view.tsx'
 import { ChangesView } from './changes-view.tsx'
 import { FilesView } from './files-view.tsx'
-import { WorkspacePanelContext, useWorkspacePanel } from './context.ts'
+import { WorkspacePanelContext } from './context.ts'
 import { useWorkspace, useChat, useShell } from '../../contexts.ts'
 
 const TABS: readonly Tab[] = ['files', 'changes', 'terminal']
@@ -22,12 +23,10 @@ const Terminals = lazy(async () => (await import('../terminal/terminal-view.tsx'
 
 const PastFiles = lazy(async () => (await import('../time-travel/past-files.tsx')).PastFiles)
 
-const Tabs = () => {
+const Tabs = ({ count }: { count: number }) => {
   const { panel } = useWorkspace()
-  const { changes } = useWorkspacePanel()
   const ref = useRef<HTMLDivElement>(null)
   const tabs = shownTabs()
-  const count = changes.count.value
   const move = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1 }
     const step = steps[event.key]
@@ -82,46 +81,30 @@ const NoSession = () => {
 }
 
 const Body = () => {
-  const { route } = useShell()
   const { panel } = useWorkspace()
-  const id = route.sessionId.value
-  if (!id) return <NoSession />
-  if (panel.past.value?.session === id) return <PastFiles />
+  if (panel.past.value) return <PastFiles />
   if (panel.tab.value === 'terminal' && may('POST /api/terminal/open')) return <Terminals />
   return panel.tab.value !== 'changes' ? <FilesView /> : <ChangesView />
 }
 
-export const WorkspacePanelView = () => {
-  const app = useApp()
-  const { panel } = app
-  panel.contents.value ??= createWorkspacePanel(app)
-  const contents = panel.contents.value
+type FrameProps = { count?: number; onRefresh?: () => void; children: ComponentChildren }
 
-  // Another program may have changed files while the tab was hidden.
-  useEffect(() => {
-    const seen = () => {
-      if (!document.hidden) contents.refresh()
-    }
-    document.addEventListener('visibilitychange', seen)
-    return () => document.removeEventListener('visibilitychange', seen)
-  }, [contents])
-
+const Frame = ({ count = 0, onRefresh, children }: FrameProps) => {
+  const { panel } = useWorkspace()
+  const { layout } = useShell()
   return (
-    <WorkspacePanelContext.Provider value={contents}>
+    <>
       <header class="panel-head">
         <h2 class="sr-only">{t('panel.label')}</h2>
-        <Tabs />
-        <IconButton
-          icon="refresh"
-          size={16}
-          label={t('files.refresh')}
-          onClick={() => contents.refresh()}
-        />
+        <Tabs count={count} />
+        {onRefresh && (
+          <IconButton icon="refresh" size={16} label={t('files.refresh')} onClick={onRefresh} />
+        )}
         <IconButton
           icon="close"
           size={16}
           label={t('panel.hide')}
-          keys={formatKeys('mod+shift+e', app.layout.mac)}
+          keys={formatKeys('mod+shift+e', layout.mac)}
           onClick={() => panel.hide()}
         />
       </header>
@@ -131,9 +114,43 @@ export const WorkspacePanelView = () => {
         role="tabpanel"
         aria-labelledby={`panel-tab-${panel.tab.value}`}
       >
-        <Body />
+        {children}
       </div>
+    </>
+  )
+}
+
+const SessionPanel = () => {
+  const app = useApp()
+  const workspace = workspacePanelOf(app)
+  useLayoutEffect(() => followChat(app, workspace), [workspace])
+
+  // Another program may have changed files while the tab was hidden.
+  useEffect(() => {
+    const seen = () => {
+      if (!document.hidden) workspace.refresh()
+    }
+    document.addEventListener('visibilitychange', seen)
+    return () => document.removeEventListener('visibilitychange', seen)
+  }, [workspace])
+
+  return (
+    <WorkspacePanelContext.Provider value={workspace}>
+      <Frame count={workspace.changes.count.value} onRefresh={workspace.refresh}>
+        <Body />
+      </Frame>
       <ProcessesView />
     </WorkspacePanelContext.Provider>
+  )
+}
+
+export const WorkspacePanelView = () => {
+  const { chat } = useChat()
+  return chat.sessionId.value ? (
+    <SessionPanel />
+  ) : (
+    <Frame>
+      <NoSession />
+    </Frame>
   )
 }

@@ -65,7 +65,7 @@ export const createChatPanel = () => ({
   rollback: signal(0),
   /** Created when it is first needed, by the panel or by a summary in the transcript. */
   turns: signal<TurnChanges | null>(null),
-  /** Created on first render and kept, so that closing the panel does not lose unsaved edits. */
+  /** Created when it is first shown, with a session, and kept, so that leaving the chat loses nothing. */
   contents: signal<WorkspacePanel | null>(null),
 })
 

@@ -11,7 +11,7 @@ import { MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
 import { canEdit, type Doc, hasSourceView, isDirty } from './document.ts'
 import { t } from './strings.ts'
 import { lazy } from '../../parts/lazy.tsx'
-import { Conflict } from './conflict-view.tsx'
+import { Conflict, Moved } from './conflict-view.tsx'
 import { useWorkspacePanel } from './context.ts'
 import {
   Download,
@@ -34,7 +34,7 @@ const FileEditor = ({ doc }: { doc: Doc }) => {
   const { openFile: preview } = useWorkspacePanel()
   return (
     <Editor
-      key={`${doc.sessionId} ${doc.path} ${doc.generation}`}
+      key={`${doc.id} ${doc.path} ${doc.generation}`}
       path={doc.path}
       text={doc.draft ?? doc.content}
       line={doc.line}
@@ -126,7 +126,7 @@ const EditActions = ({ doc }: { doc: Doc }) => {
       <button
         type="button"
         class="button button-primary button-small"
-        disabled={!dirty || doc.saving}
+        disabled={!dirty || doc.saving || doc.isMoved}
         title={formatKeys('mod+s', layout.mac)}
         onClick={() => void preview.save()}
       >
@@ -340,7 +340,7 @@ export const FilePreview = ({ alone }: { alone: Signal<boolean> }) => {
       }}
     >
       <Head doc={doc} alone={alone} />
-      {doc.conflict !== null && <Conflict doc={doc} />}
+      {doc.isMoved ? <Moved doc={doc} /> : doc.conflict !== null && <Conflict doc={doc} />}
       <Contents doc={doc} />
     </section>
   )

@@ -1,6 +1,7 @@
-/** Background processes of the session, polled while one is running and the panel is visible. */
+/** Background processes of the session, polled while one is running and a panel shows them. */
 import { computed, signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
+import { createResponseOrder } from '../../parts/response-order.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
 
@@ -11,18 +12,18 @@ const POLL_MS = 4_000
 
 export type ProcessesOptions = {
   platform: Pick<Platform, 'api' | 'clock'>
+  sessionId: string
   toasts: Toasts
-  /** The panel is visible. */
-  isShown: () => boolean
 }
 
-export const createProcesses = ({ platform, toasts, isShown }: ProcessesOptions) => {
+export const createProcesses = ({ platform, sessionId, toasts }: ProcessesOptions) => {
   const { api, clock } = platform
-  const sessionId = signal('')
   const list = signal<readonly Process[]>([])
   const logs = signal<ReadonlyMap<string, ProcessLog>>(new Map())
   const running = computed(() => list.value.filter(({ status }) => status === 'running').length)
-  const stop = { again: () => {} }
+  const newest = createResponseOrder()
+  let viewers = 0
+  let stopPolling = () => {}
 
   const put = (id: string, log: ProcessLog | null): void => {
     const next = new Map(logs.value)
@@ -32,11 +33,9 @@ export const createProcesses = ({ platform, toasts, isShown }: ProcessesOptions)
   }
 
   const loadLog = async (process_id: string): Promise<void> => {
-    const session = sessionId.value
     try {
-      const found = await api('GET /api/process/log', { session_id: session, process_id })
-      if (session === sessionId.value && logs.value.has(process_id))
-        put(process_id, { state: 'ready', text: found.output })
+      const found = await api('GET /api/process/log', { session_id: sessionId, process_id })
+      if (logs.value.has(process_id)) put(process_id, { state: 'ready', text: found.output })
     } catch {
       // The process may be forgotten by now. Shown in place of the output.
       if (logs.value.has(process_id)) put(process_id, { state: 'failed', text: '' })
@@ -44,18 +43,18 @@ export const createProcesses = ({ platform, toasts, isShown }: ProcessesOptions)
   }
 
   const load = async (): Promise<void> => {
-    stop.again()
-    const session = sessionId.value
-    if (!session) return
+    stopPolling()
+    const isNewest = newest('')
     try {
-      const { processes } = await api('GET /api/processes', { session_id: session })
-      if (session !== sessionId.value) return
+      const { processes } = await api('GET /api/processes', { session_id: sessionId })
+      if (!isNewest()) return
       list.value = processes
       await Promise.all([...logs.value.keys()].map(loadLog))
     } catch {
       // The connection bar reports it; keep the last list.
     }
-    if (running.value > 0 && isShown()) stop.again = clock.timer(POLL_MS, () => void load())
+    stopPolling()
+    if (running.value > 0 && viewers > 0) stopPolling = clock.timer(POLL_MS, () => void load())
   }
 
   return {
@@ -63,12 +62,13 @@ export const createProcesses = ({ platform, toasts, isShown }: ProcessesOptions)
     logs,
     running,
     load,
-    async show(session: string): Promise<void> {
-      if (session === sessionId.value) return
-      sessionId.value = session
-      list.value = []
-      logs.value = new Map()
-      await load()
+    /** A panel shows them, until the result is called: polled from the next `load` on. */
+    watch(): () => void {
+      viewers += 1
+      return () => {
+        viewers -= 1
+        if (viewers === 0) stopPolling()
+      }
     },
     toggleLog(id: string): void {
       const isOpen = logs.value.has(id)
@@ -77,14 +77,11 @@ export const createProcesses = ({ platform, toasts, isShown }: ProcessesOptions)
     },
     async kill({ process_id }: Process): Promise<void> {
       try {
-        await api('POST /api/process/kill', { session_id: sessionId.value, process_id })
+        await api('POST /api/process/kill', { session_id: sessionId, process_id })
       } catch (error) {
         toasts.showError(error)
       }
       await load()
     },
-    stop: (): void => stop.again(),
   }
 }
-
-export type Processes = ReturnType<typeof createProcesses>

@@ -7,6 +7,7 @@ import type { DocLoader } from './load-document.ts'
 
 export type DocSaverOptions = {
   platform: Pick<Platform, 'api'>
+  sessionId: string
   toasts: Toasts
   state: DocState
   readText: DocLoader['readText']
@@ -14,17 +15,17 @@ export type DocSaverOptions = {
 }
 
 export const createDocSaver = (options: DocSaverOptions) => {
-  const { platform, toasts, state, readText, onSaved } = options
+  const { platform, sessionId, toasts, state, readText, onSaved } = options
   const { doc, patch } = state
 
   const save = async (version: string): Promise<void> => {
     const now = doc.value
-    if (!now || now.draft === null || now.saving) return
+    if (!now || now.draft === null || now.saving || now.isMoved) return
     const { draft } = now
     patch(now, { saving: true })
     try {
       const reply = await platform.api('POST /api/file/save', {
-        session_id: now.sessionId,
+        session_id: sessionId,
         path: now.path,
         content: draft,
         expected_version: version,

@@ -101,6 +101,8 @@ export const enPanel = {
   'edit.dirty': 'Unsaved changes',
   'edit.done': 'Done',
   'edit.conflict': 'The file was modified on disk after you opened it.',
+  'edit.moved':
+    'This chat now works in another folder. Your changes to {name} are kept here, but can’t be saved there.',
   'edit.reload': 'Load from disk',
   'edit.overwrite': 'Overwrite',
   'edit.compare': 'Compare',

@@ -13,6 +13,7 @@ import { useWorkspacePanel } from './context.ts'
 import { useComposer, useWorkspace, useShell } from '../../contexts.ts'
 
 /** The data type of a row dragged within the tree. */
+/** The session and the path. */
 export const DRAGGED = 'application/x-agent-webui-path'
 
 const letters: Readonly<Record<Mark, string>> = {
@@ -57,6 +58,8 @@ export const NameField = ({ level, kind, name, path = '' }: NameFieldProps) => {
   const finish = async (keep: boolean, back: boolean) => {
     if (finished.current) return
     finished.current = true
+    // Not that of another chat, if one is shown when the request has been answered.
+    const tree = ref.current?.closest('.tree')
     const written = ref.current?.value.trim() ?? ''
     const naming = files.naming.value
     files.naming.value = null
@@ -71,8 +74,8 @@ export const NameField = ({ level, kind, name, path = '' }: NameFieldProps) => {
       }
     }
     if (!back) return
-    const row = document.querySelector<HTMLElement>(`.tree [data-path="${CSS.escape(place)}"]`)
-    const any = document.querySelector<HTMLElement>('.tree [role="treeitem"][tabindex="0"]')
+    const row = tree?.querySelector<HTMLElement>(`[data-path="${CSS.escape(place)}"]`)
+    const any = tree?.querySelector<HTMLElement>('[role="treeitem"][tabindex="0"]')
     ;(row ?? any)?.focus()
   }
 
@@ -190,7 +193,7 @@ type RowProps = {
 }
 
 export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
-  const { files, changes, openFile: preview } = useWorkspacePanel()
+  const { sessionId, files, changes, openFile: preview } = useWorkspacePanel()
   const { path, name, type, level, open, position, siblingCount } = row
   const naming = files.naming.value
   const menu = useMenu(row)
@@ -216,7 +219,7 @@ export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
         style={indentOf(level)}
         draggable={may('POST /api/file/move')}
         onDragStart={event => {
-          event.dataTransfer?.setData(DRAGGED, path)
+          event.dataTransfer?.setData(DRAGGED, `${sessionId}/${path}`)
           if (event.dataTransfer) event.dataTransfer.effectAllowed = 'move'
         }}
         onClick={event => {

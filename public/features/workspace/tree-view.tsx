@@ -60,7 +60,7 @@ const Cut = () => {
 
 export const Tree = () => {
   const app = useApp()
-  const { files, uploads, openFile: preview } = useWorkspacePanel()
+  const { sessionId, files, uploads, openFile: preview } = useWorkspacePanel()
   const ref = useRef<HTMLDivElement>(null)
   const over = useSignal<string | null>(null)
   const rows = files.rows.value
@@ -124,9 +124,12 @@ export const Tree = () => {
     event.preventDefault()
     over.value = null
     const place = placeOf(event)
-    const path = event.dataTransfer?.getData(DRAGGED)
-    if (path) void files.move(path, place)
-    else {
+    const dragged = event.dataTransfer?.getData(DRAGGED)
+    if (dragged) {
+      // Not from the tree of another chat, which may be in another tab.
+      const own = `${sessionId}/`
+      if (dragged.startsWith(own)) void files.move(dragged.slice(own.length), place)
+    } else {
       const { files: loose, directories } = dropped(event.dataTransfer)
       void uploads.add(loose, place)
       addDroppedFolders(app, directories, folder => void uploads.addFolder(folder, place))

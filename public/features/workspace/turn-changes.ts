@@ -4,6 +4,8 @@ import { type ReadonlySignal, signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { Api } from '../../../router.ts'
 import { t } from './turn-changes-strings.ts'
+import { createResponseOrder } from '../../parts/response-order.ts'
+import { askWhenShown } from './ask-when-shown.ts'
 import { restoreConflicts } from './restore-conflicts.tsx'
 import type { LoadedDiff } from './git-changes.ts'
 import type { Confirmation } from '../shell/layout.ts'
@@ -15,6 +17,7 @@ export type TurnFile = TurnChange['files'][number]
 
 export type TurnChangesOptions = {
   platform: Pick<Platform, 'api' | 'clock'>
+  sessionId: string
   toasts: Toasts
   ask: (question: Confirmation) => void
   /** Files were restored. */
@@ -43,7 +46,7 @@ const namedPaths = (paths: readonly string[]): string[] => {
 const keyOf = (turn: TurnChange, { path }: TurnFile): string => `${turn.checkpoint} ${path}`
 
 /** The diffs that are open. */
-const createTurnDiffs = (api: Platform['api'], sessionId: ReadonlySignal<string>) => {
+const createTurnDiffs = (api: Platform['api'], sessionId: string) => {
   const diffs = signal<ReadonlyMap<string, LoadedDiff>>(new Map())
   const put = (key: string, loaded: LoadedDiff): void => {
     diffs.value = new Map(diffs.value).set(key, loaded)
@@ -53,10 +56,10 @@ const createTurnDiffs = (api: Platform['api'], sessionId: ReadonlySignal<string>
     const key = keyOf(turn, file)
     if (!diffs.value.has(key)) put(key, { state: 'loading', ...nothing })
     const { checkpoint } = turn
-    const query = { session_id: sessionId.value, checkpoint, path: file.path }
+    const query = { session_id: sessionId, checkpoint, path: file.path }
     try {
       const { diff, binary, truncated, undone } = await api('GET /api/rollback/diff', query)
-      // It may have been closed, or another chat opened.
+      // It may have been closed.
       if (diffs.value.has(key)) put(key, { state: 'ready', diff, binary, truncated, undone })
     } catch {
       // Shown in place of the diff; expanding it again retries.
@@ -71,25 +74,24 @@ const createTurnDiffs = (api: Platform['api'], sessionId: ReadonlySignal<string>
 }
 
 export const createTurnChanges = (options: TurnChangesOptions) => {
-  const { platform, toasts, ask, onRestored, openFile } = options
+  const { platform, sessionId, toasts, ask, onRestored, openFile } = options
   const { api, clock } = platform
-  const sessionId = signal('')
   const list = signal<readonly TurnChange[]>([])
   const state = signal<'none' | 'loading' | 'ready' | 'failed'>('none')
   const openTurns = signal<ReadonlySet<string>>(new Set())
   /** The file to scroll to once it is drawn. */
   const target = signal<string | null>(null)
   let followed = ''
+  const newest = createResponseOrder()
 
   const { diffs, close, load: loadDiff } = createTurnDiffs(api, sessionId)
 
   const load = async (): Promise<void> => {
-    const session = sessionId.value
-    if (!session) return
     if (state.value === 'none') state.value = 'loading'
+    const isNewest = newest('')
     try {
-      const { checkpoints } = await api('GET /api/rollback/list', { session_id: session })
-      if (session !== sessionId.value) return
+      const { checkpoints } = await api('GET /api/rollback/list', { session_id: sessionId })
+      if (!isNewest()) return
       list.value = checkpoints
       state.value = 'ready'
       await Promise.all(
@@ -101,13 +103,13 @@ export const createTurnChanges = (options: TurnChangesOptions) => {
       )
     } catch {
       // Shown in place of the list; the panel's refresh retries.
-      if (session === sessionId.value) state.value = 'failed'
+      if (isNewest()) state.value = 'failed'
     }
   }
 
   const restore = async (turn: TurnChange, wanted: Wanted, force = false): Promise<void> => {
     const { checkpoint } = turn
-    const session_id = sessionId.value || turn.session_id
+    const session_id = sessionId
     try {
       const done = await api('POST /api/rollback/restore', {
         session_id,
@@ -167,21 +169,11 @@ export const createTurnChanges = (options: TurnChangesOptions) => {
     target,
     keyOf,
     load,
-    async show(session: string): Promise<void> {
-      if (session === sessionId.value) return
-      sessionId.value = session
-      list.value = []
-      state.value = 'none'
-      openTurns.value = new Set()
-      diffs.value = new Map()
+    /** Reads the changes, and again when `message`, the last one of a turn that ended, is another one. */
+    async follow(message: string): Promise<void> {
+      if (state.value !== 'none' && (message === '' || message === followed)) return
+      followed = message
       await load()
-    },
-    /** Shows this chat, and reads its changes again when `newest`, the last message of a turn that ended, is another one. */
-    async follow(session: string, newest: string): Promise<void> {
-      const known = session === sessionId.value
-      if (known && (newest === '' || newest === followed)) return
-      followed = newest
-      await (known ? load() : this.show(session))
     },
     toggleTurn({ checkpoint }: TurnChange): void {
       const next = new Set(openTurns.value)
@@ -234,8 +226,9 @@ export const createTurnChanges = (options: TurnChangesOptions) => {
 
 export type TurnChanges = ReturnType<typeof createTurnChanges>
 
-type Page = Pick<TurnChangesOptions, 'toasts'> & {
-  platform: TurnChangesOptions['platform']
+type Page = Pick<TurnChangesOptions, 'platform' | 'toasts'> & {
+  chat: { sessionId: ReadonlySignal<string> }
+  isShown: ReadonlySignal<boolean>
   layout: { confirmation: { value: Confirmation | null } }
   panel: {
     turns: { value: TurnChanges | null }
@@ -244,14 +237,14 @@ type Page = Pick<TurnChangesOptions, 'toasts'> & {
   }
 }
 
-/** The changes of the open chat, shared by the workspace panel and the summaries in the transcript. */
-export const turnChangesOf = ({ platform, toasts, layout, panel }: Page): TurnChanges => {
+/** The changes of a chat with a session, shared by the workspace panel and the summaries in the transcript. */
+export const turnChangesOf = (app: Page): TurnChanges => {
+  const { platform, toasts, panel } = app
   panel.turns.value ??= createTurnChanges({
     platform,
+    sessionId: app.chat.sessionId.peek(),
     toasts,
-    ask: question => {
-      layout.confirmation.value = question
-    },
+    ask: askWhenShown(app),
     onRestored: () => panel.contents.value?.refresh(),
     openFile: path => panel.openFile(path),
   })

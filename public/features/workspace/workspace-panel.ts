@@ -1,167 +1,67 @@
-/** The state of the workspace panel (file tree, open file, git, changes by turn, processes), and keeping it in sync with the page. */
-import { batch, effect, type ReadonlySignal, type Signal, untracked } from '@preact/signals'
+/**
+ * The workspace of one session: its file tree, open file, Git, changes by turn, processes and terminals. It belongs to the chat
+ * and outlives its views: what was begun ends here, whatever chat is shown then.
+ */
+import { batch, computed, effect, untracked } from '@preact/signals'
+import type { App } from '../../app.ts'
 import { urlOf } from '../../api.ts'
-import type { Attachments } from '../composer/attachments.ts'
-import { createProcesses, type Processes } from './processes.ts'
-import { createGitChanges, type GitChanges } from './git-changes.ts'
-import { createFileTree, type FileTree } from './file-tree.ts'
+import { createGitActions } from '../git/git-actions.ts'
+import { fileQuery } from '../shell/route.ts'
+import { createTerminals } from '../terminal/terminals.ts'
+import { askWhenShown } from './ask-when-shown.ts'
+import { createFileTree } from './file-tree.ts'
 import { createFileUploads } from './file-uploads.ts'
-import type { Layout } from '../shell/layout.ts'
-import type { OpenChat } from '../chat/open-chat.ts'
-import { formatTarget, insideWorkspace, type Target } from './panel.ts'
-import type { Platform } from '../../platform.ts'
-import { createOpenFile, type OpenFile } from './open-file.ts'
-import { fileQuery, type RouteState } from '../shell/route.ts'
-import type { Toasts } from '../shell/toast.ts'
-import { type TurnChanges, turnChangesOf } from './turn-changes.ts'
+import { createGitChanges } from './git-changes.ts'
+import { createOpenFile } from './open-file.ts'
+import { formatTarget, insideWorkspace } from './panel.ts'
+import { createProcesses } from './processes.ts'
 import { t } from './strings.ts'
+import { turnChangesOf } from './turn-changes.ts'
 
-export type WorkspacePanelOptions = {
-  platform: Platform
-  chat: Pick<OpenChat, 'details' | 'busy'>
-  attachments: Pick<Attachments, 'arrived'>
-  panel: {
-    target: Signal<Target | null>
-    shown: ReadonlySignal<boolean>
-    rollback: Signal<number>
-    turns: Signal<TurnChanges | null>
-    contents: Signal<{ refresh: () => void } | null>
-    openFile: (path: string) => void
-  }
-  route: RouteState
-  toasts: Toasts
-  layout: Pick<Layout, 'confirmation'>
-  navigate: (url: string, options?: { download?: boolean }) => void
-}
+/** The view that shows the chat first. */
+type View = Pick<
+  App,
+  | 'platform'
+  | 'toasts'
+  | 'layout'
+  | 'navigate'
+  | 'route'
+  | 'panel'
+  | 'chat'
+  | 'attachments'
+  | 'isShown'
+  | 'chooseWorkspace'
+>
 
-type Parts = {
-  files: FileTree
-  changes: GitChanges
-  turns: TurnChanges
-  processes: Processes
-  openFile: OpenFile
-  refresh: () => void
-}
-
-/** Follows the open session, the panel, the running turn and the URL. Returns the effects' disposers. */
-const syncWithPage = (app: WorkspacePanelOptions, parts: Parts): (() => void)[] => {
-  const { chat, panel, attachments, route, toasts } = app
-  const { files, changes, turns, processes, openFile, refresh } = parts
-  const current = { session: '', workspace: '' }
-  const turn = { running: false }
-
-  const undoRequested = (): void => {
-    const { value: number } = panel.rollback
-    panel.rollback.value = 0
-    if (number > 0) turns.undoNumber(number)
-  }
-
-  return [
-    // Another session, or another workspace for this one: load its tree.
-    effect(() => {
-      const session = chat.details.value?.session_id ?? ''
-      const workspace = chat.details.value?.workspace ?? ''
-      if (!session || session !== route.sessionId.value) return
-      untracked(() => {
-        const moved = current.session === session && current.workspace !== workspace
-        Object.assign(current, { session, workspace })
-        batch(() => {
-          openFile.show(session)
-          if (moved) {
-            void files.show('')
-            void changes.show('')
-          }
-          void files.show(session)
-          void changes.show(session)
-          void processes.show(session)
-          void turns.show(session).then(undoRequested)
-        })
-      })
-    }),
-    // Opens the file a link asks for.
-    effect(() => {
-      const target = panel.target.value
-      const session = chat.details.value?.session_id
-      if (!target || !session || session !== route.sessionId.value) return
-      untracked(() => {
-        panel.target.value = null
-        if (target.text !== undefined) return openFile.open(target)
-        const path = insideWorkspace(chat.details.value?.workspace ?? '', target.path)
-        if (path === null) toasts.show(t('files.outside', { path: target.path }), { kind: 'error' })
-        else if (target.isDirectory) void files.reveal(path, true)
-        else if (path) {
-          openFile.open({ ...target, path })
-          void files.reveal(path)
-        }
-      })
-    }),
-    // At the end of a turn: the agent may have changed anything.
-    effect(() => {
-      const running = chat.busy.value
-      if (turn.running && !running) untracked(refresh)
-      turn.running = running
-    }),
-    // `/rollback 2` while the panel is open.
-    effect(() => {
-      if (panel.rollback.value > 0 && turns.state.value === 'ready') untracked(undoRequested)
-    }),
-    // Polling stops while the panel is closed.
-    effect(() => {
-      if (panel.shown.value) untracked(() => void processes.load())
-    }),
-    // An attachment was uploaded into the workspace.
-    effect(() => {
-      if (attachments.arrived.value.size === 0) return
-      untracked(() => {
-        void files.load('')
-        void changes.load()
-      })
-    }),
-    // The URL names the open file, for reloads and copied links.
-    effect(() => {
-      const doc = openFile.doc.value
-      const { value: at } = route.current
-      if (at.view !== 'chat' || !at.sessionId) return
-      const isShown = panel.shown.value && doc?.sessionId === at.sessionId && !doc.isAnswer
-      route.replaceFile(isShown ? formatTarget(doc) : null)
-    }),
-  ]
-}
-
-export const createWorkspacePanel = (app: WorkspacePanelOptions) => {
-  const { platform, panel, route, toasts, layout, navigate } = app
+const createWorkspacePanel = (app: View, sessionId: string) => {
+  const { platform, route, toasts, navigate } = app
   const { base } = platform
-  const changes = createGitChanges(platform)
+  const ask = askWhenShown(app)
+  const changes = createGitChanges(platform, sessionId)
   const openFile = createOpenFile({
-    platform,
-    toasts,
-    ask: question => {
-      layout.confirmation.value = question
-    },
+    ...{ platform, sessionId, toasts, ask },
     onSaved: () => void changes.load(),
   })
   const files = createFileTree({
-    platform,
-    toasts,
+    ...{ platform, sessionId, toasts },
     onMoved: (from, to) => openFile.moved(from, to),
     onChanged: () => void changes.load(),
   })
   const uploads = createFileUploads({
-    platform,
-    toasts,
-    sessionId: () => files.sessionId.value,
+    ...{ platform, sessionId, toasts },
     onArrived(directory) {
       void files.load(directory)
       void changes.load()
     },
   })
-
-  const turns = turnChangesOf(app)
-  const processes = createProcesses({
-    platform,
-    toasts,
-    isShown: () => panel.shown.value,
+  const git = createGitActions({
+    ...{ platform, sessionId, toasts, ask, changes },
+    chooseWorkspace: path => app.chooseWorkspace(path),
   })
+  const turns = turnChangesOf(app)
+  const processes = createProcesses({ platform, sessionId, toasts })
+  const terminals = createTerminals({ platform, sessionId, toasts, ask })
+  let workspace: string | null = null
 
   const refresh = (): void => {
     void files.reload()
@@ -170,36 +70,126 @@ export const createWorkspacePanel = (app: WorkspacePanelOptions) => {
     void processes.load()
     void openFile.refresh()
   }
-  const parts: Parts = { files, changes, turns, processes, openFile, refresh }
-  const disposers = syncWithPage(app, parts)
 
   return {
+    sessionId,
     files,
     uploads,
     changes,
+    git,
     turns,
     processes,
+    terminals,
     openFile,
     refresh,
-    dispose(): void {
-      processes.stop()
-      for (const dispose of disposers) dispose()
+    /** The chat is shown, or works in another workspace: reads everything again. */
+    enter(path: string): void {
+      batch(() => {
+        if (workspace !== null && workspace !== path) {
+          files.reset()
+          changes.reset()
+          git.reset()
+        }
+        workspace = path
+        openFile.enter(path)
+        refresh()
+      })
     },
     rawUrl: (path: string, query: Record<string, unknown> = {}): string =>
-      urlOf(base, 'api/file/raw', { session_id: files.sessionId.value, path, ...query }),
+      urlOf(base, 'api/file/raw', { session_id: sessionId, path, ...query }),
     download(path: string, type: 'dir' | 'file'): void {
-      const query = { session_id: files.sessionId.value, path: path || '.' }
+      const query = { session_id: sessionId, path: path || '.' }
       const url =
         type === 'dir'
           ? urlOf(base, 'api/folder/download', query)
           : urlOf(base, 'api/file/raw', { ...query, download: 1 })
       navigate(url, { download: true })
     },
-    linkTo: (path: string, line: number | null): string => {
-      const at = route.hrefOf({ view: 'chat', sessionId: files.sessionId.value })
-      return at + fileQuery(formatTarget({ path, line }))
-    },
+    linkTo: (path: string, line: number | null): string =>
+      route.hrefOf({ view: 'chat', sessionId }) + fileQuery(formatTarget({ path, line })),
   }
 }
 
 export type WorkspacePanel = ReturnType<typeof createWorkspacePanel>
+
+/** The workspace of a chat whose session exists. */
+export const workspacePanelOf = (app: View): WorkspacePanel => {
+  app.panel.contents.value ??= createWorkspacePanel(app, app.chat.sessionId.peek())
+  return app.panel.contents.value
+}
+
+/** Runs when the value changes, not at first. */
+const onChange = <T>(read: () => T, run: (value: T) => void): (() => void) => {
+  let before = untracked(read)
+  return effect(() => {
+    const value = read()
+    if (value === before) return
+    before = value
+    untracked(() => run(value))
+  })
+}
+
+/** Follows the chat, its turns, the address, and what links ask for, while a panel shows it. */
+export const followChat = (app: View, workspace: WorkspacePanel): (() => void) => {
+  const { chat, panel, attachments, route, toasts } = app
+  const { sessionId, files, changes, turns, processes, openFile, refresh } = workspace
+  /** Null until the session is loaded. */
+  const folder = computed(() => chat.details.value?.workspace ?? null)
+
+  const stops = [
+    processes.watch(),
+    effect(() => {
+      const path = folder.value
+      if (path !== null) untracked(() => workspace.enter(path))
+    }),
+    // Opens the file a link asks for.
+    effect(() => {
+      const target = panel.target.value
+      const root = folder.value
+      if (!target || root === null) return
+      untracked(() => {
+        panel.target.value = null
+        if (target.text !== undefined) return openFile.open(target)
+        const path = insideWorkspace(root, target.path)
+        if (path === null) toasts.show(t('files.outside', { path: target.path }), { kind: 'error' })
+        else if (target.isDirectory) void files.reveal(path, true)
+        else if (path) {
+          openFile.open({ ...target, path })
+          void files.reveal(path)
+        }
+      })
+    }),
+    // `/rollback 2`
+    effect(() => {
+      const { value: number } = panel.rollback
+      if (number === 0) return
+      panel.rollback.value = 0
+      untracked(() => void turns.load().then(() => turns.undoNumber(number)))
+    }),
+    // The agent may have changed anything.
+    onChange(
+      () => chat.busy.value,
+      isBusy => {
+        if (!isBusy) refresh()
+      },
+    ),
+    // An attachment was uploaded into the workspace.
+    onChange(
+      () => attachments.arrived.value,
+      () => {
+        void files.load('')
+        void changes.load()
+      },
+    ),
+    // The URL names the open file, for reloads and copied links.
+    effect(() => {
+      const doc = openFile.doc.value
+      const { value: at } = route.current
+      if (at.view !== 'chat' || at.sessionId !== sessionId) return
+      route.replaceFile(panel.shown.value && doc && !doc.isAnswer ? formatTarget(doc) : null)
+    }),
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}

@@ -111,7 +111,7 @@ test('uploads into the folder it was dropped on', async () => {
   const uploads = createFileUploads({
     platform: { upload },
     toasts: createToasts(platform),
-    sessionId: () => 's',
+    sessionId: 's',
     onArrived: at => arrived.push(at),
   })
   const { folders } = await readFolders([directory('docs', { x: '1', y: { z: '2' } })], LARGE)

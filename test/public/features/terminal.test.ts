@@ -93,10 +93,11 @@ test('an ended terminal is not resized: it may be closed when the request arrive
   const { api, calls } = serve({ terminals: [{ terminals }], resize: [{}] })
   const own = createTerminals({
     platform: { api },
+    sessionId: 's',
     toasts: { showError: assert.unreachable } as never,
     ask: () => assert.unreachable(),
   })
-  await own.show('s')
+  await own.show()
   own.resize('a', { cols: 90, rows: 20 })
   own.ended('a', 3)
   own.resize('a', { cols: 90, rows: 19 })

@@ -46,13 +46,14 @@ const begin = async (answers: Answers) => {
   const seen = { restored: 0 }
   const turns = createTurnChanges({
     platform: fake.platform,
+    sessionId: 's',
     toasts,
     ask: question => asked.push(question),
     onRestored: () => {
       seen.restored++
     },
   })
-  await turns.show('s')
+  await turns.load()
   return { ...fake, toasts, asked, seen, turns }
 }
 
@@ -141,13 +142,13 @@ test('polls processes while one is running and the panel is visible', async () =
     'GET /api/processes': () => ({ session_id: 's', processes: [program] }),
     'GET /api/process/log': () => ({ process: program, output: 'out', truncated: false }),
   })
-  const looking = { now: true }
   const background = createProcesses({
     platform: fake.platform,
+    sessionId: 's',
     toasts: createToasts(fake.platform),
-    isShown: () => looking.now,
   })
-  await background.show('s')
+  const leave = background.watch()
+  await background.load()
   background.toggleLog('p1')
   await settle()
   assert.is(background.logs.value.get('p1')?.text, 'out')
@@ -155,11 +156,9 @@ test('polls processes while one is running and the panel is visible', async () =
   await fake.clock.advance(5_000)
   await settle()
   assert.is(asked(), 2)
-  looking.now = false
-  await fake.clock.advance(5_000)
-  await settle()
+  leave()
   await fake.clock.advance(60_000)
-  assert.is(asked(), 3)
+  assert.is(asked(), 2)
   background.toggleLog('p1')
   assert.is(background.logs.value.size, 0)
 })

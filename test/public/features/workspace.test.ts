@@ -110,10 +110,11 @@ const tree = async (answers: Parameters<typeof fakePlatform>[0] = {}, isRead = t
   const moved: [string, string | null][] = []
   const files = createFileTree({
     platform: fake.platform,
+    sessionId: 's',
     toasts,
     onMoved: (from, to) => moved.push([from, to]),
   })
-  const read = files.show('s')
+  const read = files.load('')
   if (isRead) await read
   return { ...fake, files, toasts, disk, moved, names: () => files.rows.value.map(row => row.path) }
 }
@@ -180,22 +181,22 @@ trees('reveals a file by expanding all directories above it', async () => {
   assert.is(files.active.value, 'src/lib/c.ts')
 })
 
-trees('drops late replies for another session', async () => {
-  let release = () => {}
-  const { files, names } = await tree({
-    'GET /api/list': async ({ session_id: id }) => {
-      if (id === 's' || id === 'other') return { entries: [], path: '.', total: 0 }
-      await new Promise<void>(resolve => {
-        release = resolve
-      })
-      return { entries: [entry('late')], path: '.', total: 1 }
-    },
+trees('drops late replies for another workspace', async () => {
+  const old = Promise.withResolvers<unknown>()
+  const { files, names, moved, service } = await tree({
+    'POST /api/file/rename': () => old.promise,
   })
-  const slow = files.show('slow')
-  await files.show('other')
-  release()
-  await slow
-  assert.equal(names(), [])
+  const answer = service.answers['GET /api/list']!
+  service.answers['GET /api/list'] = () => old.promise
+  const late = files.load('src')
+  const renamed = files.rename('README.md', 'OLD.md')
+  service.answers['GET /api/list'] = answer
+  files.reset()
+  await files.load('')
+  old.resolve({ ok: true, entries: [entry('late')], path: '.', total: 1 })
+  await Promise.all([late, renamed])
+  assert.equal([names(), moved, files.active.value], [['src', 'README.md'], [], ''])
+  assert.not.ok(files.directories.value.get('src'))
 })
 
 trees('toasts a rejected rename and reloads the tree', async () => {
@@ -286,7 +287,7 @@ trees(
     const uploads = createFileUploads({
       platform,
       toasts,
-      sessionId: () => 's',
+      sessionId: 's',
       onArrived: directory => arrived.push(directory),
     })
     const done = uploads.add(
@@ -320,6 +321,7 @@ const opened = async (answers: Parameters<typeof fakePlatform>[0] = {}) => {
   const urls: string[] = []
   const preview = createOpenFile({
     platform: fake.platform,
+    sessionId: 's',
     toasts,
     ask: question => asked.push(question),
     urls: {
@@ -327,7 +329,7 @@ const opened = async (answers: Parameters<typeof fakePlatform>[0] = {}) => {
       revoke: url => urls.push(`gone ${url}`),
     },
   })
-  preview.show('s')
+  preview.enter('/w')
   preview.open({ path: 'a.ts', line: null })
   await settle()
   const doc = () => preview.doc.value!
@@ -367,7 +369,7 @@ previews('saves with the version that was loaded', async () => {
   preview.setMode('edit')
   assert.not.ok(preview.dirty.value)
   preview.edit('three\n')
-  assert.ok(preview.dirty.value && preview.isAnyDirty())
+  assert.ok(preview.dirty.value)
   await preview.save()
   assert.is(service.of('POST /api/file/save')[0]?.expected_version, 'v1')
   assert.equal([disk.content, preview.dirty.value, doc().version], ['three\n', false, 'v1+'])
@@ -424,15 +426,90 @@ previews('asks before discarding edits', async () => {
   assert.equal([doc().path, doc().draft], ['b.ts', null])
 })
 
-previews('keeps one open file with its edits per session', async () => {
-  const { preview, doc } = await opened()
+previews('a save ends when the file is renamed meanwhile', async () => {
+  const answer = Promise.withResolvers<void>()
+  const { preview, doc } = await opened({
+    'POST /api/file/save': async () => {
+      await answer.promise
+      return { ok: true, path: 'a.ts', size: 4, version: 'v2' }
+    },
+  })
+  preview.setMode('edit')
+  preview.edit('mine')
+  const saved = preview.save()
+  preview.moved('a.ts', 'b.ts')
+  answer.resolve()
+  await saved
+  assert.equal(
+    [doc().path, doc().saving, doc().version, preview.dirty.value],
+    ['b.ts', false, 'v2', false],
+  )
+})
+
+previews('a file that is renamed while it is read is shown', async () => {
+  const old = Promise.withResolvers<unknown>()
+  const { preview, doc } = await opened({
+    'GET /api/file': ({ path }) =>
+      path === 'a.ts' ? old.promise : { path, lines: 1, size: 3, content: 'new', version: 'v' },
+  })
+  assert.is(doc().state, 'loading')
+  preview.moved('a.ts', 'b.ts')
+  await settle()
+  assert.equal([doc().state, doc().content], ['ready', 'new'])
+  old.reject(new ApiError(404, 'File not found'))
+  await settle()
+  assert.equal([doc().path, doc().state, doc().content], ['b.ts', 'ready', 'new'])
+})
+
+previews('what was read before a save does not replace what was saved', async () => {
+  const { preview, doc, service, disk } = await opened()
+  const old = Promise.withResolvers<unknown>()
+  const answer = service.answers['GET /api/file']!
+  service.answers['GET /api/file'] = () => old.promise
+  preview.setMode('edit')
+  const refreshed = preview.refresh()
+  service.answers['GET /api/file'] = answer
+  preview.edit('mine\n')
+  await preview.save()
+  old.resolve({ content: 'between\n', version: 'v1b', size: 8, lines: 1 })
+  await refreshed
+  assert.equal([doc().content, doc().version, disk.content], ['mine\n', 'v1+', 'mine\n'])
+})
+
+previews('another workspace: unsaved edits are kept and not written into it', async () => {
+  const { preview, doc, disk, service, asked } = await opened()
   preview.setMode('edit')
   preview.edit('mine\n')
-  preview.show('other')
-  assert.is(preview.doc.value, null)
-  assert.ok(preview.isAnyDirty(), 'leaving the page would lose it')
-  preview.show('s')
-  assert.equal([doc().path, doc().draft], ['a.ts', 'mine\n'])
+  preview.enter('/other')
+  assert.ok(doc().isMoved)
+  Object.assign(disk, { content: 'other file\n', version: 'o1' })
+  await preview.refresh()
+  await preview.save()
+  assert.equal([doc().draft, doc().conflict, disk.content], ['mine\n', null, 'other file\n'])
+  assert.is(service.of('POST /api/file/save').length, 0)
+  preview.setMode('view')
+  await asked[0]?.run()
+  await settle()
+  assert.equal([doc().content, doc().isMoved, doc().version], ['other file\n', false, 'o1'])
+})
+
+previews('back in its workspace an edited file can be saved again', async () => {
+  const { preview, doc, disk } = await opened()
+  preview.setMode('edit')
+  preview.edit('mine\n')
+  preview.enter('/other')
+  preview.enter('/w')
+  assert.not.ok(doc().isMoved)
+  await preview.save()
+  assert.is(disk.content, 'mine\n')
+})
+
+previews('another workspace: a file without edits is read from it', async () => {
+  const { preview, doc, disk } = await opened()
+  Object.assign(disk, { content: 'other\n', version: 'o1' })
+  preview.enter('/other')
+  await settle()
+  assert.equal([doc().content, doc().version, doc().mode], ['other\n', 'o1', 'view'])
 })
 
 previews('shows the source of Markdown for a link to a line', async () => {
@@ -511,8 +588,8 @@ git('loads a diff when expanded, and again when files change', async () => {
     'GET /api/git/status': () => ({ branch: 'main', upstream: null, ahead: 0, behind: 0, files }),
     'GET /api/git/diff': ({ path }) => ({ path, diff: 'x', binary: false, truncated: false }),
   })
-  const changes = createGitChanges(platform)
-  await changes.show('s')
+  const changes = createGitChanges(platform, 's')
+  await changes.load()
   const [change] = changes.lines.value.unstaged
   assert.is(service.of('GET /api/git/diff').length, 0)
   changes.toggle(change!)
@@ -532,8 +609,8 @@ git('shows why git failed', async () => {
       throw new ApiError(503, 'git is not installed')
     },
   })
-  const changes = createGitChanges(platform)
-  await changes.show('s')
+  const changes = createGitChanges(platform, 's')
+  await changes.load()
   assert.equal([changes.state.value, changes.error.value], ['failed', 'git is not installed'])
 })
 
