@@ -1,6 +1,7 @@
 /** Events of a turn's stream, and of the multiplexed event stream of the page. */
 import { z } from 'zod'
 import { RunsIn } from './command-place.ts'
+import { Decision } from './decision.ts'
 import { HookActivity } from './hook.ts'
 import { Message } from './message.ts'
 import { Approval, Clarify, Unanswered } from './question.ts'
@@ -90,6 +91,9 @@ export const TurnEvent = z.discriminatedUnion('type', [
     kind: z.enum(['approval', 'clarify']),
     answer: z.string(),
     reason: Unanswered.optional(),
+    /** As it is now among the `_decisions` of this message. */
+    message_id: z.string().optional(),
+    decision: Decision.optional(),
   }),
   /** Usage of the turn so far, after each model call that reports it. */
   event('usage', { usage: Usage }),

@@ -165,6 +165,7 @@ const NOT_IMPORTED = new Set([
   'waiting',
   'last_turn',
   'last_turn_limit',
+  'last_turn_missed',
   'preview',
   'pending_user_message',
   'pending_attachments',

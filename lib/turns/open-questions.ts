@@ -6,17 +6,28 @@ import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { redact } from '../redact/redact.ts'
 import type { TurnEvent } from '../schema/event.ts'
+import type { Message } from '../schema/message.ts'
 import type { Question, Rule, Unanswered } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { isPlanApproval } from '../base/plan-answers.ts'
 
 type QuestionEntry =
   | { t: 'asked'; question: Question }
-  | { t: 'answered'; id: string; kind: Question['kind']; answer: string; by?: string }
+  | {
+      t: 'answered'
+      id: string
+      kind: Question['kind']
+      answer: string
+      by?: string
+      rule?: Rule
+      reason?: Unanswered
+    }
   | { t: 'meta'; patch: { mode: 'normal' } }
 
 export type QuestionsOptions = {
   append: (sessionId: string, entries: QuestionEntry[]) => unknown
+  /** The message that a question was asked after, with its decisions; undefined before the first message. */
+  askedAfter: (sessionId: string, id: string) => Message | undefined
   setLive: (sessionId: string, patch: Partial<Pick<SessionRow, 'waiting'>>) => void
   /** Appends to the log of the session's running turn, if there is one. */
   emit: (sessionId: string, event: TurnEvent) => void
@@ -94,10 +105,18 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
     if (!entry) return
     const { question } = entry
     const answered = answer ?? (question.kind === 'approval' ? 'deny' : '')
-    const reason = answer === null && { reason: unansweredBy(by) }
+    const reason = answer === null ? { reason: unansweredBy(by) } : {}
     // On disk first, so that it stays answered after a restart.
     deps.append(question.session_id, [
-      { t: 'answered', id, kind: question.kind, answer: answered, by },
+      {
+        t: 'answered',
+        id,
+        kind: question.kind,
+        answer: answered,
+        by,
+        ...(rule && { rule }),
+        ...reason,
+      },
       ...planEntries(question, answered),
     ])
     open.delete(id)
@@ -105,9 +124,14 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
     settled.set(id, { answer: answered, by, ...reason })
     if (settled.size > MAX_SETTLED) settled.delete(settled.keys().next().value!)
     showWaiting(question.session_id)
+    const message = deps.askedAfter(question.session_id, id)
+    const decision = message?._decisions?.find(each => each.id === id)
     deps.emit(question.session_id, {
       type: 'answered',
-      data: { id, kind: question.kind, answer: redact(answered), ...reason },
+      data: {
+        ...{ id, kind: question.kind, answer: redact(answered), ...reason },
+        ...(message && decision && { message_id: message.id, decision }),
+      },
     })
     deps.publish({
       type: 'settled',
