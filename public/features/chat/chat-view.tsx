@@ -87,6 +87,7 @@ const useActions = (): TranscriptActions => {
       retry: id => void app.retry(id),
       retryNow: () => app.retryNow(),
       stop: () => void app.stop(),
+      send: text => void app.sendText(text),
       branch: id => void app.branch(app.chat.chat.peek().sessionId, id),
       copy: text => void app.copy(text),
       answerApproval: (id, choice, given) =>

@@ -1,11 +1,12 @@
 /** Activity line of a turn. */
+import type { LiveTurn } from '../../../lib/schema/session.ts'
 import { usePart } from '../../parts/use-part.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { ActivityLine } from './activity.tsx'
 import type { ActivityRow, Step, ToolStep } from './rows.ts'
-import { hasFailed } from './spine.ts'
+import { hasFailed, refusalOf } from './spine.ts'
 import { useTranscript } from './transcript-context.ts'
 
 /** Steps are shown when an activity is opened, so the first view does without them. */
@@ -31,18 +32,24 @@ export function ActivityRowView({ row }: { row: ActivityRow }) {
   return (
     <ActivityLine
       now={row.live ? happening(row.steps, waitsFor) : null}
-      since={row.live ? (live.peek()?.started_at ?? null) : null}
+      since={row.live ? startOf(live.peek(), row.waited) : null}
       clock={clock}
       seconds={row.seconds}
       thought={row.steps.some(step => step.kind === 'reasoning')}
       steps={tools.length}
       failed={tools.filter(hasFailed).length}
+      denied={tools.filter(step => refusalOf(step) === 'denied').length}
+      missed={tools.filter(step => refusalOf(step) === 'missed').length}
       open={row.open}
       empty={row.steps.length === 0}
       onToggle={() => toggle(row.key)}
     />
   )
 }
+
+/** When the turn would have started if it had not waited for a person. */
+const startOf = (turn: LiveTurn | null, waited: number): number | null =>
+  turn && turn.started_at + waited
 
 /** The current activity: waiting for input or for a retry, the running call, or thinking. */
 const happening = (steps: readonly Step[], waitsFor: string | null) => {

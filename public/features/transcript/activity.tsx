@@ -14,6 +14,9 @@ export type ActivityProps = {
   thought: boolean
   steps: number
   failed: number
+  /** Calls that a person denied, and those that no one allowed in time. */
+  denied: number
+  missed: number
   open: boolean
   /** There are no steps to show yet. */
   empty: boolean
@@ -27,7 +30,7 @@ const pastLabel = ({ seconds, thought }: ActivityProps): string => {
 }
 
 export function ActivityLine(props: ActivityProps) {
-  const { now, since, clock, steps, failed, open, empty } = props
+  const { now, since, clock, steps, failed, denied, missed, open, empty } = props
   return (
     <button
       type="button"
@@ -48,6 +51,8 @@ export function ActivityLine(props: ActivityProps) {
         </span>
       )}
       {steps > 0 && <span class="act-part act-steps">{t('act.steps', { count: steps })}</span>}
+      {missed > 0 && <span class="act-part act-failed">{t('act.missed', { count: missed })}</span>}
+      {denied > 0 && <span class="act-part act-failed">{t('act.denied', { count: denied })}</span>}
       {failed > 0 && <span class="act-part act-failed">{t('act.failed', { count: failed })}</span>}
     </button>
   )

@@ -5,6 +5,7 @@ import { t } from '../../strings/transcript-strings.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { ActivityRowView, StepRowView } from './activity-row.tsx'
 import { textOf } from './content.ts'
+import { DecisionRowView } from './decision-row.tsx'
 import { FootRowView } from './foot-row.tsx'
 import type { Row } from './rows.ts'
 import { useTranscript } from './transcript-context.ts'
@@ -25,6 +26,8 @@ export function RowView({ row }: { row: Row }) {
       return <StepRowView rowKey={row.key} step={row.step} last={row.last} />
     case 'text':
       return <TextRowView row={row} />
+    case 'decision':
+      return <DecisionRowView row={row} />
     case 'foot':
       return <FootRowView row={row} />
     case 'error':

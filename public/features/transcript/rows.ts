@@ -1,4 +1,6 @@
 /** Converts messages to transcript rows, each small enough to be virtualized. */
+import { type Wait, waitedSeconds } from '../../../lib/base/waits.ts'
+import type { Decision } from '../../../lib/schema/decision.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
@@ -28,6 +30,8 @@ export type ToolStep = {
   /** Start time in seconds since 1970, while the call runs. */
   startedAt: number | null
   finished: ToolOutcome | null
+  /** Seconds that the call waited for a person. */
+  waited: number
 }
 export type Step = ReasoningStep | ToolStep
 
@@ -35,7 +39,10 @@ export type ActivityRow = {
   kind: 'activity'
   key: string
   steps: readonly Step[]
+  /** Without the time that it waited for a person. */
   seconds: number | null
+  /** Seconds that the turn has waited for a person so far; 0 in a turn that has ended. */
+  waited: number
   live: boolean
   open: boolean
 }
@@ -50,6 +57,13 @@ export type TextRow = {
   partial: boolean
   /** Stored length in characters, when the text is truncated. */
   cut: number | null
+}
+export type DecisionRow = {
+  kind: 'decision'
+  key: string
+  decision: Decision
+  /** No one allowed it in time, and nothing happened since. */
+  again: boolean
 }
 export type FootRow = {
   kind: 'foot'
@@ -69,6 +83,7 @@ export type Row =
   | ActivityRow
   | { kind: 'step'; key: string; step: Step; last: boolean }
   | TextRow
+  | DecisionRow
   | FootRow
   | { kind: 'error'; key: string; message: Message; last: boolean }
   | { kind: 'cancelled'; key: string }
@@ -88,6 +103,12 @@ export type RowsInput = {
   summaries?: readonly SummaryRef[]
   turnUsage?: readonly TurnUsage[]
 }
+
+/** What was asked while the calls of a message ran is recorded after the message, or after the result of an earlier call. */
+const decisionsOf = (
+  { _decisions: own = [], tool_calls: calls = [] }: Message,
+  results: ReadonlyMap<string, Message>,
+): Decision[] => [...own, ...calls.flatMap(({ id }) => results.get(id)?._decisions ?? [])]
 
 export const toRows = (input: RowsInput): Row[] => {
   const results = new Map<string, Message>()
@@ -152,6 +173,9 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
   const name = user?.id ?? replies[0]?.id ?? 'start'
   const spoken: Message[] = []
   let steps: Step[] = []
+  /** Of this turn, and of the activity that comes next. */
+  const waits: Wait[] = []
+  let waitedNow: Wait[] = []
   let began = user ? secondsOf(user) : null
   let now = began
   let first = true
@@ -160,17 +184,35 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
   const flush = (isLive: boolean) => {
     if (steps.length === 0 && !isLive) return
     const key = `${name}:a${activities++}`
-    const seconds = began !== null && now !== null && now > began ? now - began : null
+    const passed = began !== null && now !== null ? now - began : 0
+    const worked = Math.round(passed - waitedSeconds(waitedNow))
+    const seconds = worked > 0 ? worked : null
     const open = input.open.has(key)
-    rows.push({ kind: 'activity', key, steps, seconds, live: isLive, open })
+    const waited = isLive ? waitedSeconds(waits) : 0
+    rows.push({ kind: 'activity', key, steps, seconds, waited, live: isLive, open })
     if (open) {
       for (const [at, step] of steps.entries()) {
         rows.push({ kind: 'step', key: `${key}/${step.key}`, step, last: at === steps.length - 1 })
       }
     }
     steps = []
+    waitedNow = []
     began = now
   }
+
+  /** The steps that waited for them come next. */
+  const decide = (decisions: readonly Decision[]) => {
+    if (decisions.length === 0) return
+    flush(false)
+    for (const decision of decisions) {
+      const isMissed = decision.kind === 'approval' && decision.reason === 'timeout'
+      const again = last && !live && isMissed
+      rows.push({ kind: 'decision', key: `${name}:d${decision.id}`, decision, again })
+    }
+    waits.push(...decisions)
+    waitedNow.push(...decisions)
+  }
+  decide(user?._decisions ?? [])
 
   /** Adds dividers after the last message of a summary. */
   const divide = (id: string | undefined) => {
@@ -214,8 +256,14 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
       first = false
       spoken.push(message)
     }
-    for (const call of message.tool_calls ?? []) {
-      const step = toolStep(call.id, call.function.name, call.function.arguments, input)
+    const decisions = decisionsOf(message, input.results)
+    decide(decisions)
+    const calls = message.tool_calls ?? []
+    for (const call of calls) {
+      const isOwn = ({ call_id: id }: Decision) => (id ?? (calls[1] ? '' : call.id)) === call.id
+      const waited = waitedSeconds(decisions.filter(isOwn))
+      const { name: called, arguments: written } = call.function
+      const step = toolStep(call.id, called, written, input, waited)
       if (step) {
         steps.push(step)
         now = (step.result && secondsOf(step.result)) ?? now
@@ -278,12 +326,13 @@ const addText = (rows: Row[], message: Message, text: string, first: boolean) =>
   }
 }
 
-/** Questions have their own cards and are not listed as steps. */
+/** Questions have rows of their own and are not listed as steps. */
 const toolStep = (
   tid: string,
   name: string,
   written: string,
   input: TurnInput,
+  waited = 0,
 ): ToolStep | null => {
   if (name === 'clarify') return null
   const result = input.results.get(tid) ?? null
@@ -292,7 +341,8 @@ const toolStep = (
   const state = result || finished || !input.live ? 'ended' : running ? 'running' : 'queued'
   const startedAt = running?.started_at ?? null
   const short = running && !written ? running.args : null
-  return { kind: 'tool', key: tid, tid, name, written, short, result, state, startedAt, finished }
+  const times = { startedAt, finished, waited }
+  return { kind: 'tool', key: tid, tid, name, written, short, result, state, ...times }
 }
 
 /** Reuses unchanged row objects, so that they are not rendered again. */

@@ -1,11 +1,14 @@
 /** The spine of the transcript: which rows have a node on its line, and in which state. */
-import { looksFailed, looksRefused } from '../tool-calls/tool-result.ts'
+import { looksFailed, looksRefused, refuserIn } from '../tool-calls/tool-result.ts'
 import { textOf } from './content.ts'
 import type { Row, Step, ToolStep } from './rows.ts'
 
-export type NodeKind = 'request' | 'work' | 'step' | 'result' | 'end'
-/** `failed` is a step (amber), `broken` the turn (red). A turn that waits for the user is amber as well. */
-export type NodeState = 'ended' | 'running' | 'waiting' | 'failed' | 'broken'
+export type NodeKind = 'request' | 'work' | 'step' | 'decision' | 'result' | 'end'
+/**
+ * `failed` is a step (amber), `broken` the turn (red). What waits for the user is amber as well, and what no one answered
+ * (`missed`). `denied`: a person said no.
+ */
+export type NodeState = 'ended' | 'running' | 'waiting' | 'failed' | 'missed' | 'denied' | 'broken'
 export type SpineNode = { kind: NodeKind; state: NodeState }
 
 const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
@@ -16,11 +19,20 @@ export const hasFailed = ({ finished, result }: ToolStep): boolean =>
     ? finished?.isError === true
     : looksFailed(textOf(result)) || (finished?.isError === true && !looksRefused(textOf(result)))
 
+/** Of a call that did not run: a person denied it, or no one allowed it in time. */
+export const refusalOf = ({ result }: ToolStep): 'denied' | 'missed' | null => {
+  const by = result && refuserIn(textOf(result))
+  if (by === 'timeout') return 'missed'
+  return by === 'user' ? 'denied' : null
+}
+
 const stateOf = (step: Step): NodeState => {
   if (!isTool(step)) return step.live ? 'running' : 'ended'
   if (step.state === 'running') return 'running'
-  return hasFailed(step) ? 'failed' : 'ended'
+  return hasFailed(step) ? 'failed' : (refusalOf(step) ?? 'ended')
 }
+
+const WORST = ['failed', 'missed', 'denied'] as const
 
 /** Null for rows without a node: footers, and pieces of an answer after its first one. `isWaiting`: a question is open. */
 export const nodeOf = (row: Row, isWaiting: boolean): SpineNode | null => {
@@ -29,8 +41,15 @@ export const nodeOf = (row: Row, isWaiting: boolean): SpineNode | null => {
     case 'user':
       return { kind: 'request', state: 'ended' }
     case 'activity': {
-      const failed = row.steps.some(step => stateOf(step) === 'failed')
-      return { kind: 'work', state: row.live ? running : failed ? 'failed' : 'ended' }
+      const states = new Set(row.steps.map(stateOf))
+      const worst = WORST.find(state => states.has(state)) ?? 'ended'
+      return { kind: 'work', state: row.live ? running : worst }
+    }
+    case 'decision': {
+      const { reason, answer, kind } = row.decision
+      if (reason === 'timeout') return { kind: 'decision', state: 'missed' }
+      const isDenied = kind === 'approval' && answer === 'deny' && !reason
+      return { kind: 'decision', state: isDenied ? 'denied' : 'ended' }
     }
     case 'step': {
       const state = stateOf(row.step)

@@ -74,6 +74,10 @@ const cutOf = (result: ToolStep['result']) =>
     ? null
     : { chars: result._content_length, lines: result._content_lines ?? 1 }
 
+/** Without the time that the call waited for a person. */
+const workedSeconds = ({ finished, waited }: ToolStep): number | null =>
+  finished && finished.duration !== null ? Math.max(0, finished.duration - waited) : null
+
 const edits = /^(?:write_file|patch)$/
 
 function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
@@ -99,9 +103,9 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
       }}
       loadStored={actions.loadStored}
       state={step.state}
-      startedAt={step.startedAt}
+      startedAt={step.startedAt && step.startedAt + step.waited}
       clock={clock}
-      duration={step.finished?.duration ?? null}
+      duration={workedSeconds(step)}
       isError={step.finished?.isError ?? false}
       ranIn={result?._ran_in}
       output={output}

@@ -23,6 +23,8 @@ export type TranscriptActions = {
   stop(): void
   branch(id: string): void
   copy(text: string): void
+  /** Sends a text that was not written in the composer. */
+  send?(text: string): void
   answerApproval(id: string, choice: ApprovalChoice, given?: GivenRule): void
   answerClarify(id: string, text: string): void
   openFile?(path: string, line?: number): void

@@ -23,6 +23,8 @@ const guessHeight = (row: Row, width: number): number => {
       return 36
     case 'step':
       return 34
+    case 'decision':
+      return 16 + Math.max(1, lines(row.decision.what)) * 20
     case 'foot':
       return 44
     case 'limit':

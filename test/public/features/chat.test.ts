@@ -3,6 +3,7 @@ import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
+import type { Decision } from '../../../lib/schema/decision.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Session } from '../../../lib/schema/session.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
@@ -71,6 +72,10 @@ const call = {
   function: { name: 'terminal', arguments: '{}' },
 }
 
+const decided = (id: string, asked_at = 1): Decision => ({
+  ...{ id, kind: 'approval', what: 'rm x', answer: 'once', asked_at, answered_at: 9 },
+})
+
 const turn: TurnEvent[] = [
   message(say('m1', 'user', 'hi')),
   started(),
@@ -81,7 +86,10 @@ const turn: TurnEvent[] = [
   { type: 'tool', data: { event_type: 'tool.started', ...tool } },
   { type: 'tool_output', data: { tid: 't1', text: 'a\n' } },
   { type: 'approval', data: approval },
-  { type: 'answered', data: { id: 'q1', kind: 'approval', answer: 'once' } },
+  {
+    type: 'answered',
+    data: { id: 'q1', kind: 'approval', answer: 'once', message_id: 'm2', decision: decided('q1') },
+  },
   {
     type: 'tool_complete',
     data: { event_type: 'tool.completed', ...tool, duration: 1.5, is_error: false },
@@ -113,7 +121,7 @@ chat('a whole turn', () => {
   assert.is(value.title, 'Greeting')
   assert.equal(value.usage, usage)
   assert.equal(value.finished, { t1: { duration: 1.5, isError: false } })
-  assert.is(value.settled[0]?.answer, 'once')
+  assert.equal(value.messages[1]?._decisions, [decided('q1')])
   assert.equal(value.questions, [])
 })
 
@@ -304,8 +312,30 @@ chat('two turns', () => {
   const value = fold(fold(emptyChat('a'), frames(turn)), frames(second, 100, 's2'))
   assert.is(value.messages.length, 5)
   assert.is(value.live?.text, 'Let me look.')
-  assert.equal(value.settled, [])
 })
+
+chat(
+  'decisions stand in the order of their questions, each once, like in a session that is read',
+  () => {
+    const asking = say('m2', 'assistant', '', { tool_calls: [call] })
+    const answer = (id: string, asked_at: number): TurnEvent => ({
+      type: 'answered',
+      data: {
+        ...{ id, kind: 'approval', answer: 'once' },
+        ...{ message_id: 'm2', decision: decided(id, asked_at) },
+      },
+    })
+    const ids = (events: TurnEvent[]) =>
+      fold(emptyChat('a'), frames(events)).messages.flatMap(({ _decisions: all = [] }) =>
+        all.map(({ id }) => id),
+      )
+    const second = answer('q2', 2)
+    assert.equal(ids([started(), message(asking), second, answer('q1', 1)]), ['q1', 'q2'])
+    assert.equal(ids([started(), message(asking), second, second]), ['q2'])
+    // Its message is above what is loaded: it comes with that.
+    assert.equal(ids([started(), second]), [])
+  },
+)
 
 chat('warnings and compression are notices, each once', () => {
   const list: TurnEvent[] = [
