@@ -51,6 +51,7 @@ export const enTranscript = {
   'act.thought.for': 'Thought for {time}',
   'act.worked.for': 'Worked for {time}',
   'act.worked': 'Worked',
+  'act.nothing': 'Nothing ran',
   'act.steps': { one: '{count} step', other: '{count} steps' },
   'act.missed': { one: '{count} not answered', other: '{count} not answered' },
   'act.denied': { one: '{count} denied', other: '{count} denied' },

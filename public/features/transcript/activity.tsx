@@ -23,7 +23,8 @@ export type ActivityProps = {
   onToggle: () => void
 }
 
-const pastLabel = ({ seconds, thought }: ActivityProps): string => {
+const pastLabel = ({ seconds, thought, steps, denied, missed }: ActivityProps): string => {
+  if (steps > 0 && denied + missed === steps) return t('act.nothing')
   if (seconds === null) return thought ? t('act.thought') : t('act.worked')
   const time = formatSeconds(seconds)
   return thought ? t('act.thought.for', { time }) : t('act.worked.for', { time })

@@ -141,17 +141,12 @@ const RunNow = ({ command }: { command: string }) => {
       disabled={sent}
       onClick={() => {
         setSent(true)
-        actions.send?.(`${t('said.again.message')}\n\n${fenced(command)}`)
+        actions.send?.(`${t('said.again.message')}\n\n${command}`)
       }}
     >
       {t('said.again')}
     </button>
   )
-}
-
-const fenced = (command: string): string => {
-  const ticks = '`'.repeat(Math.max(3, ...(command.match(/`+/g) ?? []).map(run => run.length + 1)))
-  return `${ticks}\n${command}\n${ticks}`
 }
 
 /** `own` as in `answererOf`. */
