@@ -27,6 +27,13 @@ const planAnswer = (answer: string): string => {
   return answer === KEEP_PLANNING ? 'not approved yet' : answer
 }
 
+const AUTO = {
+  yolo: 'auto-approval of this chat was on',
+  rule: 'it was allowed before',
+  off: 'approvals are off',
+  task: 'the settings of scheduled tasks allow it',
+} as const
+
 const verb = (by: string | undefined, word: string): string =>
   by === undefined ? word : `${by} ${word.toLowerCase()}`
 
@@ -36,8 +43,7 @@ export const decisionSentence = (decision: Decision): DecisionSentence => {
     const shown = { what, isCode: true }
     if (reason) return { ...shown, lead: 'Approval needed:', end: `— ${UNANSWERED[reason]}` }
     if (answer === 'deny') return { ...shown, lead: verb(by, 'Denied'), end: '' }
-    if (auto)
-      return { ...shown, lead: 'Allowed', end: 'because auto-approval of this chat was turned on' }
+    if (auto) return { ...shown, lead: 'Allowed', end: `without a question: ${AUTO[auto]}` }
     return { ...shown, lead: verb(by, 'Allowed'), end: reachOf(decision) }
   }
   const given = kind === 'plan' ? planAnswer(answer) : answer

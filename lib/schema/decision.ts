@@ -2,6 +2,13 @@
 import { z } from 'zod'
 import { RuleScope, Unanswered } from './question.ts'
 
+/**
+ * What allowed something without a question: auto-approval of the chat, a permission that was given before, approvals that
+ * are turned off, or the settings of the scheduled task.
+ */
+export const AutoApproval = z.enum(['yolo', 'rule', 'off', 'task'])
+export type AutoApproval = z.infer<typeof AutoApproval>
+
 export const Decision = z
   .object({
     /** The id of the approval or the question. */
@@ -18,8 +25,8 @@ export const Decision = z
     reason: Unanswered.exactOptional(),
     /** The name of the person, where several people use the service. */
     by: z.string().exactOptional(),
-    /** It was allowed because auto-approval of the chat was turned on while it waited. */
-    auto: z.literal(true).exactOptional(),
+    /** No one was asked, or auto-approval was turned on while it waited (then `answered_at` is later than `asked_at`). */
+    auto: AutoApproval.exactOptional(),
     /** How far the permission reaches, when it is for more than once. */
     scope: RuleScope.exactOptional(),
     /** What else it covers: first words followed by ` *`. */

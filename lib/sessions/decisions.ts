@@ -55,7 +55,7 @@ const askedIn = (question: Question): Pick<Decision, 'kind' | 'what' | 'choices'
 }
 
 export const toDecision = ({ question, at }: AskedEntry, answered: AnsweredEntry): Decision => {
-  const { id, answer, by, rule } = answered
+  const { id, answer, by, rule, auto = by === 'yolo' ? by : undefined } = answered
   const { call_id, requested_at } = question
   const reason = reasonOf(answered)
   const person = personIn(by)
@@ -67,10 +67,11 @@ export const toDecision = ({ question, at }: AskedEntry, answered: AnsweredEntry
     answer: asString(answer),
     ...(reason && { reason }),
     ...(person && { by: person }),
-    ...(by === 'yolo' && { auto: true as const }),
+    ...(auto && { auto }),
     ...(scope && question.kind === 'approval' && { scope }),
     ...(rule?.words && { rule: `${rule.words.join(' ')} *` }),
-    asked_at: typeof requested_at === 'number' ? requested_at : at,
+    // What needed no question did not wait.
+    asked_at: answered.auto ? answered.at : typeof requested_at === 'number' ? requested_at : at,
     answered_at: answered.at,
   }
 }

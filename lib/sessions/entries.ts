@@ -16,7 +16,7 @@
  *   {"n":…,"t":"unsummary","at":…,"summary":12}              undoes the summary with n 12 above it
  *   {"n":…,"t":"asked","at":…,"question":{…}}                an approval or a question waits for the user
  *   {"n":…,"t":"answered","at":…,"id":…,"kind":…,"answer":…} the first answer wins; `by` whom, the `rule` that was given with it, or the
- *                                                            `reason` why no one answered
+ *                                                            `reason` why no one answered, or what (`auto`) allowed it without a question
  *   {"n":…,"t":"turn_started","at":…,"stream_id":…,…}  {"n":…,"t":"turn_ended","at":…,"stream_id":…,"how":…}
  *                                                            `resumable`: it continues after a restart; `by`: begun by a `task` or `program`; `external`: run by an external agent; `limit`: what ended it before
  *                                                            its work was done, `steps` or `budget`
@@ -33,6 +33,7 @@
  * An unreadable line is skipped and counted; a line of an unknown type is skipped silently.
  */
 import { isObject, type JsonObject } from '../base/json.ts'
+import { AutoApproval } from '../schema/decision.ts'
 import { readImages, type StoredImage } from '../schema/image.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import { type Question, type Rule, RuleScope, Unanswered } from '../schema/question.ts'
@@ -106,6 +107,8 @@ type Kinds = {
     answer: string
     by?: string
     rule?: Rule
+    /** Allowed without a question; the `asked` line is written with it. */
+    auto?: AutoApproval
     /** No one answered. */
     reason?: Unanswered
   }
@@ -192,6 +195,7 @@ const checks: { [K in EntryType]: (line: JsonObject) => boolean } = {
   asked: line => isObject(line.question) && questionId(line.question) !== undefined,
   answered: line => {
     if (!isRule(line.rule)) delete line.rule
+    if (!AutoApproval.safeParse(line.auto).success) delete line.auto
     if (!Unanswered.safeParse(line.reason).success) delete line.reason
     return typeof line.id === 'string'
   },

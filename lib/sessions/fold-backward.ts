@@ -111,6 +111,7 @@ export const foldBackward = (
         break
       case 'answered':
         answers.set(entry.id, entry)
+        if (entry.auto) break
         if (!isAnswered) missed = reasonOf(entry) === 'timeout'
         isAnswered = true
         break

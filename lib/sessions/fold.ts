@@ -200,7 +200,7 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       return
     case 'answered':
       summary.questions = summary.questions.filter(question => questionId(question) !== entry.id)
-      if (summary.turn) {
+      if (summary.turn && !entry.auto) {
         const { missed: _, ...turn } = summary.turn
         summary.turn = { ...turn, ...(reasonOf(entry) === 'timeout' && { missed: true }) }
       }

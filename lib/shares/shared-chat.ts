@@ -114,6 +114,8 @@ const sharedDecision = (
     const { what, end, ...words } = decisionSentence(decision)
     return { ...words, what: clean(what), end: clean(end) }
   }
+  // No one was asked.
+  if (decision.auto && decision.answered_at === decision.asked_at) return null
   // It was stopped, or what asked is gone: nobody decided.
   if (decision.reason && decision.reason !== 'timeout') return null
   const { what, isCode, ...words } = decisionSentence(decision)

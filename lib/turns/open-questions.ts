@@ -5,6 +5,7 @@
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { redact } from '../redact/redact.ts'
+import type { AutoApproval } from '../schema/decision.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { Question, Rule, Unanswered } from '../schema/question.ts'
@@ -20,6 +21,7 @@ type QuestionEntry =
       answer: string
       by?: string
       rule?: Rule
+      auto?: AutoApproval
       reason?: Unanswered
     }
   | { t: 'meta'; patch: { mode: 'normal' } }
@@ -99,6 +101,22 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
   const showWaiting = (sessionId: string): void =>
     deps.setLive(sessionId, { waiting: pending(sessionId).length })
 
+  const emitAnswered = (
+    question: Question,
+    { answer, ...reason }: { answer: string; reason?: Unanswered },
+  ): void => {
+    const id = idOf(question)
+    const message = deps.askedAfter(question.session_id, id)
+    const decision = message?._decisions?.find(each => each.id === id)
+    deps.emit(question.session_id, {
+      type: 'answered',
+      data: {
+        ...{ id, kind: question.kind, answer: redact(answer), ...reason },
+        ...(message && decision && { message_id: message.id, decision }),
+      },
+    })
+  }
+
   /** Records the answer; `null` is none: a timeout or the end of the turn. */
   const settle = (id: string, answer: string | null, by: string, rule?: Rule): void => {
     const entry = open.get(id)
@@ -124,15 +142,7 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
     settled.set(id, { answer: answered, by, ...reason })
     if (settled.size > MAX_SETTLED) settled.delete(settled.keys().next().value!)
     showWaiting(question.session_id)
-    const message = deps.askedAfter(question.session_id, id)
-    const decision = message?._decisions?.find(each => each.id === id)
-    deps.emit(question.session_id, {
-      type: 'answered',
-      data: {
-        ...{ id, kind: question.kind, answer: redact(answered), ...reason },
-        ...(message && decision && { message_id: message.id, decision }),
-      },
-    })
+    emitAnswered(question, { answer: answered, ...reason })
     deps.publish({
       type: 'settled',
       data: { id, session_id: question.session_id, answer: redact(answered), ...reason },
@@ -211,6 +221,20 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
     all: (): Open[] => [...open.values()],
     /** How a question was answered in this process; undefined when it is open or unknown. */
     answered: (id: string): GivenAnswer | undefined => settled.get(id),
+
+    /** Records what was allowed without a question. A full disk must not keep it from running. */
+    note(question: Question, by: { auto: AutoApproval }): void {
+      const id = idOf(question)
+      try {
+        deps.append(question.session_id, [
+          { t: 'asked', question },
+          { t: 'answered', id, kind: question.kind, answer: 'once', ...by },
+        ])
+        emitAnswered(question, { answer: 'once' })
+      } catch (error) {
+        deps.log('could not record what was allowed', { id, error: messageOf(error) })
+      }
+    },
 
     /** Registers a question of the journal whose turn has ended. `onAnswer` is not called when it is denied. */
     reopen(question: Question, onAnswer: (answer: string) => void): void {

@@ -132,6 +132,43 @@ decisions(
   }),
 )
 
+decisions(
+  'what runs without a question says what allowed it',
+  withChat(
+    [
+      run('rm -rf build', 'c1'),
+      run('rm -rf build', 'c2'),
+      { text: 'Done.' },
+      { text: 'A title' },
+      run('rm -rf other', 'c3'),
+      { text: 'Done.' },
+    ],
+    async chat => {
+      const id = await chat.newSession()
+      const stream = await chat.send(id, 'start')
+      await chat.follow(stream, 'approval')
+      await chat.app.post('/api/approval/respond', { session_id: id, choice: 'session' })
+      await chat.follow(stream)
+      await chat.app.post('/api/session/yolo', { session_id: id, enabled: true })
+      const seen = await chat.turn(id, 'once more')
+      const all = decided(await read(chat, id))
+      assert.equal(
+        all.map(({ call_id: call, answer, auto }) => [call, answer, auto]),
+        [
+          ['c1', 'session', undefined],
+          ['c2', 'once', 'rule'],
+          ['c3', 'once', 'yolo'],
+        ],
+      )
+      assert.ok(all.slice(1).every(({ asked_at, answered_at }) => asked_at === answered_at))
+      const { decision } = seen.find(({ event }) => event === 'answered')!.data
+      assert.equal(decision, all[2])
+      const md = await chat.app.get(`/api/session/export?session_id=${id}&format=md`)
+      assert.match(md.text, '`rm -rf other` without a question: auto-approval of this chat was on')
+    },
+  ),
+)
+
 decisions('a turn that is stopped while it waits says that no one answered', async () => {
   const chat = await startChat(run('rm -rf build', 'c1'))
   try {

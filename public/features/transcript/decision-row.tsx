@@ -59,7 +59,7 @@ const verdict = (decision: Decision, own: string | null): string => {
       : t('said.missed', { time, object })
   }
   if (reason) return t('said.ended', { object })
-  if (auto) return t('said.auto', { object })
+  if (auto === 'yolo') return t('said.auto', { object })
   const who = answererOf(decision, own)
   const isDenied = answer === 'deny'
   if (who.kind === 'you') return t(isDenied ? 'said.denied.you' : 'said.allowed.you', { object })

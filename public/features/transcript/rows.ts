@@ -1,6 +1,6 @@
 /** Converts messages to transcript rows, each small enough to be virtualized. */
 import { type Wait, waitedSeconds } from '../../../lib/base/waits.ts'
-import type { Decision } from '../../../lib/schema/decision.ts'
+import type { AutoApproval, Decision } from '../../../lib/schema/decision.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
@@ -32,6 +32,8 @@ export type ToolStep = {
   finished: ToolOutcome | null
   /** Seconds that the call waited for a person. */
   waited: number
+  /** What allowed the call without a question. */
+  auto: AutoApproval | null
 }
 export type Step = ReasoningStep | ToolStep
 
@@ -109,6 +111,10 @@ const decisionsOf = (
   { _decisions: own = [], tool_calls: calls = [] }: Message,
   results: ReadonlyMap<string, Message>,
 ): Decision[] => [...own, ...calls.flatMap(({ id }) => results.get(id)?._decisions ?? [])]
+
+/** Nobody was asked, so that it is a note at its step. */
+const isNote = ({ auto, asked_at, answered_at }: Decision): boolean =>
+  auto !== undefined && asked_at === answered_at
 
 export const toRows = (input: RowsInput): Row[] => {
   const results = new Map<string, Message>()
@@ -201,7 +207,8 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
   }
 
   /** The steps that waited for them come next. */
-  const decide = (decisions: readonly Decision[]) => {
+  const decide = (all: readonly Decision[]) => {
+    const decisions = all.filter(decision => !isNote(decision))
     if (decisions.length === 0) return
     flush(false)
     for (const decision of decisions) {
@@ -261,9 +268,8 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     const calls = message.tool_calls ?? []
     for (const call of calls) {
       const isOwn = ({ call_id: id }: Decision) => (id ?? (calls[1] ? '' : call.id)) === call.id
-      const waited = waitedSeconds(decisions.filter(isOwn))
       const { name: called, arguments: written } = call.function
-      const step = toolStep(call.id, called, written, input, waited)
+      const step = toolStep(call.id, called, written, input, decisions.filter(isOwn))
       if (step) {
         steps.push(step)
         now = (step.result && secondsOf(step.result)) ?? now
@@ -332,7 +338,7 @@ const toolStep = (
   name: string,
   written: string,
   input: TurnInput,
-  waited = 0,
+  decisions: readonly Decision[] = [],
 ): ToolStep | null => {
   if (name === 'clarify') return null
   const result = input.results.get(tid) ?? null
@@ -341,8 +347,9 @@ const toolStep = (
   const state = result || finished || !input.live ? 'ended' : running ? 'running' : 'queued'
   const startedAt = running?.started_at ?? null
   const short = running && !written ? running.args : null
-  const times = { startedAt, finished, waited }
-  return { kind: 'tool', key: tid, tid, name, written, short, result, state, ...times }
+  const times = { startedAt, finished, waited: waitedSeconds(decisions) }
+  const auto = decisions.find(isNote)?.auto ?? null
+  return { kind: 'tool', key: tid, tid, name, written, short, result, state, auto, ...times }
 }
 
 /** Reuses unchanged row objects, so that they are not rendered again. */

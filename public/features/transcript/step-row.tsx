@@ -115,6 +115,7 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
           {result && edits.test(step.name) && textOf(result).includes('"diagnostics') && (
             <EditDiagnostics content={textOf(result)} openFile={actions.openFile} />
           )}
+          {step.auto && <p class="tool-note">{t(`auto.${step.auto}`)}</p>}
           {result?._hooks && <HookNotes notes={result._hooks} />}
         </>
       }

@@ -36,7 +36,7 @@ test('lines without a reason or a rule: who answered, and why no one did', () =>
   assert.equal(of(undefined), [undefined, undefined, undefined])
   assert.equal(of('Anna (127.0.0.1)'), [undefined, 'Anna', undefined])
   assert.equal(of('Anna (timeout) (127.0.0.1)', 'once'), [undefined, 'Anna (timeout)', undefined])
-  assert.equal(of('yolo', 'once'), [undefined, undefined, true])
+  assert.equal(of('yolo', 'once'), [undefined, undefined, 'yolo'])
 })
 
 test('what a lasting permission covers', () => {
@@ -78,6 +78,10 @@ test('a sentence for each', () => {
   assert.is(
     say(approval, { answer: 'deny', by: 'timeout' }),
     'Approval needed: rm -rf build — not answered in time',
+  )
+  assert.is(
+    say(approval, { answer: 'once', auto: 'off' }),
+    'Allowed rm -rf build without a question: approvals are off',
   )
   const plan = { ...clarify, plan: true, question: 'Move it' }
   assert.is(say(plan, { answer: 'Approve' }), 'Plan: Move it — approved')

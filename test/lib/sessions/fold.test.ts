@@ -57,6 +57,7 @@ const randomEntry = (n: number, roll: (below: number) => number): Entry => {
       return {
         ...{ n, t: 'answered', at, id: `q${roll(5)}`, kind: 'clarify', answer: 'a' },
         ...(roll(3) === 0 && { answer: '', by: 'timeout' }),
+        ...(roll(4) === 0 && { auto: 'rule' }),
       } as Entry
     case 6:
       return { n, t: 'turn_started', at, stream_id, model: 'm', provider: 'p', message_id: 'm1' }

@@ -234,6 +234,19 @@ transcript(
   },
 )
 
+transcript('what needed no question has no row, and is noted at its step', () => {
+  const rows = rowsOf(asking([decision({ auto: 'rule', answered_at: 101 })]))
+  assert.is(kinds(rows), 'user text activity text foot')
+  const [activity] = rows.flatMap(row => (row.kind === 'activity' ? [row] : []))
+  assert.equal(
+    activity?.steps.map(step => step.kind === 'tool' && step.auto),
+    [null, 'rule'],
+  )
+  // It waited until auto-approval was turned on.
+  const waited = rowsOf(asking([decision({ auto: 'yolo' })]))
+  assert.ok(waited.some(row => row.kind === 'decision'))
+})
+
 transcript('says who decided what', () => {
   const say_ = (more: Partial<Decision>, own: string | null = null) =>
     renderToString(h(DecisionWords, { decision: decision(more), own })).replace(/<[^>]+>/g, '')
