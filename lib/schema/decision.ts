@@ -1,5 +1,6 @@
 /** A question of the agent that was settled: what was asked, how it was answered, and by whom. Part of the transcript. */
 import { z } from 'zod'
+import { isObject } from '../base/json.ts'
 import { RuleScope, Unanswered } from './question.ts'
 
 /**
@@ -37,3 +38,9 @@ export const Decision = z
   })
   .meta({ id: 'Decision' })
 export type Decision = z.infer<typeof Decision>
+
+/** Of a message of another program, or of a copy; what is not a decision is left out. */
+export const readDecisions = (value: unknown): Decision[] =>
+  Array.isArray(value)
+    ? value.filter(isObject).flatMap(each => Decision.safeParse(each).data ?? [])
+    : []

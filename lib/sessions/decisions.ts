@@ -2,8 +2,8 @@
  * Decisions of a transcript, derived from the `asked` and `answered` lines of its journal. A decision belongs to the last
  * visible message above its `asked` line; a copied or imported message carries those of its original itself.
  */
-import { asString, isObject } from '../base/json.ts'
-import { Decision } from '../schema/decision.ts'
+import { asString } from '../base/json.ts'
+import type { Decision } from '../schema/decision.ts'
 import type { Message } from '../schema/message.ts'
 import type { Question, Unanswered } from '../schema/question.ts'
 import { type AnsweredEntry, type AskedEntry, questionId } from './entries.ts'
@@ -101,9 +101,3 @@ export const withDecisions = (message: Message, decisions: readonly Decision[]):
   decisions.length === 0
     ? message
     : { ...message, _decisions: [...(message._decisions ?? []), ...decisions] }
-
-/** Of a message of another program, or of a copy; what is not a decision is left out. */
-export const readDecisions = (value: unknown): Decision[] =>
-  Array.isArray(value)
-    ? value.filter(isObject).flatMap(each => Decision.safeParse(each).data ?? [])
-    : []

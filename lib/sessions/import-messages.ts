@@ -2,7 +2,7 @@
 import { type JsonObject, isObject, asString } from '../base/json.ts'
 import type { Message, NewMessage, Role, ToolCall } from '../schema/message.ts'
 import { fileNameOf } from '../schema/attachments.ts'
-import { readDecisions } from './decisions.ts'
+import { readDecisions } from '../schema/decision.ts'
 import { readImages } from '../schema/image.ts'
 
 type Part = { type: string; [key: string]: unknown }

@@ -86,6 +86,24 @@ const MAX_SETTLED = 1_000
 
 const noTimer = (): void => undefined
 
+/** Appends the answer to the log of the turn, with its decision. */
+const emitAnswered = (
+  { askedAfter, emit }: Pick<QuestionsOptions, 'askedAfter' | 'emit'>,
+  question: Question,
+  { answer, ...reason }: { answer: string; reason?: Unanswered },
+): void => {
+  const id = idOf(question)
+  const message = askedAfter(question.session_id, id)
+  const decision = message?._decisions?.find(each => each.id === id)
+  emit(question.session_id, {
+    type: 'answered',
+    data: {
+      ...{ id, kind: question.kind, answer: redact(answer), ...reason },
+      ...(message && decision && { message_id: message.id, decision }),
+    },
+  })
+}
+
 export const createOpenQuestions = (deps: QuestionsOptions) => {
   const open = new Map<string, Open>()
   /** Questions of turns that continue after a restart, until the call that asked asks again. */
@@ -100,22 +118,6 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
 
   const showWaiting = (sessionId: string): void =>
     deps.setLive(sessionId, { waiting: pending(sessionId).length })
-
-  const emitAnswered = (
-    question: Question,
-    { answer, ...reason }: { answer: string; reason?: Unanswered },
-  ): void => {
-    const id = idOf(question)
-    const message = deps.askedAfter(question.session_id, id)
-    const decision = message?._decisions?.find(each => each.id === id)
-    deps.emit(question.session_id, {
-      type: 'answered',
-      data: {
-        ...{ id, kind: question.kind, answer: redact(answer), ...reason },
-        ...(message && decision && { message_id: message.id, decision }),
-      },
-    })
-  }
 
   /** Records the answer; `null` is none: a timeout or the end of the turn. */
   const settle = (id: string, answer: string | null, by: string, rule?: Rule): void => {
@@ -142,7 +144,7 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
     settled.set(id, { answer: answered, by, ...reason })
     if (settled.size > MAX_SETTLED) settled.delete(settled.keys().next().value!)
     showWaiting(question.session_id)
-    emitAnswered(question, { answer: answered, ...reason })
+    emitAnswered(deps, question, { answer: answered, ...reason })
     deps.publish({
       type: 'settled',
       data: { id, session_id: question.session_id, answer: redact(answered), ...reason },
@@ -230,7 +232,7 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
           { t: 'asked', question },
           { t: 'answered', id, kind: question.kind, answer: 'once', ...by },
         ])
-        emitAnswered(question, { answer: 'once' })
+        emitAnswered(deps, question, { answer: 'once' })
       } catch (error) {
         deps.log('could not record what was allowed', { id, error: messageOf(error) })
       }

@@ -41,10 +41,10 @@ const formatWait = (seconds: number): string =>
     : t('span.min', { count: Math.round(seconds / 60) })
 
 /** Who answered: the reader, another person, or (of one of several) not known. */
-export type Answerer = { kind: 'you' } | { kind: 'name'; name: string } | { kind: 'unknown' }
+type Answerer = { kind: 'you' } | { kind: 'name'; name: string } | { kind: 'unknown' }
 
 /** `own`: the reader's name; null where one person uses the service. */
-export const answererOf = ({ by }: Pick<Decision, 'by'>, own: string | null): Answerer => {
+const answererOf = ({ by }: Pick<Decision, 'by'>, own: string | null): Answerer => {
   if (own === null || by === own) return { kind: 'you' }
   return by === undefined ? { kind: 'unknown' } : { kind: 'name', name: by }
 }
