@@ -35,10 +35,8 @@ export const looksFailed = (content: string): boolean => {
 export const refuserIn = (content: string): Refuser | null => {
   const head = content.slice(0, 400)
   const isBlocked = /^\s*\{\s*"status"\s*:\s*"blocked"/.test(head)
-  const error = isBlocked
-    ? /"error"\s*:\s*"(.*)$/s.exec(head)?.[1]
-    : /^\s*\{\s*(?:"success"\s*:\s*false\s*,\s*)?"error"\s*:\s*"(.*)$/s.exec(head)?.[1]
-  const known = REFUSALS.find(([, pattern]) => pattern.test(error ?? ''))?.[0]
+  const said = /^\s*\{\s*(?:"(?:success|status)"[^{}]*?)?"error"\s*:\s*"(.*)$/s.exec(head)
+  const known = REFUSALS.find(([, pattern]) => pattern.test(said?.[1] ?? ''))?.[0]
   return known ?? (isBlocked ? 'checks' : null)
 }
 

@@ -11,8 +11,9 @@ import { useTranscript } from './transcript-context.ts'
 
 /** Steps are shown when an activity is opened, so the first view does without them. */
 const loadSteps = () => import('./step-row.tsx')
+export const loadDecisions = () => import('./decision-row.tsx')
 export const preloadSteps = (): void =>
-  void Promise.all([loadSteps(), loadLazyCss()]).catch(() => undefined)
+  void Promise.all([loadSteps(), loadDecisions(), loadLazyCss()]).catch(() => undefined)
 
 export const StepRowView = lazy(async () => (await loadSteps()).StepRowView, true)
 

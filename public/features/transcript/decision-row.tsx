@@ -8,7 +8,7 @@ import { useSettings } from '../../contexts.ts'
 import { formatSeconds } from '../../parts/elapsed.tsx'
 import { Icon, type IconName } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
-import { t } from '../../strings/transcript-strings.ts'
+import { t } from './decision-strings.ts'
 import type { DecisionRow } from './rows.ts'
 import { useTranscript } from './transcript-context.ts'
 
@@ -38,7 +38,7 @@ const short = (text: string, chars: number): string =>
 const formatWait = (seconds: number): string =>
   seconds < 60 || seconds >= 3_600
     ? formatSeconds(seconds)
-    : t('span.min', { count: Math.round(seconds / 60) })
+    : t('said.minutes', { count: Math.round(seconds / 60) })
 
 /** Who answered: the reader, another person, or (of one of several) not known. */
 type Answerer = { kind: 'you' } | { kind: 'name'; name: string } | { kind: 'unknown' }
@@ -161,7 +161,7 @@ export function DecisionRowView({ row: { decision, again } }: { row: DecisionRow
   const own = useSettings().settings.person.value?.name ?? null
   const look = lookOf(decision)
   return (
-    <div class={`said said-${look}`}>
+    <div class={`tx-mark said said-${look}`}>
       <Icon name={ICONS[look]} size={14} />
       <span class="said-text" dir="auto">
         <DecisionWords decision={decision} own={own} />

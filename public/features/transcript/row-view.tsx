@@ -3,15 +3,19 @@ import { usePart } from '../../parts/use-part.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/transcript-strings.ts'
 import { lazy } from '../../parts/lazy.tsx'
-import { ActivityRowView, StepRowView } from './activity-row.tsx'
+import { ActivityRowView, loadDecisions, StepRowView } from './activity-row.tsx'
 import { textOf } from './content.ts'
-import { DecisionRowView } from './decision-row.tsx'
 import { FootRowView } from './foot-row.tsx'
 import type { Row } from './rows.ts'
 import { useTranscript } from './transcript-context.ts'
 import { TextRowView } from './text-row.tsx'
 import { UserRowView } from './user-row.tsx'
 
+/** Its place is kept while it loads. */
+const DecisionRowView = lazy(
+  async () => (await loadDecisions()).DecisionRowView,
+  () => <p class="tx-mark" />,
+)
 const ErrorCard = lazy(async () => (await import('./error-card.tsx')).ErrorCard, true)
 const StepLimitCard = lazy(async () => (await import('./step-limit-card.tsx')).StepLimitCard, true)
 const SummaryRow = lazy(async () => (await import('./summary-row.tsx')).SummaryRow, true)
