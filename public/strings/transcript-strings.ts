@@ -53,8 +53,6 @@ export const enTranscript = {
   'act.worked': 'Worked',
   'act.nothing': 'Nothing ran',
   'act.steps': { one: '{count} step', other: '{count} steps' },
-  'act.missed': { one: '{count} not answered', other: '{count} not answered' },
-  'act.denied': { one: '{count} denied', other: '{count} denied' },
   'act.failed': { one: '{count} failed', other: '{count} failed' },
 
   'span.seconds': '{count} s',

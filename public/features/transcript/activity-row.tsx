@@ -39,8 +39,7 @@ export function ActivityRowView({ row }: { row: ActivityRow }) {
       thought={row.steps.some(step => step.kind === 'reasoning')}
       steps={tools.length}
       failed={tools.filter(hasFailed).length}
-      denied={tools.filter(step => refusalOf(step) === 'denied').length}
-      missed={tools.filter(step => refusalOf(step) === 'missed').length}
+      nothingRan={tools.length > 0 && tools.every(refusalOf)}
       open={row.open}
       empty={row.steps.length === 0}
       onToggle={() => toggle(row.key)}

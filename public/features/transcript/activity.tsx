@@ -14,24 +14,23 @@ export type ActivityProps = {
   thought: boolean
   steps: number
   failed: number
-  /** Calls that a person denied, and those that no one allowed in time. */
-  denied: number
-  missed: number
+  /** No one allowed any of them. */
+  nothingRan: boolean
   open: boolean
   /** There are no steps to show yet. */
   empty: boolean
   onToggle: () => void
 }
 
-const pastLabel = ({ seconds, thought, steps, denied, missed }: ActivityProps): string => {
-  if (steps > 0 && denied + missed === steps) return t('act.nothing')
+const pastLabel = ({ seconds, thought, nothingRan }: ActivityProps): string => {
+  if (nothingRan) return t('act.nothing')
   if (seconds === null) return thought ? t('act.thought') : t('act.worked')
   const time = formatSeconds(seconds)
   return thought ? t('act.thought.for', { time }) : t('act.worked.for', { time })
 }
 
 export function ActivityLine(props: ActivityProps) {
-  const { now, since, clock, steps, failed, denied, missed, open, empty } = props
+  const { now, since, clock, steps, failed, nothingRan, open, empty } = props
   return (
     <button
       type="button"
@@ -45,15 +44,17 @@ export function ActivityLine(props: ActivityProps) {
           name={now ? (now.waits ? 'clock' : 'spinner') : open ? 'chevron-down' : 'chevron-right'}
         />
       </span>
-      {now ? <span class="act-now">{now.text}</span> : <span>{pastLabel(props)}</span>}
+      {now ? (
+        <span class="act-now">{now.text}</span>
+      ) : (
+        <span class={nothingRan ? 'act-failed' : undefined}>{pastLabel(props)}</span>
+      )}
       {now && since !== null && (
         <span class="act-part">
           <Elapsed since={since} clock={clock} />
         </span>
       )}
       {steps > 0 && <span class="act-part act-steps">{t('act.steps', { count: steps })}</span>}
-      {missed > 0 && <span class="act-part act-failed">{t('act.missed', { count: missed })}</span>}
-      {denied > 0 && <span class="act-part act-failed">{t('act.denied', { count: denied })}</span>}
       {failed > 0 && <span class="act-part act-failed">{t('act.failed', { count: failed })}</span>}
     </button>
   )
