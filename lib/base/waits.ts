@@ -2,15 +2,13 @@
 
 export type Wait = { asked_at: number; answered_at: number }
 
-/** Questions that wait at the same time count once. */
+/** In the order in which they were asked. Those that wait at the same time count once. */
 export const waitedSeconds = (waits: readonly Wait[]): number => {
   let sum = 0
   let until = 0
-  for (const { asked_at, answered_at } of waits.toSorted((a, b) => a.asked_at - b.asked_at)) {
-    const from = Math.max(asked_at, until)
-    if (answered_at <= from) continue
-    sum += answered_at - from
-    until = answered_at
+  for (const { asked_at, answered_at } of waits) {
+    sum += Math.max(0, answered_at - Math.max(asked_at, until))
+    until = Math.max(until, answered_at)
   }
   return sum
 }

@@ -91,9 +91,9 @@ export const TurnEvent = z.discriminatedUnion('type', [
     kind: z.enum(['approval', 'clarify']),
     answer: z.string(),
     reason: Unanswered.optional(),
-    /** As it is now among the `_decisions` of this message. */
+    /** The message after which it was asked, and all of its `_decisions`, this one included. */
     message_id: z.string().optional(),
-    decision: Decision.optional(),
+    decisions: z.array(Decision).optional(),
   }),
   /** Usage of the turn so far, after each model call that reports it. */
   event('usage', { usage: Usage }),

@@ -86,7 +86,7 @@ const MAX_SETTLED = 1_000
 
 const noTimer = (): void => undefined
 
-/** Appends the answer to the log of the turn, with its decision. */
+/** Appends the answer to the log of the turn, with the decisions of the message that it belongs to. */
 const emitAnswered = (
   { askedAfter, emit }: Pick<QuestionsOptions, 'askedAfter' | 'emit'>,
   question: Question,
@@ -94,12 +94,11 @@ const emitAnswered = (
 ): void => {
   const id = idOf(question)
   const message = askedAfter(question.session_id, id)
-  const decision = message?._decisions?.find(each => each.id === id)
   emit(question.session_id, {
     type: 'answered',
     data: {
       ...{ id, kind: question.kind, answer: redact(answer), ...reason },
-      ...(message && decision && { message_id: message.id, decision }),
+      ...(message?._decisions && { message_id: message.id, decisions: message._decisions }),
     },
   })
 }

@@ -81,7 +81,7 @@ decisions(
     // What a page that is open has after the event is what another one reads.
     assert.equal(
       seen.flatMap(({ event, data }) =>
-        event === 'answered' ? [{ id: data.message_id, all: [data.decision] }] : [],
+        event === 'answered' ? [{ id: data.message_id, all: data.decisions }] : [],
       ),
       asking.map(message => ({ id: message.id, all: message._decisions })),
     )
@@ -161,8 +161,8 @@ decisions(
         ],
       )
       assert.ok(all.slice(1).every(({ asked_at, answered_at }) => asked_at === answered_at))
-      const { decision } = seen.find(({ event }) => event === 'answered')!.data
-      assert.equal(decision, all[2])
+      const { decisions: noted } = seen.find(({ event }) => event === 'answered')!.data
+      assert.equal(noted, [all[2]])
       const md = await chat.app.get(`/api/session/export?session_id=${id}&format=md`)
       assert.match(md.text, '`rm -rf other` without a question: auto-approval of this chat was on')
     },

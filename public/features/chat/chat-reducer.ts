@@ -311,17 +311,15 @@ const withOutput = (chat: Chat, tid: string, text: string): Chat => {
 type Answered = Extract<TurnEvent, { type: 'answered' }>['data']
 
 /** The question becomes a decision of the message after which it was asked, as in a session that is read later. */
-const answered = (chat: Chat, { id, message_id, decision }: Answered): Chat => {
-  const questions = chat.questions.filter(open => questionId(open) !== id)
-  const at = chat.messages.findIndex(message => message.id === message_id)
-  const message = chat.messages[at]
-  if (!message || !decision || message._decisions?.some(known => known.id === id))
-    return { ...chat, questions }
-  // In the order in which they were asked, which is not always that of the answers.
-  const all = [...(message._decisions ?? []), decision]
-  const _decisions = all.toSorted((a, b) => a.asked_at - b.asked_at)
-  return { ...chat, questions, messages: chat.messages.with(at, { ...message, _decisions }) }
-}
+const answered = (chat: Chat, { id, message_id, decisions }: Answered): Chat => ({
+  ...chat,
+  questions: chat.questions.filter(open => questionId(open) !== id),
+  messages: decisions
+    ? chat.messages.map(message =>
+        message.id === message_id ? { ...message, _decisions: decisions } : message,
+      )
+    : chat.messages,
+})
 
 const withTurnEnded = (chat: Chat): Chat => ({
   ...chat,

@@ -1,19 +1,17 @@
 /** Activity line of a turn. */
-import type { LiveTurn } from '../../../lib/schema/session.ts'
 import { usePart } from '../../parts/use-part.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { ActivityLine } from './activity.tsx'
 import type { ActivityRow, Step, ToolStep } from './rows.ts'
-import { hasFailed, refusalOf } from './spine.ts'
+import { hasFailed, isRefused } from './spine.ts'
 import { useTranscript } from './transcript-context.ts'
 
 /** Steps are shown when an activity is opened, so the first view does without them. */
 const loadSteps = () => import('./step-row.tsx')
-export const loadDecisions = () => import('./decision-row.tsx')
 export const preloadSteps = (): void =>
-  void Promise.all([loadSteps(), loadDecisions(), loadLazyCss()]).catch(() => undefined)
+  void Promise.all([loadSteps(), loadLazyCss()]).catch(() => undefined)
 
 export const StepRowView = lazy(async () => (await loadSteps()).StepRowView, true)
 
@@ -30,26 +28,24 @@ export function ActivityRowView({ row }: { row: ActivityRow }) {
   const isRetrying = usePart(live, turn => Boolean(turn?.retry))
   const waitsFor = isAsked ? t('act.waiting') : isRetrying ? t('act.waiting.retry') : null
   const tools = row.steps.filter(isTool)
+  const turn = live.peek()
   return (
     <ActivityLine
       now={row.live ? happening(row.steps, waitsFor) : null}
-      since={row.live ? startOf(live.peek(), row.waited) : null}
+      // As if it had not waited for a person.
+      since={row.live && turn ? turn.started_at + row.waited : null}
       clock={clock}
       seconds={row.seconds}
       thought={row.steps.some(step => step.kind === 'reasoning')}
       steps={tools.length}
       failed={tools.filter(hasFailed).length}
-      nothingRan={tools.length > 0 && tools.every(refusalOf)}
+      nothingRan={tools.length > 0 && tools.every(isRefused)}
       open={row.open}
       empty={row.steps.length === 0}
       onToggle={() => toggle(row.key)}
     />
   )
 }
-
-/** When the turn would have started if it had not waited for a person. */
-const startOf = (turn: LiveTurn | null, waited: number): number | null =>
-  turn && turn.started_at + waited
 
 /** The current activity: waiting for input or for a retry, the running call, or thinking. */
 const happening = (steps: readonly Step[], waitsFor: string | null) => {

@@ -157,7 +157,7 @@ export const DecisionWords = ({ decision, own }: { decision: Decision; own: stri
     <Answered decision={decision} own={own} />
   )
 
-export function DecisionRowView({ row: { decision, again } }: { row: DecisionRow }) {
+export function DecisionRowView({ row: { decision, last } }: { row: DecisionRow }) {
   const own = useSettings().settings.person.value?.name ?? null
   const look = lookOf(decision)
   return (
@@ -166,7 +166,9 @@ export function DecisionRowView({ row: { decision, again } }: { row: DecisionRow
       <span class="said-text" dir="auto">
         <DecisionWords decision={decision} own={own} />
       </span>
-      {again && <RunNow command={decision.what} />}
+      {last && decision.kind === 'approval' && look === 'missed' && (
+        <RunNow command={decision.what} />
+      )}
     </div>
   )
 }

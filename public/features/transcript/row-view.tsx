@@ -3,7 +3,7 @@ import { usePart } from '../../parts/use-part.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/transcript-strings.ts'
 import { lazy } from '../../parts/lazy.tsx'
-import { ActivityRowView, loadDecisions, StepRowView } from './activity-row.tsx'
+import { ActivityRowView, StepRowView } from './activity-row.tsx'
 import { textOf } from './content.ts'
 import { FootRowView } from './foot-row.tsx'
 import type { Row } from './rows.ts'
@@ -13,7 +13,7 @@ import { UserRowView } from './user-row.tsx'
 
 /** Its place is kept while it loads. */
 const DecisionRowView = lazy(
-  async () => (await loadDecisions()).DecisionRowView,
+  async () => (await import('./decision-row.tsx')).DecisionRowView,
   () => <p class="tx-mark" />,
 )
 const ErrorCard = lazy(async () => (await import('./error-card.tsx')).ErrorCard, true)

@@ -1,6 +1,6 @@
 /** Converts messages to transcript rows, each small enough to be virtualized. */
-import { type Wait, waitedSeconds } from '../../../lib/base/waits.ts'
-import type { AutoApproval, Decision } from '../../../lib/schema/decision.ts'
+import { waitedSeconds } from '../../../lib/base/waits.ts'
+import type { Decision } from '../../../lib/schema/decision.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
@@ -30,10 +30,8 @@ export type ToolStep = {
   /** Start time in seconds since 1970, while the call runs. */
   startedAt: number | null
   finished: ToolOutcome | null
-  /** Seconds that the call waited for a person. */
-  waited: number
-  /** What allowed the call without a question. */
-  auto: AutoApproval | null
+  /** About what the call asked. */
+  decisions: readonly Decision[]
 }
 export type Step = ReasoningStep | ToolStep
 
@@ -43,7 +41,7 @@ export type ActivityRow = {
   steps: readonly Step[]
   /** Without the time that it waited for a person. */
   seconds: number | null
-  /** Seconds that the turn has waited for a person so far; 0 in a turn that has ended. */
+  /** Seconds that the turn had waited for a person until then. */
   waited: number
   live: boolean
   open: boolean
@@ -64,8 +62,8 @@ export type DecisionRow = {
   kind: 'decision'
   key: string
   decision: Decision
-  /** No one allowed it in time, and nothing happened since. */
-  again: boolean
+  /** It belongs to the last turn, which has ended. */
+  last: boolean
 }
 export type FootRow = {
   kind: 'foot'
@@ -113,7 +111,7 @@ const decisionsOf = (
 ): Decision[] => [...own, ...calls.flatMap(({ id }) => results.get(id)?._decisions ?? [])]
 
 /** Nobody was asked, so that it is a note at its step. */
-const isNote = ({ auto, asked_at, answered_at }: Decision): boolean =>
+export const isNote = ({ auto, asked_at, answered_at }: Decision): boolean =>
   auto !== undefined && asked_at === answered_at
 
 export const toRows = (input: RowsInput): Row[] => {
@@ -179,9 +177,9 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
   const name = user?.id ?? replies[0]?.id ?? 'start'
   const spoken: Message[] = []
   let steps: Step[] = []
-  /** Of this turn, and of the activity that comes next. */
-  const waits: Wait[] = []
-  let waitedNow: Wait[] = []
+  /** Seconds that this turn, and the activity that comes next, waited for a person. */
+  let waited = 0
+  let waitedNow = 0
   let began = user ? secondsOf(user) : null
   let now = began
   let first = true
@@ -191,10 +189,9 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     if (steps.length === 0 && !isLive) return
     const key = `${name}:a${activities++}`
     const passed = began !== null && now !== null ? now - began : 0
-    const worked = Math.round(passed - waitedSeconds(waitedNow))
+    const worked = Math.round(passed - waitedNow)
     const seconds = worked > 0 ? worked : null
     const open = input.open.has(key)
-    const waited = isLive ? waitedSeconds(waits) : 0
     rows.push({ kind: 'activity', key, steps, seconds, waited, live: isLive, open })
     if (open) {
       for (const [at, step] of steps.entries()) {
@@ -202,7 +199,7 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
       }
     }
     steps = []
-    waitedNow = []
+    waitedNow = 0
     began = now
   }
 
@@ -212,12 +209,12 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     if (decisions.length === 0) return
     flush(false)
     for (const decision of decisions) {
-      const isMissed = decision.kind === 'approval' && decision.reason === 'timeout'
-      const again = last && !live && isMissed
-      rows.push({ kind: 'decision', key: `${name}:d${decision.id}`, decision, again })
+      const key = `${name}:d${decision.id}`
+      rows.push({ kind: 'decision', key, decision, last: last && !live })
     }
-    waits.push(...decisions)
-    waitedNow.push(...decisions)
+    const seconds = waitedSeconds(decisions)
+    waited += seconds
+    waitedNow += seconds
   }
   decide(user?._decisions ?? [])
 
@@ -347,9 +344,8 @@ const toolStep = (
   const state = result || finished || !input.live ? 'ended' : running ? 'running' : 'queued'
   const startedAt = running?.started_at ?? null
   const short = running && !written ? running.args : null
-  const times = { startedAt, finished, waited: waitedSeconds(decisions) }
-  const auto = decisions.find(isNote)?.auto ?? null
-  return { kind: 'tool', key: tid, tid, name, written, short, result, state, auto, ...times }
+  const more = { startedAt, finished, decisions }
+  return { kind: 'tool', key: tid, tid, name, written, short, result, state, ...more }
 }
 
 /** Reuses unchanged row objects, so that they are not rendered again. */

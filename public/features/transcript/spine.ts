@@ -3,12 +3,9 @@ import { looksFailed, looksRefused, refuserIn } from '../tool-calls/tool-result.
 import { textOf } from './content.ts'
 import type { Row, Step, ToolStep } from './rows.ts'
 
-export type NodeKind = 'request' | 'work' | 'step' | 'decision' | 'result' | 'end'
-/**
- * `failed` is a step (amber), `broken` the turn (red). What waits for the user is amber as well, and what no one answered
- * (`missed`). `denied`: a person said no.
- */
-export type NodeState = 'ended' | 'running' | 'waiting' | 'failed' | 'missed' | 'denied' | 'broken'
+export type NodeKind = 'request' | 'work' | 'step' | 'result' | 'end'
+/** `failed` is a step (amber), `broken` the turn (red). What waits for a person, and what none allowed (`refused`), is amber as well. */
+export type NodeState = 'ended' | 'running' | 'waiting' | 'failed' | 'refused' | 'broken'
 export type SpineNode = { kind: NodeKind; state: NodeState }
 
 const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
@@ -19,20 +16,18 @@ export const hasFailed = ({ finished, result }: ToolStep): boolean =>
     ? finished?.isError === true
     : looksFailed(textOf(result)) || (finished?.isError === true && !looksRefused(textOf(result)))
 
-/** Of a call that did not run: a person denied it, or no one allowed it in time. */
-export const refusalOf = ({ result }: ToolStep): 'denied' | 'missed' | null => {
+/** A person denied it, or no one allowed it in time. */
+export const isRefused = ({ result }: ToolStep): boolean => {
   const by = result && refuserIn(textOf(result))
-  if (by === 'timeout') return 'missed'
-  return by === 'user' ? 'denied' : null
+  return by === 'user' || by === 'timeout'
 }
 
 const stateOf = (step: Step): NodeState => {
   if (!isTool(step)) return step.live ? 'running' : 'ended'
   if (step.state === 'running') return 'running'
-  return hasFailed(step) ? 'failed' : (refusalOf(step) ?? 'ended')
+  if (hasFailed(step)) return 'failed'
+  return isRefused(step) ? 'refused' : 'ended'
 }
-
-const WORST = ['failed', 'missed', 'denied'] as const
 
 /** Null for rows without a node: footers, and pieces of an answer after its first one. `isWaiting`: a question is open. */
 export const nodeOf = (row: Row, isWaiting: boolean): SpineNode | null => {
@@ -41,16 +36,12 @@ export const nodeOf = (row: Row, isWaiting: boolean): SpineNode | null => {
     case 'user':
       return { kind: 'request', state: 'ended' }
     case 'activity': {
-      const states = new Set(row.steps.map(stateOf))
-      const worst = WORST.find(state => states.has(state)) ?? 'ended'
-      return { kind: 'work', state: row.live ? running : worst }
+      const states = row.steps.map(stateOf)
+      const worst = (['failed', 'refused'] as const).find(state => states.includes(state))
+      return { kind: 'work', state: row.live ? running : (worst ?? 'ended') }
     }
-    case 'decision': {
-      const { reason, answer, kind } = row.decision
-      if (reason === 'timeout') return { kind: 'decision', state: 'missed' }
-      const isDenied = kind === 'approval' && answer === 'deny' && !reason
-      return { kind: 'decision', state: isDenied ? 'denied' : 'ended' }
-    }
+    case 'decision':
+      return { kind: 'step', state: row.decision.reason === 'timeout' ? 'refused' : 'ended' }
     case 'step': {
       const state = stateOf(row.step)
       return { kind: 'step', state: state === 'running' ? running : state }

@@ -20,11 +20,10 @@ const guessHeight = (row: Row, width: number): number => {
     case 'text':
       return 16 + Math.max(1, lines(row.text)) * 25
     case 'activity':
+    case 'decision':
       return 36
     case 'step':
       return 34
-    case 'decision':
-      return 16 + Math.max(1, lines(row.decision.what)) * 20
     case 'foot':
       return 44
     case 'limit':

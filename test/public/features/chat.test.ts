@@ -72,8 +72,8 @@ const call = {
   function: { name: 'terminal', arguments: '{}' },
 }
 
-const decided = (id: string, asked_at = 1): Decision => ({
-  ...{ id, kind: 'approval', what: 'rm x', answer: 'once', asked_at, answered_at: 9 },
+const decided = (id: string): Decision => ({
+  ...{ id, kind: 'approval', what: 'rm x', answer: 'once', asked_at: 1, answered_at: 9 },
 })
 
 const turn: TurnEvent[] = [
@@ -88,7 +88,13 @@ const turn: TurnEvent[] = [
   { type: 'approval', data: approval },
   {
     type: 'answered',
-    data: { id: 'q1', kind: 'approval', answer: 'once', message_id: 'm2', decision: decided('q1') },
+    data: {
+      id: 'q1',
+      kind: 'approval',
+      answer: 'once',
+      message_id: 'm2',
+      decisions: [decided('q1')],
+    },
   },
   {
     type: 'tool_complete',
@@ -314,28 +320,24 @@ chat('two turns', () => {
   assert.is(value.live?.text, 'Let me look.')
 })
 
-chat(
-  'decisions stand in the order of their questions, each once, like in a session that is read',
-  () => {
-    const asking = say('m2', 'assistant', '', { tool_calls: [call] })
-    const answer = (id: string, asked_at: number): TurnEvent => ({
-      type: 'answered',
-      data: {
-        ...{ id, kind: 'approval', answer: 'once' },
-        ...{ message_id: 'm2', decision: decided(id, asked_at) },
-      },
-    })
-    const ids = (events: TurnEvent[]) =>
-      fold(emptyChat('a'), frames(events)).messages.flatMap(({ _decisions: all = [] }) =>
-        all.map(({ id }) => id),
-      )
-    const second = answer('q2', 2)
-    assert.equal(ids([started(), message(asking), second, answer('q1', 1)]), ['q1', 'q2'])
-    assert.equal(ids([started(), message(asking), second, second]), ['q2'])
-    // Its message is above what is loaded: it comes with that.
-    assert.equal(ids([started(), second]), [])
-  },
-)
+chat('the decisions of a message are those of its last answer, in the order of the server', () => {
+  const asking = say('m2', 'assistant', '', { tool_calls: [call] })
+  const answer = (...ids: string[]): TurnEvent => ({
+    type: 'answered',
+    data: {
+      ...{ id: ids.at(-1)!, kind: 'approval', answer: 'once' },
+      ...{ message_id: 'm2', decisions: ids.toSorted().map(decided) },
+    },
+  })
+  const ids = (events: TurnEvent[]) =>
+    fold(emptyChat('a'), frames(events)).messages.flatMap(({ _decisions: all = [] }) =>
+      all.map(({ id }) => id),
+    )
+  const list = [started(), message(asking), answer('q2'), answer('q2', 'q1')]
+  assert.equal(ids(list), ['q1', 'q2'])
+  // Its message is above what is loaded: it comes with that.
+  assert.equal(ids([started(), answer('q2')]), [])
+})
 
 chat('warnings and compression are notices, each once', () => {
   const list: TurnEvent[] = [

@@ -180,8 +180,8 @@ transcript('a decision stands before the steps that waited for it, and waiting i
     ],
   )
   assert.equal(
-    activities.map(({ steps }) => steps[0]?.kind === 'tool' && steps[0].waited),
-    [0, 300],
+    activities.map(({ steps }) => steps[0]?.kind === 'tool' && steps[0].decisions.length),
+    [0, 1],
   )
 })
 
@@ -198,8 +198,8 @@ transcript(
     assert.is(kinds(rows), 'user decision activity foot')
     const [activity] = rows.flatMap(row => (row.kind === 'activity' ? [row] : []))
     assert.equal(
-      activity?.steps.map(step => step.kind === 'tool' && step.waited),
-      [0, 300],
+      activity?.steps.map(step => step.kind === 'tool' && step.decisions.length),
+      [0, 1],
     )
   },
 )
@@ -209,14 +209,16 @@ transcript(
   () => {
     const clarify = decision({ kind: 'clarify', what: 'Which?', answer: 'SQLite' })
     const asked = [
-      say('m1', 'user', 'x', { _decisions: [decision({ id: 'q0' })] }),
+      say('m1', 'user', 'x', {
+        _decisions: [decision({ id: 'q0', asked_at: 50, answered_at: 60 })],
+      }),
       say('m2', 'assistant', '', { tool_calls: [call('t1', 'clarify')], _decisions: [clarify] }),
     ]
     assert.is(kinds(rowsOf(asked)), 'user decision decision foot')
     const live = { messageId: null, hasText: false, hasReasoning: false, tools: [] }
     const rows = rowsOf(asked, live)
     assert.is(kinds(rows), 'user decision decision activity foot')
-    assert.is(rows[3]?.kind === 'activity' && rows[3].waited, 300)
+    assert.is(rows[3]?.kind === 'activity' && rows[3].waited, 310)
   },
 )
 
@@ -225,12 +227,11 @@ transcript(
   () => {
     const missed = asking([decision({ answer: 'deny', reason: 'timeout' })], DENIED)
     const again = (messages: Message[], live: LiveShape | null = null) =>
-      rowsOf(messages, live).flatMap(row => (row.kind === 'decision' ? [row.again] : []))
+      rowsOf(messages, live).flatMap(row => (row.kind === 'decision' ? [row.last] : []))
     assert.equal(again(missed), [true])
     assert.equal(again([...missed, say('m7', 'user', 'y')]), [false])
     const live = { messageId: null, hasText: false, hasReasoning: false, tools: [] }
     assert.equal(again(missed, live), [false])
-    assert.equal(again(asking([decision({ answer: 'deny' })])), [false])
   },
 )
 
@@ -239,8 +240,8 @@ transcript('what needed no question has no row, and is noted at its step', () =>
   assert.is(kinds(rows), 'user text activity text foot')
   const [activity] = rows.flatMap(row => (row.kind === 'activity' ? [row] : []))
   assert.equal(
-    activity?.steps.map(step => step.kind === 'tool' && step.auto),
-    [null, 'rule'],
+    activity?.steps.map(step => step.kind === 'tool' && step.decisions[0]?.auto),
+    [undefined, 'rule'],
   )
   // It waited until auto-approval was turned on.
   const waited = rowsOf(asking([decision({ auto: 'yolo' })]))
