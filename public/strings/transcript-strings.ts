@@ -12,7 +12,6 @@ export const enTranscript = {
   'tx.earlier.failed': 'Couldn’t load earlier messages.',
   'tx.again': 'Retry',
   'tx.stopped': 'Stopped',
-  'tx.cancelled': 'Stopped',
   'tx.attached': 'Attached',
   'tx.whole': 'Show all {count} characters',
   'tx.whole.failed': 'Couldn’t load the rest.',
@@ -39,7 +38,7 @@ export const enTranscript = {
   'node.state.running': 'running',
   'node.state.waiting': 'needs your input',
   'node.state.failed': 'a step failed',
-  'node.state.refused': 'did not run',
+  'node.state.refused': 'Nothing ran',
   'node.state.broken': 'failed',
 
   'act.thinking': 'Thinking',
@@ -49,7 +48,6 @@ export const enTranscript = {
   'act.thought.for': 'Thought for {time}',
   'act.worked.for': 'Worked for {time}',
   'act.worked': 'Worked',
-  'act.nothing': 'Nothing ran',
   'act.steps': { one: '{count} step', other: '{count} steps' },
   'act.failed': { one: '{count} failed', other: '{count} failed' },
 

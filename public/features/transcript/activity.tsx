@@ -23,7 +23,7 @@ export type ActivityProps = {
 }
 
 const pastLabel = ({ seconds, thought, nothingRan }: ActivityProps): string => {
-  if (nothingRan) return t('act.nothing')
+  if (nothingRan) return t('node.state.refused')
   if (seconds === null) return thought ? t('act.thought') : t('act.worked')
   const time = formatSeconds(seconds)
   return thought ? t('act.thought.for', { time }) : t('act.worked.for', { time })

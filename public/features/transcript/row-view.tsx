@@ -41,7 +41,7 @@ export function RowView({ row }: { row: Row }) {
     case 'cancelled':
       return (
         <p class="tx-mark">
-          <Icon name="stop" /> {t('tx.cancelled')}
+          <Icon name="stop" /> {t('tx.stopped')}
         </p>
       )
     case 'compaction':

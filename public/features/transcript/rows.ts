@@ -105,10 +105,10 @@ export type RowsInput = {
 }
 
 /** What was asked while the calls of a message ran is recorded after the message, or after the result of an earlier call. */
-const decisionsOf = (
-  { _decisions: own = [], tool_calls: calls = [] }: Message,
-  results: ReadonlyMap<string, Message>,
-): Decision[] => [...own, ...calls.flatMap(({ id }) => results.get(id)?._decisions ?? [])]
+const decisionsOf = (message: Message, results: ReadonlyMap<string, Message>): Decision[] =>
+  [message, ...(message.tool_calls ?? []).map(({ id }) => results.get(id))].flatMap(
+    each => each?._decisions ?? [],
+  )
 
 /** Nobody was asked, so that it is a note at its step. */
 export const isNote = ({ auto, asked_at, answered_at }: Decision): boolean =>
@@ -216,7 +216,7 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     waited += seconds
     waitedNow += seconds
   }
-  decide(user?._decisions ?? [])
+  if (user) decide(decisionsOf(user, input.results))
 
   /** Adds dividers after the last message of a summary. */
   const divide = (id: string | undefined) => {
