@@ -49,6 +49,12 @@ type Wanted = ShareOptions & {
   expires_at: number | null
 }
 
+/** Without what was decided after the link was made, in whole seconds. */
+const withoutLater = (message: Message, created: number): Message =>
+  message._decisions
+    ? { ...message, _decisions: message._decisions.filter(each => each.answered_at < created + 1) }
+    : message
+
 export const composeShares = ({ config, data, log, clock }: Composition): ShareServices => {
   const { homes, sessions, settings, toolOutput } = data
   const shares = openShares(join(config.stateDir, 'shares.json'), { clock, log })
@@ -77,7 +83,9 @@ export const composeShares = ({ config, data, log, clock }: Composition): ShareS
     const shown =
       before === null
         ? folded.messages
-        : folded.messages.filter((_, index) => (folded.numbers[index] ?? Infinity) < before)
+        : folded.messages
+            .filter((_, index) => (folded.numbers[index] ?? Infinity) < before)
+            .map(message => withoutLater(message, wanted.created_at))
     const sent = new Map(folded.sent.map(({ id, images }) => [id, images ?? []]))
     let left = MAX_PICTURE_BYTES
     const picturesOf = ({ id }: Message): string[] =>

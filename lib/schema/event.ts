@@ -1,6 +1,7 @@
 /** Events of a turn's stream, and of the multiplexed event stream of the page. */
 import { z } from 'zod'
 import { RunsIn } from './command-place.ts'
+import { Decision } from './decision.ts'
 import { HookActivity } from './hook.ts'
 import { Message } from './message.ts'
 import { Approval, Clarify, Unanswered } from './question.ts'
@@ -94,6 +95,9 @@ export const TurnEvent = z.discriminatedUnion('type', [
     kind: z.enum(['approval', 'clarify']),
     answer: z.string(),
     reason: Unanswered.optional(),
+    /** The message after which it was asked, and all of its `_decisions`, this one included. */
+    message_id: z.string().optional(),
+    decisions: z.array(Decision).optional(),
   }),
   /** Usage of the turn so far, after each model call that reports it. */
   event('usage', { usage: Usage }),

@@ -1,6 +1,7 @@
 /** One message of a transcript, on disk and on the wire. */
 import { z } from 'zod'
 import { RunsIn } from './command-place.ts'
+import { Decision } from './decision.ts'
 import { HookActivity } from './hook.ts'
 import { StoredImage } from './image.ts'
 
@@ -63,6 +64,8 @@ export const Message = z
     _hooks: z.array(HookActivity).exactOptional(),
     /** Where the command of a tool call ran; of several, the one with the widest reach. Shown, never sent to a provider. */
     _ran_in: RunsIn.exactOptional(),
+    /** Approvals and questions of the agent after this message, in order, as they were settled. Shown, never sent to a provider. */
+    _decisions: z.array(Decision).exactOptional(),
   })
   .meta({ id: 'Message' })
 export type Message = z.infer<typeof Message>

@@ -58,6 +58,8 @@ export const SessionRow = z
     last_turn: z.enum(['done', 'failed', 'cancelled', 'interrupted']).nullable(),
     /** What ended it before its work was done. */
     last_turn_limit: z.enum(['steps', 'budget']).optional(),
+    /** Its last question was not answered in time. */
+    last_turn_missed: z.literal(true).optional(),
     /** Start of the latest user message, for the detailed list. */
     preview: z.string(),
     /** Rises with every change of any row of this server: of two copies, the lower one is older. Absent in rows of the host agent. */

@@ -18,7 +18,8 @@
  *                                                            id of the last of them. A later one that overlaps it replaces it.
  *   {"n":…,"t":"unsummary","at":…,"summary":12}              undoes the summary with n 12 above it
  *   {"n":…,"t":"asked","at":…,"question":{…}}                an approval or a question waits for the user
- *   {"n":…,"t":"answered","at":…,"id":…,"kind":…,"answer":…} the first answer wins
+ *   {"n":…,"t":"answered","at":…,"id":…,"kind":…,"answer":…} the first answer wins; `by` whom, the `rule` that was given with it, or the
+ *                                                            `reason` why no one answered, or what (`auto`) allowed it without a question
  *   {"n":…,"t":"turn_started","at":…,"stream_id":…,…}  {"n":…,"t":"turn_ended","at":…,"stream_id":…,"how":…}
  *                                                            `resumable`: it continues after a restart; `by`: begun by a `task` or `program`; `external`: run by an external agent; `limit`: what ended it before
  *                                                            its work was done, `steps` or `budget`; `replaces`: its message is another version of the one with this id
@@ -35,9 +36,10 @@
  * An unreadable line is skipped and counted; a line of an unknown type is skipped silently.
  */
 import { isObject, type JsonObject } from '../base/json.ts'
+import { AutoApproval } from '../schema/decision.ts'
 import { readImages, type StoredImage } from '../schema/image.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
-import type { Question } from '../schema/question.ts'
+import { type Question, type Rule, RuleScope, Unanswered } from '../schema/question.ts'
 import type { Draft, SessionMode } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
 import { isValidMessage, toMessage } from './import-messages.ts'
@@ -104,7 +106,17 @@ type Kinds = {
   summary: { from: number; to: number; last?: string; text: string }
   unsummary: { summary: number }
   asked: { question: Question }
-  answered: { id: string; kind: Question['kind']; answer: string; by?: string }
+  answered: {
+    id: string
+    kind: Question['kind']
+    answer: string
+    by?: string
+    rule?: Rule
+    /** Allowed without a question; the `asked` line is written with it. */
+    auto?: AutoApproval
+    /** No one answered. */
+    reason?: Unanswered
+  }
   turn_started: {
     stream_id: string
     model: string
@@ -133,6 +145,8 @@ type Of<K extends EntryType> = { n: number; t: K; at: number } & Kinds[K]
 export type Entry = { [K in EntryType]: Of<K> }[EntryType]
 export type MessageEntry = Of<'message'>
 export type SummaryEntry = Of<'summary'>
+export type AskedEntry = Of<'asked'>
+export type AnsweredEntry = Of<'answered'>
 export type SentEntry = Of<'sent'>
 export type StateEntry = Of<'provider_state'>
 
@@ -165,6 +179,12 @@ const isUsage = (usage: unknown): boolean =>
 const isCut = (cut: unknown): cut is [number, number] =>
   Array.isArray(cut) && cut.length === 2 && cut.every(Number.isInteger)
 
+const isRule = (rule: unknown): boolean =>
+  isObject(rule) &&
+  RuleScope.safeParse(rule.scope).success &&
+  (rule.words === null ||
+    (Array.isArray(rule.words) && rule.words.every(word => typeof word === 'string')))
+
 const checks: { [K in EntryType]: (line: JsonObject) => boolean } = {
   session: line => {
     if (!isObject(line.meta)) return false
@@ -187,7 +207,12 @@ const checks: { [K in EntryType]: (line: JsonObject) => boolean } = {
     typeof line.text === 'string' && Number.isInteger(line.from) && Number.isInteger(line.to),
   unsummary: line => Number.isInteger(line.summary),
   asked: line => isObject(line.question) && questionId(line.question) !== undefined,
-  answered: line => typeof line.id === 'string',
+  answered: line => {
+    if (!isRule(line.rule)) delete line.rule
+    if (!AutoApproval.safeParse(line.auto).success) delete line.auto
+    if (!Unanswered.safeParse(line.reason).success) delete line.reason
+    return typeof line.id === 'string'
+  },
   turn_started: line => {
     for (const key of ['model', 'provider', 'message_id'])
       if (typeof line[key] !== 'string') line[key] = ''
@@ -268,6 +293,12 @@ export const messageHead = (bytes: Buffer): { n: number; start: number } | null 
 }
 
 const STATE_HEAD = /^\{"n":(\d+),"t":"provider_state",/
+
+const QUESTION_HEAD = /^\{"n":(\d+),"t":"(?:asked|answered)",/
+
+/** Whether it is an `asked` or `answered` line in our own form, without parsing. */
+export const isQuestionLine = (bytes: Buffer): boolean =>
+  QUESTION_HEAD.test(bytes.toString('latin1', 0, HEAD_BYTES))
 
 /** As `parseEntry`, but `provider_state` lines, which only the engine reads and which may be long, are returned without content. */
 export const parseForTranscript = (text: string): Entry | 'unknown' | null => {

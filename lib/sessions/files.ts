@@ -6,7 +6,15 @@ import { errorCode, fileReason } from '../store/file-error.ts'
 import { fileStamp, type Line, readLines, readLinesBackward, type Stamp } from '../store/journal.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { Message } from '../schema/message.ts'
-import { contentText, type Entry, type Meta, messageHead, parseEntry } from './entries.ts'
+import {
+  type AnsweredEntry,
+  contentText,
+  type Entry,
+  isQuestionLine,
+  type Meta,
+  messageHead,
+  parseEntry,
+} from './entries.ts'
 import { foldBackward } from './fold-backward.ts'
 import { foldForward, isHidden, type Summary, toPreview } from './fold.ts'
 import { toEntries, toLines } from './legacy.ts'
@@ -143,6 +151,15 @@ export const readDraft = (path: string): Meta['composer_draft'] =>
     return undefined
   })
 
+/** The first answer to a question in the lines from this byte on. */
+const answerFrom = (fd: number, offset: number, id: string): AnsweredEntry | undefined => {
+  for (const { bytes } of readLines(fd, offset)) {
+    const entry = isQuestionLine(bytes) ? parseEntry(bytes.toString()) : null
+    if (entry && entry !== 'unknown' && entry.t === 'answered' && entry.id === id) return entry
+  }
+  return undefined
+}
+
 /** The last `limit` visible messages that end before byte `before` (or the end of the file). */
 export const readTail = (
   { id, path }: SessionFile,
@@ -152,7 +169,12 @@ export const readTail = (
   withFile(
     path,
     fd =>
-      foldBackward(id, readLinesBackward(fd, range?.before), { limit, cuts: range?.cuts }).messages,
+      foldBackward(id, readLinesBackward(fd, range?.before), {
+        limit,
+        cuts: range?.cuts,
+        // A question of this page may have been answered after its last message.
+        ...(range && { answerBelow: asked => answerFrom(fd, range.before, asked) }),
+      }).messages,
   )
 
 /** Continues from `last` and yields a mark about every 64 kB, so that a page far up does not read everything before it. */

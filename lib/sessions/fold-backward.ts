@@ -1,8 +1,11 @@
 /** The same fold as `foldForward`, from the last line up, so that the cost of a tail does not depend on the file's size. */
 import type { Line } from '../store/journal.ts'
+import type { Decision } from '../schema/decision.ts'
 import type { Message } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
+import { reasonOf, toDecision, withDecisions } from './decisions.ts'
 import {
+  type AnsweredEntry,
   messageHead,
   type Meta,
   numberOf,
@@ -17,7 +20,9 @@ export type BackwardOptions = {
   /** Stop after this many visible messages. */
   limit?: number
   /** The active cuts from the catalog, when reading does not start at the end of the file. */
-  cuts?: readonly [number, number][]
+  cuts?: readonly [number, number][] | undefined
+  /** The answer to a question, in the lines after those that are read. */
+  answerBelow?: (id: string) => AnsweredEntry | undefined
 }
 
 export type Backward = Omit<Folded, 'format' | 'renamedTo'> & {
@@ -29,14 +34,19 @@ export type Backward = Omit<Folded, 'format' | 'renamedTo'> & {
 export const foldBackward = (
   id: string,
   lines: Iterable<Line>,
-  { limit = Number.POSITIVE_INFINITY, cuts }: BackwardOptions = {},
+  { limit = Number.POSITIVE_INFINITY, cuts, answerBelow }: BackwardOptions = {},
 ): Backward => {
   const messages: Message[] = []
   const numbers: number[] = []
   const summaries: SummaryEntry[] = []
   const sent: Sent[] = []
   const questions: Question[] = []
-  const answered = new Set<string>()
+  /** The first answer below the line that is read. */
+  const answers = new Map<string, AnsweredEntry>()
+  /** What was asked between the line that is read and the next visible message, last first. */
+  let decisions: Decision[] = []
+  let missed = false
+  let isAnswered = false
   const aliases: string[] = []
   const meta = new Map<string, unknown>()
   const ended = new Map<string, Pick<Turn, 'how' | 'usage' | 'limit'>>()
@@ -84,7 +94,8 @@ export const foldBackward = (
       case 'message':
         if (!header) lastMessageAt = Math.max(lastMessageAt, entry.at)
         if (hidden(entry.n)) break
-        messages.push(entry.message)
+        messages.push(withDecisions(entry.message, decisions.reverse()))
+        decisions = []
         numbers.push(entry.n)
         break
       case 'summary':
@@ -107,11 +118,19 @@ export const foldBackward = (
         undone.add(entry.cut)
         break
       case 'answered':
-        answered.add(entry.id)
+        answers.set(entry.id, entry)
+        if (entry.auto) break
+        if (!isAnswered) missed = reasonOf(entry) === 'timeout'
+        isAnswered = true
         break
-      case 'asked':
-        if (!answered.has(questionId(entry.question) ?? '')) questions.push(entry.question)
+      case 'asked': {
+        const id = questionId(entry.question) ?? ''
+        const answer = answers.get(id)
+        if (!answer) questions.push(entry.question)
+        const given = answer ?? answerBelow?.(id)
+        if (given && !hidden(entry.n)) decisions.push(toDecision(entry, given))
         break
+      }
       case 'turn_ended':
         if (!ended.has(entry.stream_id)) {
           const { how, usage = null, limit } = entry
@@ -122,7 +141,9 @@ export const foldBackward = (
         const { stream_id, model, provider, message_id, at } = entry
         const end = ended.get(stream_id) ?? { how: null, usage: null }
         if (entry.replaces) replacements.push({ of: entry.replaces, id: message_id })
-        turn ??= { stream_id, model, provider, message_id, at, ...end }
+        turn ??= { stream_id, model, provider, message_id, at, ...end, ...(missed && { missed }) }
+        isAnswered = true
+        missed = false
         break
       }
       case 'renamed':

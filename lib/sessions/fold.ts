@@ -3,10 +3,13 @@ import type { Line } from '../store/journal.ts'
 import type { Message } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
+import { createAnswers, reasonOf, withDecisions } from './decisions.ts'
 import {
+  type AskedEntry,
   contentText,
   type Entry,
   isPlainMessage,
+  isQuestionLine,
   type Meta,
   type MetaPatch,
   numberOf,
@@ -31,6 +34,8 @@ export type Turn = {
   how: TurnEnd | null
   usage: Usage | null
   limit?: TurnLimit
+  /** Its last question was not answered in time. */
+  missed?: true
   /** It continues after a restart. */
   resumable?: true
   /** Who began it, if not a person. */
@@ -202,6 +207,10 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       return
     case 'answered':
       summary.questions = summary.questions.filter(question => questionId(question) !== entry.id)
+      if (summary.turn && !entry.auto) {
+        const { missed: _, ...turn } = summary.turn
+        summary.turn = { ...turn, ...(reasonOf(entry) === 'timeout' && { missed: true }) }
+      }
       return
     case 'turn_started': {
       const { stream_id, model, provider, message_id, at, resumable, by, external } = entry
@@ -250,7 +259,26 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
 export const isHidden = (cuts: readonly [number, number][], n: number): boolean =>
   cuts.some(([at, after]) => after < n && n < at)
 
-const isSummary = (item: Message | SummaryEntry): item is SummaryEntry => !('role' in item)
+type Kept = Message | SummaryEntry | AskedEntry
+
+const isMessage = (item: Kept): item is Message => 'role' in item
+const isSummary = (item: Kept): item is SummaryEntry => !isMessage(item) && item.t === 'summary'
+
+/** The messages among these, each with the decisions about what was asked after it. */
+const withAnswers = (
+  items: readonly Kept[],
+  { decisionOf }: ReturnType<typeof createAnswers>,
+): Message[] => {
+  const messages: Message[] = []
+  for (const item of items) {
+    if (isMessage(item)) messages.push(item)
+    else if (item.t === 'asked' && messages.length > 0) {
+      const last = messages.length - 1
+      messages[last] = withDecisions(messages[last]!, decisionOf(item))
+    }
+  }
+  return messages
+}
 
 type Cut = { n: number; after: number; above: number; undone: boolean }
 /** The last `show`. */
@@ -279,10 +307,11 @@ export const foldForward = (
   const summary = emptySummary(id)
   const turns: Entry[] = []
   let begunAt: unknown
-  const kept: (Message | SummaryEntry)[] = []
-  /** What a cut compares: the line number of a message, the last line number a summary covers. */
+  const kept: Kept[] = []
+  /** What a cut compares: the line number of a message or a question, the last line number a summary covers. */
   const ns: number[] = []
-  const undone = new Set<Message | SummaryEntry>()
+  const undone = new Set<Kept>()
+  const answers = createAnswers()
   const sent: Sent[] = []
   let cuts: Cut[] = []
   let shownLast: Shown = { cuts: [], above: 0 }
@@ -307,10 +336,17 @@ export const foldForward = (
       begunAt = entry.meta.updated_at
     } else if (entry.t === 'meta' && 'composer_draft' in entry.patch) {
       draft = entry.patch.composer_draft ?? null
-    } else if (entry.t === 'message' || entry.t === 'summary') {
+    } else if (entry.t === 'message' || entry.t === 'summary' || entry.t === 'asked') {
       if (entry.t === 'message' && !isPlainMessage(bytes, entry, text)) summary.clean = false
-      ns.push(entry.t === 'message' ? entry.n : entry.to)
+      if (entry.t === 'asked') {
+        if (!isQuestionLine(bytes)) summary.clean = false
+        answers.ask(entry)
+      }
+      ns.push(entry.t === 'summary' ? entry.to : entry.n)
       kept.push(entry.t === 'message' ? entry.message : entry)
+    } else if (entry.t === 'answered') {
+      if (!isQuestionLine(bytes)) summary.clean = false
+      answers.answer(entry)
     } else if (entry.t === 'sent') sent.push(toSent(entry))
     else if (entry.t === 'unsummary') {
       for (const item of kept) if (isSummary(item) && item.n === entry.summary) undone.add(item)
@@ -325,7 +361,7 @@ export const foldForward = (
   }
   const shown = visible(ns, cuts, shownLast)
   const seen = kept.filter((item, index) => shown[index] && !undone.has(item))
-  const messages = seen.filter((item): item is Message => 'role' in item)
+  const messages = withAnswers(seen, answers)
   const last = messages.findLast(message => message.role === 'user')
   summary.count = messages.length
   summary.preview = last ? toPreview(last) : ''
@@ -341,7 +377,7 @@ export const foldForward = (
       ...rest,
       meta: draft ? { ...summary.meta, composer_draft: draft } : summary.meta,
       messages,
-      numbers: ns.filter((_, index) => shown[index] && 'role' in (kept[index] as object)),
+      numbers: ns.filter((_, index) => shown[index] && isMessage(kept[index]!)),
       summaries,
       sent,
     },

@@ -2,6 +2,7 @@
 import { type JsonObject, isObject, asString } from '../base/json.ts'
 import type { Message, NewMessage, Role, ToolCall } from '../schema/message.ts'
 import { fileNameOf } from '../schema/attachments.ts'
+import { readDecisions } from '../schema/decision.ts'
 import { readImages } from '../schema/image.ts'
 
 type Part = { type: string; [key: string]: unknown }
@@ -147,9 +148,11 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     // Ids in the session it comes from.
     _versions: _____,
     _images,
+    _decisions,
     ...rest
   } = given
   const images = readImages(_images)
+  const decisions = readDecisions(_decisions)
   const calls = [...toList(tool_calls), ...(isObject(function_call) ? [function_call] : [])]
     .map(toCall)
     .filter(call => call !== null)
@@ -172,6 +175,7 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     ...(own === undefined ? {} : { _ts: own }),
     ...(files.length > 0 ? { attachments: files } : {}),
     ...(images.length > 0 ? { _images: images } : {}),
+    ...(decisions.length > 0 ? { _decisions: decisions } : {}),
     ...(thought && { reasoning: thought }),
     ...(_error === true ? { _error } : {}),
     ...(_partial === true ? { _partial } : {}),
@@ -300,6 +304,7 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   _versions: () => false,
   attachments: value => Array.isArray(value) && value.every(isString),
   _images: value => Array.isArray(value) && readImages(value).length === value.length,
+  _decisions: value => Array.isArray(value) && readDecisions(value).length === value.length,
   tool_calls: value => Array.isArray(value) && value.every(isCall),
 }
 

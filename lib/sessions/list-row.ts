@@ -60,6 +60,7 @@ export const toRow = (
     waiting: live.waiting ?? summary.questions.length,
     last_turn: live.active_stream_id === null ? (turn?.how ?? null) : null,
     ...(live.active_stream_id === null && turn?.limit && { last_turn_limit: turn.limit }),
+    ...(live.active_stream_id === null && turn?.missed && { last_turn_missed: true as const }),
     preview: redact(summary.preview),
     ...Object.fromEntries(EXTRA.filter(key => key in meta).map(key => [key, meta[key]])),
   }

@@ -1,6 +1,9 @@
 /** Builds the JSON array of a session's messages from the journal's bytes, parsing only lines that may contain secrets. */
 import { suspectOffsets } from '../redact/redact.ts'
-import { messageHead } from './entries.ts'
+import type { Decision } from '../schema/decision.ts'
+import type { Message } from '../schema/message.ts'
+import { createAnswers, withDecisions } from './decisions.ts'
+import { type AskedEntry, isQuestionLine, messageHead, parseEntry } from './entries.ts'
 import { isHidden } from './fold.ts'
 import { versionsOf } from './versions.ts'
 import { readWhole } from '../store/read-text.ts'
@@ -8,20 +11,43 @@ import { readWhole } from '../store/read-text.ts'
 const LF = 10
 const COMMA = 44
 
-type Range = { from: number; to: number }
+/** Of a message: its bytes, and the decisions about what was asked after it. */
+type Range = { from: number; to: number; decisions: Decision[] }
 
-/** Byte ranges of the visible messages of a clean journal. */
+/** The visible messages of a clean journal. */
 const ranges = (bytes: Buffer, cuts: readonly [number, number][]): Range[] => {
   const found: Range[] = []
+  const answers = createAnswers()
+  const asked: { entry: AskedEntry; range: Range }[] = []
   let start = 0
+  const readQuestion = (line: Buffer): void => {
+    const entry = parseEntry(line.toString())
+    if (!entry || entry === 'unknown') return
+    if (entry.t === 'answered') answers.answer(entry)
+    const range = found.at(-1)
+    if (entry.t !== 'asked' || !range || isHidden(cuts, entry.n)) return
+    answers.ask(entry)
+    asked.push({ entry, range })
+  }
   for (let stop = bytes.indexOf(LF); stop !== -1; stop = bytes.indexOf(LF, start)) {
-    const head = messageHead(bytes.subarray(start, Math.min(stop, start + 96)))
+    const line = bytes.subarray(start, stop)
+    const head = messageHead(line)
+    if (!head && isQuestionLine(line)) readQuestion(line)
     if (head && !(cuts.length > 0 && isHidden(cuts, head.n))) {
-      found.push({ from: start + head.start, to: stop - 1 })
+      found.push({ from: start + head.start, to: stop - 1, decisions: [] })
     }
     start = stop + 1
   }
+  for (const { entry, range } of asked) range.decisions.push(...answers.decisionOf(entry))
   return found
+}
+
+/** The JSON of a message with its decisions. */
+const jsonOf = (bytes: Buffer, { from, to, decisions }: Range): string => {
+  const json = bytes.toString('utf8', from, to)
+  return decisions.length === 0
+    ? json
+    : JSON.stringify(withDecisions(JSON.parse(json) as Message, decisions))
 }
 
 /** Only the messages, when most of the file is something else (reasoning for providers), which would be scanned in vain. */
@@ -31,10 +57,10 @@ const compacted = (bytes: Buffer, found: Range[]): { bytes: Buffer; found: Range
   let at = 0
   return {
     bytes: Buffer.concat(found.map(({ from, to }) => bytes.subarray(from, to))),
-    found: found.map(({ from, to }) => {
+    found: found.map(({ from, to, decisions }) => {
       const start = at
       at += to - from
-      return { from: start, to: at }
+      return { from: start, to: at, decisions }
     }),
   }
 }
@@ -65,7 +91,7 @@ const idOf = (bytes: Buffer, { from, to }: Range): string =>
 
 type SpliceOptions = {
   cuts: readonly [number, number][]
-  /** Called only for messages in which the fast filter finds something suspicious. */
+  /** Called only for messages with decisions, or in which the fast filter finds something suspicious. */
   redact: (jsonText: string) => string
   /** As in `Summary`. */
   versions?: readonly string[][]
@@ -81,7 +107,10 @@ export const spliceMessages = (
   const { bytes, found } = compacted(whole, ranges(whole, cuts))
   // latin1: one character per byte, so text offsets are byte offsets.
   const places = recall(whole.length, () => suspectOffsets(bytes.toString('latin1')))
-  const isPlain = places.length === 0 && versions.length === 0
+  const isPlain =
+    places.length === 0 &&
+    versions.length === 0 &&
+    found.every(({ decisions }) => decisions.length === 0)
   if (bytes === whole && isPlain && found.length > 0) return inPlace(whole, found)
   const parts: (Range | Buffer)[] = []
   let place = 0
@@ -90,8 +119,8 @@ export const spliceMessages = (
     while (place < places.length && (places[place] as number) < range.from) place += 1
     const suspect = place < places.length && (places[place] as number) < range.to
     const ids = versions.length > 0 ? versionsOf(versions, idOf(bytes, range)) : undefined
-    const text = () => bytes.toString('utf8', range.from, range.to)
-    const safe = suspect ? redact(text()) : ids ? text() : ''
+    const isMade = suspect || range.decisions.length > 0
+    const safe = isMade ? redact(jsonOf(bytes, range)) : ids ? jsonOf(bytes, range) : ''
     const more = ids ? `${safe.slice(0, -1)},"_versions":${JSON.stringify(ids)}}` : safe
     const part = more ? Buffer.from(more) : range
     parts.push(part)

@@ -2,6 +2,8 @@
 import { isObject } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 import { redact, redactValue } from '../redact/redact.ts'
+import type { Decision } from '../schema/decision.ts'
+import { decisionSentence } from '../schema/decision-words.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import { contentText, type Meta } from './entries.ts'
 import type { Folded } from './fold.ts'
@@ -84,6 +86,18 @@ const block = (text: string, language = ''): string => {
   return `${ticks}${language}\n${text}\n${ticks}`
 }
 
+/** As code in a line, or as a block when it has several lines. */
+const codeOf = (text: string): string => {
+  if (text.includes('\n')) return `\n\n${block(text)}\n\n`
+  const ticks = '`'.repeat(1 + Math.max(0, ...(text.match(/`+/g) ?? []).map(run => run.length)))
+  return ticks.length > 1 ? `${ticks} ${text} ${ticks}` : `\`${text}\``
+}
+
+const decisionMarkdown = (decision: Decision): string => {
+  const { lead, what, isCode, end } = decisionSentence(decision)
+  return [`**${lead}**`, isCode ? codeOf(what) : what, end].filter(Boolean).join(' ').trim()
+}
+
 const markdownOf = (message: Message): string => {
   const parts = [`## ${SPEAKERS[message.role]}${timeOf(message) && ` · ${timeOf(message)}`}`]
   const text = contentText(message.content)
@@ -92,6 +106,7 @@ const markdownOf = (message: Message): string => {
     parts.push(`Tool call: ${call.function.name}`, block(call.function.arguments, 'json'))
   }
   if (message.attachments?.length) parts.push(`Attached: ${message.attachments.join(', ')}`)
+  parts.push(...(message._decisions ?? []).map(decisionMarkdown))
   return parts.join('\n\n')
 }
 
@@ -118,7 +133,13 @@ const escapeHtml = (text: string): string =>
 const STYLE = `:root{color-scheme:light dark}body{font:16px/1.55 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}
 article{margin:1.5rem 0;padding-left:.9rem;border-left:3px solid #8886}article.user{border-color:#36c}article.error{border-color:#c33}
 h2{font-size:.85rem;margin:0 0 .4rem;opacity:.75}pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.4rem 0;font:inherit}
-details pre{font:13px/1.45 ui-monospace,monospace}summary{cursor:pointer}p{opacity:.75}`
+details pre{font:13px/1.45 ui-monospace,monospace}summary{cursor:pointer}p{opacity:.75}p.decision{opacity:1;overflow-wrap:anywhere}`
+
+const decisionHtml = (decision: Decision): string => {
+  const { lead, what, isCode, end } = decisionSentence(decision)
+  const shown = isCode ? `<code>${escapeHtml(what)}</code>` : escapeHtml(what)
+  return `<p class="decision"><b>${escapeHtml(lead)}</b> ${shown} ${escapeHtml(end)}</p>`
+}
 
 const htmlOf = (message: Message): string => {
   const text = escapeHtml(contentText(message.content))
@@ -133,9 +154,10 @@ const htmlOf = (message: Message): string => {
   const files = message.attachments?.length
     ? `<p>Attached: ${escapeHtml(message.attachments.join(', '))}</p>`
     : ''
+  const decisions = (message._decisions ?? []).map(decisionHtml).join('')
   const kind = message._error ? `${message.role} error` : message.role
   const when = timeOf(message)
-  return `<article class="${kind}"><h2>${SPEAKERS[message.role]}${when && ` · <time>${when}</time>`}</h2>${body}${calls.join('')}${files}</article>`
+  return `<article class="${kind}"><h2>${SPEAKERS[message.role]}${when && ` · <time>${when}</time>`}</h2>${body}${calls.join('')}${files}${decisions}</article>`
 }
 
 /** One document without scripts or network requests; all session content is escaped text. */
@@ -167,6 +189,7 @@ const NOT_IMPORTED = new Set([
   'waiting',
   'last_turn',
   'last_turn_limit',
+  'last_turn_missed',
   'preview',
   'seq',
   'pending_user_message',

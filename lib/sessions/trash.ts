@@ -9,7 +9,7 @@ import { SESSION_ID } from '../schema/ids.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { readLines, fileStamp } from '../store/journal.ts'
 import type { Catalog } from './catalog.ts'
-import { type Entry, parseEntry } from './entries.ts'
+import { type Entry, parseEntry, questionId } from './entries.ts'
 import { type Files, foldFile, withFile } from './files.ts'
 import type { Folded } from './fold.ts'
 import type { CatalogSync } from './catalog-sync.ts'
@@ -41,6 +41,9 @@ const survivingEntries = (folded: Folded, entries: readonly Entry[], now: number
   const shown = new Set(folded.messages.map(({ id }) => id))
   const summaries = new Set(folded.summaries.map(({ n }) => n))
   const open = new Set(folded.questions.map(question => JSON.stringify(question)))
+  const decided = new Set(
+    folded.messages.flatMap(({ _decisions: all = [] }) => all.map(({ id }) => id)),
+  )
   const { created_at, updated_at } = folded
   const header: Entry = {
     n: 1,
@@ -55,7 +58,11 @@ const survivingEntries = (folded: Folded, entries: readonly Entry[], now: number
     if (entry.t === 'message') return shown.has(entry.message.id)
     if (entry.t === 'sent' || entry.t === 'provider_state') return shown.has(entry.id)
     if (entry.t === 'summary') return summaries.has(entry.n)
-    if (entry.t === 'asked') return open.has(JSON.stringify(entry.question))
+    if (entry.t === 'asked')
+      return (
+        open.has(JSON.stringify(entry.question)) || decided.has(questionId(entry.question) ?? '')
+      )
+    if (entry.t === 'answered') return decided.has(entry.id)
     return entry.t === 'turn_started' || entry.t === 'turn_ended' || entry.t === 'renamed'
   })
   for (const entry of kept) if (entry.t === 'turn_started') delete entry.replaces

@@ -2,6 +2,7 @@
 import { escapeHtml, inlineHashes } from '../http/html-template.ts'
 import type { ReplyOptions } from '../http/reply.ts'
 import { codeBlock, markdownHtml, plainHtml } from './markdown-html.ts'
+import type { DecisionSentence } from '../schema/decision-words.ts'
 import type { SharedPart, SharedStep } from './shared-chat.ts'
 
 const STYLE = `
@@ -41,6 +42,7 @@ hr{margin:24px 0;border:0;border-top:1px solid var(--line)}
 .steps li{padding-block:2px}
 summary{cursor:pointer;padding-block:2px}
 details pre{margin-block:8px}details pre code{white-space:pre-wrap}
+.decision{color:var(--dim);font-size:.875rem}.decision b{font-weight:600}
 .failed{color:var(--warn)}
 .files{color:var(--dim);font-size:.875rem}
 figure{margin:0 0 12px}img{display:block;max-width:100%;max-height:32rem;border-radius:10px}
@@ -107,6 +109,11 @@ const stepsHtml = (steps: readonly SharedStep[]): string => {
   return `<ul class="steps">${items.join('')}</ul>`
 }
 
+const decisionHtml = ({ lead, what, isCode, end }: DecisionSentence): string => {
+  const shown = isCode ? `<code>${escapeHtml(what)}</code>` : escapeHtml(what)
+  return `<p class="decision"><b>${escapeHtml(lead)}</b> ${shown} ${escapeHtml(end)}</p>`
+}
+
 const requestHtml = (part: SharedPart & { kind: 'request' }): string => {
   const { at, text, files, pictures } = part
   const shown = pictures.map(
@@ -130,6 +137,7 @@ const answerHtml = (parts: readonly SharedPart[], botName: string): string => {
     else {
       flush()
       if (part.kind === 'text') html.push(markdownHtml(part.text))
+      if (part.kind === 'decision') html.push(decisionHtml(part.sentence))
       if (part.kind === 'failed')
         html.push('<p class="failed">This answer was stopped or ended with an error.</p>')
     }

@@ -1,6 +1,8 @@
 /** What a link shows of a chat: an explicit choice from the transcript. Everything that is not named here stays private. */
 import { isObject } from '../base/json.ts'
 import { ownToolName } from '../base/common-tool-names.ts'
+import type { Decision } from '../schema/decision.ts'
+import { type DecisionSentence, decisionSentence } from '../schema/decision-words.ts'
 import type { Message, ToolCall } from '../schema/message.ts'
 import type { ShareOptions } from '../schema/share.ts'
 
@@ -15,6 +17,7 @@ export type SharedPart =
   | { kind: 'request'; at: number | null; text: string; files: string[]; pictures: string[] }
   | { kind: 'text'; at: number | null; text: string }
   | { kind: 'step'; at: number | null; step: SharedStep }
+  | { kind: 'decision'; at: number | null; sentence: DecisionSentence }
   | { kind: 'failed'; at: number | null }
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -100,6 +103,27 @@ const stepOf = (call: ToolCall, result: string, withOutput: boolean): SharedStep
   }
 }
 
+const APPROVAL = 'a step that needed approval'
+
+/** What the agent asked and what was answered; a command only when its input may be included. Names stay private. */
+const sharedDecision = (
+  { by: _, rule: __, ...decision }: Decision,
+  { withInput, clean }: { withInput: boolean; clean: (text: string) => string },
+): DecisionSentence | null => {
+  if (decision.kind !== 'approval') {
+    const { what, end, ...words } = decisionSentence(decision)
+    return { ...words, what: clean(what), end: clean(end) }
+  }
+  // No one was asked.
+  if (decision.auto && decision.answered_at === decision.asked_at) return null
+  // It was stopped, or what asked is gone: nobody decided.
+  if (decision.reason && decision.reason !== 'timeout') return null
+  const { what, isCode, ...words } = decisionSentence(decision)
+  return withInput
+    ? { ...words, what: clean(what), isCode }
+    : { ...words, what: APPROVAL, isCode: false }
+}
+
 const timeOf = ({ timestamp, _ts }: Message): number | null => timestamp ?? _ts ?? null
 
 const nameOf = (path: string): string => path.split(/[\\/]/).at(-1) ?? ''
@@ -126,28 +150,47 @@ export const toSharedParts = (
     if (role === 'tool' && tool_call_id !== undefined)
       results.set(tool_call_id, contentText(content))
 
+  const called = new Map<string, string>()
+  /** Those of the newest message that made any: what is asked after it is about one of them. */
+  let calls: readonly ToolCall[] = []
+  const decisionsOf = (message: Message): SharedPart[] =>
+    (message._decisions ?? []).flatMap((decision): SharedPart[] => {
+      const name = called.get(decision.call_id ?? (calls.length === 1 ? calls[0]!.id : ''))
+      const withInput =
+        options.tool_output && name !== undefined && Object.hasOwn(INPUT, ownToolName(name))
+      const sentence = sharedDecision(decision, { withInput, clean })
+      return sentence ? [{ kind: 'decision', at: decision.answered_at, sentence }] : []
+    })
+
   return messages.flatMap((message): SharedPart[] => {
     const at = timeOf(message)
+    calls = message.role === 'tool' ? calls : (message.tool_calls ?? [])
+    for (const { id, function: made } of calls) called.set(id, made.name)
+    const decisions = decisionsOf(message)
     const text = clean(contentText(message.content)).trim()
     if (message.role === 'user') {
       // A hook wrote it, not the person.
       if (message._hooks) return []
       const pictures = options.pictures ? picturesOf(message) : []
       const files = (message.attachments ?? []).map(path => clean(nameOf(path)))
-      return [{ kind: 'request', at, text, files, pictures }]
+      return [{ kind: 'request', at, text, files, pictures }, ...decisions]
     }
-    if (message.role !== 'assistant') return []
+    if (message.role !== 'assistant') return decisions
     // Texts of errors name providers, addresses and settings.
     if (message._error) return [{ kind: 'failed', at }]
+    const isAsked = message._decisions?.some(({ kind }) => kind === 'clarify')
     const steps = (message.tool_calls ?? []).flatMap((call): SharedPart[] => {
       const result = results.get(call.id)
       // Without a result it waits for an approval, or was interrupted.
       if (result === undefined || !isDone(result)) return []
+      // The question itself is shown.
+      if (isAsked && ownToolName(call.function.name) === 'clarify') return []
       const step = stepOf(call, result, options.tool_output)
       const { words, input, output } = step
       return [{ kind: 'step', at, step: { words, input: clean(input), output: clean(output) } }]
     })
-    return text === '' ? steps : [{ kind: 'text', at, text }, ...steps]
+    const shown = [...decisions, ...steps]
+    return text === '' ? shown : [{ kind: 'text', at, text }, ...shown]
   })
 }
 

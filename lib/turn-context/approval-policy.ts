@@ -16,6 +16,8 @@ export type ApprovalPolicyOptions = {
   sessionAllowed: () => string[]
   /** Whether the user allowed exactly this before, for this session or permanently. */
   isGranted: (ask: ApprovalRequest) => boolean
+  /** Called when it is allowed without a question. */
+  noteAllowed: (ask: ApprovalRequest, auto: 'off' | 'rule') => void
   grant: (ask: ApprovalRequest, until: 'session' | 'always', rule: Rule | undefined) => void
   ask: (
     ask: Omit<Approval, 'kind' | 'approval_id' | 'requested_at'>,
@@ -47,11 +49,17 @@ export const createApprovalPolicy =
     const config = deps.config()
     // Commands that are always blocked never get here: the tool refuses them before it asks for approval.
     const mustAsk = ask.isControl === true || ask.rule !== undefined
-    if (!mustAsk && !ask.leavesSandbox && config.approvals.mode === 'off') return 'once'
+    if (!mustAsk && !ask.leavesSandbox && config.approvals.mode === 'off') {
+      deps.noteAllowed(ask, 'off')
+      return 'once'
+    }
     const allowed = [...config.command_allowlist, ...deps.sessionAllowed()]
     const isCovered =
       ask.patternKeys.length > 0 && ask.patternKeys.every(label => isAllowed(label, allowed))
-    if (!mustAsk && (isCovered || deps.isGranted(ask))) return 'once'
+    if (!mustAsk && (isCovered || deps.isGranted(ask))) {
+      deps.noteAllowed(ask, 'rule')
+      return 'once'
+    }
     const marks = spansIn(ask.command, ask.marks ?? [], deps.shown)
     let rule: Rule | undefined
     const choice = await deps.ask(

@@ -2,7 +2,9 @@
 import type { AgentRequest, ApprovalRequest } from '../agent/types.ts'
 import { Unapproved } from '../base/unapproved.ts'
 import { visibleText } from '../base/visible.ts'
+import type { AutoApproval } from '../schema/decision.ts'
 import type { Sessions } from '../sessions/types.ts'
+import type { Questions } from '../turns/questions.ts'
 import { coveringIds, grantId, type Grants, ruleId } from './grants.ts'
 import type { TurnScope } from './turn-scope.ts'
 import { createApprovalPolicy, type ApprovalPolicyOptions } from './approval-policy.ts'
@@ -13,19 +15,34 @@ export type ApproverOptions = {
   redactKnown: (text: string) => string
   grants: Grants
   ask: ApprovalPolicyOptions['ask']
+  noteAllowed: Questions['noteAllowed']
 }
 
 export const createApprover = (
   { sessionId, home, workspace, meta, unattended }: TurnScope,
-  { sessions, redactKnown, ask, grants }: ApproverOptions,
+  { sessions, redactKnown, ask, grants, noteAllowed }: ApproverOptions,
 ): AgentRequest['approve'] => {
   const allowed = new Set(
     Array.isArray(meta.approved_patterns) ? meta.approved_patterns.map(String) : [],
   )
   const shown = (text: string) => visibleText(redactKnown(text))
+  const note = (ask: ApprovalRequest, auto: AutoApproval): void =>
+    noteAllowed(
+      {
+        session_id: sessionId,
+        command: shown(ask.command),
+        pattern_key: ask.patternKeys[0] ?? '',
+        pattern_keys: ask.patternKeys,
+        description: shown(ask.description),
+        cwd: shown(ask.cwd),
+        ...(ask.waitingCall !== undefined && { call_id: ask.waitingCall }),
+      },
+      auto,
+    )
   const policy = createApprovalPolicy({
     sessionId,
     config: home.settings,
+    noteAllowed: note,
     sessionAllowed: () => [...allowed],
     isGranted(ask) {
       if (ask.patternKeys.some(isNonCommandKey)) return allowed.has(grantId(ask))
@@ -58,13 +75,16 @@ export const createApprover = (
       home.config.edit(['command_allowlist'], [...new Set([...list, ...ask.patternKeys])])
     },
     ask: unattended
-      ? async question =>
-          unattended.ask({
+      ? async question => {
+          const choice = await unattended.ask({
             command: question.command,
             patternKeys: question.pattern_keys,
             description: question.description,
             cwd: question.cwd ?? workspace,
           })
+          if (choice !== 'deny') noteAllowed(question, 'task')
+          return choice
+        }
       : ask,
     shown,
   })
@@ -75,7 +95,9 @@ export const createApprover = (
     if (ask.leavesSandbox) return unattended ? 'deny' : policy(ask)
     // A rule that asks is more specific than auto-approval of a whole chat.
     if (ask.rule !== undefined) return policy(ask)
-    return !unattended && sessions.head(sessionId).meta.yolo === true ? 'once' : policy(ask)
+    if (unattended || sessions.head(sessionId).meta.yolo !== true) return policy(ask)
+    note(ask, 'yolo')
+    return 'once'
   }
   return async ask => {
     const choice = await decide(ask)

@@ -246,6 +246,7 @@ export const createTurnContextFactory =
             sessions,
             redactKnown: deps.redactKnown,
             ask: questions.approve,
+            noteAllowed: questions.noteAllowed,
           }),
           clarify: clarifyFor(scope, questions, deps.redact),
           external: externalFor(scope, sessions),

@@ -5,18 +5,31 @@
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { redact } from '../redact/redact.ts'
+import type { AutoApproval } from '../schema/decision.ts'
 import type { TurnEvent } from '../schema/event.ts'
+import type { Message } from '../schema/message.ts'
 import type { Question, Rule, Unanswered } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { isPlanApproval } from '../base/plan-answers.ts'
 
 type QuestionEntry =
   | { t: 'asked'; question: Question }
-  | { t: 'answered'; id: string; kind: Question['kind']; answer: string; by?: string }
+  | {
+      t: 'answered'
+      id: string
+      kind: Question['kind']
+      answer: string
+      by?: string
+      rule?: Rule
+      auto?: AutoApproval
+      reason?: Unanswered
+    }
   | { t: 'meta'; patch: { mode: 'normal' } }
 
 export type QuestionsOptions = {
   append: (sessionId: string, entries: QuestionEntry[]) => unknown
+  /** The message that a question was asked after, with its decisions; undefined before the first message. */
+  askedAfter: (sessionId: string, id: string) => Message | undefined
   setLive: (sessionId: string, patch: Partial<Pick<SessionRow, 'waiting'>>) => void
   /** Appends to the log of the session's running turn, if there is one. */
   emit: (sessionId: string, event: TurnEvent) => void
@@ -73,6 +86,23 @@ const MAX_SETTLED = 1_000
 
 const noTimer = (): void => undefined
 
+/** Appends the answer to the log of the turn, with the decisions of the message that it belongs to. */
+const emitAnswered = (
+  { askedAfter, emit }: Pick<QuestionsOptions, 'askedAfter' | 'emit'>,
+  question: Question,
+  { answer, ...reason }: { answer: string; reason?: Unanswered },
+): void => {
+  const id = idOf(question)
+  const message = askedAfter(question.session_id, id)
+  emit(question.session_id, {
+    type: 'answered',
+    data: {
+      ...{ id, kind: question.kind, answer: redact(answer), ...reason },
+      ...(message?._decisions && { message_id: message.id, decisions: message._decisions }),
+    },
+  })
+}
+
 export const createOpenQuestions = (deps: QuestionsOptions) => {
   const open = new Map<string, Open>()
   /** Questions of turns that continue after a restart, until the call that asked asks again. */
@@ -94,10 +124,18 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
     if (!entry) return
     const { question } = entry
     const answered = answer ?? (question.kind === 'approval' ? 'deny' : '')
-    const reason = answer === null && { reason: unansweredBy(by) }
+    const reason = answer === null ? { reason: unansweredBy(by) } : {}
     // On disk first, so that it stays answered after a restart.
     deps.append(question.session_id, [
-      { t: 'answered', id, kind: question.kind, answer: answered, by },
+      {
+        t: 'answered',
+        id,
+        kind: question.kind,
+        answer: answered,
+        by,
+        ...(rule && { rule }),
+        ...reason,
+      },
       ...planEntries(question, answered),
     ])
     open.delete(id)
@@ -105,10 +143,7 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
     settled.set(id, { answer: answered, by, ...reason })
     if (settled.size > MAX_SETTLED) settled.delete(settled.keys().next().value!)
     showWaiting(question.session_id)
-    deps.emit(question.session_id, {
-      type: 'answered',
-      data: { id, kind: question.kind, answer: redact(answered), ...reason },
-    })
+    emitAnswered(deps, question, { answer: answered, ...reason })
     deps.publish({
       type: 'settled',
       data: { id, session_id: question.session_id, answer: redact(answered), ...reason },
@@ -187,6 +222,20 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
     all: (): Open[] => [...open.values()],
     /** How a question was answered in this process; undefined when it is open or unknown. */
     answered: (id: string): GivenAnswer | undefined => settled.get(id),
+
+    /** Records what was allowed without a question. A full disk must not keep it from running. */
+    note(question: Question, by: { auto: AutoApproval }): void {
+      const id = idOf(question)
+      try {
+        deps.append(question.session_id, [
+          { t: 'asked', question },
+          { t: 'answered', id, kind: question.kind, answer: 'once', ...by },
+        ])
+        emitAnswered(deps, question, { answer: 'once' })
+      } catch (error) {
+        deps.log('could not record what was allowed', { id, error: messageOf(error) })
+      }
+    },
 
     /** Registers a question of the journal whose turn has ended. `onAnswer` is not called when it is denied. */
     reopen(question: Question, onAnswer: (answer: string) => void): void {

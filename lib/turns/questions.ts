@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { toSeconds } from '../base/clock.ts'
+import type { AutoApproval } from '../schema/decision.ts'
 import type {
   Approval,
   ApprovalChoice,
@@ -87,6 +88,13 @@ export const createQuestions = (deps: QuestionsOptions) => {
       if (reason === 'timeout' || reason === 'withdrawn') throw new Unapproved(reason)
       if (rule) onRule?.(rule)
       return (answer ?? 'deny') as ApprovalChoice
+    },
+
+    /** Records what was allowed without a question. */
+    noteAllowed(ask: Asked<Approval>, auto: AutoApproval): void {
+      const approval_id = randomBytes(16).toString('hex')
+      const requested_at = toSeconds(deps.clock.now())
+      open.note({ kind: 'approval', approval_id, requested_at, ...shownApproval(ask) }, { auto })
     },
 
     /** Waits for the user; null when there is no answer in `timeoutMs`, or the question was withdrawn. */

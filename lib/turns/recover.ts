@@ -80,6 +80,7 @@ export const recoverTurn = (
         kind: question.kind,
         answer: question.kind === 'approval' ? 'deny' : '',
         by: 'restart',
+        reason: 'ended' as const,
       })),
     ...closing
       .filter(message => !message.id || !known.has(message.id))

@@ -150,6 +150,7 @@ export const continueTurn = (
         kind: question.kind,
         answer: question.kind === 'approval' ? 'deny' : '',
         by: 'restart',
+        reason: 'ended' as const,
       })),
     ...results.map(message => ({ t: 'message' as const, message })),
     { t: 'turn_resumed', stream_id: streamId },

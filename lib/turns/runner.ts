@@ -78,6 +78,15 @@ const SHUTTING_DOWN = 'The server is shutting down.'
 const questionsOf = ({ sessions, hub, clock, log }: TurnsOptions, active: ActiveTurns): Questions =>
   createQuestions({
     append: (sessionId, entries) => sessions.append(sessionId, entries),
+    askedAfter(sessionId, id) {
+      const isIn = ({ _decisions: all }: Message) => all?.some(each => each.id === id)
+      // It was asked after one of the last messages, except a plan that waited through later turns.
+      for (const limit of [8, Number.MAX_SAFE_INTEGER]) {
+        const found = sessions.tail(sessionId, { limit }).messages.findLast(isIn)
+        if (found) return found
+      }
+      return undefined
+    },
     setLive: (sessionId, patch) => sessions.setLive(sessionId, patch),
     emit(sessionId, event) {
       const turn = active.get(sessionId)

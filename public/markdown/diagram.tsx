@@ -1,7 +1,7 @@
 /** Mermaid diagram: rendered to SVG, sanitized, and shown in a shadow root. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { randomId } from '../parts/random-id.ts'
-import { t } from '../strings/transcript-strings.ts'
+import { t } from '../strings/diagram-strings.ts'
 import { trustedHtml, withTrust } from './trusted-types.ts'
 
 /** Elements that could run scripts, load resources, or contain foreign markup. */

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { grammarOf, paint, spansOf } from '../markdown/highlight.ts'
 import { LinkedText } from '../markdown/linked-text.tsx'
 import { useShowMore } from '../markdown/show-more.tsx'
-import { t } from '../strings/transcript-strings.ts'
+import { t } from './diff-strings.ts'
 import type { DiffLine, FileDiff } from './diff.ts'
 import { ScrollBox } from './scroll-box.tsx'
 

@@ -12,7 +12,6 @@ export const enTranscript = {
   'tx.earlier.failed': 'Couldn’t load earlier messages.',
   'tx.again': 'Retry',
   'tx.stopped': 'Stopped',
-  'tx.cancelled': 'Stopped',
   'tx.attached': 'Attached',
   'tx.whole': 'Show all {count} characters',
   'tx.whole.failed': 'Couldn’t load the rest.',
@@ -42,6 +41,7 @@ export const enTranscript = {
   'node.state.running': 'running',
   'node.state.waiting': 'needs your input',
   'node.state.failed': 'a step failed',
+  'node.state.refused': 'Nothing ran',
   'node.state.broken': 'failed',
 
   'act.thinking': 'Thinking',
@@ -58,20 +58,13 @@ export const enTranscript = {
   'span.minutes': '{minutes} min {seconds} s',
   'span.hours': '{hours} h {minutes} min',
 
-  'tool.diff': 'Changes',
-  'tool.diff.counts': '{added} added, {removed} removed',
-
-  'ask.answered': 'Answered: {answer}',
-
   'code.plain': 'text',
   'code.copy': 'Copy code',
   'code.label': 'Code, {lang}',
   'code.diagram': 'Render diagram',
   'code.open': 'Open',
   'code.source': 'Show source',
-  'code.rendering': 'Rendering diagram…',
   'code.failed': 'Couldn’t render this diagram (syntax error).',
-  'code.diagram.label': 'Diagram',
 
   'copy.done': 'Copied',
   'copy.failed': 'Copy was blocked by the browser',

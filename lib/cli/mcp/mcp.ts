@@ -146,6 +146,7 @@ export const mcp = async (
             role: z.string(),
             text: z.string(),
             tool_calls: z.array(z.string()).optional(),
+            decisions: z.array(z.string()).optional(),
             at: z.string().optional(),
           }),
         ),

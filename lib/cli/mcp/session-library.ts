@@ -4,6 +4,7 @@ import type { HostSessions } from '../../host-db/host-sessions.ts'
 import { missing } from '../../errors.ts'
 import type { Home } from '../../profiles/home.ts'
 import { redact } from '../../redact/redact.ts'
+import { decisionSentence } from '../../schema/decision-words.ts'
 import type { Message } from '../../schema/message.ts'
 import type { SessionRow } from '../../schema/session.ts'
 import type { StoredSessions } from '../../sessions/stored-sessions.ts'
@@ -35,6 +36,8 @@ export type MessageEntry = {
   role: string
   text: string
   tool_calls?: string[]
+  /** What was asked after the message, and how it was answered. */
+  decisions?: string[]
   at?: string
 }
 
@@ -70,6 +73,12 @@ const toMessage = (message: Message): MessageEntry => ({
     tool_calls: message.tool_calls.map(({ function: { name, arguments: given } }) =>
       shorten(redact(`${name} ${given}`)),
     ),
+  }),
+  ...(message._decisions && {
+    decisions: message._decisions.map(decision => {
+      const { lead, what, end } = decisionSentence(decision)
+      return shorten(redact([lead, what, end].filter(Boolean).join(' ')))
+    }),
   }),
   ...(message.timestamp !== undefined && { at: isoTime(message.timestamp) }),
 })

@@ -10,9 +10,6 @@ export type GivenAnswer = {
   reason?: Unanswered | undefined
 }
 
-export const isDenied = ({ kind, answer, reason }: GivenAnswer): boolean =>
-  reason !== undefined || (kind === 'approval' && answer === 'deny')
-
 /** `Allowed once`, `No answer in time`, or the words of the person. */
 export const answerWords = ({ kind, answer, reason }: GivenAnswer): string => {
   if (reason) return t(`ask.was.${reason}`)

@@ -1,7 +1,7 @@
 /** Pure reducer of one chat: its stored session and the events that followed. */
 import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
 import type { Message } from '../../../lib/schema/message.ts'
-import type { Question, Unanswered } from '../../../lib/schema/question.ts'
+import type { Question } from '../../../lib/schema/question.ts'
 import type { Queued } from '../../../lib/schema/queue.ts'
 import type { LiveTurn, Session } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
@@ -12,14 +12,6 @@ export type ChatError = { type: string; message: string; hint?: string | undefin
 export type Notice = { id: string; text: string }
 /** Outcome of a tool call, for turns that ran while this page was open; a reloaded session has only the result message. */
 export type ToolOutcome = { duration: number | null; isError: boolean }
-/** A question answered while this page was open, here or on another device. */
-export type AnsweredQuestion = {
-  question: Question
-  answer: string
-  /** No one answered. */
-  reason?: Unanswered | undefined
-}
-
 export type AsideEvent = Extract<Frame, { type: 'aside' }>['data']
 
 export type Chat = {
@@ -29,7 +21,6 @@ export type Chat = {
   before: number
   live: LiveTurn | null
   questions: Question[]
-  settled: AnsweredQuestion[]
   /** Queued messages. */
   queued: Queued[]
   /** The latest side question with its answer so far. */
@@ -56,7 +47,6 @@ export const emptyChat = (sessionId: string): Chat => ({
   before: 0,
   live: null,
   questions: [],
-  settled: [],
   queued: [],
   aside: null,
   summaries: [],
@@ -137,7 +127,7 @@ const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
     case 'turn_started': {
       const { session_id: _, ...turn } = event.data
       const live = { ...turn, pos: 1, message_id: null, text: '', reasoning: '', tools: [] }
-      return { ...chat, live, error: null, notices: [], settled: [] }
+      return { ...chat, live, error: null, notices: [] }
     }
     case 'token':
       return withDelta(chat, event.data.message_id, event.data.text, '', now)
@@ -339,18 +329,18 @@ const withOutput = (chat: Chat, tid: string, text: string): Chat => {
   return { ...chat, live: { ...chat.live, tools } }
 }
 
-const answered = (
-  chat: Chat,
-  { id, answer, reason }: Pick<AnsweredQuestion, 'answer' | 'reason'> & { id: string },
-): Chat => {
-  const question = chat.questions.find(open => questionId(open) === id)
-  if (!question) return chat
-  return {
-    ...chat,
-    questions: chat.questions.filter(open => open !== question),
-    settled: [...chat.settled, { question, answer, ...(reason && { reason }) }],
-  }
-}
+type Answered = Extract<TurnEvent, { type: 'answered' }>['data']
+
+/** The question becomes a decision of the message after which it was asked, as in a session that is read later. */
+const answered = (chat: Chat, { id, message_id, decisions }: Answered): Chat => ({
+  ...chat,
+  questions: chat.questions.filter(open => questionId(open) !== id),
+  messages: decisions
+    ? chat.messages.map(message =>
+        message.id === message_id ? { ...message, _decisions: decisions } : message,
+      )
+    : chat.messages,
+})
 
 const withTurnEnded = (chat: Chat): Chat => ({
   ...chat,

@@ -122,6 +122,7 @@ const useActions = (): TranscriptActions => {
         }),
       retryNow: () => app.retryNow(),
       stop: () => void app.stop(),
+      send: text => void app.sendText(text),
       branch: id => void app.branch(app.chat.chat.peek().sessionId, id),
       copy: text => void app.copy(text),
       answer: (...given) => void answerWithToast(app, ...given),

@@ -13,14 +13,15 @@ import { DRAGGED_SESSION } from '../projects/project-list.tsx'
 import { lateSessionMenu } from './late-session-menu.ts'
 import { useSessions } from '../../contexts.ts'
 
-type Mark = 'streaming' | 'waiting' | 'failed' | 'unread'
+type Mark = 'streaming' | 'waiting' | 'failed' | 'missed' | 'unread'
 
 /** The most urgent status of a row. */
 const statusOf = (row: Row, { unread, open }: { unread: boolean; open: boolean }): Mark | null => {
   if (row.waiting > 0) return 'waiting'
   if (row.is_streaming) return 'streaming'
-  if (unread && !open) return row.last_turn === 'failed' ? 'failed' : 'unread'
-  return null
+  if (!unread || open) return null
+  if (row.last_turn === 'failed') return 'failed'
+  return row.last_turn_missed ? 'missed' : 'unread'
 }
 
 const StateMark = ({ mark }: { mark: Mark | null }) => {
@@ -28,6 +29,7 @@ const StateMark = ({ mark }: { mark: Mark | null }) => {
   return (
     <span class={`mark mark-${mark}`} title={t(`row.${mark}`)}>
       {mark === 'failed' && <Icon name="alert" size={14} />}
+      {mark === 'missed' && <Icon name="clock" size={14} />}
       <span class="sr-only">{`, ${t(`row.${mark}`)}`}</span>
     </span>
   )

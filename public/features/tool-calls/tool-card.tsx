@@ -8,6 +8,7 @@ import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
 import type { ServerClock } from '../../parts/server-clock.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
+import { t as differences } from '../../parts/diff-strings.ts'
 import { t } from './step-strings.ts'
 import { describeToolCall, parseArgs } from './describe-tool-call.ts'
 import type { Args } from './describe-tool-call.ts'
@@ -94,7 +95,11 @@ export function ToolCard(props: ToolCardProps) {
 }
 
 const Counts = ({ added, removed }: { added: number; removed: number }) => (
-  <span class="diff-counts" role="img" aria-label={t('tool.diff.counts', { added, removed })}>
+  <span
+    class="diff-counts"
+    role="img"
+    aria-label={differences('tool.diff.counts', { added, removed })}
+  >
     <span class="diff-plus">+{added}</span> <span class="diff-minus">−{removed}</span>
   </span>
 )

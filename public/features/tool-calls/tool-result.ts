@@ -31,10 +31,13 @@ export const looksFailed = (content: string): boolean => {
   )
 }
 
-/** Whether someone refused the call, without parsing its result. */
-export const looksRefused = (content: string): boolean => {
-  const head = content.slice(0, 120)
-  if (/^\s*\{\s*"status"\s*:\s*"blocked"/.test(head)) return true
-  const error = /^\s*\{\s*(?:"success"\s*:\s*false\s*,\s*)?"error"\s*:\s*"(.*)$/s.exec(head)?.[1]
-  return error !== undefined && REFUSALS.some(([, pattern]) => pattern.test(error))
+/** Who refused the call, without parsing its result; null when no one did. */
+export const refuserIn = (content: string): Refuser | null => {
+  const head = content.slice(0, 400)
+  const isBlocked = /^\s*\{\s*"status"\s*:\s*"blocked"/.test(head)
+  const said = /^\s*\{\s*(?:"(?:success|status)"[^{}]*?)?"error"\s*:\s*"(.*)$/s.exec(head)
+  const known = REFUSALS.find(([, pattern]) => pattern.test(said?.[1] ?? ''))?.[0]
+  return known ?? (isBlocked ? 'checks' : null)
 }
+
+export const looksRefused = (content: string): boolean => refuserIn(content) !== null

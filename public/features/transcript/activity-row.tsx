@@ -5,7 +5,7 @@ import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { ActivityLine } from './activity.tsx'
 import type { ActivityRow, Step, ToolStep } from './rows.ts'
-import { hasFailed } from './spine.ts'
+import { hasFailed, isRefused } from './spine.ts'
 import { useTranscript } from './transcript-context.ts'
 
 /** Steps are shown when an activity is opened, so the first view does without them. */
@@ -28,15 +28,18 @@ export function ActivityRowView({ row }: { row: ActivityRow }) {
   const isRetrying = usePart(live, turn => Boolean(turn?.retry))
   const waitsFor = isAsked ? t('act.waiting') : isRetrying ? t('act.waiting.retry') : null
   const tools = row.steps.filter(isTool)
+  const turn = live.peek()
   return (
     <ActivityLine
       now={row.live ? happening(row.steps, waitsFor) : null}
-      since={row.live ? (live.peek()?.started_at ?? null) : null}
+      // As if it had not waited for a person.
+      since={row.live && turn ? turn.started_at + row.waited : null}
       clock={clock}
       seconds={row.seconds}
       thought={row.steps.some(step => step.kind === 'reasoning')}
       steps={tools.length}
       failed={tools.filter(hasFailed).length}
+      nothingRan={tools.length > 0 && tools.every(isRefused)}
       open={row.open}
       empty={row.steps.length === 0}
       onToggle={() => toggle(row.key)}

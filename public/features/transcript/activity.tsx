@@ -14,20 +14,23 @@ export type ActivityProps = {
   thought: boolean
   steps: number
   failed: number
+  /** No one allowed any of them. */
+  nothingRan: boolean
   open: boolean
   /** There are no steps to show yet. */
   empty: boolean
   onToggle: () => void
 }
 
-const pastLabel = ({ seconds, thought }: ActivityProps): string => {
+const pastLabel = ({ seconds, thought, nothingRan }: ActivityProps): string => {
+  if (nothingRan) return t('node.state.refused')
   if (seconds === null) return thought ? t('act.thought') : t('act.worked')
   const time = formatSeconds(seconds)
   return thought ? t('act.thought.for', { time }) : t('act.worked.for', { time })
 }
 
 export function ActivityLine(props: ActivityProps) {
-  const { now, since, clock, steps, failed, open, empty } = props
+  const { now, since, clock, steps, failed, nothingRan, open, empty } = props
   return (
     <button
       type="button"
@@ -41,7 +44,11 @@ export function ActivityLine(props: ActivityProps) {
           name={now ? (now.waits ? 'clock' : 'spinner') : open ? 'chevron-down' : 'chevron-right'}
         />
       </span>
-      {now ? <span class="act-now">{now.text}</span> : <span>{pastLabel(props)}</span>}
+      {now ? (
+        <span class="act-now">{now.text}</span>
+      ) : (
+        <span class={nothingRan ? 'act-failed' : undefined}>{pastLabel(props)}</span>
+      )}
       {now && since !== null && (
         <span class="act-part">
           <Elapsed since={since} clock={clock} />

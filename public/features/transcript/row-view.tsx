@@ -11,6 +11,11 @@ import { useTranscript } from './transcript-context.ts'
 import { TextRowView } from './text-row.tsx'
 import { UserRowView } from './user-row.tsx'
 
+/** Its place is kept while it loads. */
+const DecisionRowView = lazy(
+  async () => (await import('./decision-row.tsx')).DecisionRowView,
+  () => <p class="tx-mark" />,
+)
 const ErrorCard = lazy(async () => (await import('./error-card.tsx')).ErrorCard, true)
 const StepLimitCard = lazy(async () => (await import('./step-limit-card.tsx')).StepLimitCard, true)
 const SummaryRow = lazy(async () => (await import('./summary-row.tsx')).SummaryRow, true)
@@ -25,6 +30,8 @@ export function RowView({ row }: { row: Row }) {
       return <StepRowView rowKey={row.key} step={row.step} last={row.last} />
     case 'text':
       return <TextRowView row={row} />
+    case 'decision':
+      return <DecisionRowView row={row} />
     case 'foot':
       return <FootRowView row={row} />
     case 'error':
@@ -34,7 +41,7 @@ export function RowView({ row }: { row: Row }) {
     case 'cancelled':
       return (
         <p class="tx-mark">
-          <Icon name="stop" /> {t('tx.cancelled')}
+          <Icon name="stop" /> {t('tx.stopped')}
         </p>
       )
     case 'compaction':

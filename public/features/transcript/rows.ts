@@ -1,4 +1,6 @@
 /** Converts messages to transcript rows, each small enough to be virtualized. */
+import { waitedSeconds } from '../../../lib/base/waits.ts'
+import type { Decision } from '../../../lib/schema/decision.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
@@ -28,6 +30,8 @@ export type ToolStep = {
   /** Start time in seconds since 1970, while the call runs. */
   startedAt: number | null
   finished: ToolOutcome | null
+  /** About what the call asked. */
+  decisions: readonly Decision[]
 }
 export type Step = ReasoningStep | ToolStep
 
@@ -35,7 +39,10 @@ export type ActivityRow = {
   kind: 'activity'
   key: string
   steps: readonly Step[]
+  /** Without the time that it waited for a person. */
   seconds: number | null
+  /** Seconds that the turn had waited for a person until then. */
+  waited: number
   live: boolean
   open: boolean
 }
@@ -50,6 +57,13 @@ export type TextRow = {
   partial: boolean
   /** Stored length in characters, when the text is truncated. */
   cut: number | null
+}
+export type DecisionRow = {
+  kind: 'decision'
+  key: string
+  decision: Decision
+  /** It belongs to the last turn, which has ended. */
+  last: boolean
 }
 export type FootRow = {
   kind: 'foot'
@@ -69,6 +83,7 @@ export type Row =
   | ActivityRow
   | { kind: 'step'; key: string; step: Step; last: boolean }
   | TextRow
+  | DecisionRow
   | FootRow
   | { kind: 'error'; key: string; message: Message; last: boolean }
   | { kind: 'cancelled'; key: string }
@@ -88,6 +103,16 @@ export type RowsInput = {
   summaries?: readonly SummaryRef[]
   turnUsage?: readonly TurnUsage[]
 }
+
+/** What was asked while the calls of a message ran is recorded after the message, or after the result of an earlier call. */
+const decisionsOf = (message: Message, results: ReadonlyMap<string, Message>): Decision[] =>
+  [message, ...(message.tool_calls ?? []).map(({ id }) => results.get(id))].flatMap(
+    each => each?._decisions ?? [],
+  )
+
+/** Nobody was asked, so that it is a note at its step. */
+export const isNote = ({ auto, asked_at, answered_at }: Decision): boolean =>
+  auto !== undefined && asked_at === answered_at
 
 export const toRows = (input: RowsInput): Row[] => {
   const results = new Map<string, Message>()
@@ -152,6 +177,9 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
   const name = user?.id ?? replies[0]?.id ?? 'start'
   const spoken: Message[] = []
   let steps: Step[] = []
+  /** Seconds that this turn, and the activity that comes next, waited for a person. */
+  let waited = 0
+  let waitedNow = 0
   let began = user ? secondsOf(user) : null
   let now = began
   let first = true
@@ -160,17 +188,35 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
   const flush = (isLive: boolean) => {
     if (steps.length === 0 && !isLive) return
     const key = `${name}:a${activities++}`
-    const seconds = began !== null && now !== null && now > began ? now - began : null
+    const passed = began !== null && now !== null ? now - began : 0
+    const worked = Math.round(passed - waitedNow)
+    const seconds = worked > 0 ? worked : null
     const open = input.open.has(key)
-    rows.push({ kind: 'activity', key, steps, seconds, live: isLive, open })
+    rows.push({ kind: 'activity', key, steps, seconds, waited, live: isLive, open })
     if (open) {
       for (const [at, step] of steps.entries()) {
         rows.push({ kind: 'step', key: `${key}/${step.key}`, step, last: at === steps.length - 1 })
       }
     }
     steps = []
+    waitedNow = 0
     began = now
   }
+
+  /** The steps that waited for them come next. */
+  const decide = (all: readonly Decision[]) => {
+    const decisions = all.filter(decision => !isNote(decision))
+    if (decisions.length === 0) return
+    flush(false)
+    for (const decision of decisions) {
+      const key = `${name}:d${decision.id}`
+      rows.push({ kind: 'decision', key, decision, last: last && !live })
+    }
+    const seconds = waitedSeconds(decisions)
+    waited += seconds
+    waitedNow += seconds
+  }
+  if (user) decide(decisionsOf(user, input.results))
 
   /** Adds dividers after the last message of a summary. */
   const divide = (id: string | undefined) => {
@@ -214,8 +260,13 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
       first = false
       spoken.push(message)
     }
-    for (const call of message.tool_calls ?? []) {
-      const step = toolStep(call.id, call.function.name, call.function.arguments, input)
+    const decisions = decisionsOf(message, input.results)
+    decide(decisions)
+    const calls = message.tool_calls ?? []
+    for (const call of calls) {
+      const isOwn = ({ call_id: id }: Decision) => (id ?? (calls[1] ? '' : call.id)) === call.id
+      const { name: called, arguments: written } = call.function
+      const step = toolStep(call.id, called, written, input, decisions.filter(isOwn))
       if (step) {
         steps.push(step)
         now = (step.result && secondsOf(step.result)) ?? now
@@ -278,12 +329,13 @@ const addText = (rows: Row[], message: Message, text: string, first: boolean) =>
   }
 }
 
-/** Questions have their own cards and are not listed as steps. */
+/** Questions have rows of their own and are not listed as steps. */
 const toolStep = (
   tid: string,
   name: string,
   written: string,
   input: TurnInput,
+  decisions: readonly Decision[] = [],
 ): ToolStep | null => {
   if (name === 'clarify') return null
   const result = input.results.get(tid) ?? null
@@ -292,7 +344,8 @@ const toolStep = (
   const state = result || finished || !input.live ? 'ended' : running ? 'running' : 'queued'
   const startedAt = running?.started_at ?? null
   const short = running && !written ? running.args : null
-  return { kind: 'tool', key: tid, tid, name, written, short, result, state, startedAt, finished }
+  const more = { startedAt, finished, decisions }
+  return { kind: 'tool', key: tid, tid, name, written, short, result, state, ...more }
 }
 
 /** Reuses unchanged row objects, so that they are not rendered again. */

@@ -1,11 +1,11 @@
 /** The spine of the transcript: which rows have a node on its line, and in which state. */
-import { looksFailed, looksRefused } from '../tool-calls/tool-result.ts'
+import { looksFailed, looksRefused, refuserIn } from '../tool-calls/tool-result.ts'
 import { textOf } from './content.ts'
 import type { Row, Step, ToolStep } from './rows.ts'
 
 export type NodeKind = 'request' | 'work' | 'step' | 'result' | 'end'
-/** `failed` is a step (amber), `broken` the turn (red). A turn that waits for the user is amber as well. */
-export type NodeState = 'ended' | 'running' | 'waiting' | 'failed' | 'broken'
+/** `failed` is a step (amber), `broken` the turn (red). What waits for a person, and what none allowed (`refused`), is amber as well. */
+export type NodeState = 'ended' | 'running' | 'waiting' | 'failed' | 'refused' | 'broken'
 export type SpineNode = { kind: NodeKind; state: NodeState }
 
 const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
@@ -16,10 +16,17 @@ export const hasFailed = ({ finished, result }: ToolStep): boolean =>
     ? finished?.isError === true
     : looksFailed(textOf(result)) || (finished?.isError === true && !looksRefused(textOf(result)))
 
+/** A person denied it, or no one allowed it in time. */
+export const isRefused = ({ result }: ToolStep): boolean => {
+  const by = result && refuserIn(textOf(result))
+  return by === 'user' || by === 'timeout'
+}
+
 const stateOf = (step: Step): NodeState => {
   if (!isTool(step)) return step.live ? 'running' : 'ended'
   if (step.state === 'running') return 'running'
-  return hasFailed(step) ? 'failed' : 'ended'
+  if (hasFailed(step)) return 'failed'
+  return isRefused(step) ? 'refused' : 'ended'
 }
 
 /** Null for rows without a node: footers, and pieces of an answer after its first one. `isWaiting`: a question is open. */
@@ -29,9 +36,12 @@ export const nodeOf = (row: Row, isWaiting: boolean): SpineNode | null => {
     case 'user':
       return { kind: 'request', state: 'ended' }
     case 'activity': {
-      const failed = row.steps.some(step => stateOf(step) === 'failed')
-      return { kind: 'work', state: row.live ? running : failed ? 'failed' : 'ended' }
+      const states = row.steps.map(stateOf)
+      const worst = (['failed', 'refused'] as const).find(state => states.includes(state))
+      return { kind: 'work', state: row.live ? running : (worst ?? 'ended') }
     }
+    case 'decision':
+      return { kind: 'step', state: row.decision.reason === 'timeout' ? 'refused' : 'ended' }
     case 'step': {
       const state = stateOf(row.step)
       return { kind: 'step', state: state === 'running' ? running : state }

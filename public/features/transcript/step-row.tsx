@@ -1,4 +1,5 @@
 /** A step of an activity: reasoning, or a tool call with its card. */
+import { waitedSeconds } from '../../../lib/base/waits.ts'
 import { usePart } from '../../parts/use-part.ts'
 import { useComputed } from '@preact/signals'
 import { Markdown } from '../../markdown/markdown.tsx'
@@ -9,7 +10,7 @@ import { t } from '../tool-calls/step-strings.ts'
 import { ToolCard } from '../tool-calls/tool-card.tsx'
 import { ToolPhrase } from '../tool-calls/tool-phrase.tsx'
 import { textOf } from './content.ts'
-import type { ReasoningStep, Step, ToolStep } from './rows.ts'
+import { isNote, type ReasoningStep, type Step, type ToolStep } from './rows.ts'
 import { usePerFrame, useTranscript } from './transcript-context.ts'
 
 const CallBody = lazy(async () => (await import('../queue/lazy-queue.ts')).CallBody, true)
@@ -84,7 +85,11 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
   const output = useComputed(
     () => live.value?.tools.find(tool => tool.tid === step.tid)?.output ?? '',
   )
-  const { result } = step
+  const { result, decisions } = step
+  const duration = step.finished?.duration ?? null
+  // Waiting for a person is no work.
+  const waited = waitedSeconds(decisions)
+  const auto = decisions.find(isNote)?.auto
   return (
     <ToolCard
       name={step.name}
@@ -99,9 +104,9 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
       }}
       loadStored={actions.loadStored}
       state={step.state}
-      startedAt={step.startedAt}
+      startedAt={step.startedAt && step.startedAt + waited}
       clock={clock}
-      duration={step.finished?.duration ?? null}
+      duration={duration === null ? null : Math.max(0, duration - waited)}
       isError={step.finished?.isError ?? false}
       ranIn={result?._ran_in}
       output={output}
@@ -111,6 +116,7 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
           {result && edits.test(step.name) && textOf(result).includes('"diagnostics') && (
             <EditDiagnostics content={textOf(result)} openFile={actions.openFile} />
           )}
+          {auto && <p class="tool-note">{t(`auto.${auto}`)}</p>}
           {result?._hooks && <HookNotes notes={result._hooks} />}
         </>
       }

@@ -28,6 +28,8 @@ export type TranscriptActions = {
   branch(id: string): void
   copy(text: string): void
   answer(question: Question, answer: string, rule?: GivenRule): void
+  /** Sends a text that was not written in the composer. */
+  send?(text: string): void
   openFile?(path: string, line?: number): void
   /** The row that the address names. */
   place?: ReadonlySignal<Place | null>

@@ -3,13 +3,10 @@ import { computed, signal } from '@preact/signals'
 import type { ReadonlySignal, Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { answerWords, isDenied } from '../approvals/answer-words.ts'
-import { AnsweredLine } from '../approvals/answered-line.tsx'
 import { shownRetryOf } from './pending-retry.ts'
 import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
-import { questionId } from '../chat/chat-reducer.ts'
-import type { Chat, AnsweredQuestion } from '../chat/chat-reducer.ts'
+import type { Chat } from '../chat/chat-reducer.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { preloadSteps } from './activity-row.tsx'
 import { reuseRows, toRows } from './rows.ts'
@@ -174,8 +171,6 @@ function Head({ before, failed, onAgain }: HeadProps) {
   )
 }
 
-const NONE: readonly AnsweredQuestion[] = []
-
 /** Below the last row: pending questions, notices, the wait before a retry, and an error without a message. */
 function Tail() {
   const { chat, actions, clock } = useTranscript()
@@ -183,8 +178,6 @@ function Tail() {
     const last = computed(() => chat.value.messages.at(-1))
     return {
       questions: computed(() => chat.value.questions),
-      // Shown while the turn runs; afterwards the tool card contains the answer.
-      settled: computed(() => (chat.value.live ? chat.value.settled : NONE)),
       notices: computed(() => chat.value.notices),
       retry: computed(() => shownRetryOf(chat.value.live)),
       error: computed(() => (last.value?._error ? null : chat.value.error)),
@@ -196,9 +189,6 @@ function Tail() {
   const keyed = parts.questions.value.findIndex(question => question.kind === 'approval')
   return (
     <div class="tx-tail">
-      {parts.settled.value.map(settled => (
-        <SettledLine key={questionId(settled.question)} {...settled} />
-      ))}
       {parts.questions.value.map((question, index) =>
         question.kind === 'approval' ? (
           <Asked key={question.approval_id}>
@@ -250,16 +240,3 @@ const Asked = ({ children }: { children: ComponentChildren }) => (
     {children}
   </div>
 )
-
-function SettledLine({ question, answer, reason }: AnsweredQuestion) {
-  const { kind } = question
-  const given = { kind, answer, reason }
-  const words = answerWords(given)
-  return (
-    <AnsweredLine
-      denied={isDenied(given)}
-      text={kind === 'clarify' && !reason ? t('ask.answered', { answer: words }) : words}
-      object={kind === 'clarify' ? '' : question.command}
-    />
-  )
-}

@@ -20,6 +20,7 @@ const guessHeight = (row: Row, width: number): number => {
     case 'text':
       return 16 + Math.max(1, lines(row.text)) * 25
     case 'activity':
+    case 'decision':
       return 36
     case 'step':
       return 34

@@ -8,6 +8,7 @@ export const t = translator({
   /** After the command. */
   'failed.one': '[{object} ]failed',
   denied: { one: '{count} call denied', other: '{count} calls denied' },
+  missed: { one: '{count} call not answered', other: '{count} calls not answered' },
   steps: { one: '{count} step', other: '{count} steps' },
   'steps.in': { one: '{count} step in {time}', other: '{count} steps in {time}' },
   undo: 'Undo',

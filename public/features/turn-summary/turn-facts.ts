@@ -1,4 +1,5 @@
 /** What a turn did, derived from its messages: steps, commands that failed, calls that were denied. */
+import { waitedSeconds } from '../../../lib/base/waits.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import { isObject } from '../../../lib/base/json.ts'
 import { outcomeOf } from '../tool-calls/outcome.ts'
@@ -10,7 +11,7 @@ export type DeniedCall = { id: string; name: string; written: string; by: Refuse
 
 export type TurnFacts = {
   steps: number
-  /** From the user's message to the last reply; null when the times are unknown. */
+  /** From the user's message to the last reply, without waits for a person; null when the times are unknown. */
   seconds: number | null
   /** Commands whose last run in the turn failed. */
   failed: readonly FailedCommand[]
@@ -54,6 +55,8 @@ export const factsOf = (turn: readonly Message[]): TurnFacts => {
   }
   const [first, last] = [turn[0], turn.findLast(message => secondsOf(message) !== null)]
   const [from, to] = [first && secondsOf(first), last && secondsOf(last)]
-  const seconds = first?.role === 'user' && from && to && to > from ? to - from : null
+  const waited = waitedSeconds(turn.flatMap(({ _decisions: all = [] }) => all))
+  const worked = from && to ? Math.round(to - from - waited) : 0
+  const seconds = first?.role === 'user' && worked > 0 ? worked : null
   return { steps, seconds, failed: [...failed.values()], denied }
 }

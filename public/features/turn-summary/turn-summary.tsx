@@ -84,7 +84,9 @@ function Summary({ row }: { row: FootRow }) {
 type Shown = { change: TurnChange | null; facts: TurnFacts; state: UndoState | null }
 
 const Line = ({ change, facts, state }: Shown) => {
-  const { failed, denied, steps, seconds } = facts
+  const { failed, steps, seconds } = facts
+  const missed = facts.denied.filter(({ by }) => by === 'timeout')
+  const denied = facts.denied.filter(({ by }) => by !== 'timeout')
   const [only] = failed
   return (
     <span class="turn-sum-parts">
@@ -112,8 +114,11 @@ const Line = ({ change, facts, state }: Shown) => {
           )}
         </span>
       )}
+      {missed.length > 0 && (
+        <span class="turn-sum-warn">{t('missed', { count: missed.length })}</span>
+      )}
       {denied.length > 0 && <span>{t('denied', { count: denied.length })}</span>}
-      {!change && failed.length + denied.length === 0 && (
+      {!change && failed.length + facts.denied.length === 0 && (
         <span>
           {seconds === null
             ? t('steps', { count: steps })

@@ -35,6 +35,7 @@ export const enSessions = {
   'row.menu': 'Options for “{title}”',
   'row.streaming': 'running',
   'row.waiting': 'needs input',
+  'row.missed': 'needed you, no one answered',
   'row.unread': 'unread',
   'row.selected': 'selected',
   'row.failed': 'failed',

@@ -54,7 +54,11 @@ const randomEntry = (n: number, roll: (below: number) => number): Entry => {
     case 4:
       return { n, t: 'asked', at, question: question(`q${roll(5)}`) }
     case 5:
-      return { n, t: 'answered', at, id: `q${roll(5)}`, kind: 'clarify', answer: 'a' }
+      return {
+        ...{ n, t: 'answered', at, id: `q${roll(5)}`, kind: 'clarify', answer: 'a' },
+        ...(roll(3) === 0 && { answer: '', by: 'timeout' }),
+        ...(roll(4) === 0 && { auto: 'rule' }),
+      } as Entry
     case 6:
       return {
         ...({ n, t: 'turn_started', at, stream_id, model: 'm', provider: 'p' } as const),
@@ -105,29 +109,51 @@ const randomJournal = (seed: number): string[] => {
   return lines
 }
 
-/** The reference: a cut hides every earlier line with a number larger than `after`; the last `show` takes the place of all cuts above it. */
-const visibleByTheBook = (texts: readonly string[]): string[] => {
+/** The reference: an answer belongs to every question above it with its id that has none yet. */
+const decidedByTheBook = (texts: readonly string[]): string[] => {
   const entries = texts.map(parseEntry)
-  const last = entries.findLastIndex(entry => entry && entry !== 'unknown' && entry.t === 'show')
+  const shown = new Set(visibleByTheBook(texts))
+  let last: string | null = null
+  return entries.flatMap((entry, index) => {
+    if (!entry || entry === 'unknown') return []
+    if (entry.t === 'message' && shown.has(entry.message.id)) last = entry.message.id
+    if (entry.t !== 'asked' || last === null || isCutByTheBook(entries, index)) return []
+    const id = entry.question.kind === 'clarify' ? entry.question.clarify_id : ''
+    const answer = entries
+      .slice(index)
+      .find(each => each && each !== 'unknown' && each.t === 'answered' && each.id === id)
+    return answer && answer !== 'unknown' ? [`${last} ${id} ${answer.at}`] : []
+  })
+}
+
+/** A cut hides every earlier line with a number larger than `after`; the last `show` takes the place of all cuts above it. */
+const isCutByTheBook = (entries: readonly ReturnType<typeof parseEntry>[], index: number) => {
+  const entry = entries[index]
+  if (!entry || entry === 'unknown') return false
+  const last = entries.findLastIndex(each => each && each !== 'unknown' && each.t === 'show')
   const show = entries[last]
   const gaps = show && show !== 'unknown' && show.t === 'show' ? show.cuts : []
+  if (index < last && gaps.some(([to, from]) => from < entry.n && entry.n < to)) return true
+  return entries.some(
+    (cut, at) =>
+      cut &&
+      cut !== 'unknown' &&
+      at > index &&
+      at >= last &&
+      (cut.t === 'cut' || cut.t === 'show') &&
+      entry.n > cut.after &&
+      !entries.some(
+        (undo, later) =>
+          undo && undo !== 'unknown' && later > at && undo.t === 'uncut' && undo.cut === cut.n,
+      ),
+  )
+}
+
+const visibleByTheBook = (texts: readonly string[]): string[] => {
+  const entries = texts.map(parseEntry)
   return entries.flatMap((entry, index) => {
     if (!entry || entry === 'unknown' || entry.t !== 'message') return []
-    if (index < last && gaps.some(([to, from]) => from < entry.n && entry.n < to)) return []
-    const hidden = entries.some(
-      (cut, at) =>
-        cut &&
-        cut !== 'unknown' &&
-        at > index &&
-        at >= last &&
-        (cut.t === 'cut' || cut.t === 'show') &&
-        entry.n > cut.after &&
-        !entries.some(
-          (undo, later) =>
-            undo && undo !== 'unknown' && later > at && undo.t === 'uncut' && undo.cut === cut.n,
-        ),
-    )
-    return hidden ? [] : [entry.message.id]
+    return isCutByTheBook(entries, index) ? [] : [entry.message.id]
   })
 }
 
@@ -145,6 +171,13 @@ test('forward fold, backward fold and reference agree on 1,000 random journals',
     assert.equal(
       folded.messages.map(({ id }) => id),
       visibleByTheBook(texts),
+      `seed ${seed}`,
+    )
+    assert.equal(
+      folded.messages.flatMap(({ id: message, _decisions: all = [] }) =>
+        all.map(({ id, answered_at }) => `${message} ${id} ${answered_at}`),
+      ),
+      decidedByTheBook(texts),
       `seed ${seed}`,
     )
     assert.is(summary.count, folded.messages.length)

@@ -157,10 +157,12 @@ for (const seed of [1, 2, 3, 4, 5, 6, 7, 8])
         file = now
         await check(bench, id, model, `seed ${seed}, step ${turn}`)
         if (turn % 15 !== 14) continue
-        const row = bench.sessions.row(id)
+        // Without the number of the row's last change, which begins anew with the catalog.
+        const rowNow = () => ({ ...bench.sessions.row(id), seq: 0 })
+        const row = rowNow()
         // Without the catalog, which is made again from the file.
         await bench.restart({ cacheDir: join(bench.root, `cache-${turn}`) })
-        assert.equal(bench.sessions.row(id), row)
+        assert.equal(rowNow(), row)
         await check(bench, id, model, `seed ${seed}, step ${turn}, opened again`)
       }
     }),

@@ -29,6 +29,7 @@ const approver = (isUnattended: boolean) => {
     redactKnown: text => text,
     grants: { has: () => true } as never,
     ask: async () => 'deny',
+    noteAllowed: () => {},
   })
 }
 

@@ -82,6 +82,7 @@ rules(
       sessionAllowed: () => ['recursive delete'],
       isGranted: () => true,
       grant: ask => void granted.push(ask),
+      noteAllowed: () => {},
       ask: async question => {
         asked.push(question)
         return 'always'

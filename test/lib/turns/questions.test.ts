@@ -18,6 +18,7 @@ const setup = () => {
   const clock = createTestClock(1_000)
   const q = createQuestions({
     append: (_, entries) => journal.push(...entries),
+    askedAfter: () => undefined,
     setLive: (_, patch) => waiting.push(patch.waiting ?? -1),
     emit(_, event) {
       events.push(event)
@@ -201,6 +202,7 @@ questions(
       append: () => {
         if (full) throw new Error('no space')
       },
+      askedAfter: () => undefined,
       setLive: () => {},
       emit: () => {},
       publish: () => {},

@@ -2,6 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
+import type { Decision } from '../../../lib/schema/decision.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Session } from '../../../lib/schema/session.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
@@ -67,6 +68,10 @@ const call = {
   function: { name: 'terminal', arguments: '{}' },
 }
 
+const decided = (id: string): Decision => ({
+  ...{ id, kind: 'approval', what: 'rm x', answer: 'once', asked_at: 1, answered_at: 9 },
+})
+
 const turn: TurnEvent[] = [
   message(say('m1', 'user', 'hi')),
   started(),
@@ -77,7 +82,16 @@ const turn: TurnEvent[] = [
   { type: 'tool', data: { event_type: 'tool.started', ...tool } },
   { type: 'tool_output', data: { tid: 't1', text: 'a\n' } },
   { type: 'approval', data: approval },
-  { type: 'answered', data: { id: 'q1', kind: 'approval', answer: 'once' } },
+  {
+    type: 'answered',
+    data: {
+      id: 'q1',
+      kind: 'approval',
+      answer: 'once',
+      message_id: 'm2',
+      decisions: [decided('q1')],
+    },
+  },
   {
     type: 'tool_complete',
     data: { event_type: 'tool.completed', ...tool, duration: 1.5, is_error: false },
@@ -148,7 +162,7 @@ chat('a whole turn', () => {
   assert.is(value.title, 'Greeting')
   assert.equal(value.usage, usage)
   assert.equal(value.finished, { t1: { duration: 1.5, isError: false } })
-  assert.is(value.settled[0]?.answer, 'once')
+  assert.equal(value.messages[1]?._decisions, [decided('q1')])
   assert.equal(value.questions, [])
 })
 
@@ -339,7 +353,25 @@ chat('two turns', () => {
   const value = fold(fold(emptyChat('a'), frames(turn)), frames(second, 100, 's2'))
   assert.is(value.messages.length, 5)
   assert.is(value.live?.text, 'Let me look.')
-  assert.equal(value.settled, [])
+})
+
+chat('the decisions of a message are those of its last answer, in the order of the server', () => {
+  const asking = say('m2', 'assistant', '', { tool_calls: [call] })
+  const answer = (...ids: string[]): TurnEvent => ({
+    type: 'answered',
+    data: {
+      ...{ id: ids.at(-1)!, kind: 'approval', answer: 'once' },
+      ...{ message_id: 'm2', decisions: ids.toSorted().map(decided) },
+    },
+  })
+  const ids = (events: TurnEvent[]) =>
+    fold(emptyChat('a'), frames(events)).messages.flatMap(({ _decisions: all = [] }) =>
+      all.map(({ id }) => id),
+    )
+  const list = [started(), message(asking), answer('q2'), answer('q2', 'q1')]
+  assert.equal(ids(list), ['q1', 'q2'])
+  // Its message is above what is loaded: it comes with that.
+  assert.equal(ids([started(), answer('q2')]), [])
 })
 
 chat('warnings and compression are notices, each once', () => {

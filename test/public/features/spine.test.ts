@@ -38,6 +38,23 @@ spine('a failed step is marked, and so is the work that contains it; footers hav
   ])
 })
 
+spine('a call that was denied or not answered in time is not done', () => {
+  const refused = (error: string) => {
+    const content = JSON.stringify({ error })
+    return nodes(turn.with(2, { ...turn[2]!, content })).slice(1, 3)
+  }
+  assert.equal(refused('The user denied this call.'), ['work refused', 'step refused'])
+  assert.equal(refused('Not approved: no one answered in time. Do not try it another way.'), [
+    'work refused',
+    'step refused',
+  ])
+  const blocked = { status: 'blocked', output: '', exit_code: -1 }
+  const of = (error: string) =>
+    nodes(turn.with(2, { ...turn[2]!, content: JSON.stringify({ ...blocked, error }) }))[2]
+  assert.is(of('The user denied this command.'), 'step refused')
+  assert.is(of('Refused, and no approval can allow it: x'), 'step ended')
+})
+
 spine('a failed turn ends with a node of its own', () => {
   const failed: Message = { id: 'm6', role: 'assistant', content: '**Error:** no', _error: true }
   assert.ok(nodes([...turn, failed]).includes('end broken'))

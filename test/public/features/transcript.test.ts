@@ -5,6 +5,7 @@ import { h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { Decision } from '../../../lib/schema/decision.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import { emptyChat } from '../../../public/features/chat/chat-reducer.ts'
 import type { Chat } from '../../../public/features/chat/chat-reducer.ts'
@@ -29,6 +30,7 @@ const { Transcript } = await import('../../../public/features/transcript/transcr
 const { ApprovalCard } = await import('../../../public/features/approvals/approval-card.tsx')
 const { QuestionCard } = await import('../../../public/features/approvals/question-card.tsx')
 const { ToolImages } = await import('../../../public/features/tool-calls/tool-images.tsx')
+const { DecisionWords } = await import('../../../public/features/transcript/decision-row.tsx')
 const { ErrorCard, parseFailure } = await import(
   '../../../public/features/transcript/error-card.tsx'
 )
@@ -145,6 +147,137 @@ transcript('hidden thinking leaves the tools', () => {
     showThinking: false,
   })
   assert.is(rows[1]?.kind === 'activity' && rows[1].steps.length, 1)
+})
+
+const decision = (more: Partial<Decision> = {}): Decision => ({
+  ...{ id: 'q1', kind: 'approval', what: 'rm -rf build', answer: 'once' },
+  ...{ asked_at: 101, answered_at: 401 },
+  ...more,
+})
+const DENIED = '{"error":"Not approved: no one answered in time. Do not try it another way."}'
+const asking = (decisions: Decision[], result = '{"output":"","exit_code":0}'): Message[] => [
+  say('m1', 'user', 'x', { timestamp: 100 }),
+  say('m2', 'assistant', 'I try it.', { tool_calls: [call('t0', 'read_file')], timestamp: 100 }),
+  say('m3', 'tool', 'a', { tool_call_id: 't0', timestamp: 100 }),
+  say('m4', 'assistant', '', {
+    tool_calls: [call('t1')],
+    timestamp: 101,
+    _decisions: decisions,
+  }),
+  say('m5', 'tool', result, { tool_call_id: 't1', timestamp: 403 }),
+  say('m6', 'assistant', 'Well.', { timestamp: 403 }),
+]
+
+transcript('a decision stands before the steps that waited for it, and waiting is no work', () => {
+  const rows = rowsOf(asking([decision()]))
+  assert.is(kinds(rows), 'user text activity decision activity text foot')
+  const activities = rows.flatMap(row => (row.kind === 'activity' ? [row] : []))
+  assert.equal(
+    activities.map(({ seconds, steps }) => [seconds, steps.length]),
+    [
+      [1, 1],
+      [2, 1],
+    ],
+  )
+  assert.equal(
+    activities.map(({ steps }) => steps[0]?.kind === 'tool' && steps[0].decisions.length),
+    [0, 1],
+  )
+})
+
+transcript(
+  'what a later call of the same message asked is recorded after an earlier result',
+  () => {
+    const messages: Message[] = [
+      say('m1', 'user', 'x'),
+      say('m2', 'assistant', '', { tool_calls: [call('t1'), call('t2')] }),
+      say('m3', 'tool', 'a', { tool_call_id: 't1', _decisions: [decision({ call_id: 't2' })] }),
+      say('m4', 'tool', 'b', { tool_call_id: 't2' }),
+    ]
+    const rows = rowsOf(messages)
+    assert.is(kinds(rows), 'user decision activity foot')
+    const [activity] = rows.flatMap(row => (row.kind === 'activity' ? [row] : []))
+    assert.equal(
+      activity?.steps.map(step => step.kind === 'tool' && step.decisions.length),
+      [0, 1],
+    )
+  },
+)
+
+transcript(
+  'a question and a decision before any step have rows; a live turn keeps its activity last',
+  () => {
+    const clarify = decision({ kind: 'clarify', what: 'Which?', answer: 'SQLite' })
+    const asked = [
+      say('m1', 'user', 'x', {
+        _decisions: [decision({ id: 'q0', asked_at: 50, answered_at: 60 })],
+      }),
+      say('m2', 'assistant', '', { tool_calls: [call('t1', 'clarify')], _decisions: [clarify] }),
+    ]
+    assert.is(kinds(rowsOf(asked)), 'user decision decision foot')
+    const live = { messageId: null, hasText: false, hasReasoning: false, tools: [] }
+    const rows = rowsOf(asked, live)
+    assert.is(kinds(rows), 'user decision decision activity foot')
+    assert.is(rows[3]?.kind === 'activity' && rows[3].waited, 310)
+  },
+)
+
+transcript(
+  'only the last turn, once it has ended, offers to run what no one allowed in time',
+  () => {
+    const missed = asking([decision({ answer: 'deny', reason: 'timeout' })], DENIED)
+    const again = (messages: Message[], live: LiveShape | null = null) =>
+      rowsOf(messages, live).flatMap(row => (row.kind === 'decision' ? [row.last] : []))
+    assert.equal(again(missed), [true])
+    assert.equal(again([...missed, say('m7', 'user', 'y')]), [false])
+    const live = { messageId: null, hasText: false, hasReasoning: false, tools: [] }
+    assert.equal(again(missed, live), [false])
+  },
+)
+
+transcript('what needed no question has no row, and is noted at its step', () => {
+  const rows = rowsOf(asking([decision({ auto: 'rule', answered_at: 101 })]))
+  assert.is(kinds(rows), 'user text activity text foot')
+  const [activity] = rows.flatMap(row => (row.kind === 'activity' ? [row] : []))
+  assert.equal(
+    activity?.steps.map(step => step.kind === 'tool' && step.decisions[0]?.auto),
+    [undefined, 'rule'],
+  )
+  // It waited until auto-approval was turned on.
+  const waited = rowsOf(asking([decision({ auto: 'yolo' })]))
+  assert.ok(waited.some(row => row.kind === 'decision'))
+})
+
+transcript('says who decided what', () => {
+  const say_ = (more: Partial<Decision>, own: string | null = null) =>
+    renderToString(h(DecisionWords, { decision: decision(more), own })).replace(/<[^>]+>/g, '')
+  assert.is(say_({}), 'You allowed rm -rf build')
+  assert.is(say_({ answer: 'session' }), 'You allowed rm -rf build for this chat')
+  const rule = { answer: 'always', scope: 'workspace', rule: 'rm -rf *' } as const
+  assert.is(say_(rule), 'You allowed rm -rf build always, in this workspace rm -rf *')
+  assert.is(say_({ answer: 'deny' }), 'You denied rm -rf build')
+  assert.is(say_({ by: 'Anna' }, 'Olga'), 'Anna allowed rm -rf build')
+  assert.is(say_({ by: 'Olga', answer: 'deny' }, 'Olga'), 'You denied rm -rf build')
+  // Of the time before there were several people.
+  assert.is(say_({}, 'Olga'), 'Allowed: rm -rf build')
+  assert.is(
+    say_({ answer: 'deny', reason: 'timeout' }),
+    'Waited 5 min for your approval, not answered: rm -rf build',
+  )
+  assert.is(
+    say_({ answer: 'deny', reason: 'withdrawn' }),
+    'Ended before anyone answered: rm -rf build',
+  )
+  const clarify = { kind: 'clarify', what: 'Which database?', answer: 'SQLite' } as const
+  assert.is(say_(clarify), 'Asked: Which database? — SQLite')
+  assert.is(say_({ ...clarify, by: 'Anna' }, 'Olga'), 'Asked: Which database? — SQLite (Anna)')
+  assert.is(
+    say_({ ...clarify, answer: '', reason: 'timeout' }),
+    'Asked: Which database? — no answer in 5 min',
+  )
+  const plan = { kind: 'plan', what: 'Move it', answer: 'Approve' } as const
+  assert.is(say_(plan), 'Plan: Move it — approved')
+  assert.is(say_({ ...plan, answer: 'Keep planning' }), 'Plan: Move it — not approved yet')
 })
 
 transcript('stopped, failed and compressed', () => {
