@@ -20,7 +20,7 @@ export const noDraft: Draft = { text: '', files: [] }
 /** Equals no draft. */
 const UNKNOWN: Draft = { text: '\0', files: [], comments: [] }
 
-export const isSame = (a: Draft, b: Draft): boolean =>
+const isSame = (a: Draft, b: Draft): boolean =>
   a.text === b.text &&
   a.files.join('\n') === b.files.join('\n') &&
   JSON.stringify(a.comments ?? []) === JSON.stringify(b.comments ?? [])
