@@ -8,7 +8,6 @@ import { Composer } from '../composer/composer-view.tsx'
 import { useApp } from '../shell/context.ts'
 import { Header } from './header.tsx'
 import { HeldKeys } from '../shell/held-keys.tsx'
-import { answerWithToast } from '../approvals/answer.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { loadTranscript } from '../transcript/load-transcript.ts'
 import type { TranscriptActions } from '../transcript/transcript.tsx'
@@ -125,7 +124,11 @@ const useActions = (): TranscriptActions => {
       send: text => void app.sendText(text),
       branch: id => void app.branch(app.chat.chat.peek().sessionId, id),
       copy: text => void app.copy(text),
-      answer: (...given) => void answerWithToast(app, ...given),
+      // Loaded with the card.
+      answer: (...given) =>
+        void app.attempt(async () =>
+          (await import('../approvals/answer.ts')).answerWithToast(app, ...given),
+        ),
       place: app.route.place,
       hrefOfPlace: row => app.route.hrefOfPlace(row),
       jumpTo: row => app.route.jumpTo(row),

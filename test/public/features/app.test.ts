@@ -363,6 +363,28 @@ test('shows a sent message at once and replaces it with the stored one', async (
   assert.equal([texts(), app.chat.busy.value], [['hello', 'hi'], false])
 })
 
+test('a message names the draft that it was; sending saves no empty one over that of another device', async () => {
+  const { app, service, sessions, clock } = await page()
+  const composer_draft = { text: 'from the phone', files: [], client_message_id: 'phone-123' }
+  sessions.set('a', { composer_draft })
+  app.route.openSession('a')
+  await settle()
+  assert.is(app.composer.text.value, 'from the phone')
+  app.composer.edit('from the phone, and here')
+  await clock.advance(600)
+  const [saved] = service.of('POST /api/session/draft')
+  await app.submit()
+  await clock.advance(60_000)
+  await settle()
+  const [sent] = service.of(START)
+  assert.equal([sent?.client_message_id, sent?.draft], [saved?.client_message_id, 'phone-123'])
+  assert.is(service.of('POST /api/session/draft').length, 1)
+  app.composer.edit('the next one')
+  await clock.advance(600)
+  const next = service.of('POST /api/session/draft')[1]
+  assert.not.equal(next?.client_message_id, saved?.client_message_id)
+})
+
 test('a turn whose events arrive all at once leaves nothing running', async () => {
   const { submit, turn, app, service, frames } = await page('session/a')
   await submit('hello')
