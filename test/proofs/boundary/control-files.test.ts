@@ -315,7 +315,8 @@ test('in unattended runs control files cannot change', async () => {
     )
     assert.equal(await unstopped(chat, row.session_id, calls), [])
     const journal = readFileSync(join(app.state, 'sessions', `${row.session_id}.jsonl`), 'utf8')
-    assert.not.match(journal, '"t":"asked"')
+    // What was allowed without a question is noted; nobody was asked.
+    assert.not.match(journal, /"t":"answered"(?![^\n]*"auto")/)
   } finally {
     await chat.close()
   }

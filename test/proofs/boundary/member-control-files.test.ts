@@ -273,7 +273,7 @@ const ELSEWHERE = `
   notifications/mute models/live models/refresh personality/set memory workspaces/facts media/remote git/stage git/unstage
   git/commit git/stash/drop git/fetch git/push process/kill crons/create crons/update crons/delete crons/run crons/pause
   crons/resume crons/preview session/import session/import_cli session/new session/rename session/update session/delete
-  session/restore session/clear session/compress session/uncompress session/truncate session/retry session/undo session/pin
+  session/restore session/clear session/compress session/uncompress session/truncate session/retry session/undo session/version session/pin
   session/archive session/duplicate session/branch session/draft session/move chat/start chat/steer chat/interrupt queue/add
   queue/edit queue/remove queue/reorder queue/send btw background session/mode session/yolo session/agent/open
   session/agent/sessions session/agent/adopt chat/cancel chat/retry chat transcribe tts approval/respond clarify/respond

@@ -101,7 +101,7 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     )
     assert.is(loaded.filter(name => name.includes('/api/session?')).length, 1)
     assert.is(loaded.filter(name => name.endsWith('/api/settings')).length, 1)
-    assert.ok(loaded.filter(name => name.endsWith('.js')).length <= 16, loaded.join('\n'))
+    assert.ok(loaded.filter(name => name.endsWith('.js')).length <= 18, loaded.join('\n'))
     const [waits, card] = await Promise.all(
       ['.act-live', '.ask'].map(name => phone.page.locator(name).boundingBox()),
     )
