@@ -130,7 +130,6 @@ export class Pane {
     const isShown = computed(() => this.#shown.value === chat)
     const route: RouteState = {
       ...this.route,
-      sessionId: computed(() => chat.sessionId.value || null),
       replaceFile: name => {
         if (isShown.peek()) this.route.replaceFile(name)
       },

@@ -3,14 +3,14 @@ import { PAGE_SIZE } from './page-size.ts'
 import type { Signal } from '@preact/signals'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { ApiCall } from '../../api.ts'
-import { type Chat, withEarlier } from './chat-reducer.ts'
+import { type TranscriptState, withEarlier } from './chat-reducer.ts'
 
 /** The server's maximum. */
 const MAX_PAGE_SIZE = 500
 
 export type ChatMessagesOptions = {
   api: ApiCall
-  chat: Signal<Chat>
+  chat: Signal<TranscriptState>
 }
 
 export type ChatMessages = {

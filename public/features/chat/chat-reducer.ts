@@ -14,7 +14,7 @@ export type Notice = { id: string; text: string }
 export type ToolOutcome = { duration: number | null; isError: boolean }
 export type AsideEvent = Extract<Frame, { type: 'aside' }>['data']
 
-export type Chat = {
+export type TranscriptState = {
   sessionId: string
   messages: Message[]
   /** Number of earlier messages that are not loaded. */
@@ -41,7 +41,7 @@ export type Chat = {
 /** Characters kept of the output of one running call. */
 const OUTPUT_TAIL_CHARS = 16_000
 
-export const emptyChat = (sessionId: string): Chat => ({
+export const emptyTranscript = (sessionId: string): TranscriptState => ({
   sessionId,
   messages: [],
   before: 0,
@@ -59,8 +59,8 @@ export const emptyChat = (sessionId: string): Chat => ({
   lastSeq: 0,
 })
 
-export const chatFromSession = (session: Session): Chat => ({
-  ...emptyChat(session.session_id),
+export const transcriptFromSession = (session: Session): TranscriptState => ({
+  ...emptyTranscript(session.session_id),
   messages: session.messages,
   before: session._messages_offset,
   live: session.live,
@@ -75,9 +75,9 @@ export const chatFromSession = (session: Session): Chat => ({
 
 /** Prepends a page of older messages. */
 export const withEarlier = (
-  chat: Chat,
-  { messages, before, turnUsage }: Pick<Chat, 'messages' | 'before' | 'turnUsage'>,
-): Chat => {
+  chat: TranscriptState,
+  { messages, before, turnUsage }: Pick<TranscriptState, 'messages' | 'before' | 'turnUsage'>,
+): TranscriptState => {
   const known = new Set(chat.messages.map(message => message.id))
   const fresh = messages.filter(message => !known.has(message.id))
   return {
@@ -92,7 +92,7 @@ export const questionId = (question: Question): string =>
   question.kind === 'approval' ? question.approval_id : question.clarify_id
 
 /** Applies one event; events already applied are ignored. `now` in seconds, by the server's clock. */
-export const reduceFrame = (chat: Chat, frame: Frame, now: number): Chat => {
+export const reduceFrame = (chat: TranscriptState, frame: Frame, now: number): TranscriptState => {
   if (frame.n <= chat.lastSeq) return chat
   if (frame.source !== `session:${chat.sessionId}`) return chat
   const seen = { ...chat, lastSeq: frame.n }
@@ -122,7 +122,7 @@ const SERVICE_FRAME_TYPES = new Set([
 const isTurnEvent = (frame: Frame): frame is Frame & TurnEvent =>
   !SERVICE_FRAME_TYPES.has(frame.type)
 
-const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
+const apply = (chat: TranscriptState, event: TurnEvent, now: number): TranscriptState => {
   switch (event.type) {
     case 'turn_started': {
       const { session_id: _, ...turn } = event.data
@@ -189,10 +189,10 @@ type Retry = Extract<TurnEvent, { type: 'retry' }>['data']
 
 /** Discards the streamed text: the message is sent again from its beginning. */
 const withRetrying = (
-  chat: Chat,
+  chat: TranscriptState,
   { message_id: _, attempts = 0, until, ...retry }: Retry,
   now: number,
-): Chat => ({
+): TranscriptState => ({
   ...chat,
   live: {
     ...(chat.live ?? blankTurn(now)),
@@ -206,7 +206,7 @@ const withRetrying = (
 
 /** Shows a warning; a failed compaction also ends its progress notice. */
 const withWarning = (
-  chat: Chat,
+  chat: TranscriptState,
   { message, type }: { message: string; type?: string | undefined },
 ) => {
   const notices = type === 'compression' ? without(chat.notices, 'compressed') : chat.notices
@@ -219,7 +219,10 @@ const withWarning = (
 type Compressed = Extract<TurnEvent, { type: 'compressed' }>['data']
 
 /** Replaces earlier summaries and updates the context usage. */
-const compressed = (chat: Chat, { message, summary, last_prompt_tokens: tokens }: Compressed) => ({
+const compressed = (
+  chat: TranscriptState,
+  { message, summary, last_prompt_tokens: tokens }: Compressed,
+) => ({
   ...chat,
   notices: withNotice(chat.notices, 'compressed', message),
   summaries: summary ? [summary] : chat.summaries,
@@ -228,7 +231,7 @@ const compressed = (chat: Chat, { message, summary, last_prompt_tokens: tokens }
 })
 
 /** Compiles only while every event type has a case; events of a newer server are ignored. */
-const unknown = (_: never, chat: Chat): Chat => chat
+const unknown = (_: never, chat: TranscriptState): TranscriptState => chat
 
 const blankTurn = (now: number): LiveTurn => ({
   stream_id: '',
@@ -243,7 +246,13 @@ const blankTurn = (now: number): LiveTurn => ({
 })
 
 /** Appends a delta to the streamed message; a delta of another message replaces it. */
-const withDelta = (chat: Chat, id: string, text: string, reasoning: string, now: number): Chat => {
+const withDelta = (
+  chat: TranscriptState,
+  id: string,
+  text: string,
+  reasoning: string,
+  now: number,
+): TranscriptState => {
   if (chat.messages.at(-1)?.id === id) return chat
   const live = chat.live ?? blankTurn(now)
   const same = live.message_id === id
@@ -263,9 +272,9 @@ const lineOf = (id: string): number => Number(id.slice(1)) || 0
 
 /** Another version of a message hides that message and all after it, of which only the last may be loaded. */
 const withoutReplaced = (
-  chat: Chat,
+  chat: TranscriptState,
   { message, replaces }: Extract<TurnEvent, { type: 'message' }>['data'],
-): Chat => {
+): TranscriptState => {
   if (replaces === undefined || chat.messages.some(({ id }) => id === message.id)) return chat
   const first = chat.messages[0]
   const isEarlier = first !== undefined && lineOf(replaces) < lineOf(first.id)
@@ -281,7 +290,7 @@ const withoutReplaced = (
 }
 
 /** Replaces the streamed text of a finished message; a tool result ends its call. */
-const withMessage = (chat: Chat, message: Message): Chat => {
+const withMessage = (chat: TranscriptState, message: Message): TranscriptState => {
   const at = chat.messages.findLastIndex(other => other.id === message.id)
   const messages = at < 0 ? [...chat.messages, message] : chat.messages.with(at, message)
   let { live } = chat
@@ -301,10 +310,10 @@ const withMessage = (chat: Chat, message: Message): Chat => {
 }
 
 const withSubagents = (
-  chat: Chat,
+  chat: TranscriptState,
   event: Parameters<typeof withSubagentEvent>[1],
   now: number,
-): Chat =>
+): TranscriptState =>
   chat.live
     ? {
         ...chat,
@@ -314,14 +323,18 @@ const withSubagents = (
 
 type ToolStart = Extract<TurnEvent, { type: 'tool' }>['data']
 
-const withTool = (chat: Chat, { tid, name, preview, args }: ToolStart, now: number): Chat => {
+const withTool = (
+  chat: TranscriptState,
+  { tid, name, preview, args }: ToolStart,
+  now: number,
+): TranscriptState => {
   const live = chat.live ?? blankTurn(now)
   if (live.tools.some(tool => tool.tid === tid)) return chat
   const tool = { tid, name, preview, args, started_at: now, output: '' }
   return { ...chat, live: { ...live, tools: [...live.tools, tool] } }
 }
 
-const withOutput = (chat: Chat, tid: string, text: string): Chat => {
+const withOutput = (chat: TranscriptState, tid: string, text: string): TranscriptState => {
   if (!chat.live) return chat
   const tools = chat.live.tools.map(tool =>
     tool.tid === tid ? { ...tool, output: (tool.output + text).slice(-OUTPUT_TAIL_CHARS) } : tool,
@@ -332,7 +345,10 @@ const withOutput = (chat: Chat, tid: string, text: string): Chat => {
 type Answered = Extract<TurnEvent, { type: 'answered' }>['data']
 
 /** The question becomes a decision of the message after which it was asked, as in a session that is read later. */
-const answered = (chat: Chat, { id, message_id, decisions }: Answered): Chat => ({
+const answered = (
+  chat: TranscriptState,
+  { id, message_id, decisions }: Answered,
+): TranscriptState => ({
   ...chat,
   questions: chat.questions.filter(open => questionId(open) !== id),
   messages: decisions
@@ -342,14 +358,14 @@ const answered = (chat: Chat, { id, message_id, decisions }: Answered): Chat => 
     : chat.messages,
 })
 
-const withTurnEnded = (chat: Chat): Chat => ({
+const withTurnEnded = (chat: TranscriptState): TranscriptState => ({
   ...chat,
   live: null,
   questions: [],
 })
 
 /** The turn that ended is the last one; its journal number is above those of its messages. */
-const withTurnUsage = (chat: Chat, usage: Usage): Chat => {
+const withTurnUsage = (chat: TranscriptState, usage: Usage): TranscriptState => {
   const n = Math.max(0, ...chat.messages.map(({ id }) => lineOf(id))) + 0.5
   const { cache_read_tokens = 0, cache_write_tokens = 0 } = usage
   const turn = { ...usage, n, cache_read_tokens, cache_write_tokens }
@@ -357,11 +373,11 @@ const withTurnUsage = (chat: Chat, usage: Usage): Chat => {
 }
 
 /** The events of turns that fail or are stopped contain no usage. */
-const withUsageSoFar = (chat: Chat): Chat =>
+const withUsageSoFar = (chat: TranscriptState): TranscriptState =>
   chat.live?.usage ? withTurnUsage(chat, chat.live.usage) : chat
 
 /** Keeps the streamed text when a turn is stopped; the stored message has the same id and replaces it. */
-const keepPartial = (chat: Chat): Chat => {
+const keepPartial = (chat: TranscriptState): TranscriptState => {
   const live = chat.live
   if (!live?.message_id || !live.text.trim()) return chat
   if (chat.messages.some(message => message.id === live.message_id)) return chat

@@ -112,7 +112,7 @@ export const createChat = (shared: PaneShared, { key, sessionId: id, draftKey }:
       writing.attachments.list.peek().length > 0 ||
       outbox.of(key, sessionId.peek() || null).length > 0 ||
       outbox.isCreating(key) ||
-      panel.contents.peek() !== null,
+      panel.contents.peek()?.isInUse() === true,
   }
 }
 

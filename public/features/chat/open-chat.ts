@@ -8,7 +8,12 @@ import type { Queued } from '../../../lib/schema/queue.ts'
 import type { Session } from '../../../lib/schema/session.ts'
 import type { SnapshotRequest, EventCursors } from '../../stream/event-cursors.ts'
 import type { Source } from '../../stream/stream.ts'
-import { type Chat, chatFromSession, emptyChat, reduceFrame } from './chat-reducer.ts'
+import {
+  type TranscriptState,
+  transcriptFromSession,
+  emptyTranscript,
+  reduceFrame,
+} from './chat-reducer.ts'
 import type { Platform } from '../../platform.ts'
 import { createChatMessages } from './chat-messages.ts'
 import type { Listed, Outbox } from './outbox.ts'
@@ -57,7 +62,7 @@ const toMessage = ({ id, text, files, at }: Listed): Message => ({
 })
 
 /** What is being sent is shown behind the stored messages; an edited one in its place, once the server has it. */
-const withSent = (chat: Chat, sent: readonly Listed[]): Chat => {
+const withSent = (chat: TranscriptState, sent: readonly Listed[]): TranscriptState => {
   const shown = sent.filter(({ replace, state }) => !replace || state === 'accepted')
   if (shown.length === 0) return chat
   const at = chat.messages.findIndex(({ id }) => shown.some(({ replace }) => replace === id))
@@ -90,7 +95,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
   const { platform, cursors, toasts, sessionId, key, outbox } = options
   const { onSession, onMissing, onTurnEnd, onSubscriptionsChange } = options
   const { api, nextFrame, serverClock } = platform
-  const stored = signal<Chat>(emptyChat(sessionId.peek()))
+  const stored = signal<TranscriptState>(emptyTranscript(sessionId.peek()))
   const state = signal<ChatState>(sessionId.peek() ? 'loading' : 'none')
   const details = signal<Details | null>(null)
   /** The message of a turn was stored, and the event of its start has not arrived yet. */
@@ -151,7 +156,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
       details.value = session
       onSession(session)
       starting.value = false
-      stored.value = chatFromSession(session)
+      stored.value = transcriptFromSession(session)
       outbox.confirm([...session.messages, ...session.queued].flatMap(clientId))
       outbox.settle(id, mark)
       state.value = 'ready'
@@ -210,14 +215,14 @@ export const createOpenChat = (options: OpenChatOptions) => {
       frames = []
       opening = null
       starting.value = false
-      stored.value = emptyChat(id)
+      stored.value = emptyTranscript(id)
       state.value = 'loading'
       details.value = null
     },
     /** The session of a new chat was created. */
     begin(id: string): void {
       sessionId.value = id
-      stored.value = emptyChat(id)
+      stored.value = emptyTranscript(id)
       state.value = isShown ? 'ready' : 'loading'
       void fetch(PAGE_SIZE)
     },

@@ -1,7 +1,7 @@
 /** Full-text find in the open chat: loads all messages and steps through the matches. */
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { toPlainText } from '../../markdown/plain-text.ts'
-import type { Chat } from '../chat/chat-reducer.ts'
+import type { TranscriptState } from '../chat/chat-reducer.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { textOf } from '../transcript/content.ts'
 import { type Row, toRows } from '../transcript/rows.ts'
@@ -45,7 +45,7 @@ const rawOf = (row: Row): string => {
 }
 
 export type FindOptions = {
-  chat: ReadonlySignal<Chat>
+  chat: ReadonlySignal<TranscriptState>
   /** Fetches up to `limit` earlier messages. */
   loadBefore: (limit: number) => Promise<void>
 }

@@ -1,13 +1,13 @@
 /** The final text of each turn that ends in an open chat. */
 import { effect, type ReadonlySignal, untracked } from '@preact/signals'
-import type { Chat } from '../chat/chat-reducer.ts'
+import type { TranscriptState } from '../chat/chat-reducer.ts'
 import { textOf } from '../chat/open-chat.ts'
 
 export type Answer = { id: string; markdown: string }
 
 /** Null: the turn failed, was stopped, or ended without text. Returns a function that ends the calls. */
 export const onTurnEnd = (
-  chat: ReadonlySignal<Chat>,
+  chat: ReadonlySignal<TranscriptState>,
   ended: (answer: Answer | null) => void,
 ): (() => void) => {
   /** Of the running turn. */

@@ -2,7 +2,7 @@
 import { type Clock, toSeconds } from '../../../lib/base/clock.ts'
 import type { Message, ToolCall } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
-import { type Chat, emptyChat } from '../chat/chat-reducer.ts'
+import { type TranscriptState, emptyTranscript } from '../chat/chat-reducer.ts'
 import { isCompaction, textOf } from '../transcript/content.ts'
 
 /**
@@ -11,7 +11,10 @@ import { isCompaction, textOf } from '../transcript/content.ts'
  */
 export type Moment = number
 
-export type Film = Pick<Chat, 'sessionId' | 'messages' | 'summaries' | 'turnUsage' | 'title'>
+export type Film = Pick<
+  TranscriptState,
+  'sessionId' | 'messages' | 'summaries' | 'turnUsage' | 'title'
+>
 
 const MS_PER_CHAR = 12
 const MIN_TEXT_MS = 500
@@ -98,7 +101,7 @@ const liveAt = (
 export const createScreen = (film: Film, clock: Pick<Clock, 'now'>) => {
   let shown: Message[] = []
   let startedAt = toSeconds(clock.now())
-  return (at: Moment): Chat => {
+  return (at: Moment): TranscriptState => {
     const index = Math.min(film.messages.length, Math.floor(at))
     const fraction = at - index
     // A message of the user, or an error, appears at once.
@@ -110,6 +113,6 @@ export const createScreen = (film: Film, clock: Pick<Clock, 'now'>) => {
     }
     const { summaries, turnUsage, sessionId, title } = film
     const live = liveAt(shown, film.messages[count], isWhole ? 0 : fraction, startedAt)
-    return { ...emptyChat(sessionId), title, summaries, turnUsage, messages: shown, live }
+    return { ...emptyTranscript(sessionId), title, summaries, turnUsage, messages: shown, live }
   }
 }

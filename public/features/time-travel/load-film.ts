@@ -1,6 +1,6 @@
 /** Loads all messages of a chat, page by page, apart from the open chat. */
 import type { Platform } from '../../platform.ts'
-import { chatFromSession } from '../chat/chat-reducer.ts'
+import { transcriptFromSession } from '../chat/chat-reducer.ts'
 import type { Film } from './film.ts'
 
 const PAGE = 500
@@ -8,7 +8,7 @@ const PAGE = 500
 export const loadFilm = async ({ api }: Pick<Platform, 'api'>, id: string): Promise<Film> => {
   const load = async (before?: string) => {
     const query = { session_id: id, limit: PAGE, ...(before !== undefined && { before }) }
-    return chatFromSession((await api('GET /api/session', query)).session)
+    return transcriptFromSession((await api('GET /api/session', query)).session)
   }
   const last = await load()
   const pages = [last]

@@ -3,7 +3,7 @@ import { effect } from '@preact/signals'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Pane } from '../../pane.ts'
 import { t } from '../../strings/transcript-strings.ts'
-import type { Chat } from '../chat/chat-reducer.ts'
+import type { TranscriptState } from '../chat/chat-reducer.ts'
 import { textOf } from '../chat/open-chat.ts'
 import { readsAloud } from '../speech/auto-read.ts'
 import { speechOf } from '../speech/page-speech.ts'
@@ -46,7 +46,7 @@ export const startAnnouncing = (pane: Pane): void => {
     if (session !== null && live?.message_id)
       speak(sentencesOf(live.message_id).update(live.text, true))
   }
-  const skip = ({ messages, live }: Chat): void => {
+  const skip = ({ messages, live }: TranscriptState): void => {
     known = new Set(messages.map(({ id }) => id).filter(id => !isBeingSent(id)))
     streamed = null
     if (live?.message_id) sentencesOf(live.message_id).update(live.text, true)

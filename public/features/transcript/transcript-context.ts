@@ -7,7 +7,7 @@ import type { GivenRule } from '../approvals/answer.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Place } from '../shell/route.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
-import type { Chat } from '../chat/chat-reducer.ts'
+import type { TranscriptState } from '../chat/chat-reducer.ts'
 import type { Editing } from '../chat/open-chat.ts'
 import type { ServerClock } from '../../parts/server-clock.ts'
 
@@ -45,7 +45,7 @@ export type TranscriptActions = {
 }
 
 export type Scope = {
-  chat: Signal<Chat>
+  chat: Signal<TranscriptState>
   live: ReadonlySignal<LiveTurn | null>
   liveText: ReadonlySignal<string>
   liveReasoning: ReadonlySignal<string>

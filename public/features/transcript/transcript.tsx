@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { shownRetryOf } from './pending-retry.ts'
 import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
-import type { Chat } from '../chat/chat-reducer.ts'
+import type { TranscriptState } from '../chat/chat-reducer.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { preloadSteps } from './activity-row.tsx'
 import { reuseRows, toRows } from './rows.ts'
@@ -29,7 +29,7 @@ export type { TranscriptActions } from './transcript-context.ts'
 export { warmUp } from '../../markdown/warm-up.ts'
 
 export type TranscriptProps = {
-  chat: Signal<Chat>
+  chat: Signal<TranscriptState>
   showThinking: boolean
   showUsage: boolean
   actions: TranscriptActions
@@ -98,7 +98,7 @@ function Conversation(props: TranscriptProps) {
 
 /** Derived signals of the transcript. A token changes only `liveText`. */
 const createModel = (
-  chat: Signal<Chat>,
+  chat: Signal<TranscriptState>,
   { showThinking, unfolded }: { showThinking: boolean; unfolded: boolean },
 ) => {
   const live = computed(() => chat.value.live)

@@ -82,6 +82,14 @@ const createWorkspacePanel = (app: View, sessionId: string) => {
     terminals,
     openFile,
     refresh,
+    /** Something is here only: unsaved text, or work whose outcome is still to come. */
+    isInUse: (): boolean =>
+      openFile.dirty.peek() ||
+      openFile.doc.peek()?.saving === true ||
+      uploads.list.peek().length > 0 ||
+      git.busy.peek() !== '' ||
+      git.hookQuestion.peek() !== null ||
+      git.message.peek().trim() !== '',
     /** The chat is shown, or works in another workspace: reads everything again. */
     enter(path: string): void {
       batch(() => {

@@ -718,4 +718,18 @@ test('a chat that is shown on the other side is the same there', async () => {
   assert.is(workspacePanelOf(second.app.peek()), w)
 })
 
+test('of many chats the latest are kept, and those in which something is only here', async () => {
+  const { page, view } = await openPage()
+  const typed = page.chats.get('typed')
+  typed.composer.edit('half a thought')
+  const committing = page.chats.get('committing')
+  await view('committing')
+  committing.panel.contents.peek()!.git.message.value = 'Fix the'
+  for (let n = 0; n < 30; n += 1) await view(`s${n}`)
+  const kept = page.chats.all()
+  assert.ok(kept.includes(typed) && kept.includes(committing))
+  assert.ok(page.chats.find('s28') && !page.chats.find('s2'))
+  assert.ok(kept.length <= 25, `${kept.length}`)
+})
+
 test.run()

@@ -7,12 +7,12 @@ import type { Message } from '../../../lib/schema/message.ts'
 import type { Session } from '../../../lib/schema/session.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
 import {
-  emptyChat,
-  chatFromSession,
+  emptyTranscript,
+  transcriptFromSession,
   reduceFrame,
   withEarlier,
 } from '../../../public/features/chat/chat-reducer.ts'
-import type { Chat } from '../../../public/features/chat/chat-reducer.ts'
+import type { TranscriptState } from '../../../public/features/chat/chat-reducer.ts'
 import { shownRetryOf } from '../../../public/features/transcript/pending-retry.ts'
 
 const chat = suite('chat')
@@ -39,7 +39,7 @@ const frames = (events: TurnEvent[], from = 1, stream = 's'): Frame[] =>
     pos: index + 1,
     ...event,
   }))
-const fold = (value: Chat, list: Frame[]): Chat =>
+const fold = (value: TranscriptState, list: Frame[]): TranscriptState =>
   list.reduce((all, frame) => reduceFrame(all, frame, 100), value)
 
 const started = (stream = 's'): TurnEvent => ({
@@ -106,7 +106,7 @@ const turn: TurnEvent[] = [
 ]
 
 chat('frames of another session, of the list, and old ones change nothing', () => {
-  const value = { ...emptyChat('a'), lastSeq: 5 }
+  const value = { ...emptyTranscript('a'), lastSeq: 5 }
   assert.is(reduceFrame(value, { source: 'session:b', n: 9, ...token('x') }, 100), value)
   assert.is(reduceFrame(value, { source: 'session:a', n: 5, ...token('x') }, 100), value)
   const reset = reduceFrame(value, { source: 'session:a', n: 9, type: 'reset', data: {} }, 100)
@@ -114,13 +114,13 @@ chat('frames of another session, of the list, and old ones change nothing', () =
 })
 
 chat('another version of a message hides it and all after it, and is applied once', () => {
-  const ids = (value: Chat) => value.messages.map(({ id }) => id)
+  const ids = (value: TranscriptState) => value.messages.map(({ id }) => id)
   const version: TurnEvent = {
     type: 'message',
     data: { message: say('m9', 'user', 'again'), replaces: 'm3' },
   }
-  const before: Chat = {
-    ...emptyChat('a'),
+  const before: TranscriptState = {
+    ...emptyTranscript('a'),
     messages: [
       say('m1', 'user', 'a'),
       say('m2', 'assistant', 'b'),
@@ -153,7 +153,7 @@ chat('another version of a message hides it and all after it, and is applied onc
 })
 
 chat('a whole turn', () => {
-  const value = fold(emptyChat('a'), frames(turn))
+  const value = fold(emptyTranscript('a'), frames(turn))
   assert.equal(
     value.messages.map(one => one.id),
     ['m1', 'm2', 'm3', 'm4'],
@@ -169,7 +169,7 @@ chat('a whole turn', () => {
 chat('every frame twice is every frame once, at every point of the turn', () => {
   const list = frames(turn)
   for (let cut = 0; cut <= list.length; cut++) {
-    const once = fold(emptyChat('a'), list.slice(0, cut))
+    const once = fold(emptyTranscript('a'), list.slice(0, cut))
     const twice = fold(once, list.slice(0, cut))
     assert.is(twice, once)
   }
@@ -179,9 +179,9 @@ chat(
   'a record read in the middle of a turn and the frames after it give what the whole stream gives',
   () => {
     const list = frames(turn)
-    const whole = fold(emptyChat('a'), list)
+    const whole = fold(emptyTranscript('a'), list)
     for (let cut = 2; cut < 14; cut++) {
-      const before = fold(emptyChat('a'), list.slice(0, cut))
+      const before = fold(emptyTranscript('a'), list.slice(0, cut))
       const record = {
         session_id: 'a',
         title: before.title,
@@ -196,12 +196,12 @@ chat(
         cursor: `0badcafe-${cut}`,
         _messages_offset: 0,
       } as unknown as Session
-      const value = fold(chatFromSession(record), list)
+      const value = fold(transcriptFromSession(record), list)
       assert.equal(value.messages, whole.messages, `cut at ${cut}`)
       assert.is(value.live, null)
       // Another reader's numbers: the same log, replayed under higher ones, is known by its positions.
       if (before.live) {
-        const replayed = fold(chatFromSession(record), frames(turn, 1000).slice(1, cut))
+        const replayed = fold(transcriptFromSession(record), frames(turn, 1000).slice(1, cut))
         assert.equal(replayed.live, before.live && record.live, `replay at ${cut}`)
       }
     }
@@ -210,7 +210,7 @@ chat(
 
 chat('what streamed before a retry is void', () => {
   const value = fold(
-    emptyChat('a'),
+    emptyTranscript('a'),
     frames([
       started(),
       token('half'),
@@ -239,7 +239,7 @@ const overloaded = {
 const retrying: TurnEvent = { type: 'retry', data: { message_id: 'm2', ...overloaded } }
 
 chat('the time of a retry is the server’s, however late its event arrives', () => {
-  const value = fold(emptyChat('a'), frames([started(), token('half'), retrying]))
+  const value = fold(emptyTranscript('a'), frames([started(), token('half'), retrying]))
   assert.equal(value.live?.retry, overloaded)
   const { until: _, ...older } = retrying.data as typeof overloaded & { message_id: string }
   const sent = { type: 'retry' as const, data: older }
@@ -248,7 +248,7 @@ chat('the time of a retry is the server’s, however late its event arrives', ()
 })
 
 chat('a retry is over with its text, its message, another model, and the turn', () => {
-  const value = fold(emptyChat('a'), frames([started(), retrying]))
+  const value = fold(emptyTranscript('a'), frames([started(), retrying]))
   const ends: TurnEvent[] = [
     token('whole'),
     message(say('m2', 'assistant', 'whole')),
@@ -272,14 +272,14 @@ chat('a subagent’s retry is over with its next event', () => {
   const subagent = (data: object): TurnEvent => ({ type: 'subagent', data: { ...of, ...data } })
   const waiting = [started(), subagent({ goal: 'Count', status: 'running' })]
   const retry = subagent({ again: 'Overloaded', retry: overloaded })
-  const value = fold(emptyChat('a'), frames([...waiting, retry]))
+  const value = fold(emptyTranscript('a'), frames([...waiting, retry]))
   assert.equal(value.live?.subagents?.[0]?.retry, overloaded)
-  const next = fold(emptyChat('a'), frames([...waiting, retry, subagent({ text: 'Three' })]))
+  const next = fold(emptyTranscript('a'), frames([...waiting, retry, subagent({ text: 'Three' })]))
   assert.is(next.live?.subagents?.[0]?.retry, undefined)
 })
 
 chat('shows the retry that comes first, and counts the others', () => {
-  const { live } = fold(emptyChat('a'), frames([started()]))
+  const { live } = fold(emptyTranscript('a'), frames([started()]))
   const agent = { ...blankAgent, status: 'running' as const, retry: { ...overloaded, until: 40 } }
   const ended = { ...agent, status: 'failed' as const, retry: { ...overloaded, until: 30 } }
   assert.is(shownRetryOf(null), null)
@@ -304,7 +304,7 @@ const blankAgent = {
 
 chat('tokens of a message that is stored already are doubles', () => {
   const value = fold(
-    emptyChat('a'),
+    emptyTranscript('a'),
     frames([started(), message(say('m2', 'assistant', 'x')), token('x')]),
   )
   assert.is(value.live?.text, '')
@@ -312,7 +312,7 @@ chat('tokens of a message that is stored already are doubles', () => {
 
 chat('bounds the kept output of a running tool', () => {
   let value = fold(
-    emptyChat('a'),
+    emptyTranscript('a'),
     frames([started(), { type: 'tool', data: { event_type: 'tool.started', ...tool } }]),
   )
   for (let n = 10; n < 60; n++) {
@@ -325,10 +325,13 @@ chat('bounds the kept output of a running tool', () => {
 chat('keeps the partial text of a stopped turn, once', () => {
   const partial = say('m2', 'assistant', 'half', { _partial: true })
   const cancel: TurnEvent = { type: 'cancel', data: { message: 'Cancelled by user' } }
-  const kept = fold(emptyChat('a'), frames([started(), token('half'), cancel]))
+  const kept = fold(emptyTranscript('a'), frames([started(), token('half'), cancel]))
   assert.equal(kept.messages, [partial])
   assert.is(kept.live, null)
-  const stored = fold(emptyChat('a'), frames([started(), token('half'), message(partial), cancel]))
+  const stored = fold(
+    emptyTranscript('a'),
+    frames([started(), token('half'), message(partial), cancel]),
+  )
   assert.equal(stored.messages, [partial])
 })
 
@@ -338,7 +341,7 @@ chat('a failure ends the turn and takes its questions along', () => {
     data: { message: 'no', type: 'rate_limit', hint: 'later' },
   }
   const value = fold(
-    emptyChat('a'),
+    emptyTranscript('a'),
     frames([started(), { type: 'approval', data: approval }, failed]),
   )
   assert.equal(value.error, { message: 'no', type: 'rate_limit', hint: 'later' })
@@ -350,7 +353,7 @@ chat('two turns', () => {
   const second = turn.map(event => structuredClone(event)).slice(0, 5)
   second[0] = message(say('m5', 'user', 'more'))
   for (const event of second) if ('message_id' in event.data) event.data.message_id = 'm6'
-  const value = fold(fold(emptyChat('a'), frames(turn)), frames(second, 100, 's2'))
+  const value = fold(fold(emptyTranscript('a'), frames(turn)), frames(second, 100, 's2'))
   assert.is(value.messages.length, 5)
   assert.is(value.live?.text, 'Let me look.')
 })
@@ -365,7 +368,7 @@ chat('the decisions of a message are those of its last answer, in the order of t
     },
   })
   const ids = (events: TurnEvent[]) =>
-    fold(emptyChat('a'), frames(events)).messages.flatMap(({ _decisions: all = [] }) =>
+    fold(emptyTranscript('a'), frames(events)).messages.flatMap(({ _decisions: all = [] }) =>
       all.map(({ id }) => id),
     )
   const list = [started(), message(asking), answer('q2'), answer('q2', 'q1')]
@@ -382,14 +385,14 @@ chat('warnings and compression are notices, each once', () => {
     { type: 'compressed', data: { message: 'packed again' } },
   ]
   assert.equal(
-    fold(emptyChat('a'), frames(list)).notices.map(notice => notice.text),
+    fold(emptyTranscript('a'), frames(list)).notices.map(notice => notice.text),
     ['fallback', 'packed again'],
   )
 })
 
 chat('a summary that is being made, made, and not made', () => {
   const making: TurnEvent = { type: 'compressing', data: { message: 'working' } }
-  const begun = fold(emptyChat('a'), frames([started(), making]))
+  const begun = fold(emptyTranscript('a'), frames([started(), making]))
   assert.equal(
     begun.notices.map(notice => notice.text),
     ['working'],
@@ -427,7 +430,7 @@ chat('a summary that is being made, made, and not made', () => {
 chat('prepends older messages without duplicates', () => {
   const [early, late] = [turnUsage(2), turnUsage(4)]
   const messages = [say('m3', 'user', 'c')]
-  const value = { ...emptyChat('a'), messages, before: 2, turnUsage: [late] }
+  const value = { ...emptyTranscript('a'), messages, before: 2, turnUsage: [late] }
   const next = withEarlier(value, {
     messages: [say('m1', 'user', 'a'), say('m3', 'user', 'c')],
     before: 0,
@@ -452,10 +455,13 @@ const turnUsage = (n: number) => ({
 
 chat('has the usage of the running turn, also after a reload', () => {
   const now = { ...usage, input_tokens: 70 }
-  const value = fold(emptyChat('a'), frames([started(), { type: 'usage', data: { usage: now } }]))
+  const value = fold(
+    emptyTranscript('a'),
+    frames([started(), { type: 'usage', data: { usage: now } }]),
+  )
   assert.equal([value.usage, value.live?.usage], [now, now])
   const session = { session_id: 'a', cursor: 'b-1', last_usage: usage, live: value.live }
-  assert.equal(chatFromSession(session as unknown as Session).usage, now)
+  assert.equal(transcriptFromSession(session as unknown as Session).usage, now)
 })
 
 chat('keeps the usage of each turn that ends', () => {
@@ -464,7 +470,7 @@ chat('keeps the usage of each turn that ends', () => {
     data: { usage: { ...usage, cache_read_tokens: 9 }, message_ids: ['m2'] },
   }
   const value = fold(
-    emptyChat('a'),
+    emptyTranscript('a'),
     frames([
       started(),
       message(say('m1', 'user', 'a')),
@@ -486,7 +492,7 @@ chat('keeps the usage of a turn that was stopped or failed', () => {
   for (const end of ends) {
     const question = message(say('m1', 'user', 'a'))
     const events = [started(), question, { type: 'usage', data: { usage } } as TurnEvent, end]
-    const value = fold(emptyChat('a'), frames(events))
+    const value = fold(emptyTranscript('a'), frames(events))
     assert.equal(
       value.turnUsage.map(({ n, input_tokens }) => [n, input_tokens]),
       [[1.5, 10]],

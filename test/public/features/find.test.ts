@@ -6,7 +6,10 @@ import type { Message } from '../../../lib/schema/message.ts'
 import { createFind, foldCase, indexesOf, MAX_MATCHES } from '../../../public/features/find/find.ts'
 import type { App } from '../../../public/app.ts'
 import { runShortcut } from '../../../public/features/shell/keys.ts'
-import { type Chat, emptyChat } from '../../../public/features/chat/chat-reducer.ts'
+import {
+  type TranscriptState,
+  emptyTranscript,
+} from '../../../public/features/chat/chat-reducer.ts'
 
 const say = (n: number, content: string): Message => ({
   id: `m${n}`,
@@ -16,8 +19,8 @@ const say = (n: number, content: string): Message => ({
 
 const setUp = (texts: string[], loaded = texts.length, loadsNothing = false) => {
   const all = texts.map((text, at) => say(at + 1, text))
-  const chat = signal<Chat>({
-    ...emptyChat('s'),
+  const chat = signal<TranscriptState>({
+    ...emptyTranscript('s'),
     messages: all.slice(-loaded),
     before: all.length - loaded,
   })

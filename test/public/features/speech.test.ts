@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { toSpeech } from '../../../public/features/speech/speakable.ts'
 import { signal } from '@preact/signals'
-import type { Chat } from '../../../public/features/chat/chat-reducer.ts'
+import type { TranscriptState } from '../../../public/features/chat/chat-reducer.ts'
 import {
   createHandsFree,
   type HandsFreeOptions,
@@ -134,11 +134,11 @@ const said = (id: string, more: object = {}) => ({ id, role: 'assistant', conten
 const ended = (...messages: object[]) => ({ live: null, sessionId: 's', messages })
 
 test('an answer is final when its turn ended in the same chat, and was not stopped or failed', () => {
-  const chat = signal(ended(said('old')) as unknown as Chat)
+  const chat = signal(ended(said('old')) as unknown as TranscriptState)
   const answers: (string | null)[] = []
   onTurnEnd(chat, answer => answers.push(answer?.id ?? null))
   const show = (...states: object[]) => {
-    for (const state of states) chat.value = state as Chat
+    for (const state of states) chat.value = state as TranscriptState
   }
   assert.equal(answers, [], 'a chat that is opened is not read')
   show(turn('a'), ended(said('m2')), ended(said('m2'), said('m3')))

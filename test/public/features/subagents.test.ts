@@ -3,9 +3,9 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
 import {
-  type Chat,
-  emptyChat,
-  chatFromSession,
+  type TranscriptState,
+  emptyTranscript,
+  transcriptFromSession,
   reduceFrame,
 } from '../../../public/features/chat/chat-reducer.ts'
 import { resultsOf } from '../../../public/features/transcript/subagent-results.ts'
@@ -13,7 +13,7 @@ import { fakeSession } from '../_page.ts'
 
 const test = suite('page: subagents')
 
-const follow = (chat: Chat, ...events: TurnEvent[]): Chat =>
+const follow = (chat: TranscriptState, ...events: TurnEvent[]): TranscriptState =>
   events.reduce(
     (value, event) =>
       reduceFrame(value, { source: 'session:a', n: value.lastSeq + 1, ...event } as Frame, 5),
@@ -57,9 +57,9 @@ const ends = (parent: string, tid: string): TurnEvent => ({
 })
 
 test('ignores events before a turn or of unknown calls', () => {
-  const none = follow(emptyChat('a'), begins('c1', 'look'), calls('c1', 'c1.0.x'))
+  const none = follow(emptyTranscript('a'), begins('c1', 'look'), calls('c1', 'c1.0.x'))
   assert.is(none.live, null)
-  const late = follow(emptyChat('a'), started, {
+  const late = follow(emptyTranscript('a'), started, {
     type: 'tool_output',
     data: { tid: 'zz', text: 'x', parent_tid: 'c1' },
   })
@@ -68,7 +68,7 @@ test('ignores events before a turn or of unknown calls', () => {
 
 test('lists calls in the timeline of their subagent; nested subagents name the call', () => {
   const chat = follow(
-    emptyChat('a'),
+    emptyTranscript('a'),
     started,
     begins('c1', 'look'),
     begins('c1', 'count', 1),
@@ -104,10 +104,10 @@ test('lists calls in the timeline of their subagent; nested subagents name the c
 })
 
 test('a reload during a turn continues from the stored position', () => {
-  const before = follow(emptyChat('a'), started, begins('c1', 'look'), calls('c1', 'c1.0.x'))
-  const again = chatFromSession(
+  const before = follow(emptyTranscript('a'), started, begins('c1', 'look'), calls('c1', 'c1.0.x'))
+  const again = transcriptFromSession(
     fakeSession('a', { live: before.live, cursor: 'aaaaaaaa-9' }) as Parameters<
-      typeof chatFromSession
+      typeof transcriptFromSession
     >[0],
   )
   const chat = follow(again, ends('c1', 'c1.0.x'))

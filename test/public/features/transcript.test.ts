@@ -7,8 +7,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Decision } from '../../../lib/schema/decision.ts'
 import type { Message } from '../../../lib/schema/message.ts'
-import { emptyChat } from '../../../public/features/chat/chat-reducer.ts'
-import type { Chat } from '../../../public/features/chat/chat-reducer.ts'
+import { emptyTranscript } from '../../../public/features/chat/chat-reducer.ts'
+import type { TranscriptState } from '../../../public/features/chat/chat-reducer.ts'
 import {
   parseArgs,
   describeToolCall,
@@ -421,10 +421,10 @@ const actions = {
   compact() {},
 }
 const clock = createServerClock(createTestClock())
-const draw = (value: Partial<Chat>): string =>
+const draw = (value: Partial<TranscriptState>): string =>
   renderToString(
     h(Transcript, {
-      chat: signal({ ...emptyChat('a'), ...value }),
+      chat: signal({ ...emptyTranscript('a'), ...value }),
       showThinking: true,
       showUsage: true,
       actions,
