@@ -35,7 +35,6 @@ export const AFTER_FIRST_VIEW = [
     'public/features/transcript/step-row.tsx',
     'public/features/turn-summary/turn-summary.tsx',
     'public/features/references/linked.tsx',
-    'public/features/speech/speak-button.tsx',
   ],
 ]
 /** Shown without a network. */

@@ -13,7 +13,6 @@ import { readLook, writeLook } from './features/settings/settings.ts'
 import { loadMoreIcons } from './parts/icon.tsx'
 import { nextTask } from './parts/next-task.ts'
 import { createServerClock } from './parts/server-clock.ts'
-import { randomId } from './parts/random-id.ts'
 import { createStream } from './stream/stream.ts'
 import { createTabLeader } from './stream/tab-leader.ts'
 import type { FirstRequests } from './first-request.ts'
@@ -85,20 +84,16 @@ const fetching = {
 }
 const api = createApi(fetching)
 
-/** Browsers have Web Locks on secure pages only. */
+/**
+ * Browsers have Web Locks on secure pages only. Elsewhere nothing waits: two pages may then send a message at the same time,
+ * with one id, and the server takes it once.
+ */
 const createLocks = (): Platform['exclusively'] => {
   const { locks } = navigator
   const prefix = `agent-webui:outbox:${new URL(base).pathname}:`
-  if (locks) return async (name, work) => await locks.request(prefix + name, work)
-  const leases = import('./features/offline/leases.ts').then(({ createLeases }) =>
-    createLeases({
-      storage: jsonStorage(storageOf('localStorage'), prefix),
-      tab: randomId(),
-      clock,
-    }),
-  )
-  window.addEventListener('pagehide', () => void leases.then(({ dropAll }) => dropAll()))
-  return async (name, work) => (await leases).exclusively(name, work)
+  return locks
+    ? async (name, work) => await locks.request(prefix + name, work)
+    : (_name, work) => work()
 }
 
 const platform: Platform = {

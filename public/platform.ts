@@ -30,7 +30,7 @@ export type Platform = {
   clock: Clock
   /** Shows the time of the server, which its events and rows are compared with. */
   serverClock: ServerClock
-  /** Runs the work of one name one at a time in all tabs of the browser. */
+  /** Runs the work of one name one at a time in all tabs of the browser; at once where it has no Web Locks. */
   exclusively: <T>(name: string, work: () => Promise<T>) => Promise<T>
   /** Runs before the next frame, or soon while the page is hidden. */
   nextFrame: (run: () => void) => void

@@ -8,8 +8,6 @@ export const contentPolicy = (styleNonce?: string): string =>
     "script-src 'self'",
     styleNonce === undefined ? "style-src 'self'" : `style-src 'self' 'nonce-${styleNonce}'`,
     "img-src 'self' data: blob:",
-    // Answers that are read aloud.
-    "media-src 'self' blob:",
     "connect-src 'self'",
     // PDF files by blob: URLs, and the document for artifacts; all other responses refuse to be framed.
     "frame-src 'self' blob:",

@@ -13,8 +13,8 @@ export const MAX_SPOKEN_CHARS = 4_096
 const TIMEOUT_MS = 60_000
 
 /**
- * The text-to-speech service; null when none is configured. OpenAI is used only where `tts.provider` names it: reading
- * aloud costs money there, and the voices of the browser are free. Other providers of the host agent have other protocols.
+ * The text-to-speech service; null when none is configured. OpenAI is used only where `tts.provider` names it, because
+ * it costs money there. Other providers of the host agent have other protocols.
  */
 export const voiceEndpoint = (home: ModelHome): VoiceEndpoint | null => {
   const section = readSection(home, 'tts')

@@ -297,7 +297,7 @@ const tools = {
   }),
   tts: raw({
     type: 'a mapping',
-    description: 'Text to speech. Without it, the page uses the voices of the browser.',
+    description: 'Text to speech, for clients of `POST /api/tts`.',
     keys: {
       enabled: 'True or false (default `true`).',
       provider:

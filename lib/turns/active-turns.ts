@@ -51,9 +51,9 @@ export const createActiveTurns = ({ sessions, onIdle }: ActiveTurnsOptions) => {
 
 const toLiveTurn = (turn: Turn): LiveTurn => {
   const partial = turn.live.partial()
-  // While a cut call is repeated, what it had written is shown: the first delta of another message replaces it.
+  // After a restart, what had been written is shown until the first delta of the repeated call replaces it.
   const { messageId, text, reasoning } =
-    partial.text === '' && partial.reasoning === ''
+    turn.resumed && partial.text === '' && partial.reasoning === ''
       ? { ...turn.live.unfinished(), messageId: null }
       : partial
   const retry = turn.live.retry()

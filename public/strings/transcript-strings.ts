@@ -59,6 +59,7 @@ export const enTranscript = {
   'span.hours': '{hours} h {minutes} min',
 
   'code.plain': 'text',
+  'formula.label': 'Formula',
   'code.copy': 'Copy code',
   'code.label': 'Code, {lang}',
   'code.diagram': 'Render diagram',

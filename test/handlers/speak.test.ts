@@ -64,7 +64,7 @@ test('without a configured service it is unavailable; no key is sent to an addre
   writeFileSync(join(app.home, '.env'), 'OPENAI_API_KEY=sk-main-secret\n')
   const UNUSABLE = [
     '',
-    // The page speaks with the browser there: reading aloud with OpenAI costs money.
+    // Reading aloud with OpenAI costs money, so it has to be named.
     'model: {provider: openai}',
     'tts: {provider: edge}',
     'tts: {provider: 5}',

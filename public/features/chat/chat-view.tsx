@@ -25,8 +25,6 @@ const Transcript = lazy(async () => (await loadTranscript()).Transcript, true, f
 
 const FindBar = lazy(async () => (await import('../find/find-bar.tsx')).FindBar, HeldKeys)
 
-const ReplayView = lazy(async () => (await import('../time-travel/replay-view.tsx')).ReplayView)
-
 const Welcome = () => {
   const { chat, choice } = useChat()
   const { workspaces } = useWorkspace()
@@ -178,16 +176,6 @@ export const ChatView = () => {
   const { layout } = useShell()
   const isViewer = !may('POST /api/chat/start')
   const state = chat.state.value
-  const replay = layout.replay.value
-  if (replay && replay.session === chat.sessionId.value)
-    return (
-      <>
-        <Header />
-        <div class="chat-body">
-          <ReplayView key={replay.session} replay={replay} />
-        </div>
-      </>
-    )
   return (
     <>
       <Header />

@@ -4,8 +4,6 @@ import { IconButton } from '../../parts/button.tsx'
 import { createDictation } from './dictation.ts'
 import { t } from './dictate-strings.ts'
 import { voiceOf } from './voice.ts'
-import { startAutoRead } from '../speech/auto-read.ts'
-import { HandsFreeButton } from '../speech/hands-free-button.tsx'
 import { useApp } from '../shell/context.ts'
 
 export const DictateButton = () => {
@@ -26,27 +24,18 @@ export const DictateButton = () => {
     [],
   )
   useEffect(() => void dictation.checkAvailability(), [])
-  useEffect(() => startAutoRead(app), [app])
   const state = dictation.state.value
   if (!dictation.available.value) return null
   const label =
     state === 'idle' ? 'dictate.start' : state === 'busy' ? 'dictate.busy' : 'dictate.stop'
   return (
-    <>
-      <IconButton
-        class={state === 'listening' ? 'dictating' : ''}
-        icon={state === 'busy' ? 'spinner' : 'mic'}
-        label={t(label)}
-        aria-pressed={state === 'listening'}
-        disabled={state === 'busy'}
-        onClick={() => void dictation.toggle()}
-      />
-      <HandsFreeButton
-        isShown={!app.layout.narrow.value || state === 'listening'}
-        onStart={() => {
-          if (state === 'listening') void dictation.toggle()
-        }}
-      />
-    </>
+    <IconButton
+      class={state === 'listening' ? 'dictating' : ''}
+      icon={state === 'busy' ? 'spinner' : 'mic'}
+      label={t(label)}
+      aria-pressed={state === 'listening'}
+      disabled={state === 'busy'}
+      onClick={() => void dictation.toggle()}
+    />
   )
 }

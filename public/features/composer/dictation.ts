@@ -19,10 +19,7 @@ export type Recognition = {
   start(): void
   stop(): void
 }
-type Recorder = Pick<
-  MediaRecorder,
-  'start' | 'stop' | 'mimeType' | 'stream' | 'ondataavailable' | 'onstop'
->
+type Recorder = Pick<MediaRecorder, 'start' | 'stop' | 'mimeType' | 'ondataavailable' | 'onstop'>
 
 /** Speech input of the browser. */
 export type Voice = {

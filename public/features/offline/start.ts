@@ -32,7 +32,9 @@ const startOutbox = async (app: PageApp): Promise<void> => {
     void app.attempt(() => flush())
   }
   // Another page of this browser has stored or removed a message, or ends while it sends one.
-  addEventListener('storage', () => void app.attempt(() => outbox.takeOver()))
+  // Without Web Locks, a message of another page may just be being sent there: the next page that is opened takes it over.
+  const follow = navigator.locks ? () => outbox.takeOver() : async () => outbox.reload()
+  addEventListener('storage', () => void app.attempt(follow))
   effect(() => {
     if (app.connection.state.value.kind === 'live') untracked(() => void app.attempt(() => flush()))
   })

@@ -113,15 +113,6 @@ const ofChat = (app: App): Action[] => {
         ] as const)
       : []),
     {
-      id: 'replay',
-      icon: 'play',
-      label: ta('row.replay'),
-      run() {
-        layout.replay.value = { session: id, from: null }
-        route.backToChat()
-      },
-    },
-    {
       id: 'delete',
       icon: 'trash',
       label: ta('row.delete'),

@@ -15,7 +15,6 @@ const WORDS = {
   share: 'link publish public send read-only',
   mute: 'unmute silence quiet alerts bell',
   clear: 'empty reset wipe history',
-  replay: 'film recording playback time travel history',
   delete: 'remove trash bin',
   erase: 'destroy purge wipe forever remove',
   find: 'search text in messages',

@@ -23,11 +23,6 @@ const tools = (app: App): MenuItem => ({
   run: () => app.route.go({ view: 'settings', section: 'tools' }),
 })
 
-const replay = (app: App, session: string): void => {
-  app.layout.replay.value = { session, from: null }
-  if (session !== app.chat.sessionId.value) app.route.go({ view: 'chat', sessionId: session })
-}
-
 export const sessionMenu = (app: App, row: SessionRow, rename: () => void): MenuItem[] => {
   const id = row.session_id
   const isOpen = id === app.chat.sessionId.value
@@ -71,7 +66,6 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
       asks: 'POST /api/session/branch',
       run: () => void app.branch(id),
     },
-    { label: t('row.replay'), icon: 'play', run: () => replay(app, id) },
     ...(isOurs ? [mute] : []),
     ...(isOpen ? [tools(app)] : []),
     'line',

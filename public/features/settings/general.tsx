@@ -1,10 +1,6 @@
 /** Settings → General. */
-import { useState } from 'preact/hooks'
-import { Row, Select, Switch } from '../../parts/field.tsx'
+import { Select, Switch } from '../../parts/field.tsx'
 import { may } from '../../parts/may.ts'
-import { useApp } from '../shell/context.ts'
-import { readsAloud, setReadsAloud } from '../speech/auto-read.ts'
-import { t as inSpeech } from '../speech/strings.ts'
 import { modName } from '../shell/keys.ts'
 import { LANGUAGES } from '../../../lib/base/languages.ts'
 import { t } from './strings.ts'
@@ -40,29 +36,6 @@ const Toggle = ({ name }: { name: keyof typeof TOGGLES }) => {
           describedBy={ids.hint}
           checked={settings.current.value[name]}
           onChange={on => void attempt(() => set(on))}
-        />
-      )}
-    />
-  )
-}
-
-/** Of this device, so it is not saved on the server. */
-const ReadAloud = () => {
-  const app = useApp()
-  const [isOn, setOn] = useState(readsAloud(app))
-  return (
-    <Row
-      label={inSpeech('speech.auto')}
-      hint={inSpeech('speech.auto.hint')}
-      control={ids => (
-        <Switch
-          id={ids.control}
-          describedBy={ids.hint}
-          checked={isOn}
-          onChange={on => {
-            setReadsAloud(app, on)
-            setOn(on)
-          }}
         />
       )}
     />
@@ -156,7 +129,6 @@ export const General = () => {
           />
         )}
       />
-      <ReadAloud />
       <Toggle name="show_token_usage" />
       {isOwner && (
         <>

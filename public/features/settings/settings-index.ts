@@ -8,7 +8,6 @@ import { t as inPeople } from '../people/strings.ts'
 import { t as inModels } from '../models/strings.ts'
 import { t as inBackups } from '../backups/strings.ts'
 import { t as inUpdates } from '../updates/strings.ts'
-import { t as inSpeech } from '../speech/strings.ts'
 import { t as inRules } from './permission-strings.ts'
 import { may } from '../../parts/may.ts'
 import { words } from '../palette/words-strings.ts'
@@ -40,7 +39,6 @@ export const settingEntries = (): SettingEntry[] => [
   entry('general', t('settings.language'), t('settings.language.hint'), words('language')),
   entry('general', t('settings.send_key'), '', words('enter')),
   entry('general', t('settings.list'), t('settings.list.hint')),
-  entry('general', inSpeech('speech.auto'), inSpeech('speech.auto.hint')),
   entry('general', t('settings.usage'), t('settings.usage.hint')),
   ...ofOwner(
     entry('general', t('settings.thinking'), t('settings.thinking.hint')),

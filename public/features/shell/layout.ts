@@ -51,8 +51,6 @@ export const createLayout = ({ device }: Pick<Platform, 'device'>, mac = false) 
     shortcutsOpen: signal(false),
     /** Whether the find bar is open. */
     findOpen: signal(false),
-    /** The chat that is replayed, from this message. */
-    replay: signal<{ session: string; from: string | null } | null>(null),
     /** A dialog of a lazily loaded feature. */
     overlay: signal<VNode | null>(null),
     picker: signal<Picker | null>(null),

@@ -197,8 +197,8 @@ const Announcer = () => {
 }
 
 const SkipLink = () => {
-  const { route, layout } = useShell()
-  const chat = route.current.value.view === 'chat' && !layout.replay.value
+  const { route } = useShell()
+  const chat = route.current.value.view === 'chat'
   return (
     <a class="skip" href={chat ? '#composer' : '#main'}>
       {t(chat ? 'app.skip' : 'app.skip.main')}

@@ -3,7 +3,7 @@ import type { App } from '../../app.ts'
 import { type TurnChange, turnChangesOf } from '../workspace/turn-changes.ts'
 import { pastOfCall, type Past } from './points.ts'
 
-export const showPast = (app: App, past: Past): void => {
+const showPast = (app: App, past: Past): void => {
   app.panel.choose('files')
   app.panel.past.value = past
   app.panel.show()
@@ -17,8 +17,5 @@ export const showFilesAfter = async (app: App, callId: string): Promise<void> =>
   showPast(app, pastOfCall(sessionId, messages, turns.list.peek(), callId))
 }
 
-export const showFilesOfTurn = (
-  app: App,
-  change: TurnChange | null,
-  point: 'before' | 'after',
-): void => showPast(app, { session: app.chat.chat.peek().sessionId, change, point, isWhole: false })
+export const showFilesOfTurn = (app: App, change: TurnChange, point: 'before' | 'after'): void =>
+  showPast(app, { session: app.chat.chat.peek().sessionId, change, point, isWhole: false })

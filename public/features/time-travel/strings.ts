@@ -1,11 +1,10 @@
-/** English text of time travel: the files at an earlier step, and replay. */
+/** English text of time travel: the files at an earlier step. */
 import { translator } from '../../strings/t.ts'
 
 export const t = translator({
   'step.files': 'Files after this step',
   'turn.before': 'Files before',
   'turn.after': 'Files after',
-  'turn.replay': 'Replay',
   'files.label': 'Files at an earlier step',
   'at.before': 'Before this response',
   'at.after': 'After this response',
@@ -39,18 +38,4 @@ export const t = translator({
   binary: 'This file isn’t text.',
   large: 'This file is too large to show.',
   close: 'Close {name}',
-  'replay.label': 'Replay',
-  'replay.loading': 'Loading the chat…',
-  'replay.failed': 'Couldn’t load this chat.',
-  'replay.play': 'Play',
-  'replay.pause': 'Pause',
-  'replay.speed': 'Speed',
-  'replay.times': '{speed}×',
-  'replay.position': 'Position',
-  'replay.at': 'Message {n} of {count}',
-  'replay.short': '{n}/{count}',
-  'replay.end': 'End replay',
-  'replay.changed': 'Changed {names}',
-  'replay.more': { one: '{count} more', other: '{count} more' },
-  'replay.nothing': 'This step changed no files',
 } as const)

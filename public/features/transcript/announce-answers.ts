@@ -5,9 +5,6 @@ import type { Pane } from '../../pane.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import type { TranscriptState } from '../chat/chat-reducer.ts'
 import { textOf } from '../chat/open-chat.ts'
-import { readsAloud } from '../speech/auto-read.ts'
-import { speechOf } from '../speech/page-speech.ts'
-import { t as late } from '../speech/strings.ts'
 import { createSpokenSentences, type SpokenSentences } from './spoken-sentences.ts'
 
 /** An answer is looked at this often while it is written: faster than it is read, and rarely enough to cost nothing. */
@@ -15,7 +12,7 @@ const PERIOD_MS = 300
 
 const WORDS = {
   code: (lang: string) => t('code.label', { lang: lang || t('code.plain') }),
-  formula: late('speech.formula'),
+  formula: t('formula.label'),
 }
 
 /** It gets another id when it is stored. */
@@ -24,8 +21,6 @@ const isBeingSent = (id: string): boolean => id.startsWith('sent-')
 /** For as long as the page is open: of the chat that a pane shows. */
 export const startAnnouncing = (pane: Pane): void => {
   const { announce, platform } = pane.app.peek()
-  /** Answers are read aloud already. */
-  const isRead = () => readsAloud(pane.app.peek()) || speechOf(pane.app.peek()).isHandsFree.peek()
   /** Null: no chat was shown. */
   let session: string | null = null
   /** Messages that were on the page when it was opened, or were announced. */
@@ -38,7 +33,7 @@ export const startAnnouncing = (pane: Pane): void => {
     return streamed.sentences
   }
   const speak = (sentences: readonly string[]): void => {
-    if (!isRead()) for (const sentence of sentences) announce(sentence)
+    for (const sentence of sentences) announce(sentence)
   }
   const speakLive = (): void => {
     isPlanned = false

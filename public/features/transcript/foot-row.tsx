@@ -41,15 +41,6 @@ const TurnSummary = lazy(
   false,
 )
 
-const SpeakButton = lazy(
-  async () => {
-    await firstContent
-    return (await import('../speech/speak-button.tsx')).SpeakButton
-  },
-  true,
-  false,
-)
-
 /** Whether the turn called tools, so that it may have changed something. */
 const hasSteps = ({ turn }: FootRow): boolean => turn.some(message => message.tool_calls?.length)
 
@@ -86,7 +77,6 @@ function Tools({ row }: { row: FootRow }) {
     <div class={row.last ? 'tx-tools tx-tools-last' : 'tx-tools'}>
       {tool('copy', t('tx.copy.text'), () => actions.copy(toPlainText(markdown())))}
       {tool('markdown', t('tx.copy.markdown'), () => actions.copy(markdown()))}
-      <SpeakButton id={last.id} markdown={markdown} />
       {may('POST /api/session/truncate') &&
         tool('refresh', t('tx.retry'), () => actions.retry(last.id))}
       {may('POST /api/session/branch') &&

@@ -35,28 +35,23 @@ export type TranscriptProps = {
   actions: TranscriptActions
   botName: string
   clock: ServerClock
-  /** Activities are open until they are closed. */
-  unfolded?: boolean
 }
 
 /** Keyed by session: scroll position, expanded cards and row heights belong to one chat. */
 export function Transcript(props: TranscriptProps) {
   const session = useMemo(() => computed(() => props.chat.value.sessionId), [props.chat])
   const id = session.value
-  const { chat, showThinking, showUsage, actions, botName, clock, unfolded } = props
+  const { chat, showThinking, showUsage, actions, botName, clock } = props
   // Memoized, so that a re-render of the page does not re-render the transcript for each token.
   return useMemo(
     () => <Conversation key={id} {...props} />,
-    [id, chat, showThinking, showUsage, actions, botName, clock, unfolded],
+    [id, chat, showThinking, showUsage, actions, botName, clock],
   )
 }
 
 function Conversation(props: TranscriptProps) {
-  const { chat, showThinking, showUsage, actions, botName, clock, unfolded = false } = props
-  const model = useMemo(
-    () => createModel(chat, { showThinking, unfolded }),
-    [chat, showThinking, unfolded],
-  )
+  const { chat, showThinking, showUsage, actions, botName, clock } = props
+  const model = useMemo(() => createModel(chat, showThinking), [chat, showThinking])
   const scope = useMemo<Scope>(
     () => ({ chat, ...model, actions, showUsage, botName, clock }),
     [chat, model, actions, showUsage, botName, clock],
@@ -97,10 +92,7 @@ function Conversation(props: TranscriptProps) {
 }
 
 /** Derived signals of the transcript. A token changes only `liveText`. */
-const createModel = (
-  chat: Signal<TranscriptState>,
-  { showThinking, unfolded }: { showThinking: boolean; unfolded: boolean },
-) => {
+const createModel = (chat: Signal<TranscriptState>, showThinking: boolean) => {
   const live = computed(() => chat.value.live)
   const messages = computed(() => chat.value.messages)
   const finished = computed(() => chat.value.finished)
@@ -132,9 +124,7 @@ const createModel = (
       summaries: summaries.value,
       turnUsage: turnUsage.value,
     }
-    const { value: toggled } = opened
-    const open = unfolded ? { has: (key: string) => !toggled.has(key) } : toggled
-    const fresh = toRows({ ...input, open, showThinking })
+    const fresh = toRows({ ...input, open: opened.value, showThinking })
     const list = reuseRows(known, fresh)
     known = new Map(list.map(row => [row.key, row]))
     return list

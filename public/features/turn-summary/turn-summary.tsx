@@ -190,7 +190,7 @@ const Details = ({ row, change, facts, state }: Shown & { row: FootRow }) => {
           {note}
         </p>
       ))}
-      <TurnTimes change={change} first={row.turn[0]?.id ?? null} />
+      {change && <TurnTimes change={change} />}
       <p class="turn-sum-facts">
         {steps > 0 && <span>{t('steps', { count: steps })}</span>}
         {seconds !== null && <span>{t('took', { time: formatSeconds(seconds) })}</span>}

@@ -51,7 +51,6 @@ export const enSessions = {
   'row.tools': 'Tools',
   'row.branch': 'Branch',
   'row.share': 'Share…',
-  'row.replay': 'Replay',
   'row.notify': 'Notifications…',
   'row.export': 'Export',
   'row.more': 'More',

@@ -10,7 +10,6 @@ import {
   type Outgoing,
 } from '../../../public/features/chat/outbox.ts'
 import { adoptOutbox } from '../../../public/features/offline/adopt-drafts.ts'
-import { createLeases } from '../../../public/features/offline/leases.ts'
 import type { JsonStorage } from '../../../public/platform.ts'
 import type { PageApp } from '../../../public/app.ts'
 import { createTestClock } from '../../_clock.ts'
@@ -31,7 +30,7 @@ const lost = refuse(0, '')
 const never = () => new Promise<never>(() => {})
 
 /** A browser with its storage and locks, for all its tabs; and a server that knows the requests of before by their keys. */
-const fakeBrowser = () => {
+const fakeBrowser = ({ hasLocks = true } = {}) => {
   const people = new Map<string, ReturnType<typeof fakeMemory>>()
   const memoryOf = (account: string) => {
     const memory = people.get(account) ?? fakeMemory()
@@ -89,6 +88,7 @@ const fakeBrowser = () => {
       },
       place: () => ({ profile: 'work', project: '' }),
       async exclusively(name, work) {
+        if (!hasLocks) return work()
         const lock = `${account} ${name}`
         const before = locks.get(lock) ?? Promise.resolve()
         const done = before.then(work, work)
@@ -543,6 +543,25 @@ test('a page that is open while another one is closed takes its messages over, t
   assert.equal(two.sent(), ['first'])
 })
 
+test('without locks, a page that takes over what another one sends repeats the request with its id', async () => {
+  const browser = fakeBrowser({ hasLocks: false })
+  const start = held()
+  const one = browser.open('ann', { [START]: start.reply })
+  const sending = one.send('first')
+  await settle()
+  const two = browser.open('ann')
+  await two.outbox.takeOver()
+  assert.ok(await two.outbox.flush())
+  start.resolve({})
+  await sending
+  const ids = [one, two].map(({ service }) => service.of(START).map(each => each.client_message_id))
+  assert.equal(ids, [['id-1'], ['id-1']])
+  for (const page of [one, two]) {
+    page.outbox.confirm(['id-1'])
+    assert.equal([page.stored(), page.listed()], [[], []])
+  }
+})
+
 test('a new chat is made once, where it was written, for all its messages; they keep their order', async () => {
   const browser = fakeBrowser()
   const create = held()
@@ -771,69 +790,6 @@ test('messages that an earlier version was sending are adopted, each in its chat
     page.outbox.of('s1', 's1').map(({ text }) => text),
     ['refused'],
   )
-})
-
-test('leases: one tab after the other; a closed or killed tab holds nothing, also when the clock is set back', async () => {
-  const storage = fakeMemory()
-  const clock = createTestClock()
-  const open = (tab: string) => createLeases({ storage, tab, clock })
-  const [a, b] = [open('a'), open('b')]
-  const order: string[] = []
-  const works = ['a1', 'a2', 'b1'].map(() => Promise.withResolvers<void>())
-  const run = (tab: typeof a, name: string, at: number) =>
-    tab.exclusively('chat', async () => {
-      order.push(name)
-      await works[at]!.promise
-    })
-  const done = [run(a, 'a1', 0), run(a, 'a2', 1), run(b, 'b1', 2)]
-  assert.equal(order, ['a1'], 'in the same tick')
-  // Longer than a lease: it is renewed while the work runs.
-  await clock.advance(20_000)
-  assert.equal(order, ['a1'])
-  works[0]!.resolve()
-  await done[0]
-  works[1]!.resolve()
-  await done[1]
-  assert.equal(order, ['a1', 'a2'])
-  await clock.advance(300)
-  await new Promise(resolve => setImmediate(resolve))
-  assert.equal(order, ['a1', 'a2', 'b1'])
-  // Closed while its work runs.
-  b.dropAll()
-  await a.exclusively('chat', async () => void order.push('a3'))
-  // Killed: what it stored stays.
-  storage.write('lease:chat', { tab: 'killed', until: clock.now() + 6_000 })
-  const last = a.exclusively('chat', async () => void order.push('a4'))
-  await clock.advance(3_000)
-  assert.is(order.at(-1), 'a3')
-  await clock.advance(3_300)
-  await last
-  storage.write('lease:chat', { tab: 'ahead', until: clock.now() + 1e9 })
-  await a.exclusively('chat', async () => void order.push('a5'))
-  assert.equal(order.slice(3), ['a3', 'a4', 'a5'])
-})
-
-test('leases: one that was waited for is renewed, also when other work of its tab has ended', async () => {
-  const storage = fakeMemory()
-  const clock = createTestClock()
-  const settled = () => new Promise(resolve => setImmediate(resolve))
-  const leases = createLeases({ storage, tab: 'a', clock })
-  const other = Promise.withResolvers<void>()
-  const work = Promise.withResolvers<void>()
-  const done = leases.exclusively('other', () => other.promise)
-  storage.write('lease:chat', { tab: 'killed', until: clock.now() + 5_000 })
-  const waited = leases.exclusively('chat', () => work.promise)
-  other.resolve()
-  await done
-  await clock.advance(5_400)
-  await settled()
-  await clock.advance(20_000)
-  const lease = storage.read<{ tab: string; until: number } | null>('lease:chat', null)
-  assert.is(lease?.tab, 'a')
-  assert.ok(lease!.until > clock.now(), 'another tab may not take it')
-  work.resolve()
-  await waited
-  assert.is(storage.read('lease:chat', null), null)
 })
 
 test.run()
