@@ -1,4 +1,4 @@
-/** Text in which names of files, URLs and commit ids become links, once the code that finds them is loaded. */
+/** Text in which names of files and URLs become links, once the code that finds them is loaded. */
 import { type Signal, signal } from '@preact/signals'
 import type { ComponentChildren, ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'

@@ -1,10 +1,9 @@
-/** Finds what a text names: URLs, paths with a line, commit ids. Only a request tells which paths and commits exist. */
+/** Finds what a text names: URLs, and paths with a line. Only a request tells which paths exist. */
 
 /** `start` and `end` are offsets into the text. */
 export type Reference = { start: number; end: number } & (
   | { kind: 'url'; href: string }
   | { kind: 'path'; path: string; line: number | null; endLine: number | null }
-  | { kind: 'commit'; id: string }
 )
 
 /** A text with more is not looked through further. */
@@ -72,10 +71,6 @@ const isPath = (path: string): boolean => {
   return path.includes('/') || ENDING.test(path) || PLAIN_NAME.test(path)
 }
 
-/** A digit and a letter at least: neither a number nor a word. */
-const isCommit = (word: string): boolean =>
-  /^[0-9a-f]{7,40}$/.test(word) && /[0-9]/.test(word) && /[a-f]/.test(word)
-
 const pathIn = (word: string): Place | null => {
   const local = /^file:\/\/(?:localhost)?(?=\/)/i.exec(word)
   const place = placeOf(local ? word.slice(local[0].length) : word)
@@ -99,7 +94,6 @@ const referenceAt = (text: string, from: number, word: string): Reference | null
     const href = urlIn(name)
     return href ? { kind: 'url', start, end: start + end, href } : null
   }
-  if (isCommit(name)) return { kind: 'commit', start, end: start + end, id: name }
   // `src/a.ts:12: error` and `src/a.ts(12,5): error` end with a colon that was trimmed.
   const place = pathIn(name)
   if (!place) return null

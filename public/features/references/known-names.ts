@@ -1,20 +1,17 @@
-/** Which names of a text exist in the workspace: asked in batches, remembered for each session. */
+/** Which paths of a text exist in the workspace: asked in batches, remembered for each session. */
 import { effect, type Signal, signal, untracked } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import type { Platform } from '../../platform.ts'
 
 type Reply = Api['POST /api/file/named']['output']
-export type KnownName =
-  | { type: 'file' | 'dir'; path: string }
-  | { type: 'commit'; id: string; subject: string }
-export type NameKind = 'path' | 'commit'
+export type KnownName = { type: 'file' | 'dir'; path: string }
 /** Undefined until the server has answered; null for a name that does not exist. */
 type Entry = Signal<KnownName | null | undefined>
 
 /** Names appear in groups, as texts are shown: one request for each group. */
 const WAIT_MS = 80
-/** The server's limits for one request. */
-const MAX_ASKED: Readonly<Record<NameKind, number>> = { path: 200, commit: 50 }
+/** The server's limit for one request. */
+const MAX_ASKED = 200
 const MAX_KEPT = 4_000
 
 export type KnownNamesOptions = {
@@ -23,8 +20,8 @@ export type KnownNamesOptions = {
   busy: { readonly value: boolean }
 }
 
-type Asked = { session: string; kind: NameKind; name: string }
-const keyOf = ({ session, kind, name }: Asked): string => `${session} ${kind} ${name}`
+type Asked = { session: string; name: string }
+const keyOf = ({ session, name }: Asked): string => `${session} ${name}`
 
 export const createKnownNames = ({ platform, busy }: KnownNamesOptions) => {
   const entries = new Map<string, Entry>()
@@ -33,29 +30,21 @@ export const createKnownNames = ({ platform, busy }: KnownNamesOptions) => {
   /** Increases when missing names are to be asked for again. */
   const round = signal(0)
 
-  const answer = (asked: readonly Asked[], { entries: files, commits }: Reply): void => {
-    const paths = new Map(files.map(({ asked: name, path, type }) => [name, { path, type }]))
-    const ids = new Map(commits.map(({ asked: name, id, subject }) => [name, { id, subject }]))
+  const answer = (asked: readonly Asked[], { entries: found }: Reply): void => {
+    const paths = new Map(found.map(({ asked: name, path, type }) => [name, { path, type }]))
     for (const each of asked) {
       const entry = entries.get(keyOf(each))
-      const commit = ids.get(each.name)
-      if (!entry) continue
-      if (each.kind === 'path') entry.value = paths.get(each.name) ?? null
-      else entry.value = commit ? { type: 'commit', ...commit } : null
+      if (entry) entry.value = paths.get(each.name) ?? null
     }
   }
 
   /** The names of one session that fit into one request. */
   const takeBatch = (): Asked[] => {
     const session = waiting.values().next().value?.session
-    const taken: Asked[] = []
-    const count: Record<NameKind, number> = { path: 0, commit: 0 }
-    for (const [key, asked] of waiting) {
-      if (asked.session !== session || count[asked.kind] === MAX_ASKED[asked.kind]) continue
-      count[asked.kind] += 1
-      taken.push(asked)
-      waiting.delete(key)
-    }
+    const taken = [...waiting.values()]
+      .filter(asked => asked.session === session)
+      .slice(0, MAX_ASKED)
+    for (const asked of taken) waiting.delete(keyOf(asked))
     return taken
   }
 
@@ -65,15 +54,12 @@ export const createKnownNames = ({ platform, busy }: KnownNamesOptions) => {
     state.asking = true
     while (waiting.size > 0) {
       const batch = takeBatch()
-      const names = (kind: NameKind) =>
-        batch.filter(each => each.kind === kind).map(({ name }) => name)
       try {
         answer(
           batch,
           await platform.api('POST /api/file/named', {
             session_id: batch[0]!.session,
-            paths: names('path'),
-            commits: names('commit'),
+            paths: batch.map(({ name }) => name),
           }),
         )
       } catch {
@@ -95,8 +81,8 @@ export const createKnownNames = ({ platform, busy }: KnownNamesOptions) => {
   }
 
   /** What the server said about a name; the first use asks for it. */
-  const look = (session: string, kind: NameKind, name: string): Entry => {
-    const asked = { session, kind, name }
+  const look = (session: string, name: string): Entry => {
+    const asked = { session, name }
     const key = keyOf(asked)
     const known = entries.get(key)
     if (known) return known

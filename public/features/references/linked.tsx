@@ -1,4 +1,4 @@
-/** Text with links to what it names: files open in the panel, commits in a dialog, URLs in a new tab. */
+/** Text with links to what it names: files open in the panel, URLs in a new tab. */
 import type { ComponentChildren } from 'preact'
 import { useContext, useMemo, useState } from 'preact/hooks'
 import type { App } from '../../app.ts'
@@ -13,7 +13,6 @@ import { AppContext } from '../shell/context.ts'
 import { fileQuery } from '../shell/route.ts'
 import { isImagePath } from '../workspace/file-kind.ts'
 import { formatTarget } from '../workspace/panel.ts'
-import { CommitDialog } from './commit-dialog.tsx'
 import { findReferences, type Reference, wholeReference } from './find-references.ts'
 import { createKnownNames, type KnownName, type KnownNames } from './known-names.ts'
 import { t } from './strings.ts'
@@ -31,14 +30,14 @@ const knownNamesOf = (app: App): KnownNames => {
 type Place = { line: number | null; endLine: number | null }
 
 /** What is known of a name in the open chat. Null outside of a chat: then only URLs are links. */
-const useName = (kind: 'path' | 'commit', name: string | null): KnownName | null => {
+const useName = (name: string | null): KnownName | null => {
   const app = useContext(AppContext)
   const session = app?.chat.sessionId.value
   if (!app || !session || name === null) return null
   const names = knownNamesOf(app)
   // Missing names are asked for again after each turn.
   void names.round.value
-  return names.look(session, kind, name).value ?? null
+  return names.look(session, name).value ?? null
 }
 
 type LinkProps = { known: KnownName; place: Place; children: ComponentChildren }
@@ -47,31 +46,18 @@ const KnownLink = ({ known, place, children }: LinkProps) => {
   const app = useContext(AppContext)!
   const session = app.chat.sessionId.value
   const isDirectory = known.type === 'dir'
-  const target = known.type === 'commit' ? null : { path: known.path, ...place, isDirectory }
+  const target = { path: known.path, ...place, isDirectory }
   const at = app.route.hrefOf({ view: 'chat', sessionId: session })
-  const href = target && !isDirectory ? at + fileQuery(formatTarget(target)) : at
+  const href = isDirectory ? at : at + fileQuery(formatTarget(target))
   const open = (event: MouseEvent) => {
     // With a modifier, the browser opens the address in a new tab or window.
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
     event.preventDefault()
-    // A link in the dialog of a commit leads out of it.
+    // A link in a dialog leads out of it.
     app.layout.overlay.value = null
-    if (target) app.panel.openTarget(target)
-    else if (known.type === 'commit')
-      app.layout.overlay.value = (
-        <CommitDialog
-          session={session}
-          id={known.id}
-          onClose={() => {
-            app.layout.overlay.value = null
-          }}
-        />
-      )
+    app.panel.openTarget(target)
   }
-  const title =
-    known.type === 'commit'
-      ? t('ref.commit', { subject: known.subject })
-      : t(isDirectory ? 'ref.folder' : 'ref.file', { path: known.path || '.' })
+  const title = t(isDirectory ? 'ref.folder' : 'ref.file', { path: known.path || '.' })
   return (
     <a class="ref" href={href} title={title} onClick={open}>
       {children}
@@ -79,16 +65,12 @@ const KnownLink = ({ known, place, children }: LinkProps) => {
   )
 }
 
-const none: Place = { line: null, endLine: null }
-
 type OneProps = { reference: Reference; text: string; children: ComponentChildren }
 
 /** One reference: plain text until it is known to exist, and the same text afterward. */
 const One = ({ reference, text, children }: OneProps) => {
-  const { kind } = reference
-  const name = kind === 'path' ? reference.path : kind === 'commit' ? reference.id : null
-  const known = useName(kind === 'commit' ? 'commit' : 'path', name)
-  if (kind === 'url') {
+  const known = useName(reference.kind === 'path' ? reference.path : null)
+  if (reference.kind === 'url') {
     const host = hiddenHost(text, reference.href)
     return (
       <>
@@ -101,7 +83,7 @@ const One = ({ reference, text, children }: OneProps) => {
   }
   if (!known) return <>{children}</>
   return (
-    <KnownLink known={known} place={kind === 'path' ? reference : none}>
+    <KnownLink known={known} place={reference}>
       {children}
     </KnownLink>
   )
@@ -176,7 +158,7 @@ const fileTarget = (target: string, directory: string): (Place & { path: string 
 
 export function PathLink({ target, directory, children }: LinkedPathProps) {
   const place = useMemo(() => fileTarget(target, directory), [target, directory])
-  const known = useName('path', place?.path ?? null)
+  const known = useName(place?.path ?? null)
   if (!known || !place) return <span class="md-dead">{children}</span>
   return (
     <KnownLink known={known} place={place}>
@@ -191,7 +173,7 @@ export function WorkspaceImage({ target, directory, text }: LinkedImageProps) {
   const show = useLightbox()
   const [broken, setBroken] = useState(false)
   const place = useMemo(() => fileTarget(target, directory), [target, directory])
-  const known = useName('path', place?.path ?? null)
+  const known = useName(place?.path ?? null)
   if (!app || known?.type !== 'file' || broken || !isImagePath(known.path))
     return (
       <PathLink target={target} directory={directory}>
