@@ -1,4 +1,4 @@
-/** What the person does with the repository: stage, commit, branches, stashes, remotes; and the history. */
+/** What the person does with the repository: stage, commit, branches, remotes; and the history. */
 import { signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { Api } from '../../../router.ts'
@@ -26,27 +26,6 @@ export type GitActionsOptions = {
 }
 
 type Hooks = { names: string[]; id: string }
-
-type Run = (name: string, work: () => Promise<unknown>, done?: string) => Promise<boolean>
-type StashesOptions = Pick<GitActionsOptions, 'platform' | 'ask'> & {
-  session: { session_id: string }
-  run: Run
-}
-
-const createStashes = ({ platform: { api }, ask, session, run }: StashesOptions) => ({
-  stash: () => run('stash', () => api('POST /api/git/stash', session), t('git.stashed')),
-  popStash: (id: string) =>
-    run('stash', () => api('POST /api/git/stash/pop', { ...session, id }), t('git.popped')),
-  dropStash(id: string, name: string): void {
-    ask({
-      title: t('git.stash.drop.title'),
-      text: t('git.stash.drop.text', { name }),
-      confirm: t('git.stash.drop'),
-      danger: true,
-      run: () => void run('stash', () => api('POST /api/git/stash/drop', { ...session, id })),
-    })
-  },
-})
 
 /** Runs what changes the repository, and asks about its hooks. */
 const createRunner = (toasts: Toasts, reload: () => Promise<void>) => {
@@ -122,7 +101,6 @@ export const createGitActions = (options: GitActionsOptions) => {
   const { api } = platform
   const overview = signal<Overview | null>(null)
   const message = signal('')
-  const amend = signal(false)
   const session = { session_id: sessionId }
   const newest = createResponseOrder()
   const history = createHistory({ api, toasts, session, newest })
@@ -173,7 +151,6 @@ export const createGitActions = (options: GitActionsOptions) => {
     overview,
     busy,
     message,
-    amend,
     hookQuestion,
     load,
     /** The session works in another workspace. What was written as a message is kept. */
@@ -183,7 +160,6 @@ export const createGitActions = (options: GitActionsOptions) => {
       overview.value = null
       worktrees.list.value = []
       history.reset()
-      amend.value = false
     },
     /** Stages a change, or unstages a staged one; only these lines of its diff when given. */
     move: (change: Change, loaded?: LoadedDiff, lines?: readonly number[]) =>
@@ -208,7 +184,7 @@ export const createGitActions = (options: GitActionsOptions) => {
       })
     },
     async commit(): Promise<void> {
-      const input = { ...session, message: message.value, amend: amend.value }
+      const input = { ...session, message: message.value }
       const isDone = await withHooks(
         'commit',
         hooks => api('POST /api/git/commit', { ...input, ...(hooks ? { hooks } : {}) }),
@@ -217,13 +193,6 @@ export const createGitActions = (options: GitActionsOptions) => {
       if (!isDone) return
       // The next one may have been begun meanwhile.
       if (message.value === input.message) message.value = ''
-      amend.value = false
-    },
-    setAmend(on: boolean): void {
-      amend.value = on
-      const last = overview.value?.last?.message ?? ''
-      if (on && !message.value.trim()) message.value = last
-      else if (!on && message.value === last) message.value = ''
     },
     switchTo: (name: string, remote: boolean) =>
       run('branch', () => api('POST /api/git/switch', { ...session, name, remote })),
@@ -238,7 +207,6 @@ export const createGitActions = (options: GitActionsOptions) => {
         hooks => api('POST /api/git/push', { ...session, ...(hooks ? { hooks } : {}) }),
         t('git.pushed'),
       ),
-    ...createStashes({ ...options, session, run }),
     abort(name: string): void {
       ask({
         title: t('git.abort.title', { name }),

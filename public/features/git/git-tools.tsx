@@ -1,4 +1,4 @@
-/** The Git tools of the Changes tab: branch and remotes, stashes, commit, history. */
+/** The Git tools of the Changes tab: branch and remotes, commit, history. */
 import { pageLocale } from '../../strings/t.ts'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
@@ -14,7 +14,6 @@ import type { GitStatus } from '../workspace/git-changes.ts'
 import { useWorkspacePanel } from '../workspace/context.ts'
 import { useGitActions } from './context.ts'
 import type { LogEntry } from './git-history.ts'
-import { Stashes } from './stashes.tsx'
 import { t } from './strings.ts'
 import { t as worktreeText } from './worktree-strings.ts'
 import { NewWorktree, WorktreeBar, WorktreeList } from './worktree-tools.tsx'
@@ -156,12 +155,6 @@ export const BranchTools = ({ status }: { status: GitStatus }) => {
     },
     'line',
     {
-      label: t('git.stash'),
-      icon: 'archive',
-      asks: 'POST /api/git/stash',
-      run: () => void actions.stash(),
-    },
-    {
       label: worktreeText('menu'),
       icon: 'branch',
       asks: 'POST /api/git/worktree/create',
@@ -226,10 +219,9 @@ const Operation = () => {
 
 const CommitBox = ({ staged }: { staged: number }) => {
   const actions = useGitActions()
-  const { message, amend, busy, overview } = actions
+  const { message, busy, overview } = actions
   const subject = message.value.split('\n', 1)[0]!.length
-  const isReady =
-    message.value.trim() !== '' && (staged > 0 || amend.value || Boolean(overview.value?.operation))
+  const isReady = message.value.trim() !== '' && (staged > 0 || Boolean(overview.value?.operation))
   return (
     <form
       class="git-commit"
@@ -255,15 +247,6 @@ const CommitBox = ({ staged }: { staged: number }) => {
         }}
       />
       <div class="git-commit-row">
-        <label class="git-amend">
-          <input
-            type="checkbox"
-            checked={amend.value}
-            disabled={!overview.value?.last}
-            onChange={event => actions.setAmend(event.currentTarget.checked)}
-          />
-          {t('git.amend')}
-        </label>
         {message.value && (
           <span
             class={subject > SUBJECT_CHARS ? 'git-count git-count-long' : 'git-count'}
@@ -273,7 +256,7 @@ const CommitBox = ({ staged }: { staged: number }) => {
           </span>
         )}
         <Button kind="primary" type="submit" disabled={!isReady || busy.value !== ''}>
-          {staged > 0 && !amend.value ? t('git.commit.staged', { count: staged }) : t('git.commit')}
+          {staged > 0 ? t('git.commit.staged', { count: staged }) : t('git.commit')}
         </Button>
       </div>
     </form>
@@ -369,7 +352,6 @@ export const GitTools = ({ staged }: { staged: number }) => {
 /** Below the changed files. */
 export const GitMore = () => (
   <>
-    <Stashes />
     <WorktreeList />
     <History />
   </>

@@ -36,7 +36,7 @@ export const NewWorktreeDialog = ({ isDirty, onClose, onCreate }: Props) => {
           onInput={setBranch}
         />
         {isDirty && (
-          <label class="git-amend">
+          <label class="git-check">
             <input
               type="checkbox"
               checked={carry}

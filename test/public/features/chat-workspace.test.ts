@@ -124,8 +124,7 @@ const createServer = () => {
       ...{ path, diff: `diff of ${id}`, binary: false, truncated: false, id: `d ${id}` },
     }),
     'GET /api/git/overview': ({ session_id: id }) => ({
-      ...{ branches: [], stashes: [{ id: 's1', message: `stash of ${id}` }], operation: null },
-      last: { message: `last of ${id}` },
+      ...{ branches: [], stashes: [], operation: null, last: { message: `last of ${id}` } },
     }),
     'GET /api/git/worktrees': () => ({ worktrees: [] }),
     'GET /api/git/log': ({ session_id: id }) => ({
@@ -141,10 +140,9 @@ const createServer = () => {
     },
     'POST /api/git/worktree/create': () => ({ ok: true, path: '/w/tree' }),
     ...Object.fromEntries(
-      [
-        ...['stage', 'unstage', 'undo-discard', 'commit', 'switch', 'fetch', 'pull', 'stash'],
-        ...['stash/pop', 'stash/drop', 'abort'],
-      ].map(name => [`POST /api/git/${name}`, ok]),
+      ['stage', 'unstage', 'undo-discard', 'commit', 'switch', 'fetch', 'pull', 'abort'].map(
+        name => [`POST /api/git/${name}`, ok],
+      ),
     ),
 
     'GET /api/terminals': ({ session_id: id }) => ({ terminals: terminals.get(String(id)) }),
@@ -251,7 +249,7 @@ const stateOf = ({ files, openFile, uploads, changes, git, turns, ...more }: Wor
     ...{ status: changes.status.value, changesState: changes.state.value },
     ...{ diffs: [...changes.diffs.value], open: [...changes.opened.value] },
     ...{ overview: git.overview.value, busy: git.busy.value, message: git.message.value },
-    ...{ amend: git.amend.value, hooks: git.hookQuestion.value?.names ?? null },
+    hooks: git.hookQuestion.value?.names ?? null,
     ...{ log: git.history.list.value, commits: [...git.history.diffs.value] },
     ...{ turns: turns.list.value, turnDiffs: [...turns.diffs.value] },
     ...{ processes: processes.list.value, logs: [...processes.logs.value] },
@@ -381,14 +379,6 @@ const actions: Action[] = [
     late: ({ press }) => press(),
   },
   { ...git('commit', 'commit', committed), shows: ({ message }) => message, is: '' },
-  {
-    ...git('amend', 'commit', given => {
-      given.w.git.setAmend(true)
-      return committed(given)
-    }),
-    shows: ({ message, amend }) => [message, amend],
-    is: ['', false],
-  },
   git('switch', 'switch', ({ w }) => w.git.switchTo('other', false)),
   git('create a branch', 'switch', ({ w }) => w.git.createBranch('other')),
   git('fetch', 'fetch', ({ w }) => w.git.fetch()),
@@ -397,12 +387,6 @@ const actions: Action[] = [
     ...git('push, which asks about hooks', 'push', ({ w }) => w.git.push()),
     ...{ shows: ({ hooks, busy }) => [hooks, busy], is: [['pre-push'], ''] },
   },
-  git('stash', 'stash', ({ w }) => w.git.stash()),
-  git('pop a stash', 'stash/pop', ({ w }) => w.git.popStash('s1')),
-  git('drop a stash', 'stash/drop', ({ w, answer }) => {
-    w.git.dropStash('s1', 'x')
-    return answer()
-  }),
   git('abort', 'abort', ({ w, answer }) => {
     w.git.abort('merge')
     return answer()
