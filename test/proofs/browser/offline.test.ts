@@ -269,7 +269,7 @@ fullOnly(
 )
 
 fullOnly(
-  'PROOF=full: a stalled connection shows what is stored; without a database the text stays; full storage changes nothing online',
+  'PROOF=full: a stalled connection shows what is stored; where nothing can be stored the text stays; full storage changes nothing online',
   async () => {
     const chat = await startChat({ text: 'The first answer' }, { text: 'A title' })
     const network = await createNetwork(() => chat.app.url, '/tools/agent')
@@ -306,10 +306,9 @@ fullOnly(
       await page.getByRole('heading', { name: 'Usage' }).waitFor()
       assert.is(await page.locator('.pill, .toast').count(), 0)
 
-      // The database cannot be opened.
       await page.addInitScript(() => {
-        IDBFactory.prototype.open = () => {
-          throw new DOMException('no database', 'InvalidStateError')
+        Storage.prototype.setItem = () => {
+          throw new DOMException('full', 'QuotaExceededError')
         }
       })
       await page.goto(`${network.url}/session/${id}`)
