@@ -1,0 +1,162 @@
+/** What a person does in one chat stays there, in a real browser: requests are held or refused while another chat is opened. */
+import type { Page, Route } from 'playwright-core'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openPage, type TestPage } from '../../_browser.ts'
+import { startChat } from '../../handlers/_chat.ts'
+
+type World = { chat: Awaited<ReturnType<typeof startChat>>; opened: TestPage[] }
+const test = suite<World>('chats stay apart')
+
+test.before(async world => {
+  world.chat = await startChat()
+  world.chat.provider.otherwise = () => ({ text: 'An answer.' })
+  world.opened = []
+})
+test.after(({ chat }) => chat.close())
+test.after.each(async ({ chat, opened }) => {
+  for (const each of opened.splice(0)) await each.close()
+  // The next test finds its chats by their names.
+  const { sessions } = (await chat.app.get('/api/sessions')).body
+  for (const { session_id } of sessions)
+    await chat.app.post('/api/session/delete', { session_id, permanent: true })
+})
+
+/** Two chats with a turn each; the first one is open, and the second has a draft. */
+const openTwo = async ({ chat, opened }: World) => {
+  const ids: string[] = []
+  for (const title of ['Alpha', 'Beta']) {
+    const id = await chat.newSession()
+    await chat.app.post('/api/session/rename', { session_id: id, title })
+    await chat.follow(await chat.send(id, `question for ${title}`))
+    ids.push(id)
+  }
+  const [a, b] = ids as [string, string]
+  await chat.app.post('/api/session/draft', { session_id: b, text: 'half of Beta' })
+  const at = await openPage(`${chat.app.url}/session/${a}`)
+  opened.push(at)
+  const { page } = at
+  page.setDefaultTimeout(6_000)
+  await page.getByText('question for Alpha').first().waitFor()
+  return { a, b, page }
+}
+
+const composer = (page: Page) => page.locator('#composer')
+const open = async (page: Page, name: string): Promise<void> => {
+  await page.locator('.sidebar').getByRole('link', { name }).first().click()
+  await page.locator('.head h1', { hasText: name }).waitFor()
+}
+const openBeta = async (page: Page): Promise<void> => {
+  await open(page, 'Beta')
+  await page.getByText('question for Beta').first().waitFor()
+}
+const chips = (page: Page) => page.locator('.composer .file-name').allInnerTexts()
+const isDraftOfBeta = async (page: Page): Promise<void> => {
+  assert.is(await composer(page).inputValue(), 'half of Beta')
+  assert.equal(await chips(page), [])
+}
+
+/** Holds the first request to this path; `route` resolves when it has been made. */
+const holding = async (page: Page, path: string) => {
+  const held = Promise.withResolvers<Route>()
+  await page.route(
+    url => url.pathname.endsWith(`/api/${path}`),
+    route => held.resolve(route),
+    {
+      times: 1,
+    },
+  )
+  return { route: held.promise }
+}
+const refuse = (route: Route) =>
+  route.fulfill({ status: 429, json: { error: 'Too many requests', code: 'rate_limited' } })
+
+const texts = async ({ chat }: World, id: string): Promise<string[]> =>
+  (await chat.messages(id)).map(({ role, content }) => `${role}: ${content}`)
+const BETA = ['user: question for Beta', 'assistant: An answer.']
+
+const edit = async (page: Page, text: string) => {
+  await page.locator('.user').first().hover()
+  await page.getByRole('button', { name: 'Edit' }).first().click()
+  await page.getByRole('textbox', { name: 'Edit message' }).fill(text)
+  await page.getByRole('button', { name: 'Resend' }).click()
+}
+
+test('an edited message starts in its own chat, and both versions can be shown, also after a reload', async world => {
+  const { a, b, page } = await openTwo(world)
+  const { route } = await holding(page, 'chat/start')
+  await edit(page, 'EDITED question')
+  const held = await route
+  await openBeta(page)
+  await held.continue()
+  await open(page, 'Alpha')
+  await page.getByText('EDITED question').waitFor()
+  await page.getByText('2/2').waitFor()
+  assert.equal(await texts(world, b), BETA)
+  await page.getByRole('button', { name: 'Previous version' }).click()
+  await page.getByText('question for Alpha').waitFor()
+  await page.reload()
+  await page.getByText('1/2').waitFor()
+  assert.is((await texts(world, a))[0], 'user: question for Alpha')
+  await page.getByRole('button', { name: 'Next version' }).click()
+  await page.getByText('EDITED question').waitFor()
+})
+
+test('a refused edit changes nothing; its text is in the editor when one comes back', async world => {
+  const { a, page } = await openTwo(world)
+  const before = await texts(world, a)
+  const { route } = await holding(page, 'chat/start')
+  await edit(page, 'EDITED question')
+  const held = await route
+  await openBeta(page)
+  await refuse(held)
+  await page.getByText('Too many requests').first().waitFor()
+  await isDraftOfBeta(page)
+  await open(page, 'Alpha')
+  const editor = page.getByRole('textbox', { name: 'Edit message' })
+  assert.is(await editor.inputValue(), 'EDITED question')
+  assert.equal(await texts(world, a), before)
+})
+
+test('a message on its way leaves the other chat free', async world => {
+  const { a, b, page } = await openTwo(world)
+  const { route } = await holding(page, 'chat/start')
+  await composer(page).fill('slow message')
+  await page.keyboard.press('Enter')
+  const held = await route
+  await openBeta(page)
+  assert.is(await page.getByText('slow message').count(), 0)
+  await composer(page).fill('quick message')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByText('quick message').first().waitFor()
+  await page.getByText('An answer.').nth(1).waitFor()
+  await held.continue()
+  await open(page, 'Alpha')
+  await page.getByText('slow message').first().waitFor()
+  assert.match((await texts(world, a)).join(), /slow message/)
+  assert.not.match((await texts(world, b)).join(), /slow message/)
+})
+
+test('the text of a refused message goes back into its own chat', async world => {
+  const { page } = await openTwo(world)
+  const { route } = await holding(page, 'chat/start')
+  await composer(page).fill('refused message')
+  await page.keyboard.press('Enter')
+  const held = await route
+  await openBeta(page)
+  await refuse(held)
+  await page.getByText('Too many requests').first().waitFor()
+  await isDraftOfBeta(page)
+  await open(page, 'Alpha')
+  assert.is(await composer(page).inputValue(), 'refused message')
+})
+
+test('a chat that is deleted elsewhere keeps what was written in it', async world => {
+  const { a, page } = await openTwo(world)
+  await composer(page).fill('half a thought')
+  await world.chat.app.post('/api/session/delete', { session_id: a })
+  await page.getByText('Your text is still here:').waitFor()
+  await page.getByText('half a thought').waitFor()
+})
+
+test.run()
