@@ -86,6 +86,11 @@ export class Pane {
       this.layout.picker.value = null
       this.#chats.release(before)
     }
+    const { value: session } = chat.sessionId
+    if (id === null && session) {
+      this.#blank = null
+      this.route.nameSession(session)
+    }
     return untracked(() => chat.open(this.app.value))
   }
 
@@ -102,8 +107,9 @@ export class Pane {
 
   /** The session of a new chat was created. */
   created(chat: Chat): void {
+    if (this.#shown.peek() !== chat) return
     if (this.#blank === chat) this.#blank = null
-    if (this.#shown.peek() === chat) this.route.nameSession(chat.sessionId.peek())
+    this.route.nameSession(chat.sessionId.peek())
   }
 
   leave(): void {
@@ -112,8 +118,12 @@ export class Pane {
   }
 
   #newChat(): Chat {
-    this.#blank ??= this.#chats.begin(this.#shared.newId(), this.#options.draftKey)
-    return this.#blank
+    const blank = this.#blank
+    // Its session was created, for a file, while another chat was shown: without a message no list has it.
+    const isLeft = blank?.sessionId.peek() && blank.composer.empty.peek() && !blank.isInUse()
+    if (!blank || isLeft)
+      this.#blank = this.#chats.begin(this.#shared.newId(), this.#options.draftKey)
+    return this.#blank!
   }
 
   #viewOf(chat: Chat): App {

@@ -50,6 +50,10 @@ const openBeta = async (page: Page): Promise<void> => {
   await open(page, 'Beta')
   await page.getByText('question for Beta').first().waitFor()
 }
+const files = (...names: string[]) =>
+  names.map(name => ({ name, mimeType: 'text/plain', buffer: Buffer.from(name) }))
+const attach = (page: Page, ...names: string[]) =>
+  page.locator('.composer .attach-input').setInputFiles(files(...names))
 const chips = (page: Page) => page.locator('.composer .file-name').allInnerTexts()
 const isDraftOfBeta = async (page: Page): Promise<void> => {
   assert.is(await composer(page).inputValue(), 'half of Beta')
@@ -118,6 +122,38 @@ test('a refused edit changes nothing; its text is in the editor when one comes b
   assert.equal(await texts(world, a), before)
 })
 
+test('a message that waits for its upload is sent from its own chat; the draft of the other is not', async world => {
+  const { a, b, page } = await openTwo(world)
+  const { route } = await holding(page, 'upload')
+  await attach(page, 'one.txt')
+  await composer(page).fill('look at this')
+  await page.keyboard.press('Enter')
+  const held = await route
+  await openBeta(page)
+  await isDraftOfBeta(page)
+  const started = page.waitForResponse('**/api/chat/start')
+  await held.continue()
+  await started
+  await isDraftOfBeta(page)
+  assert.equal(await texts(world, b), BETA)
+  assert.match((await texts(world, a)).join(), /look at this.*one\.txt/s)
+})
+
+test('two files go to the chat that they were given to', async world => {
+  const { page } = await openTwo(world)
+  const { route } = await holding(page, 'upload')
+  await attach(page, 'red.txt', 'blue.txt')
+  const held = await route
+  await openBeta(page)
+  const second = page.waitForResponse('**/api/upload*')
+  await held.continue()
+  await second
+  await isDraftOfBeta(page)
+  await open(page, 'Alpha')
+  await page.locator('.composer .file-name', { hasText: 'blue.txt' }).waitFor()
+  assert.equal(await chips(page), ['red.txt', 'blue.txt'])
+})
+
 test('a message on its way leaves the other chat free', async world => {
   const { a, b, page } = await openTwo(world)
   const { route } = await holding(page, 'chat/start')
@@ -149,6 +185,56 @@ test('the text of a refused message goes back into its own chat', async world =>
   await isDraftOfBeta(page)
   await open(page, 'Alpha')
   assert.is(await composer(page).inputValue(), 'refused message')
+})
+
+test('a new chat keeps its text and file, and does not call the person back', async world => {
+  const { page } = await openTwo(world)
+  await page.getByRole('button', { name: 'New chat' }).first().click()
+  await page.locator('.welcome').waitFor()
+  await composer(page).fill('half a thought')
+  const { route } = await holding(page, 'session/new')
+  await attach(page, 'new.txt')
+  const held = await route
+  await openBeta(page)
+  const uploaded = page.waitForResponse('**/api/upload*')
+  await held.continue()
+  await uploaded
+  await isDraftOfBeta(page)
+  assert.match(page.url(), /\/session\//)
+  await page.goBack()
+  await page.locator('.composer .file-name', { hasText: 'new.txt' }).waitFor()
+  assert.is(await composer(page).inputValue(), 'half a thought')
+})
+
+test('of two chats side by side, a dropped file goes to the one under the pointer', async world => {
+  const { a, b, page } = await openTwo(world)
+  await page.goto(`${world.chat.app.url}/session/${a}?beside=${b}`)
+  const right = page.locator('.side-second')
+  await right.getByText('question for Beta').first().waitFor()
+  const data = await page.evaluateHandle(() => {
+    const transfer = new DataTransfer()
+    transfer.items.add(new File(['x'], 'dropped.txt', { type: 'text/plain' }))
+    return transfer
+  })
+  const target = right.locator('.chat-body')
+  for (const type of ['dragenter', 'dragover', 'drop'])
+    await target.dispatchEvent(type, { dataTransfer: data })
+  await right.locator('.file-name', { hasText: 'dropped.txt' }).waitFor()
+  assert.is(await page.locator('.side:not(.side-second) .file-name').count(), 0)
+})
+
+test('a draft that is only a file stays, and a message of another device does not erase a draft', async world => {
+  const { a, page } = await openTwo(world)
+  const saved = page.waitForResponse('**/api/session/draft')
+  await attach(page, 'contract.txt')
+  await saved
+  await page.reload()
+  await page.locator('.composer .file-name', { hasText: 'contract.txt' }).waitFor()
+  await world.chat.follow(await world.chat.send(a, 'from the phone'))
+  await page.getByText('from the phone').first().waitFor()
+  assert.equal(await chips(page), ['contract.txt'])
+  await page.reload()
+  await page.locator('.composer .file-name', { hasText: 'contract.txt' }).waitFor()
 })
 
 test('a chat that is deleted elsewhere keeps what was written in it', async world => {
