@@ -87,9 +87,10 @@ export class Pane {
       this.#chats.release(before)
     }
     const { value: session } = chat.sessionId
-    if (id === null && session) {
-      this.#blank = null
-      this.route.nameSession(session)
+    if (session) {
+      // Also when it was opened from a list: then it is no new chat any more.
+      if (this.#blank === chat) this.#blank = null
+      if (id === null) this.route.nameSession(session)
     }
     return untracked(() => chat.open(this.app.value))
   }
@@ -100,7 +101,8 @@ export class Pane {
     if (this.#shared.outbox.of(blank.key, null).length > 0) this.#blank = null
     else blank.choices.choice.value = noChoice
     this.route.openSession(null)
-    void this.show(null)
+    // It may have a session, which the address names by now.
+    void this.show(this.route.sessionId.peek())
     this.layout.drawer.value = false
     this.layout.composerFocus.value += 1
   }
@@ -110,6 +112,9 @@ export class Pane {
     if (this.#shown.peek() !== chat) return
     if (this.#blank === chat) this.#blank = null
     this.route.nameSession(chat.sessionId.peek())
+    // A side that was closed meanwhile has no address; opened again, it begins another chat.
+    const { sessionId } = this.route
+    if (sessionId.peek() !== chat.sessionId.peek()) void this.show(sessionId.peek())
   }
 
   leave(): void {
@@ -121,9 +126,12 @@ export class Pane {
     const blank = this.#blank
     // Its session was created, for a file, while another chat was shown: without a message no list has it.
     const isLeft = blank?.sessionId.peek() && blank.composer.empty.peek() && !blank.isInUse()
-    if (!blank || isLeft)
-      this.#blank = this.#chats.begin(this.#shared.newId(), this.#options.draftKey)
-    return this.#blank!
+    this.#blank =
+      blank && !isLeft
+        ? // While it was empty and not shown, it may have been dropped.
+          this.#chats.keep(blank)
+        : this.#chats.begin(this.#shared.newId(), this.#options.draftKey)
+    return this.#blank
   }
 
   #viewOf(chat: Chat): App {

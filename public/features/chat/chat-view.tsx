@@ -57,15 +57,18 @@ const DemoIntroduction = lazy(
 const KeptText = () => {
   const { composer } = useComposer()
   const { copy } = useShell()
-  const { text } = composer
-  if (!text.value.trim()) return null
+  const { chat } = useChat()
+  const text = [chat.editing.value?.text ?? '', composer.text.value]
+    .filter(one => one.trim())
+    .join('\n\n')
+  if (!text) return null
   return (
     <>
       <p>{t('chat.missing.kept')}</p>
       <pre class="welcome-kept" dir="auto">
-        {text.value}
+        {text}
       </pre>
-      <Button icon="copy" onClick={() => void copy(text.peek())}>
+      <Button icon="copy" onClick={() => void copy(text)}>
         {t('chat.missing.copy')}
       </Button>
     </>

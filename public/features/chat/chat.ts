@@ -109,6 +109,7 @@ export const createChat = (shared: PaneShared, { key, sessionId: id, draftKey }:
     /** Something was written here that is nowhere else, or goes on without being shown. */
     isInUse: (): boolean =>
       !composer.empty.peek() ||
+      transcript.editing.peek() !== null ||
       writing.attachments.list.peek().length > 0 ||
       outbox.of(key, sessionId.peek() || null).length > 0 ||
       outbox.isCreating(key) ||

@@ -27,14 +27,14 @@ export class Chats {
   }
 
   get(sessionId: string): Chat {
-    return this.#keep(
+    return this.keep(
       this.find(sessionId) ?? createChat(this.#shared, { key: sessionId, sessionId }),
     )
   }
 
   /** A chat whose session does not exist yet. */
   begin(key: string, draftKey?: string): Chat {
-    return this.#keep(createChat(this.#shared, { key, sessionId: '', draftKey }))
+    return this.keep(createChat(this.#shared, { key, sessionId: '', draftKey }))
   }
 
   /** The session of a new chat was created. */
@@ -58,7 +58,8 @@ export class Chats {
       this.#all.delete(each.key)
   }
 
-  #keep(chat: Chat): Chat {
+  /** It is about to be shown. */
+  keep(chat: Chat): Chat {
     this.#all.delete(chat.key)
     this.#all.set(chat.key, chat)
     return chat

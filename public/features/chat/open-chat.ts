@@ -70,8 +70,17 @@ const withSent = (chat: TranscriptState, sent: readonly Listed[]): TranscriptSta
   return { ...chat, messages: [...stored, ...shown.map(toMessage)], error: null }
 }
 
-/** The message of the person that is being edited, and its new text. */
-export type Editing = { id: string; text: string }
+/** A long pasted text that became a file. */
+export type PastedFile = { name: string; chars: number }
+
+/** The message of the person that is being edited, and its new text and files. */
+export type Editing = {
+  id: string
+  text: string
+  files: readonly PastedFile[]
+  /** Number of files that are being uploaded. */
+  uploads: number
+}
 
 export type OpenChatOptions = {
   platform: Pick<Platform, 'api' | 'nextFrame' | 'clock' | 'serverClock'>

@@ -62,7 +62,11 @@ export const createComposer = (
       () => !/\S/.test(text.value) && files.value.length + comments.value.length === 0,
     ),
     /** The session of a new chat was created. */
-    begin: () => stored.begin(),
+    begin(): void {
+      stored.begin()
+      // The server has no draft yet, so the one that it sends must not overwrite this.
+      if (!stored.isSaved()) touched = true
+    },
     /** Applies the server's draft unless the text has been edited since. */
     applyServerDraft(draft: Draft): void {
       if (touched) return

@@ -16,14 +16,17 @@ export const DictateButton = () => {
         write(text) {
           const { composer } = app
           composer.edit([composer.text.value.trimEnd(), text].filter(Boolean).join(' '))
-          app.layout.composerFocus.value += 1
+          if (app.isShown.peek()) app.layout.composerFocus.value += 1
         },
         notify: sentence => app.toasts.show(sentence),
         fail: error => app.toasts.showError(error),
       }),
     [],
   )
-  useEffect(() => void dictation.checkAvailability(), [])
+  useEffect(() => {
+    void dictation.checkAvailability()
+    return dictation.leave
+  }, [])
   const state = dictation.state.value
   if (!dictation.available.value) return null
   const label =

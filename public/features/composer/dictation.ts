@@ -35,6 +35,8 @@ export type Dictation = {
   available: Signal<boolean | null>
   checkAvailability(): Promise<void>
   toggle(): Promise<void>
+  /** Its button is gone: nothing else would close the microphone. What was said is still written. */
+  leave(): void
 }
 
 export const createDictation = (options: {
@@ -49,6 +51,7 @@ export const createDictation = (options: {
   const state = signal<DictationState>('idle')
   const available = signal<boolean | null>(voice.recognition ? true : null)
   let stop = () => {}
+  let isLeft = false
 
   const done = (): void => {
     state.value = 'idle'
@@ -90,6 +93,7 @@ export const createDictation = (options: {
 
   const record = async (open: NonNullable<Voice['record']>): Promise<void> => {
     const { recorder, release } = await open()
+    if (isLeft) return release()
     const parts: Blob[] = []
     recorder.ondataavailable = ({ data }) => parts.push(data)
     recorder.onstop = () => {
@@ -114,6 +118,10 @@ export const createDictation = (options: {
       } catch {
         // Without an answer the button stays hidden.
       }
+    },
+    leave(): void {
+      isLeft = true
+      if (state.value === 'listening') stop()
     },
     async toggle(): Promise<void> {
       if (state.value === 'listening') return stop()

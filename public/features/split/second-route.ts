@@ -26,7 +26,13 @@ export const createSecondRoute = (first: RouteState, base: string): SecondRoute 
       if (route.view === 'chat') openSession(route.sessionId, options)
       else first.go(route, options)
     },
-    nameSession: id => openSession(id, { replace: true }),
+    nameSession(id) {
+      // It was closed meanwhile.
+      if (first.beside.value === null) return
+      place.value = null
+      if (first.current.value.view === 'chat') first.openBeside(id, { replace: true })
+      else first.beside.value = id
+    },
     /** On the other side, which is the first one. */
     openBeside(id) {
       first.isBesideChosen.value = false

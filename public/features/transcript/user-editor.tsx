@@ -1,6 +1,7 @@
 /** Editor of a user message; its new text takes the place of the message and of everything below it. */
 import { useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
+import type { Editing, PastedFile } from '../chat/open-chat.ts'
 import { ATTACHED_CHARS, toPastedFile } from '../composer/long-text.ts'
 import { saveAsCommand } from '../own-files/save-as-command.ts'
 import { useApp } from '../shell/context.ts'
@@ -12,8 +13,10 @@ export function UserEditor({ id }: { id: string }) {
   const { editing } = actions
   const app = useApp()
   const draft = editing.value?.text ?? ''
+  const pasted = editing.value?.files ?? []
+  const isUploading = (editing.value?.uploads ?? 0) > 0
   const [isSending, setIsSending] = useState(false)
-  const { pasted, isUploading, attach, remove } = usePastedFiles()
+  const { change, attach, remove } = usePastedFiles(id)
   const canSend = draft.trim() !== '' && !isUploading && !isSending
   const onClose = () => {
     editing.value = null
@@ -49,7 +52,7 @@ export function UserEditor({ id }: { id: string }) {
         value={draft}
         rows={Math.min(14, draft.split('\n', 14).length + 1)}
         onInput={event => {
-          editing.value = { id, text: event.currentTarget.value }
+          change({ text: event.currentTarget.value })
         }}
         onKeyDown={onKey}
         onPaste={event => onPaste(event, event.clipboardData)}
@@ -82,30 +85,34 @@ export function UserEditor({ id }: { id: string }) {
   )
 }
 
-type PastedFile = { name: string; chars: number }
-
-/** A long pasted text becomes a file: a browser lays out a field as a whole with each key. */
-const usePastedFiles = () => {
+/** A long pasted text becomes a file: a browser lays out a field as a whole with each key. Kept with the text of the message. */
+const usePastedFiles = (id: string) => {
   const app = useApp()
-  const [pasted, setPasted] = useState<readonly PastedFile[]>([])
-  const [uploads, setUploads] = useState(0)
+  const { editing } = useTranscript().actions
+  /** Unless another message is being edited meanwhile. */
+  const change = (part: Partial<Editing>): void => {
+    if (editing.peek()?.id === id) editing.value = { ...editing.peek()!, ...part }
+  }
+  const setFiles = (next: (files: readonly PastedFile[]) => readonly PastedFile[]) =>
+    change({ files: next(editing.peek()?.files ?? []) })
+  const count = (by: number) =>
+    change({ uploads: Math.max(0, (editing.peek()?.uploads ?? 0) + by) })
   return {
-    pasted,
-    isUploading: uploads > 0,
+    change,
     attach: (given: string) =>
       void app.attempt(async () => {
         const text = given.replace(/\r\n?/g, '\n')
         const file = toPastedFile(text)
         const sessionId = app.chat.sessionId.peek()
-        setUploads(count => count + 1)
+        count(1)
         try {
           const { filename } = await app.platform.upload({ sessionId, file, name: file.name })
-          setPasted(before => [...before, { name: filename, chars: text.length }])
+          setFiles(files => [...files, { name: filename, chars: text.length }])
         } finally {
-          setUploads(count => count - 1)
+          count(-1)
         }
       }),
-    remove: (name: string) => setPasted(before => before.filter(each => each.name !== name)),
+    remove: (name: string) => setFiles(files => files.filter(each => each.name !== name)),
   }
 }
 

@@ -80,7 +80,7 @@ export function UserRowView({ message }: { message: Message }) {
             title={t('tx.edit')}
             aria-label={t('tx.edit')}
             onClick={() => {
-              actions.editing.value = { id: message.id, text }
+              actions.editing.value = { id: message.id, text, files: [], uploads: 0 }
             }}
           >
             <Icon name="edit" />

@@ -639,4 +639,110 @@ test('runs every slash command', async () => {
   assert.equal(new Set(commands.map(({ name }) => name)).size, commands.length)
 })
 
+test('a new chat that was left while many others were opened is still the one that is created', async () => {
+  const { app, submit, sessions, texts } = await page()
+  for (let n = 0; n < 30; n += 1) {
+    sessions.set(`s${n}`, {})
+    app.route.openSession(`s${n}`)
+    await settle()
+  }
+  app.route.openSession(null)
+  await settle()
+  await submit('hello')
+  assert.equal(
+    [app.route.sessionId.value, app.chat.sessionId.value, texts()],
+    ['n', 'n', ['hello']],
+  )
+})
+
+test('a message that is being edited keeps its text and its files while many other chats are opened', async () => {
+  const { app, sessions } = await page('session/a')
+  const files = [{ name: 'log.txt', chars: 9_000 }]
+  const editing = { id: 'm1', text: 'half edited', files, uploads: 0 }
+  app.chat.editing.value = editing
+  for (let n = 0; n < 30; n += 1) {
+    sessions.set(`s${n}`, {})
+    app.route.openSession(`s${n}`)
+    await settle()
+  }
+  app.route.openSession('a')
+  await settle()
+  assert.equal(app.chat.editing.value, editing)
+})
+
+test('the session of a chat on the other side is created: the person stays where they went meanwhile', async () => {
+  const created = Promise.withResolvers<object>()
+  const { app } = await page('session/a?beside=', {
+    'POST /api/session/new': () => created.promise,
+  })
+  const second = openSecond(app)
+  await settle()
+  const { composer, writing } = second.shown.value
+  composer.edit('hello')
+  const sent = writing.submit()
+  await settle()
+  app.route.go({ view: 'settings', section: 'general' })
+  created.resolve({ session: fakeRow('n') })
+  await sent
+  await settle()
+  assert.equal([app.route.current.value.view, app.route.beside.value], ['settings', 'n'])
+})
+
+test('a side that was closed while its session is created stays closed', async () => {
+  const created = Promise.withResolvers<object>()
+  const { app } = await page('session/a?beside=', {
+    'POST /api/session/new': () => created.promise,
+  })
+  const second = openSecond(app)
+  await settle()
+  const { composer, writing } = second.shown.value
+  composer.edit('hello')
+  const sent = writing.submit()
+  await settle()
+  second.layout.closeSide.value?.()
+  await settle()
+  created.resolve({ session: fakeRow('n') })
+  await sent
+  await settle()
+  assert.is(app.route.beside.value, null)
+  // Opened again, it is another new chat.
+  app.route.openBeside('')
+  await settle()
+  assert.is(second.shown.value.sessionId.value, '')
+})
+
+test('a new chat whose session was created elsewhere and that was opened since is no new chat any more', async () => {
+  const created = Promise.withResolvers<object>()
+  const { app, sessions } = await page('', { 'POST /api/session/new': () => created.promise })
+  const ensured = app.ensureSession()
+  app.route.openSession('a')
+  await settle()
+  sessions.set('n', {})
+  created.resolve({ session: fakeRow('n') })
+  await ensured
+  app.route.openSession('n')
+  await settle()
+  app.composer.edit('half a thought')
+  app.newChat()
+  await settle()
+  assert.equal([app.route.sessionId.value, app.composer.text.value], [null, ''])
+})
+
+test('New chat returns to the one that was begun, also when its session was created meanwhile: address and chat agree', async () => {
+  const created = Promise.withResolvers<object>()
+  const { app, sessions } = await page('', { 'POST /api/session/new': () => created.promise })
+  app.composer.edit('half a thought')
+  const ensured = app.ensureSession()
+  app.route.openSession('a')
+  await settle()
+  sessions.set('n', {})
+  created.resolve({ session: fakeRow('n') })
+  await ensured
+  app.newChat()
+  await settle()
+  const { sessionId } = app.first.shown.value
+  assert.equal([app.route.sessionId.value, sessionId.value], ['n', 'n'])
+  assert.is(app.composer.text.value, 'half a thought')
+})
+
 test.run()

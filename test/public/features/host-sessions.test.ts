@@ -285,4 +285,29 @@ test('otherwise sends a recording to the server and reports errors', async () =>
   assert.is(dictation.state.value, 'idle')
 })
 
+test('when another chat is shown the microphone is closed, also if it is allowed only then', async () => {
+  let stopped = 0
+  const listening = dictationWith({
+    recognition: () => ({ start() {}, stop: () => (stopped += 1) }) as never as Recognition,
+  })
+  await listening.dictation.toggle()
+  listening.dictation.leave()
+  assert.is(stopped, 1)
+
+  const allowed = Promise.withResolvers<void>()
+  let released = 0
+  const recorder = { start: () => assert.unreachable('it records'), mimeType: 'audio/webm' }
+  const asking = dictationWith({
+    async record() {
+      await allowed.promise
+      return { recorder: recorder as never, release: () => (released += 1) }
+    },
+  })
+  const toggled = asking.dictation.toggle()
+  asking.dictation.leave()
+  allowed.resolve()
+  await toggled
+  assert.equal([released, asking.dictation.state.value, asking.received], [1, 'idle', []])
+})
+
 test.run()
