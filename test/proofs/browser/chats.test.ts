@@ -1,4 +1,7 @@
 /** What a person does in one chat stays there, in a real browser: requests are held or refused while another chat is opened. */
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Page, Route } from 'playwright-core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -235,6 +238,66 @@ test('a draft that is only a file stays, and a message of another device does no
   assert.equal(await chips(page), ['contract.txt'])
   await page.reload()
   await page.locator('.composer .file-name', { hasText: 'contract.txt' }).waitFor()
+})
+
+/** A repository with a remote and a hook that runs before a push. */
+const createRepository = (work: string) => {
+  const git = (cwd: string, ...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], {
+      cwd,
+      encoding: 'utf8',
+    }).trim()
+  const remote = `${work}.git`
+  mkdirSync(work)
+  writeFileSync(join(work, 'app.ts'), 'one\n')
+  git(work, 'init', '-q', '-b', 'main')
+  git(work, 'add', '.')
+  git(work, 'commit', '-qm', 'first')
+  git(work, 'init', '-q', '--bare', remote)
+  git(work, 'remote', 'add', 'origin', remote)
+  const hook = join(work, '.git/hooks/pre-push')
+  mkdirSync(join(hook, '..'), { recursive: true })
+  writeFileSync(hook, '#!/bin/sh\nexit 0\n')
+  chmodSync(hook, 0o755)
+  return { work, pushed: () => git(remote, 'branch', '--format=%(refname:short)') }
+}
+
+test('a question about hooks waits in its own chat, and pushes the repository of that chat', async world => {
+  const { app } = world.chat
+  const alpha = createRepository(join(app.userHome, 'alpha'))
+  const beta = createRepository(join(app.userHome, 'beta'))
+  const { a, b, page } = await openTwo(world)
+  await app.post('/api/session/update', { session_id: a, workspace: alpha.work })
+  await app.post('/api/session/update', { session_id: b, workspace: beta.work })
+  await page.reload()
+  await openBeta(page)
+  await page.keyboard.press('Control+Shift+E')
+  await page.getByRole('tab', { name: 'Changes' }).click()
+  const tools = page.getByRole('button', { name: 'More Git actions' })
+  await tools.waitFor()
+  await open(page, 'Alpha')
+  await page.getByRole('tab', { name: 'Changes' }).click()
+  const { route } = await holding(page, 'git/push')
+  await tools.click()
+  await page.getByRole('menuitem', { name: 'Push' }).click()
+  const held = await route
+  const question = page.getByRole('heading', { name: 'Run the repository’s hooks?' })
+  await openBeta(page)
+  await tools.waitFor()
+  const asked = page.waitForResponse('**/api/git/push')
+  await held.continue()
+  assert.is((await asked).status(), 409)
+  assert.is(await question.count(), 0)
+  await open(page, 'Alpha')
+  await question.waitFor()
+  await page.goBack()
+  await question.waitFor({ state: 'detached' })
+  await page.getByText('question for Beta').first().waitFor()
+  assert.equal([alpha.pushed(), beta.pushed()], ['', ''])
+  await page.goForward()
+  await page.getByRole('button', { name: 'Continue without hooks' }).click()
+  await page.getByText('Pushed', { exact: true }).waitFor()
+  assert.equal([alpha.pushed(), beta.pushed()], ['main', ''])
 })
 
 test('a chat that is deleted elsewhere keeps what was written in it', async world => {
