@@ -125,9 +125,9 @@ export class Pane {
   #newChat(): Chat {
     const blank = this.#blank
     // Its session was created, for a file, while another chat was shown: without a message no list has it.
-    const isLeft = blank?.sessionId.peek() && blank.composer.empty.peek() && !blank.isInUse()
+    const isAbandoned = blank?.sessionId.peek() && !blank.isInUse()
     this.#blank =
-      blank && !isLeft
+      blank && !isAbandoned
         ? // While it was empty and not shown, it may have been dropped.
           this.#chats.keep(blank)
         : this.#chats.begin(this.#shared.newId(), this.#options.draftKey)

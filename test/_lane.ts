@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
+import { Assertion } from 'uvu/assert'
 import { removeLeftovers } from './_leftovers.ts'
 import './_jsx.ts'
 
@@ -16,6 +17,21 @@ type Suite = () => Promise<[errors: string | true, passed: number, skipped: numb
 const uvu = Object.assign(globalThis, { UVU_DEFER: 1, UVU_INDEX: 0, UVU_QUEUE: [] as Suite[][] })
 /** Set by `_browser.ts`. */
 const pages = globalThis as { describePages?: () => Promise<string[]>; closedPages?: string[] }
+
+/** uvu prints what a text should contain, and not the text. */
+const SHOWN_CHARS = 4_000
+const details = new WeakMap<Assertion, string | false>()
+Object.defineProperty(Assertion.prototype, 'details', {
+  get(this: Assertion) {
+    const { actual } = this
+    return (
+      details.get(this) || (typeof actual === 'string' && `Actual: ${actual.slice(0, SHOWN_CHARS)}`)
+    )
+  },
+  set(this: Assertion, value: string | false) {
+    details.set(this, value)
+  },
+})
 
 const strays: string[] = []
 for (const kind of ['unhandledRejection', 'uncaughtException'])

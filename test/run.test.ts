@@ -20,6 +20,7 @@ const FILES = {
   'good.test.ts': `${head}test('a', () => {})\ntest('b', () => {})\ntest.run()`,
   'jsx.test.tsx': `${head}test('a', () => { const x = <p>1</p>; if (x.type !== 'p') throw x })\ntest.run()`,
   'failing.test.ts': `${head}test('a', () => { console.log('seen before'); throw new Error('not so') })\ntest.run()`,
+  'text.test.ts': `import * as assert from 'uvu/assert'\n${head}test('a', () => assert.match('what came instead', 'what was wanted'))\ntest.run()`,
   'forgotten.test.ts': `${head}test('a', () => {})\ntest.run()\nconst other = suite('t')\nother('b', () => {})`,
   'hook.test.ts': `${head}test.before(() => { throw new Error('x') })\ntest('a', () => {})\ntest.run()`,
   'crash.test.ts': `${head}test('a', () => process.exit(0))\ntest.run()`,
@@ -70,6 +71,12 @@ test('every kind of error fails, reported under its file name', () => {
     assert.match(stdout, `FAILED in test/${name}.test.ts`)
   }
   for (const text of ['not so', 'seen before', 'not caught']) assert.match(stdout, text)
+})
+
+test('a text without what it should contain is printed', () => {
+  const { stdout, last } = runOn(['text.test.ts'])
+  assert.is(last, '0 passed, 1 failed')
+  assert.match(stdout, 'Actual: what came instead')
 })
 
 test('a file that hangs is ended after its limit, named with what is open; the next one runs', () => {

@@ -10,20 +10,11 @@ import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { Question, Rule, Unanswered } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
+import type { NewEntry } from '../sessions/entries.ts'
 import { isPlanApproval } from '../base/plan-answers.ts'
 
 type QuestionEntry =
-  | { t: 'asked'; question: Question }
-  | {
-      t: 'answered'
-      id: string
-      kind: Question['kind']
-      answer: string
-      by?: string
-      rule?: Rule
-      auto?: AutoApproval
-      reason?: Unanswered
-    }
+  | Extract<NewEntry, { t: 'asked' | 'answered' }>
   | { t: 'meta'; patch: { mode: 'normal' } }
 
 export type QuestionsOptions = {

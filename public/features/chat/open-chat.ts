@@ -112,6 +112,8 @@ export const createOpenChat = (options: OpenChatOptions) => {
   let frames: Frame[] = []
   let opening: Promise<void> | null = null
   let isShown = false
+  /** The messages that are shown are those of the server, and events follow. */
+  let isCurrent = false
 
   const editing = signal<Editing | null>(null)
 
@@ -169,13 +171,14 @@ export const createOpenChat = (options: OpenChatOptions) => {
       outbox.confirm([...session.messages, ...session.queued].flatMap(clientId))
       outbox.settle(id, mark)
       state.value = 'ready'
+      isCurrent = true
       cursors.completeSnapshot(hold, session.cursor)
       onSubscriptionsChange()
     } catch (error) {
       if (!cursors.isCurrent(hold)) return
       const missing = error instanceof ApiError && error.status === 404
       if (missing) onMissing(id)
-      if (state.value !== 'ready' || missing) state.value = missing ? 'missing' : 'failed'
+      if (!isCurrent || missing) state.value = missing ? 'missing' : 'failed'
       else toasts.showError(error)
     }
   }
@@ -217,6 +220,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
     /** No pane shows it any more. */
     close(): void {
       isShown = false
+      isCurrent = false
       const id = sessionId.peek()
       if (!id) return
       cursors.unsubscribe(sourceOf(id))

@@ -145,6 +145,8 @@ export const createComposer = (
       files.value = [...new Set([...draft.files, ...files.value])]
       comments.value = [...(draft.comments ?? []), ...comments.value]
       changed()
+      // At once: nothing else has it any more.
+      void stored.save()
     },
     save: () => stored.save(),
   }

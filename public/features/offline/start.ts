@@ -14,6 +14,7 @@ import { t } from './strings.ts'
 /** Between attempts to send. It doubles while they fail. */
 const RETRY_MS = 3_000
 const MAX_RETRY_MS = 60_000
+
 /** Sends what waits when there is a connection. */
 const startOutbox = async (app: PageApp): Promise<void> => {
   const { outbox } = app

@@ -39,7 +39,6 @@ const openTwo = async ({ chat, opened }: World) => {
   const at = await openPage(`${chat.app.url}/session/${a}`)
   opened.push(at)
   const { page } = at
-  page.setDefaultTimeout(6_000)
   await page.getByText('question for Alpha').first().waitFor()
   return { a, b, page }
 }

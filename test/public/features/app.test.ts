@@ -1,16 +1,14 @@
 /** The app without a DOM: sending, queueing, resuming, and every slash command. */
-import { effect, untracked } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import { type App, createApp, type PageApp, type StreamListener } from '../../../public/app.ts'
+import type { App, PageApp, StreamListener } from '../../../public/app.ts'
 import { commands, parseCommand } from '../../../public/features/composer/slash-commands.ts'
 import { steeringActions } from '../../../public/features/queue/actions.ts'
 import { openSecond } from '../../../public/features/split/second-app.ts'
-import { createSignInGate } from '../../../public/features/sign-in/auth.ts'
-import type { TabLeader } from '../../../public/stream/tab-leader.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
+import { createPage } from '../_open-page.ts'
 import { fakePlatform, fakeRow, fakeSession, rowFrame, settle, unnamed } from '../_page.ts'
 
 const message = (id: string, role: string, content: string) => ({ id, role, content })
@@ -71,46 +69,22 @@ const page = async (
     [STEER]: () => ({ ok: true, accepted: true }),
     ...answers,
   })
-  let hear: StreamListener['onFrame'] = () => {}
-  let change: StreamListener['onState'] = () => {}
-  let standing: StreamListener['subscriptions'] = () => ({ wanted: new Map(), list: '' })
   const left: string[] = []
   const frames = { isHeld: false, held: [] as (() => void)[] }
   const nextFrame = (run: () => void) => void (frames.isHeld ? frames.held.push(run) : run())
-  const opened = createApp({
-    platform: { ...fake.platform, nextFrame },
-    gate: createSignInGate(),
-    history: { pushState: () => {}, replaceState: () => {} },
-    href: `http://host/any/path/${href}`,
-    look: { theme: 'dark' },
-    mac: false,
-    navigate: url => left.push(url),
-    copy: async () => {},
-    tabs(listening) {
-      hear = listening.onFrame
-      change = listening.onState
-      standing = listening.subscriptions
-      const nothing = () => {}
-      return {
-        start: nothing,
-        updateSubscriptions: nothing,
-        retryNow: nothing,
-        close: nothing,
-      } as TabLeader
-    },
-  })
+  const {
+    page: opened,
+    stream,
+    start,
+  } = createPage({ ...fake.platform, nextFrame }, href, { navigate: url => left.push(url) })
   const app = shown(opened)
   beforeStart(app, fake)
-  await app.start()
-  effect(() => {
-    const id = app.route.sessionId.value
-    untracked(() => void app.first.show(id))
-  })
+  await start()
   await settle()
   let n = 10
   const say = (source: string, type: string, data: unknown, place: object = {}) => {
     n += 1
-    hear({ source, n, type, data, ...place } as unknown as Frame)
+    stream.onFrame({ source, n, type, data, ...place } as unknown as Frame)
   }
   return {
     ...fake,
@@ -118,12 +92,12 @@ const page = async (
     frames,
     left,
     sessions,
-    standing: () => standing(),
-    connect: (state: Parameters<StreamListener['onState']>[0]) => change(state),
+    standing: stream.subscriptions,
+    connect: (state: Parameters<StreamListener['onState']>[0]) => stream.onState(state),
     say,
     row: (id: string, patch = {}) => {
       n += 1
-      hear(rowFrame(n, fakeRow(id, patch)))
+      stream.onFrame(rowFrame(n, fakeRow(id, patch)))
     },
     turn: (type: string, data: object = {}) => say('session:a', type, data),
     submit: async (text: string) => {
@@ -383,6 +357,33 @@ test('a message names the draft that it was; sending saves no empty one over tha
   await clock.advance(600)
   const next = service.of('POST /api/session/draft')[1]
   assert.not.equal(next?.client_message_id, saved?.client_message_id)
+})
+
+test('a new chat that cannot be read after its session was created says so, and can be tried again', async () => {
+  const { app, service, submit } = await page()
+  const read = service.answers['GET /api/session']!
+  service.answers['GET /api/session'] = () => {
+    throw new ApiError(0, 'Can’t reach the server')
+  }
+  await submit('hello')
+  assert.is(app.chat.state.value, 'failed')
+  service.answers['GET /api/session'] = read
+  await app.chat.retryLoad()
+  assert.is(app.chat.state.value, 'ready')
+})
+
+test('a refused text is stored at once: nothing else has it any more', async () => {
+  const { app, device } = await page('session/a', {
+    [START]: () => {
+      throw new ApiError(429, 'Too many requests', { code: 'rate_limited' })
+    },
+    'POST /api/session/draft': () => {
+      throw new ApiError(0, 'Can’t reach the server')
+    },
+  })
+  app.composer.edit('long thought')
+  await app.submit()
+  assert.match(JSON.stringify(device.values.get('unsaved-drafts')), 'long thought')
 })
 
 test('a turn whose events arrive all at once leaves nothing running', async () => {
@@ -670,7 +671,8 @@ test('a message that is being edited keeps its text and its files while many oth
   assert.equal(app.chat.editing.value, editing)
 })
 
-test('the session of a chat on the other side is created: the person stays where they went meanwhile', async () => {
+/** A message is on its way in a new chat on the other side; `create` answers the request for its session. */
+const sendBeside = async () => {
   const created = Promise.withResolvers<object>()
   const { app } = await page('session/a?beside=', {
     'POST /api/session/new': () => created.promise,
@@ -681,29 +683,26 @@ test('the session of a chat on the other side is created: the person stays where
   composer.edit('hello')
   const sent = writing.submit()
   await settle()
+  const create = async () => {
+    created.resolve({ session: fakeRow('n') })
+    await sent
+    await settle()
+  }
+  return { app, second, create }
+}
+
+test('the session of a chat on the other side is created: the person stays where they went meanwhile', async () => {
+  const { app, create } = await sendBeside()
   app.route.go({ view: 'settings', section: 'general' })
-  created.resolve({ session: fakeRow('n') })
-  await sent
-  await settle()
+  await create()
   assert.equal([app.route.current.value.view, app.route.beside.value], ['settings', 'n'])
 })
 
 test('a side that was closed while its session is created stays closed', async () => {
-  const created = Promise.withResolvers<object>()
-  const { app } = await page('session/a?beside=', {
-    'POST /api/session/new': () => created.promise,
-  })
-  const second = openSecond(app)
-  await settle()
-  const { composer, writing } = second.shown.value
-  composer.edit('hello')
-  const sent = writing.submit()
-  await settle()
+  const { app, second, create } = await sendBeside()
   second.layout.closeSide.value?.()
   await settle()
-  created.resolve({ session: fakeRow('n') })
-  await sent
-  await settle()
+  await create()
   assert.is(app.route.beside.value, null)
   // Opened again, it is another new chat.
   app.route.openBeside('')

@@ -2,26 +2,30 @@
  * What a person does in a chat stays in that chat: each action, with each of its requests held while another chat is opened, and
  * each of its requests refused. Generated from the table of actions.
  */
-import { effect, untracked } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import { type App, createApp, type PageApp, type StreamListener } from '../../../public/app.ts'
-import { createSignInGate } from '../../../public/features/sign-in/auth.ts'
+import type { App, PageApp } from '../../../public/app.ts'
 import { steeringActions } from '../../../public/features/queue/actions.ts'
-import type { TabLeader } from '../../../public/stream/tab-leader.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
+import { createPage } from '../_open-page.ts'
 import { fakeMemory, fakePlatform, fakeRow, fakeSession, settle } from '../_page.ts'
 
 type Input = Record<string, unknown>
-type Record_ = { messages: Message[]; queued: Input[]; draft: Input; fields: Input; live: unknown }
+type StoredSession = {
+  messages: Message[]
+  queued: Input[]
+  draft: Input
+  fields: Input
+  live: unknown
+}
 type Message = { id: string; role: string; content: string; [key: string]: unknown }
 
 const say = (id: string, role: string, content: string): Message => ({ id, role, content })
 
 /** The sessions `a` and `b`, and those that are created, for all pages that are open. */
 const createServer = () => {
-  const sessions = new Map<string, Record_>()
+  const sessions = new Map<string, StoredSession>()
   const readers = new Set<(frame: Frame) => void>()
   let n = 10
   const add = (id: string, messages: Message[] = []): void => {
@@ -37,7 +41,7 @@ const createServer = () => {
     ])
   sessions.get('b')!.draft = { text: 'half of b', files: ['b.txt'] }
 
-  const of = (id: unknown): Record_ => {
+  const of = (id: unknown): StoredSession => {
     const found = sessions.get(String(id))
     if (!found) throw new ApiError(404, 'Session not found', { code: 'session_not_found' })
     return found
@@ -233,40 +237,15 @@ const openPage = async (
   )
   const fake = fakePlatform(answers)
   const platform = { ...fake.platform, drafts: storage }
-  let read: StreamListener['onFrame'] = () => {}
-  let listening: StreamListener | undefined
-  const page = createApp({
-    platform,
-    gate: createSignInGate(),
-    history: { pushState: () => {}, replaceState: () => {} },
-    href: `http://host/any/path/${href}`,
-    look: {},
-    mac: false,
-    navigate: () => {},
-    copy: async () => {},
-    tabs(given) {
-      listening = given
-      read = given.onFrame
-      const nothing = () => {}
-      return {
-        start: nothing,
-        updateSubscriptions: nothing,
-        retryNow: nothing,
-        close: nothing,
-      } as TabLeader
-    },
-  })
+  const { page, stream, start } = createPage(platform, href)
   const receive = (frame: Frame): void => {
     // The service sends what this page has subscribed to.
-    const wanted = listening?.subscriptions().wanted
-    if (!frame.source.startsWith('session:') || wanted?.has(frame.source.slice(8))) read(frame)
+    const { wanted } = stream.subscriptions()
+    if (!frame.source.startsWith('session:') || wanted.has(frame.source.slice(8)))
+      stream.onFrame(frame)
   }
   server.readers.add(receive)
-  await page.start()
-  effect(() => {
-    const id = page.route.sessionId.value
-    untracked(() => void page.first.show(id))
-  })
+  await start()
   await settle()
   return { page, fake, storage, close: () => server.readers.delete(receive) }
 }

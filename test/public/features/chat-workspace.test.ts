@@ -2,19 +2,17 @@
  * What a person does in the workspace of a chat stays in that chat: each action with its request held while another chat is
  * shown, answered or refused then. Generated from the table of actions.
  */
-import { effect, untracked } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import { type App, createApp, type PageApp } from '../../../public/app.ts'
-import { createSignInGate } from '../../../public/features/sign-in/auth.ts'
+import type { App, PageApp } from '../../../public/app.ts'
 import { openSecond } from '../../../public/features/split/second-app.ts'
 import {
   followChat,
   type WorkspacePanel,
   workspacePanelOf,
 } from '../../../public/features/workspace/workspace-panel.ts'
-import type { TabLeader } from '../../../public/stream/tab-leader.ts'
+import { createPage } from '../_open-page.ts'
 import { fakePlatform, fakeRow, fakeSession, settle } from '../_page.ts'
 
 type Input = Record<string, unknown>
@@ -202,28 +200,10 @@ const openPage = async (href = 'session/a') => {
       ]),
     ),
   )
-  const nothing = () => {}
-  const page = createApp({
-    platform: fake.platform,
-    gate: createSignInGate(),
-    history: { pushState: nothing, replaceState: nothing },
-    href: `http://host/any/path/${href}`,
-    look: {},
-    mac: false,
-    navigate: nothing,
-    copy: async () => {},
-    tabs: () =>
-      ({
-        ...{ start: nothing, updateSubscriptions: nothing, retryNow: nothing, close: nothing },
-      }) as TabLeader,
-  })
-  await page.start()
-  effect(() => {
-    const id = page.route.sessionId.value
-    untracked(() => void page.first.show(id))
-  })
+  const { page, start } = createPage(fake.platform, href)
+  await start()
   page.first.panel.show()
-  let leave = nothing
+  let leave = (): void => undefined
   /** Shows a chat and its panel, as the views do. */
   const view = async (id: string): Promise<WorkspacePanel> => {
     page.route.openSession(id)
