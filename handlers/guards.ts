@@ -14,6 +14,7 @@ import {
   PermissionsOut,
   showPermissions,
 } from '../lib/turn-context/permissions/settings.ts'
+import { isCovered } from '../lib/turn-context/grants.ts'
 import { recorded } from '../lib/auth/recorded.ts'
 
 const show = (ctx: Ctx): z.output<typeof GuardsOut> => ({
@@ -86,7 +87,9 @@ export const tryPermissions = endpoint({
     return checkPermission(home, input, {
       workspace,
       controlPaths: app.controlOf(home, workspace),
-      forbids: app.guards.of(home).command,
+      guards: app.guards.of(home),
+      runner: app.runnerFor({ home, workspace, owner: input.session_id ?? 'try' }),
+      isRemembered: ask => isCovered(ask, workspace, ids => app.grants.has(home.name, ids)),
     })
   },
 })

@@ -215,6 +215,7 @@ const invokeTool = async (
     forbidden: request.forbidden,
     controlPaths: request.controlPaths,
     ownAddresses: request.ownAddresses,
+    outside: request.outside,
     guards: request.guards,
     planMode: request.planMode,
     rules: request.rules,

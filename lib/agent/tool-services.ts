@@ -13,6 +13,8 @@ export type ApprovalRequest = {
   description: string
   /** The parts of `command` that lead to the labels. */
   marks?: readonly TextSpan[]
+  /** The parts of `command` that can change something, one per program; absent where the text does not say. */
+  lines?: readonly string[]
   cwd: string
   /** Where the command would run; absent where commands have no runner. */
   runsIn?: RunsIn
@@ -40,7 +42,7 @@ export type Guards = {
   /** For any command at all. */
   commands: () => string | null
   /** For this command. */
-  command: (command: string, context: { home: string; cwd: string }) => string | null
+  command: (command: string) => string | null
   /** For file tools that write to this real path. */
   write: (path: string) => string | null
   /** For a tool by name. */
@@ -132,11 +134,8 @@ export type ProcessView = {
 
 export type Program = { file: string; args: readonly string[] }
 
-/**
- * What a command can reach: the files of its runner and no network; those and the network; or everything, because it runs
- * directly on this computer.
- */
-export type CommandAccess = 'confined' | 'network' | 'unconfined'
+/** Where a command runs: in its runner, or directly on this computer, with everything that its user can do. */
+export type CommandAccess = 'confined' | 'unconfined'
 
 /** A program with all that `spawnGroup` needs besides the standard streams. */
 export type PlacedProgram = Program & {
@@ -152,7 +151,8 @@ export type CommandPlacement = {
   cwd: string
   /** The complete environment. It must not become visible in the arguments of a process. */
   env: Readonly<Record<string, string>>
-  access: Exclude<CommandAccess, 'unconfined'>
+  /** `network`: it shares the network of this computer. */
+  access: 'confined' | 'network'
   /** It runs Git and nothing else, so the Git directory of the workspace may change. */
   changesGit?: boolean
   /** Its stdin is a pipe. Without it, stdin is empty. */
@@ -173,8 +173,8 @@ export type CommandRunner = {
   problem: () => Promise<string | null>
   /** What the model must know, as part of the description of the terminal tool: the same bytes for the whole session. */
   note: string
-  /** What the model can ask for, with the user's approval, where `confined` is not enough. */
-  offers: readonly Exclude<CommandAccess, 'confined'>[]
+  /** The model may ask to run a command directly on this computer. Absent: it may not. */
+  canLeave?: true
   /** Commands that have network access without being asked about: all, none, or patterns such as `npm install *`. */
   network: boolean | readonly string[]
   /** Commands can change folders of this computer besides the workspace. */

@@ -123,6 +123,9 @@ export type {
 } from './subagent-types.ts'
 export type { AgentEvent, Emit }
 
+/** `approvals.outside_sandbox`. */
+export type OutsidePolicy = 'changes' | 'dangerous'
+
 /** Everything a tool works with. A tool reads no global state. */
 export type ToolContext = {
   callId: string
@@ -135,6 +138,8 @@ export type ToolContext = {
   controlPaths?: readonly string[]
   /** Addresses this server listens on, as `host:port` or socket path. */
   ownAddresses?: readonly string[]
+  /** What is asked about where commands run directly on this computer; absent: everything that can change something. */
+  outside?: OutsidePolicy
   /** Absent: no limits. */
   guards?: Guards
   /** Absent: the turn has no plan mode. */
@@ -259,6 +264,7 @@ export type AgentRequest = WindowServices & {
   env: Readonly<Record<string, string>>
   forbidden: readonly string[]
   /** As in `ToolContext`. */
+  outside?: OutsidePolicy
   controlPaths?: readonly string[]
   ownAddresses?: readonly string[]
   /** As in `ToolContext`. */

@@ -27,6 +27,7 @@ import type { OwnProgram } from '../updates/prepare-switch.ts'
 import { readVersion } from '../version.ts'
 import { type BackupServices, composeBackups } from './backups.ts'
 import { type ClientApiServices, composeClientApi } from './client-api.ts'
+import type { RunnerFor } from './command-runners.ts'
 import { type CommandPlaces, createCommandPlaces } from './command-place.ts'
 import { withCommittedCalls } from './cell.ts'
 import { composeConversation, type ConversationServices } from './conversation.ts'
@@ -93,6 +94,7 @@ export type App = StoredData &
     profiles: Profiles
     guards: ReturnType<typeof createGuards>
     commandPlaces: CommandPlaces
+    runnerFor: RunnerFor
     fileProblems: FileProblems
     skills: Skills
     toolsets: ToolsetSettings
@@ -288,6 +290,7 @@ export const createApp = async (
     assets,
     profiles,
     guards,
+    runnerFor: engine.runners.runnerFor,
     commandPlaces: createCommandPlaces({
       config,
       checkSandbox: engine.runners.checkSandbox,

@@ -96,10 +96,10 @@ export const createSandboxes = (
       kind: system.kind,
       problem,
       ...(isReadOnly
-        ? { note: READ_ONLY_NOTE, offers: [], network: false, isReadOnly }
+        ? { note: READ_ONLY_NOTE, network: false, isReadOnly }
         : {
             note: noteOf(system.kind, scope.network),
-            offers: scope.network === true ? ['unconfined'] : ['network', 'unconfined'],
+            canLeave: true,
             network: scope.network,
             sharesFolders: scope.writable.length > 0,
             ...(!isSeatbelt && { readOnly: () => createRunner(scope, true) }),

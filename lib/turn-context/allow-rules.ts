@@ -44,7 +44,8 @@ export const readRule = (
       code: 'rule_too_wide',
       values: { rule: asked.suggested_rule },
     })
-  if (!startsWith(plainWords(asked.command) ?? [], words))
+  // Of a command of several parts, the suggestion names the one that can change something.
+  if (!startsWith(plainWords(asked.command) ?? offered, words))
     throw invalid('The rule does not cover the command that is asked about.', {
       code: 'rule_other_command',
     })

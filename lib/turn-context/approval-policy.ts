@@ -1,6 +1,6 @@
 /** The approval policy: allows what the configuration, the session or a grant covers, and asks about the rest. */
 import { isAllowed } from '../agent/shell/labels.ts'
-import { spansIn } from '../agent/permissions/risky-parts.ts'
+import { spansIn } from './shown-spans.ts'
 import { suggestedPrefix } from '../agent/shell/prefix.ts'
 import type { ApprovalRequest } from '../agent/types.ts'
 import type { Approval, ApprovalChoice } from '../schema/question.ts'
@@ -34,11 +34,11 @@ export const approvalTimeoutMs = ({ approvals }: Pick<ProfileConfig, 'approvals'
 
 /** The prefix rule to suggest. None for a command that is not shown verbatim. */
 const suggestion = (
-  { command, patternKeys, isControl, choices }: ApprovalRequest,
+  { command, patternKeys, isControl, choices, lines }: ApprovalRequest,
   shown: (text: string) => string,
 ): { suggested_rule?: string } => {
   if (isControl || !(choices?.includes('always') ?? true) || shown(command) !== command) return {}
-  const words = suggestedPrefix(command, patternKeys)
+  const words = suggestedPrefix(lines?.length === 1 ? (lines[0] ?? '') : command, patternKeys)
   return words ? { suggested_rule: ruleText(words) } : {}
 }
 

@@ -5,7 +5,7 @@ import { visibleText } from '../base/visible.ts'
 import type { AutoApproval } from '../schema/decision.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Questions } from '../turns/questions.ts'
-import { coveringIds, grantId, type Grants, ruleId } from './grants.ts'
+import { grantId, isCovered, type Grants, ruleId } from './grants.ts'
 import type { TurnScope } from './turn-scope.ts'
 import { createApprovalPolicy, type ApprovalPolicyOptions } from './approval-policy.ts'
 import { isNonCommandKey, ruleText } from './allow-rules.ts'
@@ -46,8 +46,11 @@ export const createApprover = (
     sessionAllowed: () => [...allowed],
     isGranted(ask) {
       if (ask.patternKeys.some(isNonCommandKey)) return allowed.has(grantId(ask))
-      const ids = coveringIds(ask, workspace)
-      return ids.some(id => allowed.has(id)) || grants.has(home.name, ids)
+      return isCovered(
+        ask,
+        workspace,
+        ids => ids.some(id => allowed.has(id)) || grants.has(home.name, ids),
+      )
     },
     grant(ask, until, rule) {
       // A tool or budget is allowed by its key, with any arguments; a command only verbatim.

@@ -1,7 +1,8 @@
 /** The guards of a home, evaluated on each use so that a changed file takes effect immediately. */
 import { accessSync, constants } from 'node:fs'
 import { basename, delimiter, join } from 'node:path'
-import { deniedBy, matchesGlob } from '../agent/deny-rules.ts'
+import { deniedBy } from '../agent/deny-rules.ts'
+import { matchesGlob } from '../agent/glob.ts'
 import { listProblem } from '../agent/permissions/rule.ts'
 import type { Guards } from '../agent/types.ts'
 import { messageOf, missing } from '../errors.ts'
@@ -96,15 +97,15 @@ export const createGuards = ({ accepted, redact, skillNames }: GuardsOptions) =>
 
   const of: GuardsFor = home => ({
     commands: () => safely(() => closing(home, 'commands')),
-    command: (command, place) =>
+    command: command =>
       safely(() => {
         const why = closing(home, 'commands')
         if (why !== null) return why
         const { deny, review } = denyRules(home.values())
-        const denied = deniedBy(command, place, deny)
+        const denied = deniedBy(command, deny)
         if (denied !== undefined)
           return `Refused, and no approval can allow it: approvals.deny in ${home.config.path} forbids "${denied}".`
-        const reviewed = deniedBy(command, place, review)
+        const reviewed = deniedBy(command, review)
         return reviewed === undefined
           ? null
           : `Refused: approvals.command_approval_required in ${home.config.path} names "${reviewed}". Such commands run only in the command-line client.`

@@ -234,6 +234,7 @@ export const createTurnContextFactory =
           forbidden,
           controlPaths: deps.controlOf(home, workspace),
           ownAddresses: deps.ownPorts(),
+          outside: home.settings().approvals.outside_sandbox,
           guards: deps.guardsFor(home),
           planMode: createPlanMode(scope, { ...deps, clarify: questions.clarify }),
           rules,

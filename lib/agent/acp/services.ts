@@ -24,6 +24,7 @@ export const toolContextOf = (request: AgentRequest, callId: string): ToolContex
   forbidden: request.forbidden,
   controlPaths: request.controlPaths,
   ownAddresses: request.ownAddresses,
+  outside: request.outside,
   guards: request.guards,
   planMode: request.planMode,
   rules: request.rules,

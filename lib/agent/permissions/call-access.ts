@@ -5,7 +5,7 @@ import { resolvePath } from '../tools/allowed-paths.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import { shellStateOf } from '../tools/shell-state.ts'
 import type { ToolContext } from '../types.ts'
-import { scriptAccesses } from './command-access.ts'
+import { scriptAccesses } from './command-reach.ts'
 import type { Access } from './types.ts'
 import { isObject } from '../../base/json.ts'
 

@@ -15,13 +15,11 @@ import {
 } from '../../base/process.ts'
 import { CALLABLE, type Language } from '../code/languages.ts'
 import { openToolSocket } from '../code/tool-socket.ts'
-import { assessScript, deniedInScript } from '../command-risk.ts'
-import { confine } from '../permissions/confinement.ts'
-import { CODE_FLAG } from '../shell/labels.ts'
+import { type Approved, decideScript } from '../permissions/decide.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
-import { askApproval, blockedResult, shellContextFor, unavailableRunner } from './command-gate.ts'
+import { askApproval, refusedResult, shellContextFor, unavailableRunner } from './command-gate.ts'
 import { createOutput } from './command-output.ts'
-import { type Approved, placeCommand, runsIn } from './place-command.ts'
+import { placeCommand, runsIn } from './place-command.ts'
 
 const KILL_AFTER_MS = 250
 const MAX_ERROR_CHARS = 4_000
@@ -56,35 +54,14 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
   preview: ({ code }) => code.split('\n').find(line => line.trim() !== '') ?? '',
   async run(ctx, { code }) {
     if (!ctx.call) throw new Error('Scripts cannot call tools here.')
-    const here = shellContextFor(ctx, ctx.workspace)
-    const denied = ctx.guards && deniedInScript(code, here, ctx.guards)
-    if (denied) return blockedResult(denied, 'The script was not run.')
+    const decision = decideScript(code, { ...ctx, shell: shellContextFor(ctx, ctx.workspace) })
+    if (decision.kind === 'refuse') return refusedResult(decision)
     const unavailable = await unavailableRunner(ctx)
     if (unavailable) return unavailable
-    const kept = ctx.forbidden.find(path => code.includes(path))
-    if (kept !== undefined)
-      return blockedResult(
-        `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
-        'The script was not run.',
-      )
-    const assessment = assessScript(code, here)
-    if (assessment.blocked !== undefined)
-      return blockedResult(
-        `Refused, and no approval can allow it: ${assessment.blocked}.`,
-        'The script was not run.',
-      )
-    const { runner, canUndo = false } = ctx
-    const labels = [...new Set([...assessment.labels, CODE_FLAG])]
-    const all = { ...assessment, labels, isReadOnly: false, isClear: false }
-    const approved = confine(code, all, { runner, canUndo })
-    if (approved.refusal !== null) return blockedResult(approved.refusal, 'The script was not run.')
-    const question = {
-      ...approved,
-      command: code,
-      cwd: ctx.workspace,
-      runsIn: runsIn(runner, approved.access),
-    }
-    const refused = approved.labels.length > 0 ? await askApproval(ctx, question) : null
+    const { approved, ask: question } = decision
+    const place = runsIn(ctx.runner, approved.access)
+    const asked = question && { command: code, cwd: ctx.workspace, question, runsIn: place }
+    const refused = asked ? await askApproval(ctx, asked) : null
     if (refused) return refused
     await ctx.beforeChange?.('workspace')
     const dir = mkdtempSync(join(ctx.runner?.sharedDir() ?? tmpdir(), 'agent-code-'))

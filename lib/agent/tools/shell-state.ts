@@ -5,8 +5,6 @@
  */
 import { join, relative } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
-import { isLoadedSetting } from '../shell/environment.ts'
-import { DATA, HIDDEN_INDEX } from '../shell/syntax.ts'
 
 type Variables = Readonly<Record<string, string>>
 
@@ -46,26 +44,31 @@ const parseReport = (report: string): { cwd: string; env: Map<string, string> } 
   return cwd.startsWith('/') && env.size > 0 ? { cwd: cwd.replace(/\n$/, ''), env } : null
 }
 
+/** Variables by which other programs run or load something, or look elsewhere for their settings. */
+const LOADED =
+  /^(?:(?:BASH|LD|DYLD|GIT|SSH|SUDO|PERL|PYTHON|RUBY|NODE|NPM|npm|PIP|UV|JAVA|JDK|DOTNET|CORECLR|GEM|BUNDLE|COMPOSER|MAVEN|GRADLE|RUSTC?|CARGO|GO|LUA|PHP|R|JUPYTER|DOCKER|KUBE|AWS|MAKE|LESS|GCONV|MALLOC|TAR|RSYNC|RIPGREP|GLIBC|QT|GTK|GIO|XDG|AGENT|HERMES)_?\w*|_JAVA_OPTIONS|ENV|IFS|CDPATH|PROMPT_COMMAND|PS[0124]|SHELL|SHELLOPTS|EDITOR|VISUAL|PAGER|MANPAGER|BROWSER|CLASSPATH|CC|CXX|AR|LDFLAGS|HTTPS?_PROXY|https?_proxy|ALL_PROXY|all_proxy|HOME|HISTFILE|INPUTRC|GDBINIT|VIMINIT|EXINIT|MYVIMRC|WGETRC|CURL_HOME|ZDOTDIR|OPENSSL_CONF|HOSTALIASES|TZDIR|TMPDIR|TERMINFO|LOCPATH|NLSPATH)$/
+/** Ordinary settings with such a name. */
+const HARMLESS = /^(?:NODE_ENV|RUST_LOG|RUST_BACKTRACE|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|GOOS|GOARCH|AWS_REGION|AWS_PROFILE)$/
+const TOOL_DIRECTORY =
+  /^\/(?:usr(?:\/local)?|opt\/[\w.-]+)?\/?s?bin\/?$|\/(?:\.cargo|\.local|go|\.bun|\.deno|\.nvm\/versions\/node\/[^/]+|\.pyenv|\.rbenv|\.volta|\.asdf|(?:mini|ana)conda3(?:\/envs\/[\w.-]+)?|node_modules\/\.|\.?v?env|venv\w*)\/?(?:bin|Scripts|shims)\/?$/
+
 /** Directories that PATH had before are as trusted as before, in any order. */
 const isLoadedPath = (value: string, before: string): boolean => {
   const known = new Set(before.split(':'))
   const added = value.split(':').filter(dir => !known.has(dir))
-  return added.some(dir => !dir.startsWith('/') || isLoadedSetting('PATH', dir))
+  return added.some(dir => !TOOL_DIRECTORY.test(dir) || dir.includes('..'))
 }
 
-/**
- * Values that arithmetic would run (`a[$(…)]`), values with a placeholder of the check, and values that are not UTF-8, which
- * would come back as others.
- */
+/** Values that arithmetic would run (`a[$(…)]`), and values that are not UTF-8, which would come back as others. */
 const isUnsafe = (value: string): boolean =>
-  HIDDEN_INDEX.test(value) || value.includes(DATA) || value.includes('\uFFFD')
+  /\w\[[\s\S]*(?:\$\(|`)/.test(value) || value.includes('\uFFFD')
 
 const isKept = (name: string, value: string | null, before: string): boolean =>
   value !== null && isUnsafe(value)
     ? false
     : name === 'PATH'
       ? value !== null && !isLoadedPath(value, before)
-      : !isLoadedSetting(name, value ?? '')
+      : !LOADED.test(name) || HARMLESS.test(name)
 
 /** The name below the workspace that the user knows, which may be a symlink. */
 const asSeenFrom = (workspace: string, cwd: string): string =>

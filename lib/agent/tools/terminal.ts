@@ -1,13 +1,14 @@
 /** Tool: runs a shell command in the workspace, in the foreground or in the background. */
 import { statSync } from 'node:fs'
 import { z } from 'zod'
-import { failureHint } from '../permissions/confinement.ts'
+import type { Approved } from '../permissions/decide.ts'
+import { failureHint } from './failure-hint.ts'
 import type { CommandRunner } from '../tool-services.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { resolvePath } from './allowed-paths.ts'
 import { approveCommand } from './command-gate.ts'
 import { runForeground, shellProgram, startError } from './foreground-command.ts'
-import { type Approved, placeCommand } from './place-command.ts'
+import { placeCommand } from './place-command.ts'
 import {
   environmentAfter,
   nextState,
@@ -26,26 +27,20 @@ export type TerminalSettings = {
   /** The directory and variables of a command apply to the next one of the run. */
   isPersistent: boolean
   /** What the model must know about the runner of commands, where there is one. */
-  runner?: Pick<CommandRunner, 'note' | 'offers'>
+  runner?: Pick<CommandRunner, 'note' | 'canLeave'>
 }
 
 const DEFAULTS: TerminalSettings = { timeoutS: 180, isPersistent: false }
 
-const ACCESS_MEANS: Readonly<Record<CommandRunner['offers'][number], string>> = {
-  network: 'network: in the sandbox, with network.',
-  unconfined:
-    'unconfined: outside the sandbox; variables that other commands have set do not apply.',
-}
-
 /** Described only where there is something to choose. */
-const accessField = (offers: CommandRunner['offers']) => ({
+const accessField = {
   access: z
-    .enum(offers as ['network', 'unconfined'])
+    .enum(['unconfined'])
     .optional()
     .describe(
-      `Only where the command fails without it; the user is asked. ${offers.map(offer => ACCESS_MEANS[offer]).join(' ')}`,
+      'Only where the command fails without it; the user is asked. unconfined: outside the sandbox; variables that other commands have set do not apply.',
     ),
-})
+}
 
 const inputWith = ({ timeoutS, runner }: TerminalSettings) =>
   z.object({
@@ -65,9 +60,7 @@ const inputWith = ({ timeoutS, runner }: TerminalSettings) =>
       .boolean()
       .default(false)
       .describe('background: notify the user when it exits.'),
-    ...((runner?.offers.length ? accessField(runner.offers) : {}) as ReturnType<
-      typeof accessField
-    >),
+    ...((runner?.canLeave ? accessField : {}) as typeof accessField),
   })
 
 const LASTING = {
@@ -108,7 +101,7 @@ export const createTerminal = (
     const approval = await approveCommand({ ...ctx, env }, command, {
       cwd,
       shown: withAssignments(command, before),
-      wanted: access,
+      ...(access && { wanted: access }),
     })
     if ('refused' in approval) return approval.refused
     ctx.signal.throwIfAborted()

@@ -5,7 +5,7 @@ import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { languageOf } from '../../../../lib/agent/code/languages.ts'
-import { failureHint } from '../../../../lib/agent/permissions/confinement.ts'
+import { failureHint } from '../../../../lib/agent/tools/failure-hint.ts'
 import { executeCode } from '../../../../lib/agent/tools/execute-code.ts'
 import { createTerminal } from '../../../../lib/agent/tools/terminal.ts'
 import type { CommandRunner } from '../../../../lib/agent/tool-services.ts'
@@ -292,7 +292,7 @@ test('the parameter is described only where there is a choice', () => {
 })
 
 test('hints name what the sandbox forbids', () => {
-  const offers = { offers: ['network', 'unconfined'] as const }
+  const offers = { canLeave: true } as const
   assert.match(String(failureHint('x: Read-only file system', 'confined', offers)), 'unconfined')
   assert.is(failureHint('x: Read-only file system', 'unconfined', offers), null)
   assert.is(failureHint('all good', 'confined', offers), null)
