@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { checkTranslation, readEnglish, readTranslation, TRANSLATED } from '../build/languages.ts'
-import { describeLabels, unrecognized } from '../lib/agent/shell/labels.ts'
+import { describeLabels } from '../lib/agent/shell/labels.ts'
 import { languageOf, preferredLanguage } from '../lib/base/languages.ts'
 import { translatorFor } from '../lib/notifications/texts/translate.ts'
 import { scheduleWords } from '../public/features/tasks/schedule-words.ts'
@@ -166,7 +166,7 @@ test('the sentences of an approval are translated, in any order and with a name;
   setLanguage('de', readTranslation('de'))
   try {
     const described = describeLabels([
-      unrecognized('zed'),
+      'fork bomb',
       'recursive delete',
       'SQL DROP',
       'disk copy',

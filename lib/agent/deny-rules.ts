@@ -25,10 +25,7 @@ const variantsOf = (command: string): Set<string> => {
 }
 
 /** The first matching pattern; undefined when none matches. */
-export const deniedBy = (
-  command: string,
-  patterns: readonly string[],
-): string | undefined => {
+export const deniedBy = (command: string, patterns: readonly string[]): string | undefined => {
   if (patterns.length === 0) return undefined
   const variants = [...variantsOf(command)]
   return patterns.find(pattern => variants.some(text => matchesGlob(pattern.trim(), text)))

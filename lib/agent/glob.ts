@@ -58,4 +58,3 @@ export const matchesGlob = (glob: string, text: string, { isExact = false } = {}
   while (pattern[next] === '*') next++
   return next === pattern.length
 }
-

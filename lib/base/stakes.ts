@@ -2,7 +2,8 @@
 
 /** One sentence for the approval card by the label of the reason: what is at stake. */
 export const STAKES: Readonly<Record<string, string>> = {
-  'command that can change something': 'It can change files and settings, and it runs with everything you can do.',
+  'command that can change something':
+    'It can change files and settings, and it runs with everything you can do.',
   'write outside the workspace': 'It changes files outside the workspace.',
   'run outside the sandbox': 'It runs outside the sandbox, with everything you can do.',
   'read outside the sandbox': 'It reads a file that commands in the sandbox cannot see.',

@@ -63,7 +63,11 @@ const shownCall = (tool: Tool, input: unknown, call: RuledCall, ctx: ToolContext
   if (first?.kind === 'command') {
     const { command, shell } = first
     const { access } = input as { access?: 'unconfined' }
-    return asked(command, shell.cwd, decideCommand(command, { ...ctx, shell, ...(access && { wanted: access }) }))
+    return asked(
+      command,
+      shell.cwd,
+      decideCommand(command, { ...ctx, shell, ...(access && { wanted: access }) }),
+    )
   }
   const paths = call.accesses.flatMap(access =>
     'path' in access && access.path ? [access.path] : [],

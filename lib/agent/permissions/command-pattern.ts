@@ -38,7 +38,9 @@ const withoutLeadingOptions = (args: readonly string[]): string[][] => {
 const gitAlias = (part: Part): string[] => {
   const git = readGit(part)
   const value = git?.options.findLast(option => option.startsWith(`alias.${git.sub}=`))
-  return value === undefined ? [] : [...value.slice(value.indexOf('=') + 1).split(/\s+/), ...(git?.rest ?? [])]
+  return value === undefined
+    ? []
+    : [...value.slice(value.indexOf('=') + 1).split(/\s+/), ...(git?.rest ?? [])]
 }
 
 /** A program with its arguments, in every form that a pattern may be written for. */
@@ -69,7 +71,11 @@ const RUNS_UNNAMED = /^(?:eval|alias|set|xargs|parallel|busybox)$/
  * Whether a command, or anything that it is seen to start, matches: for `deny` and `ask`. Null when that cannot be known
  * before it runs.
  */
-export const startsMatch = (pattern: string, command: string, { parts, isFollowed }: ReadCommand): boolean | null => {
+export const startsMatch = (
+  pattern: string,
+  command: string,
+  { parts, isFollowed }: ReadCommand,
+): boolean | null => {
   const globs = globsOf(pattern)
   const text = normalizeCommand(command)
   const raw = [command, text, ...text.replace(/\\\r?\n/g, '').split('\n')].map(oneLine)
@@ -89,7 +95,8 @@ const isOpenShell = (name: string, words: number, inputs: number): boolean =>
   /^(?:ba|z|k|da|fi)?sh$/.test(name) && words === 0 && inputs === 0
 
 /** Variables that only change how a program prints or what it listens on. */
-const HARMLESS_VARIABLE = /^(?:NODE_ENV|CI|DEBUG|FORCE_COLOR|NO_COLOR|RUST_BACKTRACE|RUST_LOG|PYTHONUNBUFFERED|TZ|LANG|LC_ALL|PORT|TERM|COLUMNS)$/
+const HARMLESS_VARIABLE =
+  /^(?:NODE_ENV|CI|DEBUG|FORCE_COLOR|NO_COLOR|RUST_BACKTRACE|RUST_LOG|PYTHONUNBUFFERED|TZ|LANG|LC_ALL|PORT|TERM|COLUMNS)$/
 /** Run another program without changing what it does. */
 const TRANSPARENT = /^(?:timeout|time|nice|nohup|stdbuf)$/
 /** Start other programs somewhere in their arguments: a rule for one is not about those. */
@@ -102,7 +109,9 @@ const knownArgs = ({ words }: Part): string[] | null => {
 }
 
 const patternFor = (line: string, patterns: readonly string[]): string | undefined =>
-  patterns.find(pattern => globsOf(pattern).some(glob => matchesGlob(glob, line, { isExact: true })))
+  patterns.find(pattern =>
+    globsOf(pattern).some(glob => matchesGlob(glob, line, { isExact: true })),
+  )
 
 /** The pattern that covers the part; null: none does. */
 const covering = (part: Part, patterns: readonly string[]): string | null => {
@@ -111,13 +120,25 @@ const covering = (part: Part, patterns: readonly string[]): string | null => {
   if (args === null || program === null || /\s/.test(program) || inputs.length > 0) return null
   if (assigns.some(([variable]) => !HARMLESS_VARIABLE.test(variable))) return null
   const inner = TRANSPARENT.test(program) ? args.findIndex(arg => !/^-|^\d+[smh]?$/.test(arg)) : -1
-  const found = patternFor(inner < 0 ? [program, ...args].join(' ') : args.slice(inner).join(' '), patterns)
+  const found = patternFor(
+    inner < 0 ? [program, ...args].join(' ') : args.slice(inner).join(' '),
+    patterns,
+  )
   if (found === undefined) return null
   if (STARTS_INSIDE.test(name)) {
-    const at = /^(?:xargs|parallel)$/.test(name) ? args.findIndex(arg => !arg.startsWith('-')) : args.findIndex(arg => STARTS.test(arg)) + 1
+    const at = /^(?:xargs|parallel)$/.test(name)
+      ? args.findIndex(arg => !arg.startsWith('-'))
+      : args.findIndex(arg => STARTS.test(arg)) + 1
     if (at > 0 || /^(?:xargs|parallel)$/.test(name)) {
       const started = args.slice(at).filter(arg => !/^(?:\{\}|\+|;)$/.test(arg))
-      if (at < 0 || patternFor(started.join(' '), patterns.filter(each => !STARTS_INSIDE.test(each.split(' ')[0] ?? ''))) === undefined) return null
+      if (
+        at < 0 ||
+        patternFor(
+          started.join(' '),
+          patterns.filter(each => !STARTS_INSIDE.test(each.split(' ')[0] ?? '')),
+        ) === undefined
+      )
+        return null
     }
   }
   return found

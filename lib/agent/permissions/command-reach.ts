@@ -33,11 +33,20 @@ export const commandAccesses = (read: ReadCommand, shell: ShellContext): Access[
 /** As above, for a script of `execute_code`: its literals may be paths, hosts, and commands. */
 export const scriptAccesses = (code: string, shell: ShellContext): Access[] => {
   const word = { value: code, isGlob: false }
-  const part = { program: 'python3', name: 'python3', words: [word], redirects: [], assigns: [], inputs: [] }
+  const part = {
+    program: 'python3',
+    name: 'python3',
+    words: [word],
+    redirects: [],
+    assigns: [],
+    inputs: [],
+  }
   const script: ReadCommand = { parts: [part], isPlain: false, isFollowed: true }
   const commands = [...code.matchAll(/(["'`])((?:(?!\1)[^\n])+)\1/g)].map(([, , text = '']) => text)
   return [
     ...commandAccesses(script, shell),
-    ...commands.filter(text => readCommand(text).parts.length > 0).map((command): Access => ({ kind: 'command', command, shell })),
+    ...commands
+      .filter(text => readCommand(text).parts.length > 0)
+      .map((command): Access => ({ kind: 'command', command, shell })),
   ]
 }

@@ -12,7 +12,15 @@ import { isControlled, isCredential } from '../tools/protected-paths.ts'
 import { changesOwnGit, losesHistory, losesWork } from '../shell/git.ts'
 import { floorReason } from '../shell/floor.ts'
 import { hostFindings, marksOf } from '../shell/host-patterns.ts'
-import { CHANGES, CODE_FLAG, CONTROL, CREDENTIALS, GIT_LOSS, OWN_ADDRESS, UNCONFINED } from '../shell/labels.ts'
+import {
+  CHANGES,
+  CODE_FLAG,
+  CONTROL,
+  LOGIN_FILE,
+  GIT_LOSS,
+  OWN_ADDRESS,
+  UNCONFINED,
+} from '../shell/labels.ts'
 import { namedPaths } from '../shell/paths.ts'
 import { readCommand } from '../shell/read.ts'
 import { readingParts } from '../shell/readers.ts'
@@ -42,7 +50,10 @@ export type Decision =
   | { kind: 'refuse'; by: RefusedBy; sentence: string }
   | { kind: 'run'; approved: Approved; ask: Question | null; isReadOnly: boolean }
 
-export type Site = Pick<ToolContext, 'guards' | 'runner' | 'canUndo' | 'forbidden' | 'readable' | 'outside'> & {
+export type Site = Pick<
+  ToolContext,
+  'guards' | 'runner' | 'canUndo' | 'forbidden' | 'readable' | 'outside'
+> & {
   shell: ShellContext
   /** What the model asked for. */
   wanted?: CommandAccess
@@ -58,23 +69,39 @@ const OWN_PIDS = new Set([String(process.pid), String(process.ppid)])
 const refuse = (by: RefusedBy, sentence: string): Decision => ({ kind: 'refuse', by, sentence })
 
 const endsThisService = ({ name, words }: Part): boolean =>
-  name === 'kill' && words.some(({ value }) => value !== null && OWN_PIDS.has(value.replace(/^-(?=\d{2})/, '')))
+  name === 'kill' &&
+  words.some(({ value }) => value !== null && OWN_PIDS.has(value.replace(/^-(?=\d{2})/, '')))
 
 const asksThisService = (command: string, { ownAddresses = [] }: ShellContext): boolean =>
-  ownAddresses.some(port => new RegExp(`(?:localhost|127\\.[\\d.]+|\\[?::1?\\]?|0\\.0\\.0\\.0|\\b0|\\b0x7f\\w*|\\b2130706433):${port}\\b`, 'i').test(command))
+  ownAddresses.some(port =>
+    new RegExp(
+      `(?:localhost|127\\.[\\d.]+|\\[?::1?\\]?|0\\.0\\.0\\.0|\\b0|\\b0x7f\\w*|\\b2130706433):${port}\\b`,
+      'i',
+    ).test(command),
+  )
 
 /** Why a command that runs with everything the user can do is asked about, apart from the host agent's patterns. */
-const ownReasons = (command: string, read: ReadCommand, shell: ShellContext): { control: string[]; more: string[] } => {
-  const named = namedPaths(read, shell).flatMap(each => (each.path === null ? [] : { ...each, path: realPath(each.path) }))
+const ownReasons = (
+  command: string,
+  read: ReadCommand,
+  shell: ShellContext,
+): { control: string[]; more: string[] } => {
+  const named = namedPaths(read, shell).flatMap(each =>
+    each.path === null ? [] : { ...each, path: realPath(each.path) },
+  )
   const control = [
-    ...(read.parts.some(endsThisService) || named.some(({ kind, path }) => kind !== 'read' && isControlled(shell, path)) ? [CONTROL] : []),
+    ...(read.parts.some(endsThisService) ||
+    named.some(({ kind, path }) => kind !== 'read' && isControlled(shell, path))
+      ? [CONTROL]
+      : []),
     ...(asksThisService(command, shell) ? [OWN_ADDRESS] : []),
   ]
   const isSecret = named.some(({ path }) => isCredential(shell.home, path))
-  return { control, more: isSecret ? [CREDENTIALS] : [] }
+  return { control, more: isSecret ? [LOGIN_FILE] : [] }
 }
 
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 
 const lineOf = ({ program, words }: Part): string | null => {
   const all = [program, ...words.map(({ value, isGlob }) => (isGlob ? null : value))]
@@ -82,7 +109,10 @@ const lineOf = ({ program, words }: Part): string | null => {
 }
 
 /** The parts that are more than readers, where the text says everything. */
-const changingLines = (read: ReadCommand, reading: ReadonlySet<Part>): readonly string[] | undefined => {
+const changingLines = (
+  read: ReadCommand,
+  reading: ReadonlySet<Part>,
+): readonly string[] | undefined => {
   if (!read.isPlain) return undefined
   const lines = read.parts
     .filter(part => !part.isInner && !reading.has(part))
@@ -90,7 +120,10 @@ const changingLines = (read: ReadCommand, reading: ReadonlySet<Part>): readonly 
   return lines.includes(null) ? undefined : lines.filter(line => line !== null)
 }
 
-const forbiddenPath = (read: ReadCommand, { shell, forbidden, readable = [] }: Site): string | undefined => {
+const forbiddenPath = (
+  read: ReadCommand,
+  { shell, forbidden, readable = [] }: Site,
+): string | undefined => {
   const roots = forbidden.map(path => realPath(path))
   const open = readable.map(path => realPath(path))
   const isIn = (all: readonly string[], path: string) => all.some(root => isBelow(root, path))
@@ -111,7 +144,10 @@ export const decideCommand = (command: string, site: Site): Decision => {
   if (floor !== null) return refuse('floor', `Refused, and no approval can allow it: ${floor}.`)
   const kept = forbiddenPath(read, site)
   if (kept !== undefined)
-    return refuse('files', `Access to ${kept} is denied: it may hold secrets or the state of this service.`)
+    return refuse(
+      'files',
+      `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
+    )
 
   const reading = readingParts(read, shell)
   const isReadOnly = reading.size > 0 && read.parts.every(part => part.isInner || reading.has(part))
@@ -127,8 +163,14 @@ export const decideCommand = (command: string, site: Site): Decision => {
     const loses = read.parts.some(losesHistory) || (!canUndo && read.parts.some(losesWork))
     const labels = runner.isReadOnly
       ? []
-      : [...(loses ? [GIT_LOSS] : []), ...(canUndo ? [] : found.filter(label => DESTRUCTIVE.test(label)))]
-    return run({ access: 'confined', changesGit: changesOwnGit(read.parts) }, labels)
+      : [
+          ...(loses ? [GIT_LOSS] : []),
+          ...(canUndo ? [] : found.filter(label => DESTRUCTIVE.test(label))),
+        ]
+    return run(
+      { access: 'confined', changesGit: read.isPlain && changesOwnGit(read.parts) },
+      labels,
+    )
   }
   const { control, more } = ownReasons(command, read, shell)
   const loses = read.parts.some(part => losesHistory(part) || losesWork(part)) ? [GIT_LOSS] : []
@@ -148,7 +190,10 @@ export const decideScript = (code: string, site: Site): Decision => {
   if (denied !== null) return refuse('guard', denied)
   const kept = forbidden.find(path => code.includes(path))
   if (kept !== undefined)
-    return refuse('files', `Access to ${kept} is denied: it may hold secrets or the state of this service.`)
+    return refuse(
+      'files',
+      `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
+    )
   if (runner) return { kind: 'run', approved: { access: 'confined' }, ask: null, isReadOnly: false }
   const findings = hostFindings(code)
   const labels = [...new Set([CODE_FLAG, ...findings.map(({ label }) => label)])]

@@ -2,7 +2,8 @@
 import type { Part } from './types.ts'
 
 /** Options before the subcommand with a value of their own. */
-const WITH_VALUE = /^(?:-C|-c|--git-dir|--work-tree|--namespace|--exec-path|--super-prefix|--config-env|--attr-source)$/
+const WITH_VALUE =
+  /^(?:-C|-c|--git-dir|--work-tree|--namespace|--exec-path|--super-prefix|--config-env|--attr-source)$/
 
 export type GitCall = {
   sub: string
@@ -16,7 +17,8 @@ export const readGit = ({ words }: Pick<Part, 'words'>): GitCall | null => {
   const known = words.flatMap(({ value }) => (value === null ? [] : [value]))
   if (known.length < words.length) return null
   let at = 0
-  while (at < known.length && known[at]?.startsWith('-')) at += WITH_VALUE.test(known[at] ?? '') ? 2 : 1
+  while (at < known.length && known[at]?.startsWith('-'))
+    at += WITH_VALUE.test(known[at] ?? '') ? 2 : 1
   const [sub = '', ...rest] = known.slice(at)
   return { sub, rest, options: known.slice(0, at) }
 }
@@ -45,10 +47,16 @@ export const changesOwnGit = (parts: readonly Part[]): boolean =>
     if (part.program !== part.name) return false
     if (BESIDE.test(part.name)) return true
     const git = part.name === 'git' ? readGit(part) : null
-    return git !== null && isOwnRepository(part) && ORDINARY.has(git.sub) && !git.rest.some(word => RUNS.test(word))
+    return (
+      git !== null &&
+      isOwnRepository(part) &&
+      ORDINARY.has(git.sub) &&
+      !git.rest.some(word => RUNS.test(word))
+    )
   })
 
-const has = (rest: readonly string[], pattern: RegExp): boolean => rest.some(word => pattern.test(word))
+const has = (rest: readonly string[], pattern: RegExp): boolean =>
+  rest.some(word => pattern.test(word))
 
 /** Loses what no checkpoint of the workspace brings back: commits, stashes, or what others have. */
 export const losesHistory = (part: Part): boolean => {

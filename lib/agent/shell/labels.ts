@@ -5,7 +5,7 @@ import { moreReasons, STAKES } from '../../base/stakes.ts'
 export const CHANGES = 'command that can change something'
 export const CONTROL = 'change what decides about the agent'
 export const OWN_ADDRESS = 'request to this service'
-export const CREDENTIALS = 'credential file read'
+export const LOGIN_FILE = 'credential file read'
 export const GIT_LOSS = 'destructive git command'
 export const CODE_FLAG = 'script execution via -e/-c flag'
 /** Of the sandbox: what a command needs beyond it. */

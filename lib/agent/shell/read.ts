@@ -2,7 +2,14 @@
  * Reads the programs and words of a command. It decides nothing about safety: what a program does is not in the text
  * (docs/decisions/0007-one-decision.md).
  */
-import { type Command, forEachChild, type Redirection, type SyntaxNode, type Word as Node, type WordPart } from 'unbash'
+import {
+  type Command,
+  forEachChild,
+  type Redirection,
+  type SyntaxNode,
+  type Word as Node,
+  type WordPart,
+} from 'unbash'
 import { MAX_COMMAND_CHARS, normalizeCommand, parseShell } from './syntax.ts'
 import { innerTexts, innerWords } from './inner.ts'
 import type { Part, ReadCommand, Redirect, Value, Word } from './types.ts'
@@ -20,11 +27,29 @@ export const readCommand = (command: string): ReadCommand => {
   const read = readText(plain, 0)
   if (plain === command) return read
   const raw = readText(command, 0)
-  return { parts: [...raw.parts, ...read.parts], isPlain: false, isFollowed: raw.isFollowed && read.isFollowed }
+  return {
+    parts: [...raw.parts, ...read.parts],
+    isPlain: false,
+    isFollowed: raw.isFollowed && read.isFollowed,
+  }
 }
 
 /** Nodes of a text that means the same whenever it runs. Who allows a command looks at its assignments. */
-const PLAIN = new Set(['Script', 'Statement', 'AndOr', 'Pipeline', 'Command', 'Word', 'Literal', 'SingleQuoted', 'DoubleQuoted', 'Glob', 'Redirect', 'FileDescriptor', 'Assignment'])
+const PLAIN = new Set([
+  'Script',
+  'Statement',
+  'AndOr',
+  'Pipeline',
+  'Command',
+  'Word',
+  'Literal',
+  'SingleQuoted',
+  'DoubleQuoted',
+  'Glob',
+  'Redirect',
+  'FileDescriptor',
+  'Assignment',
+])
 
 const readText = (text: string, depth: number): ReadCommand => {
   const tree = parseShell(text)
@@ -40,7 +65,8 @@ const readText = (text: string, depth: number): ReadCommand => {
     for (const { text: inner, isCertain } of innerTexts(part)) {
       const read = inner === null || depth >= MAX_DEPTH ? UNREADABLE : readText(inner, depth + 1)
       if (isCertain) isFollowed &&= read.isFollowed
-      for (const each of read.parts) if (parts.length < MAX_PARTS) parts.push({ ...each, isInner: true })
+      for (const each of read.parts)
+        if (parts.length < MAX_PARTS) parts.push({ ...each, isInner: true })
     }
   }
   const visit = (node: SyntaxNode): void => {
@@ -73,9 +99,9 @@ const toPart = (command: Command): Part => {
   const words: Word[] = []
   for (const each of [...command.prefix, ...command.args])
     if (each.type === 'Assignment')
-      assigns.push([each.name, each.value.type === 'Word' ? valueOf(each.value) : null])
-    else if (each.type === 'Word') words.push({ value: valueOf(each), isGlob: isGlob(each) })
-  const program = command.name ? valueOf(command.name) : ''
+      assigns.push([each.name, each.value.type === 'Word' ? textOf(each.value) : null])
+    else if (each.type === 'Word') words.push({ ...valueAndText(each), isGlob: isGlob(each) })
+  const program = command.name ? textOf(command.name) : ''
   return {
     program: command.name && isGlob(command.name) ? null : program,
     name: baseName(program),
@@ -89,16 +115,29 @@ const redirectsOf = (all: readonly Redirection[]): Pick<Part, 'redirects' | 'inp
   const redirects: Redirect[] = []
   const inputs: Value[] = []
   for (const each of all)
-    if (each.type === 'Redirect')
-      redirects.push({ op: each.operator, target: each.target ? valueOf(each.target) : null })
-    else if (each.type === 'HereString') inputs.push(each.target ? valueOf(each.target) : null)
-    else inputs.push(each.body.parts?.some(({ type }) => type !== 'Literal') ? null : each.body.text)
+    if (each.type === 'Redirect') redirects.push(toRedirect(each))
+    else if (each.type === 'HereString') inputs.push(each.target ? textOf(each.target) : null)
+    else
+      inputs.push(each.body.parts?.some(({ type }) => type !== 'Literal') ? null : each.body.text)
   return { redirects, inputs }
+}
+
+const valueAndText = (node: Node): Pick<Word, 'value' | 'raw'> => {
+  const value = textOf(node)
+  return { value, ...(value === null && { raw: node.text }) }
+}
+
+const toRedirect = ({
+  operator: op,
+  target,
+}: Extract<Redirection, { type: 'Redirect' }>): Redirect => {
+  const { value = null, raw } = target ? valueAndText(target) : {}
+  return { op, target: value, ...(raw !== undefined && { raw }) }
 }
 
 /** Hides output, or joins the two kinds: `2>/dev/null`, `2>&1`. */
 const isQuiet = ({ operator, target }: Extract<Redirection, { type: 'Redirect' }>): boolean => {
-  const to = target ? valueOf(target) : null
+  const to = target ? textOf(target) : null
   return (operator === '>' || operator === '&>') && to === '/dev/null'
     ? true
     : operator === '>&' && to !== null && /^[12]$/.test(to)
@@ -107,13 +146,22 @@ const isQuiet = ({ operator, target }: Extract<Redirection, { type: 'Redirect' }
 const partsOf = (node: Node): readonly WordPart[] => node.parts ?? []
 
 const isGlob = (node: Node): boolean =>
-  partsOf(node).some(({ type }) => type === 'Glob' || type === 'ExtendedGlob' || type === 'BraceExpansion') ||
+  partsOf(node).some(
+    ({ type }) => type === 'Glob' || type === 'ExtendedGlob' || type === 'BraceExpansion',
+  ) ||
   (node.parts === undefined && /^[^'"\\]*[*?[]/.test(node.text))
 
-const KNOWN = new Set(['Literal', 'SingleQuoted', 'AnsiCQuoted', 'Glob', 'ExtendedGlob', 'BraceExpansion'])
+const KNOWN = new Set([
+  'Literal',
+  'SingleQuoted',
+  'AnsiCQuoted',
+  'Glob',
+  'ExtendedGlob',
+  'BraceExpansion',
+])
 
 /** A tilde stays one; the value of a wildcard is its pattern. */
-const valueOf = (node: Node): Value =>
+const textOf = (node: Node): Value =>
   partsOf(node).every(
     part =>
       KNOWN.has(part.type) ||

@@ -77,17 +77,25 @@ const READERS: Readonly<Record<string, Reads>> = {
   uniq: args =>
     !args.some(arg => arg === '--' || /[*?[]/.test(arg)) &&
     args.filter(arg => arg === '-' || !arg.startsWith('-')).length <= 1,
-  date: args => args.every((arg, at) => /^(?:\+.*|-[uRd]|--utc|-I\w*)$/s.test(arg) || args[at - 1] === '-d'),
-  printf: ([format = '']) => !format.startsWith('-') && !/%[^%a-zA-Z]*[hjlLtz]*n/.test(format.replaceAll('%%', '')),
+  date: args =>
+    args.every((arg, at) => /^(?:\+.*|-[uRd]|--utc|-I\w*)$/s.test(arg) || args[at - 1] === '-d'),
+  printf: ([format = '']) =>
+    !format.startsWith('-') && !/%[^%a-zA-Z]*[hjlLtz]*n/.test(format.replaceAll('%%', '')),
   // Prints lines: `sed -n 10,20p`.
-  sed: args => args[0] === '-n' && /^[\d$]+(?:,[\d$]+)?p$/.test(args[1] ?? '') && args.slice(2).every(arg => !arg.startsWith('-')),
+  sed: args =>
+    args[0] === '-n' &&
+    /^[\d$]+(?:,[\d$]+)?p$/.test(args[1] ?? '') &&
+    args.slice(2).every(arg => !arg.startsWith('-')),
 }
 
 /** Programs that print their version and exit. */
 const VERSIONED = set('git node npm python python3 ruby perl php gcc g++ clang make cmake bash')
 
 /** The program is the one that its name stands for, not a file that the agent can write. */
-const isSystemProgram = ({ name, program }: Part, { env, cwd, workspace = cwd }: ShellContext): boolean => {
+const isSystemProgram = (
+  { name, program }: Part,
+  { env, cwd, workspace = cwd }: ShellContext,
+): boolean => {
   if (program === `/bin/${name}` || program === `/usr/bin/${name}`) return true
   const searchPath = env?.PATH ?? ''
   if (program !== name || !searchPath.split(delimiter).every(isAbsolute)) return false
@@ -98,7 +106,11 @@ const isSystemProgram = ({ name, program }: Part, { env, cwd, workspace = cwd }:
 
 /** A path in a word: itself, or the value of an option. */
 const pathIn = (word: string): string =>
-  word.startsWith('--') ? word.slice(word.indexOf('=') + 1 || word.length) : word.startsWith('-') ? word.replace(/^-[a-zA-Z]?/, '') : word
+  word.startsWith('--')
+    ? word.slice(word.indexOf('=') + 1 || word.length)
+    : word.startsWith('-')
+      ? word.replace(/^-[a-zA-Z]?/, '')
+      : word
 
 /** A word that leads out of the workspace, also through a link. What is no path is none of a file either. */
 const leadsOut = (word: string, { cwd, workspace = cwd }: ShellContext): boolean => {
@@ -124,7 +136,12 @@ const expanded = ({ words, name }: Part, { cwd }: ShellContext): string[] | null
 
 const readsWith = (name: string, args: readonly string[], shell: ShellContext): boolean => {
   if (name === 'git') return readsOwnGit(args, shell)
-  if (VERSIONED.has(name) && args.length === 1 && /^(?:--version|-v|-V|version)$/.test(args[0] ?? '')) return true
+  if (
+    VERSIONED.has(name) &&
+    args.length === 1 &&
+    /^(?:--version|-v|-V|version)$/.test(args[0] ?? '')
+  )
+    return true
   if (ANY_OPTIONS.has(name)) return true
   return Object.hasOwn(READERS, name) && READERS[name]?.(args) === true
 }
@@ -135,12 +152,15 @@ const readsOwnGit = (args: readonly string[], { cwd, workspace = cwd }: ShellCon
   if (!git || git.options.some(option => option !== '--no-pager')) return false
   const { sub, rest } = git
   if (rest.some(arg => GIT_ACTS.test(arg))) return false
-  if (!GIT_READS.has(sub) && !(Object.hasOwn(GIT_LISTS, sub) && GIT_LISTS[sub]?.(rest))) return false
+  if (!GIT_READS.has(sub) && !(Object.hasOwn(GIT_LISTS, sub) && GIT_LISTS[sub]?.(rest)))
+    return false
   return !isInNestedRepository(realPath(cwd), realPath(workspace)) && !hasProgramConfig(cwd, [])
 }
 
 /** Texts, numbers, and dates are no paths. */
-const NO_PATHS = set('echo printf true false sleep seq date which type pwd whoami id uname nproc arch ps pgrep tr')
+const NO_PATHS = set(
+  'echo printf true false sleep seq date which type pwd whoami id uname nproc arch ps pgrep tr',
+)
 /** Their first operand is a pattern or a program of their own. */
 const PATTERN_FIRST = set('grep egrep fgrep rg jq')
 const TAKES_PATTERN = /^-(?:i?name|i?path|i?regex|i?wholename|e|g|-glob|d|k|t)$/
@@ -148,27 +168,39 @@ const TAKES_PATTERN = /^-(?:i?name|i?path|i?regex|i?wholename|e|g|-glob|d|k|t)$/
 /** The words that may be paths. */
 const pathWords = (name: string, args: readonly string[]): readonly string[] => {
   if (NO_PATHS.has(name)) return []
-  const open = args.filter((arg, at) => !TAKES_PATTERN.test(args[at - 1] ?? '') && !(name === 'cut' && arg.startsWith('-')))
+  const open = args.filter(
+    (arg, at) =>
+      !TAKES_PATTERN.test(args[at - 1] ?? '') && !(name === 'cut' && arg.startsWith('-')),
+  )
   const first = PATTERN_FIRST.has(name) ? open.findIndex(arg => !arg.startsWith('-')) : -1
-  return first < 0 || args.some(arg => /^-[a-zA-Z]*[ef]|^--(?:regexp|file)/.test(arg)) ? open : open.toSpliced(first, 1)
+  return first < 0 || args.some(arg => /^-[a-zA-Z]*[ef]|^--(?:regexp|file)/.test(arg))
+    ? open
+    : open.toSpliced(first, 1)
 }
 
 const readsHere = (part: Part, shell: ShellContext): boolean => {
   const { name, program, assigns, inputs } = part
-  if (program === '' || assigns.length > 0 || inputs.length > 0 || !isSystemProgram(part, shell)) return false
+  if (program === '' || assigns.length > 0 || inputs.length > 0 || !isSystemProgram(part, shell))
+    return false
   const args = expanded(part, shell)
-  return args !== null && readsWith(name, args, shell) && !pathWords(name, args).some(arg => leadsOut(arg, shell))
+  return (
+    args !== null &&
+    readsWith(name, args, shell) &&
+    !pathWords(name, args).some(arg => leadsOut(arg, shell))
+  )
 }
 
 /** The folders in which a part may run, of which a `cd` before it may be the reason. */
 type Folders = readonly string[]
 
-const isIn = (path: string, { cwd, workspace = cwd }: ShellContext): boolean => isInside(realPath(workspace), realPath(path))
+const isIn = (path: string, { cwd, workspace = cwd }: ShellContext): boolean =>
+  isInside(realPath(workspace), realPath(path))
 
 /** Null: it goes somewhere else. */
 const afterCd = ({ words }: Part, folders: Folders, shell: ShellContext): Folders | null => {
   const [to, ...more] = words
-  if (!to || to.value === null || to.isGlob || more.length > 0 || /^[-~]/.test(to.value)) return null
+  if (!to || to.value === null || to.isGlob || more.length > 0 || /^[-~]/.test(to.value))
+    return null
   const { value } = to
   const next = folders.map(folder => resolve(folder, value))
   return next.every(folder => isIn(folder, shell)) ? [...new Set([...folders, ...next])] : null
@@ -178,7 +210,10 @@ const afterCd = ({ words }: Part, folders: Folders, shell: ShellContext): Folder
  * Which parts certainly change nothing and read the workspace only. When in doubt, false. A command without a plain
  * text has none.
  */
-export const readingParts = ({ parts, isPlain }: ReadCommand, shell: ShellContext): ReadonlySet<Part> => {
+export const readingParts = (
+  { parts, isPlain }: ReadCommand,
+  shell: ShellContext,
+): ReadonlySet<Part> => {
   const found = new Set<Part>()
   if (!isPlain || !isIn(shell.cwd, shell)) return found
   let folders: Folders | null = [shell.cwd]
@@ -188,7 +223,11 @@ export const readingParts = ({ parts, isPlain }: ReadCommand, shell: ShellContex
     if (part.name === 'cd') {
       folders = afterCd(part, folders, shell)
       if (folders !== null) found.add(part)
-    } else if (folders.every(cwd => readsHere(part, { ...shell, workspace: shell.workspace ?? shell.cwd, cwd })))
+    } else if (
+      folders.every(cwd =>
+        readsHere(part, { ...shell, workspace: shell.workspace ?? shell.cwd, cwd }),
+      )
+    )
       found.add(part)
   }
   return found

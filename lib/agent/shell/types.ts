@@ -21,9 +21,11 @@ export type Word = {
   value: Value
   /** An unquoted wildcard: `value` is the pattern, and the program gets the names that fit. */
   isGlob: boolean
+  /** As it is written, where the value is not known. */
+  raw?: string
 }
 
-export type Redirect = { op: string; target: Value }
+export type Redirect = { op: string; target: Value; raw?: string }
 
 /** One program with its arguments, wherever it stands in the text. */
 export type Part = {

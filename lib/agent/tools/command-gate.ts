@@ -1,6 +1,11 @@
 /** The check of every command before it runs, however it is started: refuse, ask for approval, or run. */
 import type { RunsIn } from '../../schema/command-place.ts'
-import { type Approved, type Decision, decideCommand, type Question } from '../permissions/decide.ts'
+import {
+  type Approved,
+  type Decision,
+  decideCommand,
+  type Question,
+} from '../permissions/decide.ts'
 import { describeLabels, UNCONFINED } from '../shell/labels.ts'
 import type { ShellContext } from '../shell/types.ts'
 import type { CommandAccess } from '../tool-services.ts'
@@ -16,10 +21,18 @@ export const blockedResult = (error: string, hint: string): ToolResult => ({
 /** Not for good: in the sandbox, the agent may change the files that the same command runs later. */
 const OUTSIDE = { leavesSandbox: true, choices: ['once', 'session', 'deny'] } as const
 
-export type Asked = { command: string; cwd: string; question: Question; runsIn?: RunsIn | undefined }
+export type Asked = {
+  command: string
+  cwd: string
+  question: Question
+  runsIn?: RunsIn | undefined
+}
 
 /** The approval to ask for. `who` asks, where it is not this agent. */
-export const approvalFor = ({ command, cwd, question, runsIn: where }: Asked, who = ''): ApprovalRequest => {
+export const approvalFor = (
+  { command, cwd, question, runsIn: where }: Asked,
+  who = '',
+): ApprovalRequest => {
   const { labels, isControl, marks, lines } = question
   return {
     command,
@@ -67,10 +80,15 @@ export const unavailableRunner = async ({
   return problem === null ? null : blockedResult(problem, 'The command was not run.')
 }
 
-export const refusedResult = ({ by, sentence }: Extract<Decision, { kind: 'refuse' }>): ToolResult =>
+export const refusedResult = ({
+  by,
+  sentence,
+}: Extract<Decision, { kind: 'refuse' }>): ToolResult =>
   blockedResult(
     sentence,
-    by === 'guard' ? 'The command was not run. Do not try it another way.' : 'The command was not run.',
+    by === 'guard'
+      ? 'The command was not run. Do not try it another way.'
+      : 'The command was not run.',
   )
 
 export type GateOptions = {
@@ -98,9 +116,19 @@ export const approveCommand = async (
   const { approved, ask, isReadOnly } = decision
   // What is shown says more than the command, so its parts are not all that is approved.
   const { lines, ...whole } = ask ?? { labels: [], isControl: false, marks: [] }
-  const question = lines && shown === command ? { ...whole, lines } : { ...whole, marks: shown === command ? whole.marks : [] }
+  const question =
+    lines && shown === command
+      ? { ...whole, lines }
+      : { ...whole, marks: shown === command ? whole.marks : [] }
   const refused =
-    ask === null ? null : await askApproval(ctx, { command: shown, cwd, question, runsIn: runsIn(ctx.runner, approved.access) })
+    ask === null
+      ? null
+      : await askApproval(ctx, {
+          command: shown,
+          cwd,
+          question,
+          runsIn: runsIn(ctx.runner, approved.access),
+        })
   if (refused) return { refused }
   if (!isReadOnly && !ctx.runner?.isReadOnly) await ctx.beforeChange?.('workspace')
   return approved

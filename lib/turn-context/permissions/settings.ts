@@ -157,7 +157,10 @@ export const checkPermission = (
       : null
   const question = decision?.kind === 'run' ? decision.ask : null
   const reasons = [...(question?.labels ?? [])]
-  const because = (outcome: z.output<typeof PermissionOutcome>['outcome'], rule: string | null) => ({
+  const because = (
+    outcome: z.output<typeof PermissionOutcome>['outcome'],
+    rule: string | null,
+  ) => ({
     outcome,
     rule,
     reasons,
@@ -175,7 +178,8 @@ export const checkPermission = (
   const covering = rules.covers(call, { ...ask, ...lines })
   if (covering !== null) return because('allow', covering)
   if (approvals.mode === 'off') return because('allow', 'approvals.mode: off')
-  if (reasons.every(label => isAllowed(label, allowlist))) return because('allow', 'command_allowlist')
+  if (reasons.every(label => isAllowed(label, allowlist)))
+    return because('allow', 'command_allowlist')
   return isRemembered({ ...ask, ...lines })
     ? because('allow', 'an answer that was given before')
     : because('approval', runner ? null : `approvals.outside_sandbox: ${outside}`)

@@ -5,7 +5,6 @@ import { translator } from '../../strings/t.ts'
 
 const sentences = translator(STAKES)
 const t = translator({
-  'stake.unknown': '“{name}” is not a program known to be harmless.',
   'stake.more': {
     one: '{count} more reason to ask.',
     other: '{count} more reasons to ask.',
@@ -15,19 +14,14 @@ const t = translator({
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 const LABELS = new Map(Object.entries(STAKES).map(([label, sentence]) => [sentence, label]))
 const KNOWN = new RegExp(
-  [
-    ...[...LABELS.keys()].map(escaped),
-    '“([^”]*)” is not a program known to be harmless\\.',
-    '(\\d+) more reasons? to ask\\.',
-  ].join('|'),
+  [...[...LABELS.keys()].map(escaped), '(\\d+) more reasons? to ask\\.'].join('|'),
   'g',
 )
 
 /** A description with its known sentences translated; the words of a rule or a server stay. */
 export const translateStakes = (description: string): string =>
   joinSentences(
-    description.replace(KNOWN, (sentence, name?: string, count?: string) => {
-      if (name !== undefined) return t('stake.unknown', { name })
+    description.replace(KNOWN, (sentence, count?: string) => {
       if (count !== undefined) return t('stake.more', { count: Number(count) })
       return sentences(LABELS.get(sentence)!)
     }),

@@ -19,7 +19,10 @@ const [work, other] = ['work', 'other'].map(name => join(dir, name)) as [string,
 for (const path of [work, join(work, 'sub'), other]) mkdirSync(path)
 rules.after(() => rmSync(dir, { recursive: true }))
 
-const questionOf = (command: string, cwd: string): Pick<ApprovalRequest, 'patternKeys' | 'lines'> => {
+const questionOf = (
+  command: string,
+  cwd: string,
+): Pick<ApprovalRequest, 'patternKeys' | 'lines'> => {
   const shell = { home: '/home/u', cwd, workspace: work, env: { PATH: '/usr/bin:/bin' } }
   const found = decideCommand(command, { shell, forbidden: [] })
   const { labels = [], lines } = (found.kind === 'run' && found.ask) || {}
