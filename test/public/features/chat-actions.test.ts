@@ -6,6 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import type { App, PageApp } from '../../../public/app.ts'
+import { editWaiting } from '../../../public/features/offline/edit-waiting.ts'
 import { steeringActions } from '../../../public/features/queue/actions.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { createPage } from '../_open-page.ts'
@@ -622,6 +623,51 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       })
     }
 }
+
+const START = 'POST /api/chat/start'
+const unreachable = () => {
+  throw new ApiError(0, 'Can’t reach the server')
+}
+
+test('Edit on a version that waits opens the editor of its message again; it never becomes another message', async () => {
+  const server = createServer()
+  const { page, fake } = await openPage(server, 'session/a')
+  const { [START]: start } = fake.service.answers
+  fake.service.answers[START] = unreachable
+  const app = page.first.app.peek()
+  assert.ok(await app.edit('m3', 'edited', ['more.txt']))
+  const waiting = () => page.outbox.list.peek().find(({ state }) => state === 'waiting')
+  assert.is(waiting()?.replace, 'm3')
+  // One that is being edited is not overwritten.
+  app.chat.editing.value = { id: 'm1', text: 'half', files: [], uploads: 0 }
+  await editWaiting(app, waiting()!).catch(() => undefined)
+  assert.equal([app.chat.editing.peek()?.text, waiting()?.replace], ['half', 'm3'])
+  app.chat.editing.value = null
+  await editWaiting(app, waiting()!)
+  const editing = { id: 'm3', text: 'edited', files: [{ name: 'more.txt' }], uploads: 0 }
+  assert.equal([app.chat.editing.peek(), waiting()], [editing, undefined])
+  assert.is(app.composer.text.peek(), '')
+  fake.service.answers[START] = start!
+  assert.ok(await app.edit('m3', 'edited again', ['more.txt']))
+  await settle()
+  assert.equal(
+    viewOf(page, server).stored?.texts.map(([, content]) => content),
+    ['first of a', 'answer of a', 'edited again\n\n[Attached files: more.txt]'],
+  )
+})
+
+test('Edit on a version that waits whose message is gone puts the text into the composer', async () => {
+  const server = createServer()
+  server.answers[START] = unreachable
+  const { page } = await openPage(server, 'session/a')
+  const app = page.first.app.peek()
+  await app.edit('m3', 'edited')
+  server.sessions.get('a')!.messages.length = 2
+  await app.chat.reload()
+  await editWaiting(app, page.outbox.list.peek()[0]!)
+  assert.equal([app.composer.text.peek(), app.chat.editing.peek()], ['edited', null])
+  assert.equal(page.outbox.list.peek(), [])
+})
 
 test('there are enough cases', () => assert.ok(cases >= 40, `${cases}`))
 
