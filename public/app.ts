@@ -185,6 +185,7 @@ export const createApp = (options: AppOptions): PageApp => {
     route,
     layout: base.layout,
     panel: createPanelFrame(platform, href),
+    memory: 'new-chat',
   })
   first.shown.peek().panel.target.value = targetOf(href)
   const second = computed(() => panes.value[1] ?? null)

@@ -215,10 +215,14 @@ type Hold = {
   isReached?: boolean
 }
 
+type Memory = ReturnType<typeof fakeMemory>
+/** What the page that is loaded again finds. */
+type Opened = { hold?: Hold; storage?: Memory; tab?: Memory }
+
 const openPage = async (
   server: Server,
   href: string,
-  { hold, storage = fakeMemory() }: { hold?: Hold; storage?: ReturnType<typeof fakeMemory> } = {},
+  { hold, storage = fakeMemory(), tab = fakeMemory() }: Opened = {},
 ) => {
   let count = 0
   const answers = Object.fromEntries(
@@ -237,7 +241,7 @@ const openPage = async (
     ]),
   )
   const fake = fakePlatform(answers)
-  const platform = { ...fake.platform, drafts: storage }
+  const platform = { ...fake.platform, drafts: storage, tab }
   const { page, stream, start } = createPage(platform, href)
   const receive = (frame: Frame): void => {
     // The service sends what this page has subscribed to.
@@ -248,7 +252,7 @@ const openPage = async (
   server.readers.add(receive)
   await start()
   await settle()
-  return { page, fake, storage, close: () => server.readers.delete(receive) }
+  return { page, fake, storage, tab, close: () => server.readers.delete(receive) }
 }
 
 const show = async (page: PageApp, id: string | null): Promise<App> => {
@@ -588,7 +592,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       }
       test(`${name}: the page is loaded again during ${where}`, async () => {
         const { begun, hold } = holding(new Promise<void>(() => {}))
-        const { app, page, server, storage, close } = await begin(action, hold)
+        const { app, page, server, storage, tab, close } = await begin(action, hold)
         void action.run(app)
         await settle()
         void page.first.shown.peek().composer.save()
@@ -598,7 +602,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
         await settle()
         close()
         const id = page.route.sessionId.peek()
-        const again = await openPage(server, id ? `session/${id}` : '', { storage })
+        const again = await openPage(server, id ? `session/${id}` : '', { storage, tab })
         await again.page.outbox.takeOver()
         await again.page.outbox.flush()
         await settle()

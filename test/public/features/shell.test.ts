@@ -358,15 +358,16 @@ test('after a sign-out nothing of what this person wrote is stored, and nothing 
 
 test('drafts of a build that knew one person are taken over once, by the first', () => {
   const [device, bea, ann] = [fakeMemory(), fakeMemory(), fakeMemory()]
-  device.write('draft', 'before')
-  device.write('draft-beside', 'older')
-  bea.write('draft-beside', 'newer')
+  const [before, older, newer] = ['before', 'older', 'newer'].map(text => ({ text, files: [] }))
+  device.write('draft', before)
+  device.write('draft-beside', older)
+  bea.write('draft-beside', newer)
   adoptDrafts(device, bea)
   assert.equal(
     [...bea.values],
     [
-      ['draft-beside', 'newer'],
-      ['draft', 'before'],
+      ['draft:draft', before],
+      ['draft:draft-beside', newer],
     ],
   )
   device.write('draft-beside', null)
