@@ -115,6 +115,7 @@ export const createApp = (options: AppOptions): PageApp => {
     }),
     exclusively: platform.exclusively,
     onCreated: (key, row) => chats.created(key, row),
+    isFollowed: id => panes.peek().some(({ shown }) => shown.peek().sessionId.peek() === id),
     async beforeSend(id) {
       // Importing gives its messages other ids.
       if (await sidebar.sessions.importHostSession(id)) await chats.find(id)?.transcript.reload()

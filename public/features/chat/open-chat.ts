@@ -225,6 +225,8 @@ export const createOpenChat = (options: OpenChatOptions) => {
       if (!id) return
       cursors.unsubscribe(sourceOf(id))
       onSubscriptionsChange()
+      // Their events are not awaited any more.
+      outbox.settle(id, outbox.mark())
       frames = []
       opening = null
       starting.value = false

@@ -673,6 +673,31 @@ test('Edit on a version that waits whose message is gone puts the text into the 
   assert.equal(page.outbox.list.peek(), [])
 })
 
+test('a chat that was left is released once its message is accepted, before or after that', async () => {
+  for (const isLeftFirst of [true, false]) {
+    const begun = Promise.withResolvers<void>()
+    const release = Promise.withResolvers<void>()
+    const server = createServer()
+    const hold = { route: START, at: 1, until: release.promise, begun: begun.resolve }
+    const { page } = await openPage(server, 'session/a', { hold })
+    // No event arrives.
+    server.readers.clear()
+    const left = page.first.shown.peek()
+    const sent = write(page.first.app.peek(), 'hello')
+    await begun.promise
+    if (isLeftFirst) await show(page, 'b')
+    assert.ok(left.isInUse())
+    release.resolve()
+    await sent
+    await settle()
+    assert.is(left.isInUse(), !isLeftFirst)
+    await show(page, 'b')
+    assert.equal([left.isInUse(), page.outbox.list.peek()], [false, []])
+    await show(page, 'a')
+    assert.is(viewOf(page, server).texts.at(-1)?.[1], 'hello')
+  }
+})
+
 test('there are enough cases', () => assert.ok(cases >= 40, `${cases}`))
 
 test.run()
