@@ -11,6 +11,7 @@ import { draftsPrefix, jsonStorage, type Platform } from './platform.ts'
 import { PROFILE_KEY } from './features/profiles/profiles.ts'
 import { readLook, writeLook } from './features/settings/settings.ts'
 import { loadMoreIcons } from './parts/icon.tsx'
+import { retryFailedViews } from './parts/lazy.tsx'
 import { nextTask } from './parts/next-task.ts'
 import { createServerClock } from './parts/server-clock.ts'
 import { createStream } from './stream/stream.ts'
@@ -243,6 +244,9 @@ document.addEventListener('keydown', event => {
   }
 })
 
+effect(() => {
+  if (app.connection.state.value.kind === 'live') retryFailedViews()
+})
 effect(() => {
   document.title = app.active.value.title.value
 })
