@@ -243,7 +243,10 @@ test('reports a pending question once and removes it when answered', async () =>
   const { platform } = fakePlatform({
     'GET /api/inbox': () => ({ questions: [], cursor: 'aaaaaaaa-9' }),
   })
-  const inbox = createInbox(platform, question => received.push(question.session_id))
+  const inbox = createInbox(platform, question => {
+    received.push(question.session_id)
+    return () => undefined
+  })
   const data = {
     kind: 'clarify' as const,
     clarify_id: 'c1',
