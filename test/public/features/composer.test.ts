@@ -273,6 +273,10 @@ test('files are named below the text, and come off again', () => {
   assert.is(sent, 'look\n\n[Attached files: a.ts, b.ts]')
   assert.is(withoutFiles(sent), 'look')
   assert.is(withFiles('', ['a.ts']), '[Attached files: a.ts]')
+  // Names may have brackets, and a text that only looks like the line stays.
+  for (const text of ['look', '', 'see [Attached files: x] of [y]'])
+    assert.is(withoutFiles(withFiles(text, ['a[1].ts', 'b.ts'])), text)
+  assert.is(withoutFiles('see [Attached files: x] of [y]'), 'see [Attached files: x] of [y]')
 })
 
 test('earlier prompts are recalled and left again', () => {
