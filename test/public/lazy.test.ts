@@ -1,6 +1,6 @@
 /** Lazily loaded views: one that was loaded between the first rendering of an instance and its effect. */
 import { setImmediate } from 'node:timers/promises'
-import { Event, parseHTML } from 'linkedom'
+import { parseHTML } from 'linkedom'
 import { type ComponentType, h, options, render } from 'preact'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -77,7 +77,9 @@ test('a style sheet that could not be loaded holds up no view, and is requested 
       const loading = loadLazyCss()
       const link = document.querySelector('link[data-lazy]')
       asked.add(link)
-      link?.dispatchEvent(new Event('error'))
+      const failed = document.createEvent('Event')
+      failed.initEvent('error')
+      link?.dispatchEvent(failed)
       await loading
     }
     assert.is(asked.size, 2)
