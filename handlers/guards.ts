@@ -89,6 +89,7 @@ export const tryPermissions = endpoint({
       controlPaths: app.controlOf(home, workspace),
       guards: app.guards.of(home),
       runner: app.runnerFor({ home, workspace, owner: input.session_id ?? 'try' }),
+      outsideSandbox: app.config.outsideSandbox,
       isRemembered: ask => isCovered(ask, workspace, ids => app.grants.has(home.name, ids)),
     })
   },

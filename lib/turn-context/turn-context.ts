@@ -9,6 +9,7 @@ import type {
   Delegation,
   LoopMessage,
   ModelEndpoint,
+  OutsidePolicy,
   Providers,
   WireMessage,
 } from '../agent/types.ts'
@@ -73,6 +74,8 @@ export type TurnContextOptions = {
   /** Control files of a home, and our own ports. */
   controlOf: (home: Home, workspace: string) => string[]
   ownPorts: () => string[]
+  /** Where `approvals.outside_sandbox` says nothing. */
+  outsideSandbox: OutsidePolicy
   grants: Grants
   /** Records file changes; null when checkpoints are not available. */
   checkpoints: CheckpointSource | null
@@ -234,7 +237,7 @@ export const createTurnContextFactory =
           forbidden,
           controlPaths: deps.controlOf(home, workspace),
           ownAddresses: deps.ownPorts(),
-          outside: home.settings().approvals.outside_sandbox,
+          outside: config.approvals.outside_sandbox ?? deps.outsideSandbox,
           guards: deps.guardsFor(home),
           planMode: createPlanMode(scope, { ...deps, clarify: questions.clarify }),
           rules,

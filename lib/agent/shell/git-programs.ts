@@ -1,8 +1,7 @@
 /** Programs that reading git commands start because of a repository's configuration, and how plan mode prevents it. */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { configEnv, localGitEnv } from '../../base/git.ts'
-import { readText } from '../../store/read-text.ts'
 
 /**
  * Sections and keys of gitconfig(5) that name programs for `status`, `diff`, `log`, and `show`, or other files. `ignore`
@@ -15,9 +14,11 @@ const MAX_DEPTH = 64
 const MAX_CONFIG_BYTES = 200_000
 
 const readScript = (path: string): { text: string; isWhole: boolean } | null => {
-  const { text, problem } = readText(path, { maxBytes: MAX_CONFIG_BYTES })
-  if (problem !== null) return { text: '', isWhole: false }
-  return text === null ? null : { text, isWhole: true }
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (!stat) return null
+  // Opening a pipe would wait.
+  if (!stat.isFile() || stat.size > MAX_CONFIG_BYTES) return { text: '', isWhole: false }
+  return { text: readFileSync(path, 'utf8'), isWhole: true }
 }
 
 /** As git decides it; anything else it passes over. */

@@ -26,7 +26,7 @@ export const readGit = ({ words }: Pick<Part, 'words'>): GitCall | null => {
 const HARMLESS_OPTIONS = /^--(?:no-pager|literal-pathspecs|no-optional-locks|version)$/
 
 /** No `-C`, `--git-dir`, or `-c`, and no variable of Git: it works where it is started, with the settings that are there. */
-export const isOwnRepository = (part: Part): boolean =>
+const isOwnRepository = (part: Part): boolean =>
   part.assigns.length === 0 &&
   readGit(part)?.options.every(option => HARMLESS_OPTIONS.test(option)) === true
 

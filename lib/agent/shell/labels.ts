@@ -15,7 +15,7 @@ export const OUTSIDE = 'write outside the workspace'
 export const UNSEEN = 'read outside the sandbox'
 export const PROTECTED = 'change a file that other programs run'
 
-export const stakeOf = (label: string): string =>
+const stakeOf = (label: string): string =>
   STAKES[label] ?? `${label.slice(0, 1).toUpperCase()}${label.slice(1)}.`
 
 const MOST_SENTENCES = 4
@@ -52,5 +52,3 @@ const ALSO_STORED_AS: Record<string, string[]> = {
 export const isAllowed = (label: string, allowlist: readonly string[]): boolean =>
   !ARBITRARY.has(label) &&
   [label, ...(ALSO_STORED_AS[label] ?? [])].some(form => allowlist.includes(form))
-
-export const isKnownLabel = (label: string): boolean => label in STAKES

@@ -45,7 +45,10 @@ const tokensIn = (text: string): string[] =>
 const isTree = (path: string): boolean => statIfExists(path)?.isDirectory() === true
 
 /** A word of variables that the environment has: `"$HOME/.ssh"`. Null: it needs more than that. */
-export const fromEnvironment = (raw: string | undefined, { env = {} }: ShellContext): string | null => {
+export const fromEnvironment = (
+  raw: string | undefined,
+  { env = {} }: ShellContext,
+): string | null => {
   const text = raw
     ?.replaceAll('"', '')
     .replace(/\$(?:(\w+)|\{(\w+)\})/g, (whole, name, other) => env[name ?? other] ?? whole)

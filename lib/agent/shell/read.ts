@@ -86,7 +86,7 @@ const readText = (text: string, depth: number): ReadCommand => {
 const EMPTY: Part = { program: '', name: '', words: [], redirects: [], assigns: [], inputs: [] }
 
 /** Also on other systems, where a program may be found in another case. */
-export const baseName = (program: Value): string =>
+const baseName = (program: Value): string =>
   program === null ? '' : program.slice(program.lastIndexOf('/') + 1).toLowerCase()
 
 const fromWords = ([first, ...words]: readonly Word[]): Part => {

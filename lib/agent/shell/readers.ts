@@ -135,13 +135,13 @@ const expanded = ({ words, name }: Part, { cwd }: ShellContext): string[] | null
 }
 
 const readsWith = (name: string, args: readonly string[], shell: ShellContext): boolean => {
-  if (name === 'git') return readsOwnGit(args, shell)
   if (
     VERSIONED.has(name) &&
     args.length === 1 &&
     /^(?:--version|-v|-V|version)$/.test(args[0] ?? '')
   )
     return true
+  if (name === 'git') return readsOwnGit(args, shell)
   if (ANY_OPTIONS.has(name)) return true
   return Object.hasOwn(READERS, name) && READERS[name]?.(args) === true
 }

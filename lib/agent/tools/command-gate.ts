@@ -13,7 +13,7 @@ import type { ApprovalRequest, ToolContext, ToolResult } from '../types.ts'
 import { CONTROL_APPROVAL } from './allowed-paths.ts'
 import { runsIn } from './place-command.ts'
 
-export const blockedResult = (error: string, hint: string): ToolResult => ({
+const blockedResult = (error: string, hint: string): ToolResult => ({
   content: JSON.stringify({ status: 'blocked', output: '', exit_code: -1, error, hint }),
   isError: true,
 })

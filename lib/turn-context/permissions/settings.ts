@@ -5,7 +5,7 @@ import { decideCommand } from '../../agent/permissions/decide.ts'
 import { isAllowed } from '../../agent/shell/labels.ts'
 import type { ShellContext } from '../../agent/shell/types.ts'
 import type { CommandRunner } from '../../agent/tool-services.ts'
-import type { ApprovalRequest, Guards } from '../../agent/types.ts'
+import type { ApprovalRequest, Guards, OutsidePolicy } from '../../agent/types.ts'
 import { parseRule, ruleEntries } from '../../agent/permissions/rule.ts'
 import {
   type Access,
@@ -142,7 +142,7 @@ const callFor = (
 export const checkPermission = (
   home: Home,
   given: z.output<typeof PermissionCheck>,
-  { workspace, controlPaths, guards, runner, isRemembered }: CheckPlace,
+  { workspace, controlPaths, guards, runner, outsideSandbox, isRemembered }: CheckPlace,
 ): z.output<typeof PermissionOutcome> => {
   const env = home.childEnv()
   const shell = { home: env.HOME ?? '', cwd: workspace, workspace, env, controlPaths }
@@ -150,7 +150,7 @@ export const checkPermission = (
   const { approvals, command_allowlist: allowlist } = home.settings()
   const call = callFor(given, shell)
   const verdict = rules.decide(call)
-  const outside = approvals.outside_sandbox
+  const outside = approvals.outside_sandbox ?? outsideSandbox
   const decision =
     given.kind === 'command'
       ? decideCommand(given.value, { guards, runner, outside, shell, forbidden: [], canUndo: true })
@@ -190,6 +190,8 @@ type CheckPlace = {
   controlPaths: readonly string[]
   guards: Guards
   runner: CommandRunner | undefined
+  /** Where the profile says nothing. */
+  outsideSandbox: OutsidePolicy
   /** An answer for this profile covers it. */
   isRemembered: (ask: ApprovalRequest) => boolean
 }
