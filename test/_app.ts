@@ -35,6 +35,8 @@ export type AppOptions = {
   allowErrors?: boolean
   /** Of a service in this process: turned by hand. */
   clock?: Clock
+  /** Settings that loosen what the agent may do need a person; else config.yaml applies as the test writes it. */
+  guardsConfig?: boolean
 }
 
 type Base = Omit<Client, 'closeClient'> & {
@@ -122,6 +124,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
       version: await version,
       notificationTests: options.notificationTests,
       passwordIterations: PASSWORD_ITERATIONS,
+      isConfigTrusted: options.guardsConfig !== true,
       parkMs: options.parkMs ?? 0,
       restart: async () => void restarts.push(Date.now()),
     })

@@ -10,6 +10,7 @@ import type { Config } from '../config.ts'
 import { Ctx } from '../context.ts'
 import { type Cron, createCron } from '../cron/cron.ts'
 import { type FileProblems, toSentence } from '../file-problems.ts'
+import type { SettingChanges } from '../guards/setting-changes.ts'
 import type { CtxParameters } from '../http/request-context.ts'
 import type { Authenticator } from '../http/access.ts'
 import type { AssetTable } from '../http/static.ts'
@@ -94,6 +95,7 @@ export type App = StoredData &
     guards: ReturnType<typeof createGuards>
     commandPlaces: CommandPlaces
     fileProblems: FileProblems
+    settingChanges: SettingChanges
     skills: Skills
     toolsets: ToolsetSettings
     onboarding: Onboarding
@@ -118,6 +120,7 @@ export type AppOptions = {
   notificationTests?: NotificationTestOptions | undefined
   /** PBKDF2 iterations, for tests. */
   passwordIterations?: number | undefined
+  isConfigTrusted?: boolean | undefined
   addon?: string | undefined
   /** Absent in tests: this directory alone. */
   cell?: Owned | undefined
@@ -193,11 +196,17 @@ export const createApp = async (
   const shareServices = composeShares(composition)
   const notifier = composeNotifications(composition, () => engine, options.notificationTests)
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
-  const guards = createGuards({ accepted: data.acceptedGuards, redact, skillNames: skills.names })
+  const guards = createGuards({
+    accepted: data.acceptedGuards,
+    settings: data.acceptedSettings,
+    redact,
+    skillNames: skills.names,
+  })
   const profiles = createProfiles({
     homes,
     env: config.env,
     log: log.warn,
+    accepted: data.acceptedSettings,
     onDeleted: name => {
       engine.mcp.forget(join(homes.dir, name))
       shareServices.shares.endProfile(name)
@@ -294,6 +303,7 @@ export const createApp = async (
       forbids: home => guards.of(home).commands(),
     }),
     fileProblems: maintenance.fileProblems,
+    settingChanges: maintenance.settingChanges,
     skills,
     toolsets: composeToolsets(data, engine),
     onboarding: composeOnboarding(composition, engine),

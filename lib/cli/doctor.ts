@@ -7,6 +7,7 @@ import { hintFor } from '../agent/failure.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
 import { type Machine, thisMachine } from '../app/machine.ts'
 import type { Config } from '../config.ts'
+import { openAcceptedSettings } from '../guards/accepted-settings.ts'
 import { createModelServices } from '../models/model-services.ts'
 import { writeEnv } from '../profiles/write-env.ts'
 import { createHomes } from '../profiles/homes.ts'
@@ -107,7 +108,8 @@ const openContext = async (
   given: Pick<CheckContext, 'config' | 'addon' | 'machine' | 'ownNames'>,
 ): Promise<CheckContext> => {
   const { config } = given
-  const homes = createHomes(config, systemClock)
+  const acceptedSettings = openAcceptedSettings(config.stateDir, { mayConfirm: false })
+  const homes = createHomes(config, systemClock, acceptedSettings)
   const home = homes.open(profile ?? homes.active())
   const dispatcher = await createProxyDispatcher(config.env)
   const models = createModelServices({
@@ -121,7 +123,7 @@ const openContext = async (
     redact,
     agentModels: () => [],
   })
-  return { ...given, home, models }
+  return { ...given, home, homes, acceptedSettings, models }
 }
 
 export type DoctorServices = {
