@@ -8,7 +8,8 @@ import { Guard } from '../lib/schema/guard.ts'
 
 export const problems = endpoint({
   access: 'own',
-  summary: 'Files that cannot be read, unsupported safeguards that were not accepted, and settings that wait to be accepted',
+  summary:
+    'Files that cannot be read, unsupported safeguards that were not accepted, and settings that wait to be accepted',
   output: z.object({
     problems: z.array(FileProblem),
     guards: z.array(Guard),

@@ -196,17 +196,11 @@ export const createApp = async (
   const shareServices = composeShares(composition)
   const notifier = composeNotifications(composition, () => engine, options.notificationTests)
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
-  const guards = createGuards({
-    accepted: data.acceptedGuards,
-    settings: data.acceptedSettings,
-    redact,
-    skillNames: skills.names,
-  })
+  const guards = createGuards({ ...data, redact, skillNames: skills.names })
   const profiles = createProfiles({
-    homes,
+    ...data,
     env: config.env,
     log: log.warn,
-    accepted: data.acceptedSettings,
     onDeleted: name => {
       engine.mcp.forget(join(homes.dir, name))
       shareServices.shares.endProfile(name)

@@ -165,12 +165,17 @@ const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Che
 
 /** An unsupported safeguard that was not accepted blocks the agent: that is a failure. */
 export const guardChecks = (looked: CheckContext): Check[] => {
-  const { home, config, acceptedSettings: settings } = looked
+  const { home, config, acceptedSettings } = looked
   const path = join(config.stateDir, 'accepted-guards.json')
   const accepted = createAcceptedGuards(path)
   const problem = accepted.problem()
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
-  const { list } = createGuards({ accepted, settings, redact, skillNames: skills.names })
+  const { list } = createGuards({
+    acceptedGuards: accepted,
+    acceptedSettings,
+    redact,
+    skillNames: skills.names,
+  })
   return [
     ...(problem === null
       ? []

@@ -27,7 +27,8 @@ export const changeConfig = async (
   if (found === null) {
     terminal.out(`Nothing waits to be confirmed in ${home.config.path}.\n`)
   } else {
-    if (does !== 'show') settle(home, accepted, { shown: found.change_id, accepts: does === 'accept' })
+    if (does !== 'show')
+      settle(home, accepted, { shown: found.change_id, accepts: does === 'accept' })
     const end = {
       show: 'The earlier values are in force. agent-webui config accept, or config restore.',
       accept: 'Accepted.',

@@ -119,8 +119,8 @@ export const createTerminalEngine = async (
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
   // Read only: safeguards that were accepted on the page are accepted here as well.
   const guarding = createGuards({
-    accepted: createAcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
-    settings: acceptedSettings,
+    acceptedGuards: createAcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
+    acceptedSettings,
     redact,
     skillNames: skills.names,
   })

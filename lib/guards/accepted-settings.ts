@@ -84,7 +84,9 @@ export const openAcceptedSettings = (
   const path = join(stateDir, ACCEPTED_SETTINGS)
   const keyOf = () => readSigningKey(stateDir)
   const digestOf = (key: Buffer, profiles: Profiles): string =>
-    createHmac('sha256', key).update(`accepted-settings\0${JSON.stringify(profiles)}`).digest('hex')
+    createHmac('sha256', key)
+      .update(`accepted-settings\0${JSON.stringify(profiles)}`)
+      .digest('hex')
   const isOurs = ({ digest, profiles }: z.output<typeof Stored>): boolean => {
     const key = keyOf()
     if (!key) return false
@@ -114,7 +116,10 @@ export const openAcceptedSettings = (
     good = profiles
     const key = keyOf()
     if (key && mayConfirm)
-      writeAtomic(path, `${JSON.stringify({ digest: digestOf(key, profiles), profiles }, null, 1)}\n`)
+      writeAtomic(
+        path,
+        `${JSON.stringify({ digest: digestOf(key, profiles), profiles }, null, 1)}\n`,
+      )
   }
   const set = (profile: string, part: unknown): void => {
     const before = read().profiles ?? {}

@@ -9,9 +9,7 @@ import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
 
 /** Absent, and what says as little. */
 const orNothing = (value: unknown): unknown =>
-  value === null ||
-  value === '' ||
-  (isObjectOrArray(value) && Object.keys(value).length === 0)
+  value === null || value === '' || (isObjectOrArray(value) && Object.keys(value).length === 0)
     ? undefined
     : value
 
@@ -28,7 +26,7 @@ const listOf = (value: unknown): string[] | undefined => {
 }
 const contains = (larger: unknown, smaller: unknown): boolean => {
   const [all, some] = [listOf(larger), listOf(smaller)]
-  return all !== undefined && some !== undefined && some.every(entry => all.includes(entry))
+  return all !== undefined && some?.every(entry => all.includes(entry)) === true
 }
 const moreEntries: Tightens = contains
 const fewerEntries: Tightens = (now, accepted) => contains(accepted, now)
@@ -140,7 +138,8 @@ const guardedPaths = (nodes: readonly unknown[]): { path: Path; tightens: Tighte
 const withValue = (tree: unknown, path: Path, value: unknown): unknown => {
   const [key, ...rest] = path
   if (key === undefined) return value
-  if (!isObjectOrArray(tree)) return value === undefined ? tree : { [key]: withValue({}, rest, value) }
+  if (!isObjectOrArray(tree))
+    return value === undefined ? tree : { [key]: withValue({}, rest, value) }
   const child = withValue(childOf(tree, key), rest, value)
   if (Array.isArray(tree)) return tree.map((each, at) => (String(at) === key ? child : each))
   const { [key]: _, ...others } = tree as JsonObject

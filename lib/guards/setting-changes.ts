@@ -1,7 +1,7 @@
 /** Changes of guarded settings that wait until a person confirms them: shown, logged and recorded once, accepted or undone. */
 import { existsSync } from 'node:fs'
 import { type Clock, every } from '../base/clock.ts'
-import type { JsonObject } from '../base/json.ts'
+import { isObject, type JsonObject } from '../base/json.ts'
 import { conflict, messageOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Notify } from '../schema/notice.ts'
@@ -15,7 +15,7 @@ const SECRET_FIELDS: ReadonlySet<string> = new Set(['env', 'headers', 'api_key',
 
 const masked = (value: unknown, name = ''): unknown => {
   if (Array.isArray(value)) return value.map(each => masked(each, name))
-  if (typeof value !== 'object' || value === null) return SECRET_FIELDS.has(name) ? '…' : value
+  if (!isObject(value)) return SECRET_FIELDS.has(name) ? '…' : value
   return Object.fromEntries(
     Object.entries(value).map(([key, each]) => [
       key,

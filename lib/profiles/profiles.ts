@@ -10,7 +10,7 @@ import { requireDeletable, deleteProfile, removeDeletedProfiles } from './delete
 
 export type ProfilesOptions = {
   homes: Homes
-  accepted: Pick<AcceptedSettings, 'created' | 'forget'>
+  acceptedSettings: Pick<AcceptedSettings, 'created' | 'forget'>
   env: Readonly<Record<string, string>>
   log: (message: string, extra?: Record<string, unknown>) => void
   /** Notifies open pages that a profile was deleted. */
@@ -19,7 +19,13 @@ export type ProfilesOptions = {
 
 export type Profiles = ReturnType<typeof createProfiles>
 
-export const createProfiles = ({ homes, accepted, env, log, onDeleted }: ProfilesOptions) => {
+export const createProfiles = ({
+  homes,
+  acceptedSettings: accepted,
+  env,
+  log,
+  onDeleted,
+}: ProfilesOptions) => {
   /** The profile is deleted; removing its files is retried at the next start. */
   const logFailure = (error: unknown) =>
     log('could not remove the files of a deleted profile', { error: messageOf(error) })

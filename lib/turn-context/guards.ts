@@ -69,8 +69,8 @@ const TOOLS: Readonly<Record<string, Closed>> = {
 export type GuardsFor = (home: Home) => Guards
 
 export type GuardsOptions = {
-  accepted: AcceptedGuards
-  settings: Pick<AcceptedSettings, 'look' | 'problem' | 'path'>
+  acceptedGuards: AcceptedGuards
+  acceptedSettings: Pick<AcceptedSettings, 'look' | 'problem' | 'path'>
   redact: (text: string) => string
   /** The names by which skills of a home can be disabled. */
   skillNames: (home: Home) => ReadonlySet<string>
@@ -81,7 +81,12 @@ const SHOWN_CHARS = 400
 /** What hooks may protect. */
 const HOOKED: readonly Closed[] = ['commands', 'scripts', 'writes']
 
-export const createGuards = ({ accepted, settings, redact, skillNames }: GuardsOptions) => {
+export const createGuards = ({
+  acceptedGuards: accepted,
+  acceptedSettings: settings,
+  redact,
+  skillNames,
+}: GuardsOptions) => {
   /** Hooks that nobody confirmed do not run. Those that a damaged file says nothing of any more may protect something. */
   const lostHooks = (home: Home, what: Closed): string | null => {
     const problem = settings.problem()
