@@ -68,6 +68,19 @@ export const tokenHeaders = async (app: Pick<Base, 'post'>): Promise<Record<stri
   return { Authorization: `Bearer ${body.secret}` }
 }
 
+/** Accepts what a test wrote into config.yaml of a running service, as a person in the page does. */
+export const acceptSettings = async (
+  app: Pick<Base, 'get' | 'post'>,
+  headers: Record<string, string> = {},
+): Promise<void> => {
+  const { changed } = (await app.get('/api/config/problems', { headers })).body
+  if (changed === null) return
+  const { change_id } = changed
+  const input = { change_id, accept: true }
+  const { status, body } = await app.post('/api/guards/changes', input, { headers })
+  if (status !== 200) throw new Error(`not accepted: ${JSON.stringify(body)}`)
+}
+
 export type SpawnedApp = Base & {
   output(): string
   /** SIGKILL: no cleanup. */

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type SpawnedApp, spawnApp } from '../../_app.ts'
+import { acceptSettings, type SpawnedApp, spawnApp } from '../../_app.ts'
 import { autoApprove } from '../../_auto-approve.ts'
 import { createProvider } from '../../_provider.ts'
 import { until } from '../../_wait.ts'
@@ -19,11 +19,13 @@ const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 type Line = { label: string; base: string; path: string; status: number; text: string; done?: true }
 
-const configure = (app: SpawnedApp, url: string, more = '') =>
+const configure = async (app: SpawnedApp, url: string, more = '', headers = {}) => {
   writeFileSync(
     join(app.home, 'config.yaml'),
     `model:\n  provider: custom\n  base_url: ${url}\n  default: test-model\napprovals:\n  mode: off\n${more}`,
   )
+  await acceptSettings(app, headers)
+}
 
 /** Every line, once each of these has said that it is done. */
 const linesOf = async (out: string, labels: readonly string[]): Promise<Line[]> => {
@@ -101,7 +103,7 @@ test('every way the agent can start a program: each request that decides somethi
     const run = (label: string, more?: object) =>
       `${node} ${quote(ATTACK)} ${quote(attack(label, more))}`
     const mcp = { command: process.execPath, args: [ATTACK, attack('mcp')] }
-    configure(app, provider.url, `mcp_servers:\n  attack: ${JSON.stringify(mcp)}\n`)
+    await configure(app, provider.url, `mcp_servers:\n  attack: ${JSON.stringify(mcp)}\n`)
     mkdirSync(join(app.home, 'scripts'))
     writeFileSync(join(app.home, 'scripts', 'attack.sh'), `${run('cron')}\n`)
     const command = [
@@ -185,10 +187,10 @@ test('by whatever address of this machine, with the password and with a stolen c
   })
   try {
     const out = join(app.userHome, 'attack.jsonl')
-    configure(app, provider.url)
     const signedIn = await app.post('/api/auth/login', { password: 'correct horse' })
     const cookie = (signedIn.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? ''
     const headers = { cookie }
+    await configure(app, provider.url, '', headers)
     const { session_id } = (await app.post('/api/session/new', {}, { headers })).body.session
     const { port } = new URL(app.url)
     const hosts = ['127.0.0.1', '127.0.0.2', 'localhost', ...ownAddresses()]
@@ -232,7 +234,7 @@ const themeAfter = async (commandFor: (app: SpawnedApp, request: string) => stri
   const provider = await createProvider()
   const app = await spawnApp()
   try {
-    configure(app, provider.url)
+    await configure(app, provider.url)
     const { session_id } = (await app.post('/api/session/new', {})).body.session
     const body = JSON.stringify({ theme: 'stolen' })
     const request = `POST /api/settings HTTP/1.1\\r\\nHost: localhost:${new URL(app.url).port}\\r\\nContent-Length: ${body.length}\\r\\n\\r\\n${body}`
