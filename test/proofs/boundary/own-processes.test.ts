@@ -1,9 +1,11 @@
 /** What the agent's programs may do with the service that runs them: read, and nothing that is for the person to decide. */
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { programEnv, SERVICE } from '../../../build/start-program.ts'
 import { acceptSettings, type SpawnedApp, spawnApp } from '../../_app.ts'
 import { autoApprove } from '../../_auto-approve.ts'
 import { createProvider } from '../../_provider.ts'
@@ -265,6 +267,47 @@ test('a program that closes its connection at once is refused, too', async () =>
     return `bash -c ${quote(`for i in $(seq 15); do (${once}); done`)}`
   })
   assert.is(theme, 'dark')
+})
+
+test('SIGUSR1 opens no debugger, in the service and in the other commands', async () => {
+  const app = await spawnApp()
+  try {
+    const { pid } = JSON.parse(readFileSync(join(app.state, 'instance.json'), 'utf8'))
+    process.kill(pid, 'SIGUSR1')
+    assert.is((await app.get('/health')).status, 200)
+    assert.not.match(app.output(), /Debugger listening/)
+    for (const command of ['mcp', 'acp']) {
+      const child = spawn(process.execPath, [SERVICE, command], {
+        env: programEnv(app.userHome, 0),
+        stdio: 'pipe',
+      })
+      const texts: string[] = []
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', text => texts.push(String(text)))
+      const ended = new Promise(resolve => child.once('close', (code, signal) => resolve(signal)))
+      // The answer says that it runs.
+      const params =
+        command === 'mcp'
+          ? {
+              protocolVersion: '2025-06-18',
+              capabilities: {},
+              clientInfo: { name: 'a', version: '1' },
+            }
+          : { protocolVersion: 1 }
+      const ask = (id: number, method: string, input: object) =>
+        child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params: input })}\n`)
+      ask(1, 'initialize', params)
+      await until(() => texts.join('').includes('"id":1'), `${command} answers`)
+      child.kill('SIGUSR1')
+      ask(2, 'no/such/method', {})
+      await until(() => texts.join('').includes('"id":2'), `${command} still answers`)
+      assert.not.match(texts.join(''), /Debugger listening/)
+      child.stdin.end()
+      assert.is(await ended, null, command)
+    }
+  } finally {
+    await app.close()
+  }
 })
 
 /** The descriptor is in the buffer of a Unix socket when the request arrives: no process has the connection open. */
