@@ -284,7 +284,7 @@ test('SIGUSR1 opens no debugger, in the service and in the other commands', asyn
       const texts: string[] = []
       for (const stream of [child.stdout, child.stderr])
         stream.on('data', text => texts.push(String(text)))
-      const ended = new Promise(resolve => child.once('close', (code, signal) => resolve(signal)))
+      const ended = new Promise(resolve => child.once('close', (_, signal) => resolve(signal)))
       // The answer says that it runs.
       const params =
         command === 'mcp'
