@@ -8,7 +8,7 @@ import { type Auth, createAuth } from '../auth/auth.ts'
 import { type Codes, createCodes } from '../auth/codes.ts'
 import { createIdentities, type Identities } from '../auth/identities.ts'
 import { openPeople, type People } from '../auth/people.ts'
-import { openSigningKey } from '../auth/signing-key.ts'
+import { openSigningKey, signing } from '../auth/signing-key.ts'
 import { mayToken } from '../auth/may.ts'
 import { openThrottle } from '../auth/throttle.ts'
 import type { Clock } from '../base/clock.ts'
@@ -122,7 +122,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
   const { log, clock, addon } = options
   const { stateDir } = config
   restrictSecrets(config, line => log.warn(line))
-  const acceptedSettings = openAcceptedSettings(stateDir)
+  const acceptedSettings = openAcceptedSettings(stateDir, signing(stateDir))
   const homes = createHomes(config, clock, acceptedSettings)
   const settings = createSettings(join(stateDir, 'settings.json'), {
     botName: config.botName,

@@ -2,6 +2,7 @@
 import { systemClock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import { forbidden, invalid } from '../errors.ts'
+import { signing } from '../auth/signing-key.ts'
 import { openAcceptedSettings } from '../guards/accepted-settings.ts'
 import { settle, shownChanges } from '../guards/setting-changes.ts'
 import { isStartedByAgent } from '../own-processes/started-by-agent.ts'
@@ -17,7 +18,7 @@ export const changeConfig = async (
 ): Promise<number> => {
   if (does !== 'show' && isStartedByAgent(config))
     throw forbidden('The agent cannot confirm settings. Run the command in your own terminal.')
-  const accepted = openAcceptedSettings(config.stateDir)
+  const accepted = openAcceptedSettings(config.stateDir, signing(config.stateDir))
   const homes = createHomes(config, systemClock, accepted)
   watchSecrets(createKnownSecrets(homes.list))
   const home = homes.open(profile ?? homes.active())

@@ -17,6 +17,7 @@ import { createCron } from '../cron/cron.ts'
 import { unavailable } from '../errors.ts'
 import { createEngine, type EngineOptions } from '../app/engine.ts'
 import { createAcceptedGuards } from '../guards/accepted-guards.ts'
+import { signing } from '../auth/signing-key.ts'
 import { openAcceptedSettings } from '../guards/accepted-settings.ts'
 import { createHub } from '../hub.ts'
 import { isStartedByAgent } from '../own-processes/started-by-agent.ts'
@@ -85,7 +86,7 @@ export const createTerminalEngine = async (
   const dir = mkdtempSync(join(tmpdir(), 'agent-webui-chat-'))
   const pathOf = (name: string) => join(dir, name)
   const clock = systemClock
-  const acceptedSettings = openAcceptedSettings(config.stateDir, {
+  const acceptedSettings = openAcceptedSettings(config.stateDir, signing(config.stateDir), {
     mayConfirm: !isStartedByAgent(config),
   })
   const homes = createHomes(config, clock, acceptedSettings)

@@ -8,7 +8,6 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { readSigningKey } from '../auth/signing-key.ts'
 import type { JsonObject } from '../base/json.ts'
 import { cachedFile, type FileText } from '../store/cached-file.ts'
 import { jsonReason } from '../store/json-file.ts'
@@ -21,6 +20,13 @@ const Stored = z.object({ digest: z.string(), profiles: Profiles })
 
 type Values = Readonly<JsonObject>
 const NOTHING: JsonObject = Object.freeze({})
+
+/** The signing key, and a mark beside it that something was signed: then this file was there before. */
+export type Signing = {
+  key: () => Buffer | undefined
+  isMarked: () => boolean
+  mark: () => void
+}
 
 type Look = { inForce: Values; changes: SettingChange[] }
 
@@ -52,9 +58,8 @@ export const changesId = (changes: readonly SettingChange[]): string =>
     .digest('hex')
     .slice(0, 32)
 
-export const ACCEPTED_SETTINGS = 'accepted-settings.json'
-
 /** What another program wrote into the state directory without the key. */
+const MISSING = 'it is missing'
 const FOREIGN = 'it was not written by this service, or its signing key has changed'
 
 const isWritable = (path: string): boolean => {
@@ -79,16 +84,16 @@ const isAdministered = (file: string): boolean => {
 /** `mayConfirm` false: for a program of the agent, whose edits confirm nothing. */
 export const openAcceptedSettings = (
   stateDir: string,
+  signing: Signing,
   { mayConfirm = true }: { mayConfirm?: boolean } = {},
 ): AcceptedSettings => {
-  const path = join(stateDir, ACCEPTED_SETTINGS)
-  const keyOf = () => readSigningKey(stateDir)
+  const path = join(stateDir, 'accepted-settings.json')
   const digestOf = (key: Buffer, profiles: Profiles): string =>
     createHmac('sha256', key)
       .update(`accepted-settings\0${JSON.stringify(profiles)}`)
       .digest('hex')
   const isOurs = ({ digest, profiles }: z.output<typeof Stored>): boolean => {
-    const key = keyOf()
+    const key = signing.key()
     if (!key) return false
     const [given, wanted] = [Buffer.from(digest), Buffer.from(digestOf(key, profiles))]
     return given.length === wanted.length && timingSafeEqual(given, wanted)
@@ -96,7 +101,8 @@ export const openAcceptedSettings = (
 
   let good: Profiles | undefined
   const parse = ({ text, problem }: FileText): { problem: string | null } => {
-    if (text === null) return { problem }
+    if (text === null)
+      return { problem: problem ?? (good === undefined && signing.isMarked() ? MISSING : null) }
     try {
       const stored = Stored.parse(JSON.parse(text))
       if (!isOurs(stored)) return { problem: FOREIGN }
@@ -114,12 +120,10 @@ export const openAcceptedSettings = (
   }
   const save = (profiles: Profiles): void => {
     good = profiles
-    const key = keyOf()
-    if (key && mayConfirm)
-      writeAtomic(
-        path,
-        `${JSON.stringify({ digest: digestOf(key, profiles), profiles }, null, 1)}\n`,
-      )
+    const key = signing.key()
+    if (!key || !mayConfirm) return
+    writeAtomic(path, `${JSON.stringify({ digest: digestOf(key, profiles), profiles }, null, 1)}\n`)
+    signing.mark()
   }
   const set = (profile: string, part: unknown): void => {
     const before = read().profiles ?? {}

@@ -6,6 +6,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +34,10 @@ const start = async (config = '') => {
   write(config)
   if (config !== '') {
     // As at the first start of this version.
-    await app.restart(() => rmSync(join(app.state, 'accepted-settings.json')))
+    await app.restart(() => {
+      rmSync(join(app.state, 'accepted-settings.json'))
+      truncateSync(join(app.state, '.signing_key'), 32)
+    })
   }
   const look = async (profile = 'default') =>
     (await app.get('/api/config/problems', as(profile))).body.changed
@@ -280,6 +284,8 @@ test('a file of confirmed settings that another program wrote accepts nothing', 
     assert.ok(await asks(chat), text)
     assert.ok(app.lines.some(line => line.includes(`${path} cannot be used`)))
   }
+  await app.restart(() => rmSync(path))
+  assert.ok(await asks(chat), 'removed')
   assert.ok(await look())
   assert.is((await settle(true)).status, 200)
   assert.not.ok(await asks(chat))
