@@ -10,6 +10,7 @@ import type { Config } from '../config.ts'
 import { Ctx } from '../context.ts'
 import { type Cron, createCron } from '../cron/cron.ts'
 import { type FileProblems, toSentence } from '../file-problems.ts'
+import type { SettingChanges } from '../guards/setting-changes.ts'
 import type { CtxParameters } from '../http/request-context.ts'
 import type { Authenticator } from '../http/access.ts'
 import type { AssetTable } from '../http/static.ts'
@@ -96,6 +97,7 @@ export type App = StoredData &
     commandPlaces: CommandPlaces
     runnerFor: RunnerFor
     fileProblems: FileProblems
+    settingChanges: SettingChanges
     skills: Skills
     toolsets: ToolsetSettings
     onboarding: Onboarding
@@ -120,6 +122,7 @@ export type AppOptions = {
   notificationTests?: NotificationTestOptions | undefined
   /** PBKDF2 iterations, for tests. */
   passwordIterations?: number | undefined
+  isConfigTrusted?: boolean | undefined
   addon?: string | undefined
   /** Absent in tests: this directory alone. */
   cell?: Owned | undefined
@@ -195,9 +198,9 @@ export const createApp = async (
   const shareServices = composeShares(composition)
   const notifier = composeNotifications(composition, () => engine, options.notificationTests)
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
-  const guards = createGuards({ accepted: data.acceptedGuards, redact, skillNames: skills.names })
+  const guards = createGuards({ ...data, redact, skillNames: skills.names })
   const profiles = createProfiles({
-    homes,
+    ...data,
     env: config.env,
     log: log.warn,
     onDeleted: name => {
@@ -297,6 +300,7 @@ export const createApp = async (
       forbids: home => guards.of(home).commands(),
     }),
     fileProblems: maintenance.fileProblems,
+    settingChanges: maintenance.settingChanges,
     skills,
     toolsets: composeToolsets(data, engine),
     onboarding: composeOnboarding(composition, engine),
