@@ -216,6 +216,7 @@ const invokeTool = async (
     controlPaths: request.controlPaths,
     ownAddresses: request.ownAddresses,
     outside: request.outside,
+    isOwnProcess: request.isOwnProcess,
     guards: request.guards,
     planMode: request.planMode,
     rules: request.rules,

@@ -138,6 +138,8 @@ export type ToolContext = {
   controlPaths?: readonly string[]
   /** Addresses this server listens on, as `host:port` or socket path. */
   ownAddresses?: readonly string[]
+  /** Whether a signal to this process, or group, reaches the service. */
+  isOwnProcess?: (pid: number) => boolean
   /** What is asked about where commands run directly on this computer; absent: everything that can change something. */
   outside?: OutsidePolicy
   /** Absent: no limits. */
@@ -265,6 +267,7 @@ export type AgentRequest = WindowServices & {
   forbidden: readonly string[]
   /** As in `ToolContext`. */
   outside?: OutsidePolicy
+  isOwnProcess?: (pid: number) => boolean
   controlPaths?: readonly string[]
   ownAddresses?: readonly string[]
   /** As in `ToolContext`. */

@@ -1,5 +1,6 @@
 /** Builds what a turn is given: history, prompt, tools, environment, approvals and limits of its session and home. */
 import { join } from 'node:path'
+import { isServiceTarget } from '../own-processes/service-pids.ts'
 import { protectedPaths } from '../store/state-files.ts'
 import { stripVTControlCharacters } from 'node:util'
 import { fromSeconds } from '../base/clock.ts'
@@ -237,6 +238,7 @@ export const createTurnContextFactory =
           forbidden,
           controlPaths: deps.controlOf(home, workspace),
           ownAddresses: deps.ownPorts(),
+          isOwnProcess: isServiceTarget,
           outside: config.approvals.outside_sandbox ?? deps.outsideSandbox,
           guards: deps.guardsFor(home),
           planMode: createPlanMode(scope, { ...deps, clarify: questions.clarify }),

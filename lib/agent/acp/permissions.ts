@@ -31,6 +31,7 @@ export type PermissionContext = {
     | 'controlPaths'
     | 'ownAddresses'
     | 'outside'
+    | 'isOwnProcess'
     | 'rules'
   >
   /** Approved commands (`allowedKey`), which need no second approval when the agent runs them in our terminal. */

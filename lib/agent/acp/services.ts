@@ -25,6 +25,7 @@ export const toolContextOf = (request: AgentRequest, callId: string): ToolContex
   controlPaths: request.controlPaths,
   ownAddresses: request.ownAddresses,
   outside: request.outside,
+  isOwnProcess: request.isOwnProcess,
   guards: request.guards,
   planMode: request.planMode,
   rules: request.rules,

@@ -12,7 +12,14 @@ import { isObject } from '../../base/json.ts'
 type Args = Readonly<Record<string, unknown>>
 export type Place = Pick<
   ToolContext,
-  'workspace' | 'env' | 'forbidden' | 'controlPaths' | 'ownAddresses' | 'memo' | 'processes'
+  | 'workspace'
+  | 'env'
+  | 'forbidden'
+  | 'controlPaths'
+  | 'ownAddresses'
+  | 'isOwnProcess'
+  | 'memo'
+  | 'processes'
 >
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

@@ -63,14 +63,15 @@ export type Site = Pick<
 const DESTRUCTIVE =
   /^(?:recursive delete.*|delete in root path|xargs with rm|find -exec rm|find -delete|overwrite project env file|SQL .*)$/
 
-/** Of the service itself, whatever they are called. */
-const OWN_PIDS = new Set([String(process.pid), String(process.ppid)])
-
 const refuse = (by: RefusedBy, sentence: string): Decision => ({ kind: 'refuse', by, sentence })
 
-const endsThisService = ({ name, words }: Part): boolean =>
+/** `kill -9 123`: whatever the process is called. */
+const endsThisService = ({ name, words }: Part, { isOwnProcess }: ShellContext): boolean =>
   name === 'kill' &&
-  words.some(({ value }) => value !== null && OWN_PIDS.has(value.replace(/^-(?=\d{2})/, '')))
+  words.some(({ value }, at) => {
+    const isTarget = value !== null && /^-?\d+$/.test(value) && !(at === 0 && value.startsWith('-'))
+    return isTarget && isOwnProcess?.(Number(value)) === true
+  })
 
 const asksThisService = (command: string, { ownAddresses = [] }: ShellContext): boolean =>
   ownAddresses.some(port =>
@@ -90,7 +91,7 @@ const ownReasons = (
     each.path === null ? [] : { ...each, path: realPath(each.path) },
   )
   const control = [
-    ...(read.parts.some(endsThisService) ||
+    ...(read.parts.some(part => endsThisService(part, shell)) ||
     named.some(({ kind, path }) => kind !== 'read' && isControlled(shell, path))
       ? [CONTROL]
       : []),

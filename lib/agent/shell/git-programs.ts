@@ -1,5 +1,5 @@
 /** Programs that reading git commands start because of a repository's configuration, and how plan mode prevents it. */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { configEnv, localGitEnv } from '../../base/git.ts'
 
@@ -14,11 +14,21 @@ const MAX_DEPTH = 64
 const MAX_CONFIG_BYTES = 200_000
 
 const readScript = (path: string): { text: string; isWhole: boolean } | null => {
-  const stat = statSync(path, { throwIfNoEntry: false })
-  if (!stat) return null
-  // Opening a pipe would wait.
-  if (!stat.isFile() || stat.size > MAX_CONFIG_BYTES) return { text: '', isWhole: false }
-  return { text: readFileSync(path, 'utf8'), isWhole: true }
+  let fd: number
+  try {
+    // Opening a pipe would wait.
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch {
+    // Missing or unreadable: Git does not read it either.
+    return null
+  }
+  try {
+    const stat = fstatSync(fd)
+    if (!stat.isFile() || stat.size > MAX_CONFIG_BYTES) return { text: '', isWhole: false }
+    return { text: readFileSync(fd, 'utf8'), isWhole: true }
+  } finally {
+    closeSync(fd)
+  }
 }
 
 /** As git decides it; anything else it passes over. */

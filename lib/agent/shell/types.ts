@@ -12,6 +12,8 @@ export type ShellContext = {
   controlPaths?: readonly string[]
   /** Our own ports. */
   ownAddresses?: readonly string[]
+  /** Whether a signal to this process, or group, reaches the service. */
+  isOwnProcess?: (pid: number) => boolean
 }
 
 /** A word as the program gets it; null: known only at run time. */

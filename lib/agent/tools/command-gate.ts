@@ -61,7 +61,7 @@ export const askApproval = async (
 
 /** The shell context of a command in this turn. */
 export const shellContextFor = (
-  ctx: Pick<ToolContext, 'env' | 'workspace' | 'controlPaths' | 'ownAddresses'>,
+  ctx: Pick<ToolContext, 'env' | 'workspace' | 'controlPaths' | 'ownAddresses' | 'isOwnProcess'>,
   cwd: string,
 ): ShellContext => ({
   home: ctx.env.HOME ?? '',
@@ -70,6 +70,7 @@ export const shellContextFor = (
   env: ctx.env,
   ...(ctx.controlPaths && { controlPaths: ctx.controlPaths }),
   ...(ctx.ownAddresses && { ownAddresses: ctx.ownAddresses }),
+  ...(ctx.isOwnProcess && { isOwnProcess: ctx.isOwnProcess }),
 })
 
 /** The refusal where the runner cannot run anything; null otherwise. */

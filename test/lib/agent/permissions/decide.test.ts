@@ -31,6 +31,7 @@ const shell = {
   env: { HOME: home, AGENT_HOME: join(home, '.agent'), PATH: '/usr/bin:/bin' },
   controlPaths: [join(home, '.agent', 'config.yaml')],
   ownAddresses: ['8787'],
+  isOwnProcess: (pid: number) => Math.abs(pid) === 4711,
 }
 const decide = (command: string, more: Partial<Site> = {}) =>
   decideCommand(command, { shell, forbidden: [state], ...more })
@@ -151,8 +152,8 @@ test('what decides about the agent, and the service itself, are the user’s, wh
     'echo x >> ~/.agent/config.yaml',
     'echo x >> "$AGENT_HOME/config.yaml"',
     'cd ~/.agent && sed -i s/a/b/ config.yaml',
-    `kill -USR1 ${process.pid}`,
-    `kill -9 ${process.ppid}`,
+    'kill -USR1 4711',
+    'kill -9 -- -4711',
   ])
     assert.ok(isControl(command), command)
   assert.not.ok(isControl('cat ~/.agent/config.yaml'))
