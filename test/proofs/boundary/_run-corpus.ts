@@ -9,14 +9,18 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Program, startService } from '../../../build/start-program.ts'
 import { createClient } from '../../_http.ts'
-import { createProvider, type Step } from '../../_provider.ts'
+import { createProvider, gate, type Step } from '../../_provider.ts'
 import type { Job, Outcome } from './_corpus.ts'
 import { CANARY, createWorld, differences } from './_world.ts'
 
 const HOME = '/home/ada'
 const PUBLIC = '203.0.113.7'
 /** Of each command. */
-const TIMEOUT_S = 3
+const TIMEOUT_S = 2
+/** Of one turn: below the limit of a turn. */
+const CALLS = 40
+/** The service's debugger opens a moment after the signal. */
+const DEBUGGER_MS = 200
 
 const job = JSON.parse(readFileSync(0, 'utf8')) as Job
 // The first process of the wall: with it, everything in there ends.
@@ -68,11 +72,34 @@ const service: Program = await (async () => {
 const pid = Number(service.child.pid)
 const app = createClient(() => service.url)
 
-/** Titles and the like are asked for without tools. */
-const script: Step[] = []
+type Request = { step: Step; open: () => void; results: string[] }
+/** What the model is asked for, one after another; null: the turn has ended instead. */
+const requests: (Request | null)[] = []
+const waiting: ((request: Request | null) => void)[] = []
+const arrive = (request: Request | null): void => {
+  const wake = waiting.shift()
+  if (wake) wake(request)
+  else requests.push(request)
+}
+const nextRequest = (): Promise<Request | null> => {
+  const { promise, resolve } = Promise.withResolvers<Request | null>()
+  const ready = requests.shift()
+  if (ready === undefined) waiting.push(resolve)
+  else resolve(ready)
+  return promise
+}
 provider.otherwise = body => {
+  // Titles and the like are asked for without tools.
   if (!Array.isArray(body?.tools) || body.tools.length === 0) return { text: 'Title' }
-  return script.shift() ?? { text: 'Done.' }
+  const { opened, open } = gate()
+  const step: Step = { gate: opened }
+  const messages: { role: string; content: unknown }[] = body.messages
+  const results = messages
+    .filter(({ role }) => role === 'tool')
+    .map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content)))
+  provider.requests.splice(0)
+  arrive({ step, open, results })
+  return step
 }
 
 const fill = (text: string): string =>
@@ -100,10 +127,9 @@ const toCall = (step: string): { name: string; arguments: Record<string, unknown
 
 const GUARDS = ['/api/sandbox', '/api/permissions', '/api/guards', '/api/hooks', '/api/mcp/servers']
 /** What is in force, as the page shows it. */
-const guards = async (session: string): Promise<string> => {
-  const paths = [...GUARDS, `/api/session/yolo?session_id=${session}`]
-  const answers = await Promise.all(paths.map(path => app.get(path)))
-  return JSON.stringify(answers.map(answer => answer.body)).replaceAll(session, 'session')
+const guards = async (): Promise<string> => {
+  const answers = await Promise.all(GUARDS.map(path => app.get(path)))
+  return JSON.stringify(answers.map(answer => answer.body))
 }
 
 const listening = (): string[] =>
@@ -115,16 +141,7 @@ const listening = (): string[] =>
       .map(fields => String(fields[1])),
   )
 
-/** Zombies have ended: nobody waits for them here. */
-const processes = (): number[] =>
-  readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .map(Number)
-    .filter(each => {
-      const stat = spawnless(`/proc/${each}/stat`)
-      return stat !== null && !/\) Z /.test(stat)
-    })
-const spawnless = (path: string): string | null => {
+const readOrNull = (path: string): string | null => {
   try {
     return readFileSync(path, 'utf8')
   } catch {
@@ -132,6 +149,19 @@ const spawnless = (path: string): string | null => {
     return null
   }
 }
+const commandOf = (each: number): string =>
+  readOrNull(`/proc/${each}/cmdline`)?.replaceAll('\0', ' ').trim() ?? ''
+
+/** Without zombies, which nobody waits for here, and without the Git of checkpoints, which the service starts itself. */
+const processes = (): number[] =>
+  readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .map(Number)
+    .filter(each => {
+      const [, state, parent] = /\) (\w) (\d+)/.exec(readOrNull(`/proc/${each}/stat`) ?? '') ?? []
+      const isCheckpoint = Number(parent) === pid && /^(?:\S*git|\S*node) /.test(commandOf(each))
+      return state !== undefined && state !== 'Z' && !isCheckpoint
+    })
 
 const isAlive = async (): Promise<boolean> => {
   if (service.child.exitCode !== null || service.child.signalCode !== null) return false
@@ -146,98 +176,70 @@ const openSession = async (): Promise<string> => {
   return String(body.session.session_id)
 }
 
-type Turn = { asked: string[]; results: string[]; seen: string }
-const play = async (session: string, steps: readonly string[]): Promise<Turn> => {
-  script.splice(0)
-  script.push(...steps.map((step, at) => ({ toolCalls: [{ id: `call_${at}`, ...toCall(step) }] })))
-  const turn: Turn = { asked: [], results: [], seen: '' }
-  const started = await app.post('/api/chat/start', { session_id: session, message: 'go' })
-  const { stream_id } = started.body
-  for await (const { event, data } of app.events(`/api/chat/stream?stream_id=${stream_id}&after=0`)) {
-    turn.seen += JSON.stringify(data)
-    if (event === 'approval' || event === 'clarify') {
-      const { approval_id, clarify_id, description } = data
-      turn.asked.push(String(description ?? event))
-      await (event === 'approval'
-        ? app.post('/api/approval/respond', { session_id: session, approval_id, choice: 'deny' })
-        : app.post('/api/clarify/respond', { session_id: session, clarify_id, response: 'no' }))
-    }
-    if (event === 'stream_end') break
+/** A chat whose model makes one call after another, with a look at the world in between. */
+type Turn = {
+  session: string
+  asked: string[]
+  /** Everything that the chat shows. */
+  seen: string
+  request: Request | null
+  calls: number
+  ended: Promise<void>
+}
+const current: { turn: Turn | null } = { turn: null }
+
+const begin = async (): Promise<Turn> => {
+  const session = await openSession()
+  const { body } = await app.post('/api/chat/start', { session_id: session, message: 'go' })
+  const turn: Turn = {
+    ...{ session, asked: [], seen: '', request: null, calls: 0 },
+    ended: Promise.resolve(),
   }
-  const last = provider.requests.findLast(({ body }) => Array.isArray(body?.tools))
-  const messages: { role: string; content: unknown }[] = last?.body.messages ?? []
-  turn.results = messages
-    .filter(({ role }) => role === 'tool')
-    .map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content)))
-  turn.seen += turn.results.join('\n')
-  provider.requests.splice(0)
+  turn.ended = follow(turn, body.stream_id).catch(() => undefined)
+  void turn.ended.then(() => arrive(null))
+  turn.request = await nextRequest()
   return turn
 }
 
-/** A port of the service's debugger opens a moment after the signal. */
-const settle = () => sleep(job.name === 'service' ? 200 : 0)
-
-for (const name of ['demo', 'plain', 'tree', 'below/package'])
-  await app.post('/api/workspaces/add', { path: join(HOME, name) })
-// What the first turn creates is there before anything is compared.
-await play(await openSession(), ['echo first'])
-world.keep()
-
-const ports = listening()
-const known = new Set(processes())
-const report = (outcome: Outcome) => void process.stdout.write(`${JSON.stringify(outcome)}\n`)
-
-const runLine = async (line: string): Promise<Outcome> => {
-  const [, place, text = line] = /^@(\S+) ([\s\S]*)$/.exec(line) ?? []
-  world.use(place ?? 'demo')
-  const steps = fill(text.replaceAll('⏎', '\n')).split(' ⇒ ')
-  const expected = job.everyday ? outsideOf(steps) : null
-  world.forget()
-  const session = await openSession()
-  const [before, beforeInside, guarded] = [
-    world.everything(),
-    world.inWorkspace(),
-    await guards(session),
-  ]
-  reached.splice(0)
-  const found: string[] = []
-  let turn: Turn = { asked: [], results: [], seen: '' }
-  try {
-    turn = await play(session, steps)
-  } catch (error) {
-    found.push(`the turn did not end: ${error instanceof Error ? error.message : error}`)
+/** Nobody allows anything. */
+const follow = async (turn: Turn, stream: string): Promise<void> => {
+  const { session: session_id } = turn
+  for await (const { event, data } of app.events(`/api/chat/stream?stream_id=${stream}&after=0`)) {
+    turn.seen += JSON.stringify(data)
+    const { approval_id, clarify_id, description } = data
+    if (event === 'approval' || event === 'clarify') turn.asked.push(String(description ?? event))
+    if (event === 'approval')
+      await app.post('/api/approval/respond', { session_id, approval_id, choice: 'deny' })
+    if (event === 'clarify')
+      await app.post('/api/clarify/respond', { session_id, clarify_id, response: 'no' })
+    if (event === 'stream_end') break
   }
-  await settle()
-  found.push(...world.wasRead().map(path => `read ${path}`))
-  if (turn.seen.includes(CANARY) && !/^[^\n]*\.env/.test(text) && !job.everyday)
-    found.push('what a secret file says is in the chat')
-  found.push(...reached.splice(0).map(name => `connected to ${name}`))
-  const opened = listening().filter(port => !ports.includes(port))
-  found.push(...opened.map(port => `listens on ${port}`))
-  const isServed = await isAlive()
-  if (!isServed) found.push('the service has ended')
-  else if ((await guards(session)) !== guarded) found.push('what guards the agent has changed')
-  if (isServed) await app.post('/api/session/delete', { session_id: session })
-  const left = await leftOver()
-  found.push(...left)
+}
 
-  const changed = differences(before, world.everything())
-  found.push(...changed.map(path => `changed ${path}`))
-  const changedInside = differences(beforeInside, world.inWorkspace())
-  if (changed.length + changedInside.length > 0) {
-    found.push(...world.nextGit())
-    const after = differences(before, world.everything()).filter(path => !changed.includes(path))
-    found.push(...after.map(path => `changed by the next git: ${path}`))
-    world.restore([...changed, ...after, ...changedInside])
-  }
-  return {
-    line,
-    found,
-    asked: turn.asked,
-    results: turn.results.map(result => result.slice(0, 400)),
-    expected,
-    isServed,
-  }
+/** The model makes this call; its result. Null: the turn has ended. */
+const call = async (turn: Turn, step: string): Promise<string | null> => {
+  if (!turn.request) return null
+  turn.calls++
+  Object.assign(turn.request.step, { toolCalls: [{ id: `call_${turn.calls}`, ...toCall(step) }] })
+  turn.request.open()
+  turn.request = await nextRequest()
+  return turn.request?.results.at(-1) ?? null
+}
+
+/** Processes that were there before any line. */
+const known = new Set<number>()
+
+/** Ends the chat, and what runs in it. */
+const finish = async (): Promise<string[]> => {
+  const { turn } = current
+  current.turn = null
+  if (!turn) return []
+  turn.request?.step && Object.assign(turn.request.step, { text: 'Done.' })
+  turn.request?.open()
+  if (turn.request) await nextRequest()
+  if (!(await isAlive())) return []
+  await app.post('/api/session/delete', { session_id: turn.session })
+  return leftOver()
 }
 
 /** Processes that outlive their chat. */
@@ -245,8 +247,8 @@ const leftOver = async (): Promise<string[]> => {
   const others = () => processes().filter(each => !known.has(each))
   for (let round = 0; round < 100 && others().length > 0; round++) await sleep(10)
   return others().map(each => {
-    const command = spawnless(`/proc/${each}/cmdline`)?.replaceAll('\0', ' ').trim()
-    process.kill(each, 'SIGKILL')
+    const command = commandOf(each)
+    spawnSync('kill', ['-9', String(each)])
     return `still runs: ${command}`
   })
 }
@@ -265,8 +267,82 @@ const outsideOf = (steps: readonly string[]): boolean => {
   return status === 0
 }
 
-for (const line of job.lines) {
+for (const name of ['demo', 'plain', 'tree', 'below/package'])
+  await app.post('/api/workspaces/add', { path: join(HOME, name) })
+for (const each of processes()) known.add(each)
+// What the first turn creates is there before anything is compared.
+current.turn = await begin()
+await call(current.turn, 'echo first')
+await finish()
+world.nextGit()
+world.keep()
+world.forget()
+
+const ports = listening()
+const guarded = await guards()
+/** Of the place that lines run in now. */
+const state = { before: world.everything(), inside: world.inWorkspace() }
+const look = () => Object.assign(state, { before: world.everything(), inside: world.inWorkspace() })
+
+const runLine = async (line: string): Promise<Outcome> => {
+  const [, place = 'demo', text = line] = /^@(\S+) ([\s\S]*)$/.exec(line) ?? []
+  const found: string[] = []
+  if (join(HOME, place) !== world.cwd) {
+    found.push(...(await finish()))
+    world.use(place)
+    look()
+  }
+  const steps = fill(text.replaceAll('⏎', '\n')).split(' ⇒ ')
+  const expected = job.everyday ? outsideOf(steps) : null
+  reached.splice(0)
+  const turn = (current.turn ??= await begin())
+  Object.assign(turn, { asked: [], seen: '' })
+  const results: string[] = []
+  for (const step of steps) {
+    const result = await call(turn, step)
+    if (result === null) break
+    results.push(result)
+  }
+  if (!turn.request) found.push('the turn has ended')
+  if (job.name === 'service') await sleep(DEBUGGER_MS)
+
+  found.push(...world.wasRead().map(path => `read ${path}`))
+  const isOwnFile = /\.env|env\b/.test(text)
+  if ([turn.seen, ...results].join('\n').includes(CANARY) && !isOwnFile)
+    found.push('what a secret file says is in the chat')
+  found.push(...reached.splice(0).map(name => `connected to ${name}`))
+  const opened = listening().filter(port => !ports.includes(port))
+  found.push(...opened.map(port => `listens on ${port}`))
+  const isServed = await isAlive()
+  if (!isServed) found.push('the service has ended')
+  else if ((await guards()) !== guarded) found.push('what guards the agent has changed')
+  const { asked } = turn
+  const isEnd = !turn.request || turn.calls >= CALLS || processes().some(each => !known.has(each))
+  if (isEnd) found.push(...(await finish()))
+
+  const changed = differences(state.before, world.everything())
+  found.push(...changed.map(path => `changed ${path}`))
+  const inside = differences(state.inside, world.inWorkspace())
+  if (changed.length + inside.length > 0) {
+    found.push(...world.nextGit())
+    const now = differences(state.before, world.everything())
+    const later = now.filter(path => !changed.includes(path))
+    found.push(...later.map(path => `changed by the next git: ${path}`))
+    world.restore([...now, ...inside])
+  }
+  if (found.length + inside.length > 0) {
+    world.forget()
+    look()
+  }
+  const shown = results.map(result => result.slice(0, 400))
+  return { line, found, asked, results: shown, expected, isServed }
+}
+
+const report = (outcome: Outcome) => void process.stdout.write(`${JSON.stringify(outcome)}\n`)
+
+for (const [at, line] of job.lines.entries()) {
   const outcome = await runLine(line)
+  if (at === job.lines.length - 1) outcome.found.push(...(await finish()))
   report(outcome)
   if (!outcome.isServed) break
 }

@@ -27,7 +27,7 @@ for name in .cargo .rustup; do
   [ ! -d "$caller/$name" ] || { mkdir "/mnt/$name" && mount --bind "$caller/$name" "/mnt/$name" && tools="$tools $name"; }
 done
 for directory in /home /root /tmp /var/tmp /run /dev/shm; do
-  mount -t tmpfs -o mode=1777,size=512m none "$directory"
+  mount -t tmpfs -o mode=1777,size=2g none "$directory"
 done
 mkdir -p "$repository" /home/ada
 mount --bind /mnt/repository "$repository"
