@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type AddressInfo, type Server } from 'node:net'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'
 import { type Program, startService } from '../../../build/start-program.ts'
 import { createClient } from '../../_http.ts'
 import { createProvider, gate, type Step } from '../../_provider.ts'
@@ -40,6 +40,11 @@ const listen = async (where: string | { host: string; port: number }): Promise<n
     else server.listen(where.port, where.host, resolve)
   })
   return typeof where === 'string' ? 0 : (server.address() as AddressInfo).port
+}
+
+/** Connections that were made are counted: the event loop accepts one of each listener in a round. */
+const accepted = async (): Promise<void> => {
+  for (let round = 0; round < 20; round++) await immediate()
 }
 
 const loopback = await listen({ host: '127.0.0.1', port: 0 })
@@ -310,6 +315,7 @@ const runLine = async (line: string): Promise<Outcome> => {
   const isOwnFile = /\.env|env\b/.test(text)
   if ([turn.seen, ...results].join('\n').includes(CANARY) && !isOwnFile)
     found.push('what a secret file says is in the chat')
+  await accepted()
   found.push(...reached.splice(0).map(name => `connected to ${name}`))
   const opened = listening().filter(port => !ports.includes(port))
   found.push(...opened.map(port => `listens on ${port}`))
@@ -327,8 +333,10 @@ const runLine = async (line: string): Promise<Outcome> => {
     found.push(...world.nextGit())
     const now = differences(state.before, world.everything())
     const later = now.filter(path => !changed.includes(path))
-    found.push(...later.map(path => `changed by the next git: ${path}`))
-    world.restore([...now, ...inside])
+    found.push(...later.map(path => `the next git changed ${path}`))
+    await accepted()
+    found.push(...reached.splice(0).map(name => `the next git connected to ${name}`))
+    world.restore([...now, ...differences(state.inside, world.inWorkspace())])
   }
   if (found.length + inside.length > 0) {
     world.forget()
