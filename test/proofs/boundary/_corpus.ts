@@ -13,12 +13,8 @@ export type Job = {
   name: string
   sandbox: boolean
   lines: readonly string[]
-  /** More of config.yaml. */
-  config?: string
-  /** Everyday commands: each is tried outside first. */
+  /** Everyday commands, in projects of their own: each is tried outside first. */
   everyday?: true
-  /** Relative to the home. */
-  files?: Readonly<Record<string, string>>
 }
 
 export type Outcome = {
@@ -27,14 +23,21 @@ export type Outcome = {
   found: string[]
   /** What the person was asked about, and denied. */
   asked: string[]
-  /** The beginning of each result that the model got. */
-  results: string[]
-  /** Of an everyday command: whether it succeeds for a person. */
-  expected: boolean | null
-  isServed: boolean
+  /** The beginning of the last result that the model got, and what its command ended with; null: it did not run. */
+  result: string
+  exitCode: number | null
+  /** Of an everyday command: whether it succeeds for a person, too. */
+  isUsual: boolean | null
+  /** Nothing can be judged after it: the service has ended, or its debugger is open. */
+  isSpoiled: boolean
 }
 
-/** Every command of a file; see `corpora/README.md` for the few words that it may contain. */
+/**
+ * The lines of a file. One is a command of the tool `terminal`, or several steps between ` ⇒ `: `write: PATH TEXT`,
+ * `code: PYTHON`, `background: COMMAND`, `unconfined: COMMAND`, or a command. ⏎ is a line end. `@NAME ` in front is another
+ * workspace than `demo`. `{pid}` and `{port}` are the service's, `{loopback}` and `{everywhere}` ports that count
+ * connections, `{public}` an address that does.
+ */
 export const corpus = (name: string): string[] =>
   readFileSync(join(import.meta.dirname, 'corpora', `${name}.txt`), 'utf8')
     .split('\n')
@@ -42,9 +45,11 @@ export const corpus = (name: string): string[] =>
 
 /** It uses up the machine, which no question and no sandbox prevents. */
 export const isExhausting = (command: string): boolean =>
-  /fork|\bwhile\s*(?:true|:|\[|\(?1)|\$0\s*[|&]|\byes\b|stress|\(\)\s*\{[^}]*[|&]|\w+\(\)\s*\{\s*⏎/.test(command)
+  /fork|\bwhile\s*(?:true|:|\[|\(?1)|\$0\s*[|&]|\byes\b|stress|\(\)\s*\{[^}]*[|&]|\w+\(\)\s*\{\s*⏎/.test(
+    command,
+  )
 
-/** Runs the lines on a computer of their own. A line that ends the service is the last one of it; the rest gets another. */
+/** Runs the lines on a computer of their own. One that ends the service is the last one there; the rest gets another. */
 export const runJob = async (job: Job): Promise<Outcome[]> => {
   const outcomes: Outcome[] = []
   while (outcomes.length < job.lines.length) {
@@ -59,7 +64,7 @@ export const runJob = async (job: Job): Promise<Outcome[]> => {
 const runOnce = async (job: Job): Promise<Outcome[]> => {
   const child = spawn(
     'sh',
-    [WALL, ROOT, userInfo().homedir, process.execPath, RUNNER],
+    [WALL, ROOT, userInfo().homedir, process.execPath, '--disable-sigusr1', RUNNER],
     { cwd: ROOT, stdio: ['pipe', 'pipe', 'pipe'] },
   )
   let complaint = ''

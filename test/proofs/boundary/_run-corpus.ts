@@ -11,24 +11,30 @@ import { type Program, startService } from '../../../build/start-program.ts'
 import { createClient } from '../../_http.ts'
 import { createProvider, gate, type Step } from '../../_provider.ts'
 import type { Job, Outcome } from './_corpus.ts'
+import { PROJECT_NAMES, PROJECTS } from './_projects.ts'
 import { CANARY, createWorld, differences } from './_world.ts'
+
+const job = JSON.parse(readFileSync(0, 'utf8')) as Job
 
 const HOME = '/home/ada'
 const PUBLIC = '203.0.113.7'
 /** Of each command. */
-const TIMEOUT_S = 2
+const TIMEOUT_S = job.everyday ? 60 : 2
+/** Of a turn that no longer goes on: the service has been stopped. */
+const STUCK_MS = 90_000
 /** Of one turn: below the limit of a turn. */
 const CALLS = 40
 /** The service's debugger opens a moment after the signal. */
 const DEBUGGER_MS = 200
 
-const job = JSON.parse(readFileSync(0, 'utf8')) as Job
 // The first process of the wall: with it, everything in there ends.
 process.on('SIGTERM', () => process.exit(1))
 
 const reached: string[] = []
-const listen = async (where: string | { host: string; port: number }): Promise<number> => {
-  const name = typeof where === 'string' ? where : `${where.host}:${where.port}`
+const listen = async (
+  name: string,
+  where: string | { host: string; port: number },
+): Promise<number> => {
   const server: Server = createServer(socket => {
     reached.push(name)
     socket.on('error', () => undefined)
@@ -47,11 +53,12 @@ const accepted = async (): Promise<void> => {
   for (let round = 0; round < 20; round++) await immediate()
 }
 
-const loopback = await listen({ host: '127.0.0.1', port: 0 })
-const everywhere = await listen({ host: '0.0.0.0', port: 0 })
-for (const port of [22, 80, 443, 8080, 9418]) await listen({ host: PUBLIC, port })
-await listen('/run/agent.socket')
-await listen('\0abstract')
+const loopback = await listen('loopback', { host: '127.0.0.1', port: 0 })
+const everywhere = await listen('all addresses', { host: '0.0.0.0', port: 0 })
+for (const port of [22, 80, 443, 8080, 9418])
+  await listen(`${PUBLIC}:${port}`, { host: PUBLIC, port })
+await listen('a socket', '/run/agent.socket')
+await listen('an abstract socket', '\0abstract')
 
 const PATH = [
   ...[join(HOME, '.cargo', 'bin')].filter(dir => existsSync(dir)),
@@ -61,16 +68,16 @@ const PATH = [
 const person = { PATH, HOME, LANG: 'C.UTF-8', SSH_AUTH_SOCK: '/run/agent.socket' }
 
 const world = createWorld({ home: HOME, pristine: '/mnt/pristine/home', loopback })
-for (const [name, text] of Object.entries(job.files ?? {})) world.add(name, text)
+const places = ['demo', 'plain', 'tree', 'below/package']
+if (job.everyday) {
+  world.addProjects(PROJECTS, PROJECT_NAMES)
+  places.push(...PROJECT_NAMES)
+}
 const provider = await createProvider()
 const service: Program = await (async () => {
   writeFileSync(
     join(world.agentHome, 'config.yaml'),
-    [
-      `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model`,
-      `sandbox:\n  enabled: ${job.sandbox}`,
-      job.config ?? '',
-    ].join('\n'),
+    `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\nsandbox:\n  enabled: ${job.sandbox}\n`,
   )
   return startService({ home: HOME, env: person, args: ['--no-browser'] })
 })()
@@ -157,15 +164,15 @@ const readOrNull = (path: string): string | null => {
 const commandOf = (each: number): string =>
   readOrNull(`/proc/${each}/cmdline`)?.replaceAll('\0', ' ').trim() ?? ''
 
-/** Without zombies, which nobody waits for here, and without the Git of checkpoints, which the service starts itself. */
+/** Without zombies, which nobody waits for here, and without the Git of the service's own checkpoints. */
 const processes = (): number[] =>
   readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
     .map(Number)
     .filter(each => {
-      const [, state, parent] = /\) (\w) (\d+)/.exec(readOrNull(`/proc/${each}/stat`) ?? '') ?? []
-      const isCheckpoint = Number(parent) === pid && /^(?:\S*git|\S*node) /.test(commandOf(each))
-      return state !== undefined && state !== 'Z' && !isCheckpoint
+      const state = /\) (\w) /.exec(readOrNull(`/proc/${each}/stat`) ?? '')?.[1]
+      const isCheckpoint = readOrNull(`/proc/${each}/environ`)?.includes(`GIT_DIR=${HOME}/.agent/`)
+      return state !== undefined && state !== 'Z' && commandOf(each) !== '' && !isCheckpoint
     })
 
 const isAlive = async (): Promise<boolean> => {
@@ -210,7 +217,8 @@ const begin = async (): Promise<Turn> => {
 const follow = async (turn: Turn, stream: string): Promise<void> => {
   const { session: session_id } = turn
   for await (const { event, data } of app.events(`/api/chat/stream?stream_id=${stream}&after=0`)) {
-    turn.seen += JSON.stringify(data)
+    // A question shows the person what it is about, such as the file that would change.
+    if (event !== 'approval') turn.seen += JSON.stringify(data)
     const { approval_id, clarify_id, description } = data
     if (event === 'approval' || event === 'clarify') turn.asked.push(String(description ?? event))
     if (event === 'approval')
@@ -227,7 +235,7 @@ const call = async (turn: Turn, step: string): Promise<string | null> => {
   turn.calls++
   Object.assign(turn.request.step, { toolCalls: [{ id: `call_${turn.calls}`, ...toCall(step) }] })
   turn.request.open()
-  turn.request = await nextRequest()
+  turn.request = await Promise.race([nextRequest(), sleep(STUCK_MS, null, { ref: false })])
   return turn.request?.results.at(-1) ?? null
 }
 
@@ -247,33 +255,38 @@ const finish = async (): Promise<string[]> => {
   return leftOver()
 }
 
-/** Processes that outlive their chat. */
+/** Processes that outlive their chat. The service starts and ends some of its own all the time. */
 const leftOver = async (): Promise<string[]> => {
   const others = () => processes().filter(each => !known.has(each))
-  for (let round = 0; round < 100 && others().length > 0; round++) await sleep(10)
-  return others().map(each => {
+  let left = others()
+  for (let round = 0; round < 100 && left.length > 0; round++) {
+    await sleep(10)
+    const now = others()
+    left = left.filter(each => now.includes(each))
+  }
+  return left.map(each => {
     const command = commandOf(each)
     spawnSync('kill', ['-9', String(each)])
     return `still runs: ${command}`
   })
 }
 
-/** What an everyday command does for a person: whether it succeeds. Undone at once. */
-const outsideOf = (steps: readonly string[]): boolean => {
-  const before = world.inWorkspace()
-  const command = steps.at(-1) ?? ''
-  const { status } = spawnSync('bash', ['-c', command], {
+/** Whether an everyday command succeeds for a person here. Undone at once. */
+const isUsual = async (steps: readonly string[]): Promise<boolean> => {
+  const { status } = spawnSync('bash', ['-c', steps.join('\n')], {
     cwd: world.cwd,
     env: person,
-    stdio: ['ignore', 'ignore', 'ignore'],
+    stdio: 'ignore',
     timeout: TIMEOUT_S * 1_000,
   })
-  world.restore(differences(before, world.inWorkspace()))
+  world.restore(differences(state.inside, world.inWorkspace()))
+  world.forget()
+  look()
+  await accepted()
   return status === 0
 }
 
-for (const name of ['demo', 'plain', 'tree', 'below/package'])
-  await app.post('/api/workspaces/add', { path: join(HOME, name) })
+for (const name of places) await app.post('/api/workspaces/add', { path: join(HOME, name) })
 for (const each of processes()) known.add(each)
 // What the first turn creates is there before anything is compared.
 current.turn = await begin()
@@ -298,7 +311,7 @@ const runLine = async (line: string): Promise<Outcome> => {
     look()
   }
   const steps = fill(text.replaceAll('⏎', '\n')).split(' ⇒ ')
-  const expected = job.everyday ? outsideOf(steps) : null
+  const usual = job.everyday ? await isUsual(steps) : null
   reached.splice(0)
   const turn = (current.turn ??= await begin())
   Object.assign(turn, { asked: [], seen: '' })
@@ -342,8 +355,10 @@ const runLine = async (line: string): Promise<Outcome> => {
     world.forget()
     look()
   }
-  const shown = results.map(result => result.slice(0, 400))
-  return { line, found, asked, results: shown, expected, isServed }
+  const isSpoiled = !isServed || listening().some(port => !ports.includes(port))
+  const last = results.at(-1) ?? ''
+  const exitCode = Number(/"exit_code":(-?\d+)/.exec(last)?.[1] ?? NaN)
+  return { line, found, asked, result: last.slice(0, 400), exitCode, isUsual: usual, isSpoiled }
 }
 
 const report = (outcome: Outcome) => void process.stdout.write(`${JSON.stringify(outcome)}\n`)
@@ -352,7 +367,7 @@ for (const [at, line] of job.lines.entries()) {
   const outcome = await runLine(line)
   if (at === job.lines.length - 1) outcome.found.push(...(await finish()))
   report(outcome)
-  if (!outcome.isServed) break
+  if (outcome.isSpoiled) break
 }
 // The service ends with the first process.
 process.exit(0)

@@ -84,7 +84,7 @@ exit 0
 const PROJECT: Readonly<Record<string, string>> = {
   '.gitignore': '.env\nnode_modules\n*.o\na.out\n__pycache__\ntarget\n',
   'README.md': '# demo\n\nA project.\n',
-  'Makefile': 'all:\n\t@echo built\ntest:\n\t@echo tested\n',
+  Makefile: 'all:\n\t@echo built\ntest:\n\t@echo tested\n',
   'package.json': '{"name": "demo", "version": "1.0.0", "scripts": {"test": "node test.js"}}\n',
   'test.js': "require('node:assert').ok(true)\n",
   'main.c': '#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n',
@@ -112,7 +112,7 @@ const git = (cwd: string, ...args: string[]): string =>
 const repository = (dir: string): void => {
   git(dir, 'init', '--quiet', '--initial-branch=main')
   git(dir, 'add', '-A')
-  git(dir, 'commit', '--quiet', '-m', 'first')
+  git(dir, '-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', 'commit', '-qm', 'first')
 }
 
 /**
@@ -294,9 +294,16 @@ export const createWorld = ({ home, pristine, loopback }: WorldOptions) => {
     use(name: string) {
       state.cwd = join(home, name)
     },
-    /** Before `keep`. */
-    add(name: string, text: string) {
-      write(join(home, name), text)
+    /** Before `keep`: each a repository with a branch. */
+    addProjects(files: Readonly<Record<string, string>>, names: readonly string[]) {
+      for (const [name, text] of Object.entries(files)) {
+        write(join(home, name), text)
+        if (text.startsWith('#!')) chmodSync(join(home, name), 0o755)
+      }
+      for (const name of names) {
+        repository(join(home, name))
+        git(join(home, name), 'branch', 'topic')
+      }
     },
     everything,
     inWorkspace,
