@@ -13,7 +13,7 @@ export type Job = {
   name: string
   sandbox: boolean
   lines: readonly string[]
-  /** Everyday commands, in projects of their own: each is tried outside first. */
+  /** Everyday commands, in projects of their own: what does not work is tried outside as well. */
   everyday?: true
 }
 

@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { connect, createServer, type AddressInfo, type Server } from 'node:net'
+import { createServer, type AddressInfo, type Server } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'
 import { type Program, startService } from '../../../build/start-program.ts'
@@ -12,6 +12,7 @@ import { createClient } from '../../_http.ts'
 import { createProvider, gate, type Step } from '../../_provider.ts'
 import type { Job, Outcome } from './_corpus.ts'
 import { PROJECT_NAMES, PROJECTS } from './_projects.ts'
+import { toCall } from './_steps.ts'
 import { CANARY, createWorld, differences } from './_world.ts'
 
 const job = JSON.parse(readFileSync(0, 'utf8')) as Job
@@ -122,21 +123,6 @@ const fill = (text: string): string =>
     .replaceAll('{everywhere}', String(everywhere))
     .replaceAll('{public}', PUBLIC)
 
-/** A step: a shell command, or a tool's name, a colon, and what it needs. */
-const toCall = (step: string): { name: string; arguments: Record<string, unknown> } => {
-  const [, kind, rest = ''] = /^(write|code|background|unconfined): ?([\s\S]*)$/.exec(step) ?? []
-  if (kind === 'write') {
-    const [, path, content] = /^(\S+) ?([\s\S]*)$/.exec(rest) ?? []
-    return { name: 'write_file', arguments: { path, content: `${content}\n` } }
-  }
-  if (kind === 'code') return { name: 'execute_code', arguments: { code: rest } }
-  const more =
-    kind === 'background'
-      ? { background: true }
-      : { timeout: TIMEOUT_S, ...(kind && { access: kind }) }
-  return { name: 'terminal', arguments: { command: kind ? rest : step, ...more } }
-}
-
 const GUARDS = ['/api/sandbox', '/api/permissions', '/api/guards', '/api/hooks', '/api/mcp/servers']
 /** What is in force, as the page shows it. */
 const guards = async (): Promise<string> => {
@@ -233,7 +219,9 @@ const follow = async (turn: Turn, stream: string): Promise<void> => {
 const call = async (turn: Turn, step: string): Promise<string | null> => {
   if (!turn.request) return null
   turn.calls++
-  Object.assign(turn.request.step, { toolCalls: [{ id: `call_${turn.calls}`, ...toCall(step) }] })
+  Object.assign(turn.request.step, {
+    toolCalls: [{ id: `call_${turn.calls}`, ...toCall(step, TIMEOUT_S) }],
+  })
   turn.request.open()
   turn.request = await Promise.race([nextRequest(), sleep(STUCK_MS, null, { ref: false })])
   return turn.request?.results.at(-1) ?? null
@@ -247,9 +235,11 @@ const finish = async (): Promise<string[]> => {
   const { turn } = current
   current.turn = null
   if (!turn) return []
-  turn.request?.step && Object.assign(turn.request.step, { text: 'Done.' })
-  turn.request?.open()
-  if (turn.request) await nextRequest()
+  if (turn.request) {
+    Object.assign(turn.request.step, { text: 'Done.' })
+    turn.request.open()
+    await nextRequest()
+  }
   if (!(await isAlive())) return []
   await app.post('/api/session/delete', { session_id: turn.session })
   return leftOver()
@@ -311,9 +301,9 @@ const runLine = async (line: string): Promise<Outcome> => {
     look()
   }
   const steps = fill(text.replaceAll('⏎', '\n')).split(' ⇒ ')
-  const usual = job.everyday ? await isUsual(steps) : null
   reached.splice(0)
-  const turn = (current.turn ??= await begin())
+  const turn = current.turn ?? (await begin())
+  current.turn = turn
   Object.assign(turn, { asked: [], seen: '' })
   const results: string[] = []
   for (const step of steps) {
@@ -321,25 +311,21 @@ const runLine = async (line: string): Promise<Outcome> => {
     if (result === null) break
     results.push(result)
   }
-  if (!turn.request) found.push('the turn has ended')
+  if (!turn.request) found.push('the service has ended, or the turn')
   if (job.name === 'service') await sleep(DEBUGGER_MS)
 
   found.push(...world.wasRead().map(path => `read ${path}`))
-  const isOwnFile = /\.env|env\b/.test(text)
-  if ([turn.seen, ...results].join('\n').includes(CANARY) && !isOwnFile)
+  if ([turn.seen, ...results].join('\n').includes(CANARY))
     found.push('what a secret file says is in the chat')
   await accepted()
   found.push(...reached.splice(0).map(name => `connected to ${name}`))
   const opened = listening().filter(port => !ports.includes(port))
   found.push(...opened.map(port => `listens on ${port}`))
-  const isServed = await isAlive()
-  if (!isServed) found.push('the service has ended')
-  else if ((await guards()) !== guarded) found.push('what guards the agent has changed')
-  const { asked } = turn
-  const isEnd = !turn.request || turn.calls >= CALLS || processes().some(each => !known.has(each))
-  if (isEnd) found.push(...(await finish()))
-
   const changed = differences(state.before, world.everything())
+  const isEnd = !turn.request || turn.calls >= CALLS || processes().some(each => !known.has(each))
+  if (turn.request && (isEnd || changed.length > 0) && (await guards()) !== guarded)
+    found.push('what guards the agent has changed')
+  if (isEnd) found.push(...(await finish()))
   found.push(...changed.map(path => `changed ${path}`))
   const inside = differences(state.inside, world.inWorkspace())
   if (changed.length + inside.length > 0) {
@@ -355,9 +341,12 @@ const runLine = async (line: string): Promise<Outcome> => {
     world.forget()
     look()
   }
-  const isSpoiled = !isServed || listening().some(port => !ports.includes(port))
+  const isSpoiled = !turn.request || listening().some(port => !ports.includes(port))
+  const { asked } = turn
   const last = results.at(-1) ?? ''
   const exitCode = Number(/"exit_code":(-?\d+)/.exec(last)?.[1] ?? NaN)
+  const isTroubled = asked.length > 0 || exitCode !== 0
+  const usual = job.everyday ? !isTroubled || (await isUsual(steps)) : null
   return { line, found, asked, result: last.slice(0, 400), exitCode, isUsual: usual, isSpoiled }
 }
 

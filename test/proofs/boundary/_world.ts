@@ -94,8 +94,6 @@ const PROJECT: Readonly<Record<string, string>> = {
   'important.txt': 'important\n',
 }
 
-export type World = ReturnType<typeof createWorld>
-
 const write = (path: string, text: string): void => {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, text)
@@ -131,7 +129,7 @@ const signatureOf = (path: string): string => {
 
 export type Snapshot = ReadonlyMap<string, string>
 
-export const snapshotOf = (root: string, isExcepted: (path: string) => boolean): Snapshot => {
+const snapshotOf = (root: string, isExcepted: (path: string) => boolean): Snapshot => {
   const found = new Map<string, string>()
   const visit = (path: string): void => {
     if (isExcepted(path)) return
@@ -176,7 +174,7 @@ export const createWorld = ({ home, pristine, loopback }: WorldOptions) => {
     const dir = join(home, name)
     for (const [file, text] of Object.entries(PROJECT)) write(join(dir, file), text)
     write(join(dir, 'evil.sh'), evil)
-    write(join(dir, '.env'), `# ${CANARY}\nTOKEN=x\n`)
+    write(join(dir, '.env'), 'TOKEN=of-the-workspace\n')
     chmodSync(join(dir, 'evil.sh'), 0o755)
   }
   for (const name of ['demo', 'second', 'other', 'below']) repository(join(home, name))

@@ -17,40 +17,55 @@ const TROUBLE = 0.02
 
 /** Every n-th line at the short size. */
 const ATTACKS: Readonly<Record<string, number>> = {
-  steps: 1,
-  git: 1,
-  guards: 1,
-  reads: 1,
-  service: 1,
-  control: 3,
-  assigning: 10,
-  elsewhere: 20,
-  floor: 20,
+  steps: 2,
+  git: 2,
+  guards: 3,
+  reads: 4,
+  service: 2,
+  control: 6,
+  assigning: 12,
+  elsewhere: 30,
+  floor: 30,
   workspace: 20,
-  dangerous: 30,
+  dangerous: 40,
 }
+const EVERYDAY = { readers: 3, everyday: 3 } as const
+
+const linesOf = (name: string, every: number): string[] =>
+  corpus(name)
+    .filter(line => !isExhausting(line))
+    .filter((_, at) => FULL || at % every === 0)
 
 const chunksOf = (lines: readonly string[]): string[][] =>
   Array.from({ length: Math.ceil(lines.length / CHUNK) }, (_, at) =>
     lines.slice(at * CHUNK, (at + 1) * CHUNK),
   )
 
+const problem = process.platform === 'linux' ? await wallProblem() : 'it needs Linux'
+if (problem !== null) console.log(`  skipped: ${problem}`)
+
 const waiting: (() => Promise<void>)[] = []
-const start = (jobs: readonly Job[]): Promise<Outcome[]> =>
-  Promise.all(
-    jobs.map(
-      job =>
-        new Promise<Outcome[]>((resolve, reject) => {
-          waiting.push(() => runJob(job).then(resolve, reject))
-        }),
-    ),
-  ).then(all => all.flat())
+/** Begins when a place is free; the tests below wait for it one after another. */
+const start = (jobs: readonly Job[]): Promise<Outcome[]> => {
+  if (problem !== null) return Promise.resolve([])
+  const { promise, resolve, reject } = Promise.withResolvers<Outcome[]>()
+  // Its own test says so when it is its turn.
+  promise.catch(() => undefined)
+  const outcomes: Outcome[][] = []
+  for (const [at, job] of jobs.entries())
+    waiting.push(async () => {
+      try {
+        outcomes[at] = await runJob(job)
+        if (Object.keys(outcomes).length === jobs.length) resolve(outcomes.flat())
+      } catch (error) {
+        reject(error)
+      }
+    })
+  return promise
+}
 const work = async (): Promise<void> => {
   for (let next = waiting.shift(); next; next = waiting.shift()) await next()
 }
-
-const problem = process.platform === 'linux' ? await wallProblem() : 'it needs Linux'
-if (problem !== null) console.log(`  skipped: ${problem}`)
 
 const modes = [
   { sandbox: true, words: 'in the sandbox' },
@@ -59,30 +74,36 @@ const modes = [
 const effects = suite('effects')
 const test = problem === null ? effects : effects.skip
 
+const harmful = (outcomes: readonly Outcome[]): string[] =>
+  outcomes.filter(({ found }) => found.length > 0).map(describe)
 const describe = ({ line, found, asked }: Outcome): string =>
   `${line}\n      ${[...found, ...asked.map(why => `asked: ${why}`)].join('\n      ')}`
 
 for (const { sandbox, words } of modes)
   for (const [name, every] of Object.entries(ATTACKS)) {
-    const all = corpus(name).filter(line => !isExhausting(line))
-    const lines = all.filter((_, at) => FULL || at % every === 0)
-    const outcomes =
-      problem === null && start(chunksOf(lines).map(lines => ({ name, sandbox, lines })))
+    const lines = linesOf(name, every)
+    const outcomes = start(chunksOf(lines).map(lines => ({ name, sandbox, lines })))
     test(`${name}: nothing is reached ${words}`, async () => {
       const ran = await outcomes
-      assert.is(ran && ran.length, lines.length)
-      assert.equal(ran && ran.filter(({ found }) => found.length > 0).map(describe), [])
+      assert.is(ran.length, lines.length)
+      assert.equal(harmful(ran), [])
     })
   }
 
-const everyday = (name: string, sandbox: boolean) =>
-  problem === null &&
-  start(chunksOf(corpus(name)).map(lines => ({ name, sandbox, lines, everyday: true as const })))
+const everyday = (name: keyof typeof EVERYDAY, sandbox: boolean) =>
+  start(
+    chunksOf(linesOf(name, EVERYDAY[name])).map(lines => ({
+      name,
+      sandbox,
+      lines,
+      everyday: true as const,
+    })),
+  )
 const confined = [everyday('readers', true), everyday('everyday', true)]
 const readers = everyday('readers', false)
 
 test('everyday commands in the sandbox: at most 2 of 100 ask, are refused, or fail', async () => {
-  const all = (await Promise.all(confined)).flatMap(ran => ran || [])
+  const all = (await Promise.all(confined)).flat()
   const usual = all.filter(({ isUsual }) => isUsual)
   const troubled = usual.filter(({ asked, exitCode }) => asked.length > 0 || exitCode !== 0)
   console.log(
@@ -91,14 +112,14 @@ test('everyday commands in the sandbox: at most 2 of 100 ask, are refused, or fa
   // Where less is installed, fewer work.
   assert.ok(usual.length >= all.length / 2)
   assert.ok(troubled.length <= usual.length * TROUBLE, troubled.map(describe).join('\n'))
-  assert.equal(all.filter(({ found }) => found.length > 0).map(describe), [])
+  assert.equal(harmful(all), [])
 })
 
 test('commands that only read never ask, without a sandbox', async () => {
-  const ran = (await readers) || []
+  const ran = await readers
   const troubled = ran.filter(({ asked, result }) => asked.length > 0 || /"blocked"/.test(result))
   assert.equal(troubled.map(describe), [])
-  assert.equal(ran.filter(({ found }) => found.length > 0).map(describe), [])
+  assert.equal(harmful(ran), [])
 })
 
 for (let each = 0; each < PARALLEL; each++) void work()
