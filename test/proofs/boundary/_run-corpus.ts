@@ -22,7 +22,7 @@ const PUBLIC = '203.0.113.7'
 /** Of each command. */
 const TIMEOUT_S = job.everyday ? 60 : 2
 /** Of a turn that no longer goes on: the service has been stopped. */
-const STUCK_MS = 90_000
+const STUCK_MS = TIMEOUT_S * 1_000 + 30_000
 /** Of one turn: below the limit of a turn. */
 const CALLS = 40
 /** The service's debugger opens a moment after the signal. */

@@ -15,19 +15,14 @@ const CHUNK = 80
 /** At most this part of the everyday commands may ask, be refused, or fail in the sandbox. */
 const TROUBLE = 0.02
 
-/** Every n-th line at the short size. */
-const ATTACKS: Readonly<Record<string, number>> = {
-  steps: 2,
-  git: 2,
-  guards: 3,
-  reads: 4,
-  service: 2,
-  control: 6,
-  assigning: 12,
-  elsewhere: 30,
-  floor: 30,
-  workspace: 20,
-  dangerous: 40,
+/** Corpora that are judged together, with every n-th line at the short size. */
+const ATTACKS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  steps: { steps: 2 },
+  git: { git: 2 },
+  guards: { guards: 3 },
+  reads: { reads: 4 },
+  service: { service: 2 },
+  commands: { control: 6, assigning: 12, elsewhere: 30, floor: 30, workspace: 20, dangerous: 40 },
 }
 const EVERYDAY = { readers: 3, everyday: 3 } as const
 
@@ -80,8 +75,8 @@ const describe = ({ line, found, asked }: Outcome): string =>
   `${line}\n      ${[...found, ...asked.map(why => `asked: ${why}`)].join('\n      ')}`
 
 for (const { sandbox, words } of modes)
-  for (const [name, every] of Object.entries(ATTACKS)) {
-    const lines = linesOf(name, every)
+  for (const [name, files] of Object.entries(ATTACKS)) {
+    const lines = Object.entries(files).flatMap(([file, every]) => linesOf(file, every))
     const outcomes = start(chunksOf(lines).map(lines => ({ name, sandbox, lines })))
     test(`${name}: nothing is reached ${words}`, async () => {
       const ran = await outcomes
