@@ -1,0 +1,62 @@
+/** The destinations of commands in a sandbox: how they are written, what they reach, and the patterns of `sandbox.network`. */
+import { networkInterfaces } from 'node:os'
+import { isIP } from 'node:net'
+import type { NetworkTarget } from '../agent/tool-services.ts'
+import { addressKind, isLocalHost, isMetadataHost } from '../http/public-address.ts'
+
+/**
+ * Reads `host:port`, as the parser of URLs does: it resolves every spelling of an address (`0x7f.1`, `[::ffff:7f00:1]`,
+ * fullwidth digits) and writes other alphabets in ASCII. Null: it is not one.
+ */
+export const readTarget = (authority: string): NetworkTarget | null => {
+  // What follows one of these would be no part of the host.
+  if (/[\s/?#@\\]/.test(authority) || !/:\d+$/.test(authority)) return null
+  const address = `http://${authority}`
+  if (!URL.canParse(address)) return null
+  const url = new URL(address)
+  const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  const port = Number(url.port || 80)
+  return host === '' || port === 0 ? null : { host, port }
+}
+
+export type TargetKind = ReturnType<typeof addressKind>
+
+/** The addresses of this computer in all its networks: services that listen on every one of them are reached through these. */
+const ownAddresses = (): string[] =>
+  Object.values(networkInterfaces()).flatMap(list => (list ?? []).map(({ address }) => address))
+
+export const kindOfAddress = (address: string): TargetKind => addressKind(address, ownAddresses())
+
+/**
+ * What a host is known to reach before its name is resolved. A name is resolved only when it may be reached: the lookup alone
+ * could carry a secret away.
+ */
+export const kindOfHost = (host: string): TargetKind => {
+  if (isIP(host) !== 0) return kindOfAddress(host)
+  if (/(?:^|\.)localhost$/.test(host) || isMetadataHost(host)) return 'never'
+  return isLocalHost(host) || !host.includes('.') ? 'private' : 'public'
+}
+
+const PATTERN = /^(?:\*\.)?(?:[a-z0-9_-]+\.)*[a-z0-9_-]+$/
+
+/** A host as in `registry.npmjs.org`, `*.github.com` (its subdomains), `10.0.0.5:5432`, `[fd00::5]`; a port is optional. */
+const readPattern = (text: string): { host: string; isSuffix: boolean; port?: number } | null => {
+  const [, name = '', port] = /^(\[[^\]]+\]|[^:]+)(?::(\d{1,5}))?$/.exec(text.trim()) ?? []
+  const isSuffix = name.startsWith('*.')
+  const target = readTarget(`${isSuffix ? name.slice(2) : name}:${port ?? 80}`)
+  if (target === null) return null
+  // A word alone is more likely a program than a host.
+  const isName = PATTERN.test(target.host) && (target.host.includes('.') || port !== undefined)
+  if (isIP(target.host) === 0 ? !isName : isSuffix) return null
+  return { host: target.host, isSuffix, ...(port !== undefined && { port: target.port }) }
+}
+
+export const isHostPattern = (text: string): boolean => readPattern(text) !== null
+
+/** Whether a list of patterns names the destination. Without a port, a pattern is for all ports. */
+export const isListed = (patterns: readonly string[], { host, port }: NetworkTarget): boolean =>
+  patterns.some(text => {
+    const pattern = readPattern(text)
+    if (pattern === null || (pattern.port !== undefined && pattern.port !== port)) return false
+    return pattern.isSuffix ? host.endsWith(`.${pattern.host}`) : host === pattern.host
+  })
