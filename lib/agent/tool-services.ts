@@ -212,6 +212,8 @@ export type CommandRunner = {
    * What commands start with in place of the environment of the turn. Known once `problem` was called; absent: the same.
    */
   environment?: (env: Readonly<Record<string, string>>) => Readonly<Record<string, string>>
+  /** Variables that each command gets anew, so that they are no change by the command before it. */
+  sets?: readonly string[]
   /**
    * What commands can do with a real path of this computer; null: they cannot see it. File tools ask where they would do
    * more. Absent: they see what the file tools see.

@@ -13,7 +13,7 @@ export type GroupOptions<In extends Stdio, Out extends Stdio, Err extends Stdio>
   stdio: readonly [In, Out, Err, 'pipe'?]
   onSignal?: OnSignal
   /** Called when it has ended, or could not be started. */
-  onEnd?: () => void
+  onEnd?: (() => void) | undefined
 }
 
 /**
@@ -152,6 +152,7 @@ export type RunOptions = {
   maxBytes?: number
   /** Its exit is the end: background children, which may hold its output open, are killed. */
   killsChildren?: boolean
+  onEnd?: (() => void) | undefined
 }
 
 export type RunResult = {
@@ -174,10 +175,10 @@ const MAX_CHARS = 4_000
 export const run = (
   file: string,
   args: readonly string[],
-  { cwd, env, timeoutMs, signal, input, maxBytes = MAX_BYTES, killsChildren }: RunOptions,
+  { cwd, env, timeoutMs, signal, input, maxBytes = MAX_BYTES, killsChildren, onEnd }: RunOptions,
 ): Promise<RunResult> =>
   new Promise((resolve, reject) => {
-    const child = spawnGroup(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
+    const child = spawnGroup(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], onEnd })
     const chunks: Buffer[] = []
     let size = 0
     let stderr = ''

@@ -68,3 +68,5 @@ export const proxyVariables = (port: number = PORT): Record<string, string> => {
     NODE_USE_ENV_PROXY: '1',
   }
 }
+
+export const PROXY_VARIABLES: readonly string[] = Object.keys(proxyVariables())

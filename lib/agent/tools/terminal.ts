@@ -150,7 +150,12 @@ const keepState = (
 ): { cwd?: string; note?: string } => {
   const { workspace, memo } = ctx
   const env = startEnvironment(ctx)
-  const { state, dropped } = nextState(before, report, { env, workspace, keepsCwd })
+  const { state, dropped } = nextState(before, report, {
+    env,
+    workspace,
+    keepsCwd,
+    own: ctx.runner?.sets,
+  })
   saveShellState(memo, state)
   return {
     ...((state.cwd !== workspace || state.cwd !== before.cwd) && { cwd: state.cwd }),
