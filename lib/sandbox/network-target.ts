@@ -37,7 +37,7 @@ export const kindOfHost = (host: string): TargetKind => {
   return isLocalHost(host) || !host.includes('.') ? 'private' : 'public'
 }
 
-const PATTERN = /^(?:\*\.)?(?:[a-z0-9_-]+\.)*[a-z0-9_-]+$/
+const NAME = /^(?:[a-z0-9_-]+\.)*[a-z0-9_-]+$/
 
 /** A host as in `registry.npmjs.org`, `*.github.com` (its subdomains), `10.0.0.5:5432`, `[fd00::5]`; a port is optional. */
 const readPattern = (text: string): { host: string; isSuffix: boolean; port?: number } | null => {
@@ -46,7 +46,8 @@ const readPattern = (text: string): { host: string; isSuffix: boolean; port?: nu
   const target = readTarget(`${isSuffix ? name.slice(2) : name}:${port ?? 80}`)
   if (target === null) return null
   // A word alone is more likely a program than a host.
-  const isName = PATTERN.test(target.host) && (target.host.includes('.') || port !== undefined)
+  const isClear = isSuffix || port !== undefined || target.host.includes('.')
+  const isName = isClear && NAME.test(target.host)
   if (isIP(target.host) === 0 ? !isName : isSuffix) return null
   return { host: target.host, isSuffix, ...(port !== undefined && { port: target.port }) }
 }

@@ -130,7 +130,7 @@ export const createSandboxes = (
         : {
             note: noteOf(system.kind, scope.network),
             offers: scope.network === true ? ['unconfined'] : ['network', 'unconfined'],
-            network: scope.network,
+            network: scope.network === true,
             sharesFolders: scope.writable.length > 0,
             ...(!isSeatbelt && { readOnly: () => createRunner(scope, true) }),
           }),

@@ -55,6 +55,10 @@ export const ruleId = (
     [...patternKeys].sort(),
   )
 
+/** Identifies the permission of a workspace to reach a destination. */
+export const networkGrantId = (key: string, workspace: string): string =>
+  digest('network', realPath(workspace), key)
+
 /** Every id that an approval covering this request may have, in any scope. */
 export const coveringIds = (ask: ApprovalRequest, workspace: string): string[] => {
   const scopes: RuleScope[] = isInside(realPath(workspace), realPath(ask.cwd))

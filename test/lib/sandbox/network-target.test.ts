@@ -110,6 +110,7 @@ test('patterns: a host, its subdomains, one port', () => {
   assert.ok(named('*.GitHub.com', 'api.github.com'))
   assert.not.ok(named('*.github.com', 'github.com'))
   assert.not.ok(named('*.github.com', 'evilgithub.com'))
+  assert.ok(named('*.local', 'nas.local'))
   assert.ok(named('db:5432', 'db', 5_432))
   assert.not.ok(named('10.0.0.5:5432', '10.0.0.5', 22))
   assert.ok(named('[fd00:0::5]', 'fd00::5'))
