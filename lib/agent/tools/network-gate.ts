@@ -1,5 +1,5 @@
 /** Asks about each new destination of a running command. The command waits for the answer. */
-import { isPublicPort, networkKey } from '../../base/network-key.ts'
+import { networkKey, placeOf } from '../../base/network-key.ts'
 import { Unapproved } from '../../base/unapproved.ts'
 import type { RunsIn } from '../../schema/command-place.ts'
 import type { ApprovalRequest, CheckTarget, NetworkTarget } from '../tool-services.ts'
@@ -16,12 +16,6 @@ const nameOf = (command: string): string => {
     : line
 }
 
-/** The destination for a person. */
-const shownHost = ({ host, port }: NetworkTarget): string => {
-  const name = host.includes(':') ? `[${host}]` : host
-  return isPublicPort(port) ? name : `${name}:${port}`
-}
-
 const describe = (command: string, target: NetworkTarget): string => {
   const { isPrivate, address } = target
   const where = address
@@ -29,7 +23,7 @@ const describe = (command: string, target: NetworkTarget): string => {
     : isPrivate
       ? ' in your own network'
       : ''
-  return `\`${nameOf(command)}\` wants to reach ${shownHost(target)}${where}.`
+  return `\`${nameOf(command)}\` wants to reach ${placeOf(target)}${where}.`
 }
 
 const END = 'Do not try to reach it another way.'
@@ -59,7 +53,7 @@ export const createNetworkGate = (ctx: Context, { command, cwd, runsIn }: Asked)
   const withoutAsking = (key: string, target: NetworkTarget): string | null =>
     ctx.allowsNetwork?.(key)
       ? null
-      : `Not approved: ${shownHost(target)} was not allowed before, and the turn that could ask has ended.`
+      : `Not approved: ${placeOf(target)} was not allowed before, and the turn that could ask has ended.`
 
   const ask = async (
     key: string,
@@ -79,7 +73,7 @@ export const createNetworkGate = (ctx: Context, { command, cwd, runsIn }: Asked)
         network: target,
         signal,
       })
-      return choice === 'deny' ? `The user denied access to ${shownHost(target)}. ${END}` : null
+      return choice === 'deny' ? `The user denied access to ${placeOf(target)}. ${END}` : null
     } catch (error) {
       if (error instanceof Unapproved) return error.message
       return withoutAsking(key, target)
@@ -95,7 +89,7 @@ export const createNetworkGate = (ctx: Context, { command, cwd, runsIn }: Asked)
       const answer = known ?? (ctx.signal.aborted ? null : ask(key, target, ended))
       if (!known && answer) answers.set(key, answer)
       const why = answer ? await answer : withoutAsking(key, target)
-      if (why !== null) denied.add(shownHost(target))
+      if (why !== null) denied.add(placeOf(target))
       return why
     },
     pauses(given) {
