@@ -4,8 +4,11 @@
  */
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
 import { connect, isIP, type Socket } from 'node:net'
 import type { CheckTarget, NetworkTarget } from '../agent/tool-services.ts'
+import { messageOf } from '../errors.ts'
+import { dialUpstream, joinUpstream, upstreamFor } from './network-upstream.ts'
 import { isListed, kindOfAddress, kindOfHost } from './network-target.ts'
 
 /** Replaced in tests, whose servers are on this computer. */
@@ -53,11 +56,13 @@ export type OpenerOptions = {
   onTarget: CheckTarget
   /** Aborted with the command. */
   ended: AbortSignal
+  /** Its `HTTPS_PROXY` is what the internet is reached through. */
+  env?: Readonly<Record<string, string>>
   access?: Partial<NetworkAccess>
 }
 
 /** Resolves when it is connected; rejects with a Refusal, or because the command has ended. */
-export const createOpener = ({ allowed, onTarget, ended, access }: OpenerOptions) => {
+export const createOpener = ({ allowed, onTarget, ended, env = {}, access }: OpenerOptions) => {
   const { resolve, dial } = { ...SYSTEM, ...access }
 
   const ask = async (target: NetworkTarget): Promise<void> => {
@@ -65,40 +70,47 @@ export const createOpener = ({ allowed, onTarget, ended, access }: OpenerOptions
     if (why !== null) throw denied(why)
   }
 
-  /** The addresses that may be connected to. Throws a Refusal. */
-  const admit = async (target: NetworkTarget): Promise<LookupAddress[]> => {
+  /** The addresses that may be connected to, and the proxy instead of them. Throws a Refusal. */
+  const admit = async (
+    target: NetworkTarget,
+  ): Promise<{ addresses: LookupAddress[]; proxy: URL | null }> => {
     const { host } = target
     const kind = kindOfHost(host)
     if (kind === 'never') throw denied(`${host} ${NEVER}`)
     const isAllowed = isListed(allowed, target)
     if (!isAllowed) await ask({ ...target, ...(kind === 'private' && { isPrivate: true }) })
-    if (isIP(host) !== 0) return [{ address: host, family: isIP(host) }]
+    const proxy = kind === 'public' ? upstreamFor(env, target) : null
+    if (isIP(host) !== 0) return { addresses: [{ address: host, family: isIP(host) }], proxy }
     const found = await resolve(host).catch(() => [])
     const kinds = found.map(({ address }) => kindOfAddress(address))
     if (kinds.includes('never')) throw denied(`${host} ${NEVER}`)
-    if (found.length === 0) throw new Refusal(`${host} was not found.`, 502, 4)
+    // A proxy may know names that this computer does not.
+    if (found.length === 0 && !proxy) throw new Refusal(`${host} was not found.`, 502, 4)
     // A name of the internet may lead into the person's own network: that is another question.
     const inside = found[kinds.indexOf('private')]
     if (!isAllowed && kind === 'public' && inside)
       await ask({ ...target, isPrivate: true, address: inside.address })
-    return found
+    return { addresses: found, proxy: inside ? null : proxy }
   }
 
   return async (target: NetworkTarget): Promise<Socket> => {
-    const addresses = await admit(target)
+    const { addresses, proxy } = await admit(target)
     ended.throwIfAborted()
-    const socket = dial(target, addresses)
-    return new Promise((done, fail) => {
-      const refuse = (status: number, reply: number) => {
-        socket.destroy()
-        fail(new Refusal(`${target.host} could not be connected to.`, status, reply))
-      }
-      const timer = setTimeout(refuse, CONNECT_MS, 504, 4)
-      socket
-        .once('connect', () => done(socket))
-        .once('error', () => refuse(502, 5))
-        .once('connect', () => clearTimeout(timer))
-        .once('close', () => clearTimeout(timer))
-    })
+    const socket = proxy ? dialUpstream(proxy) : dial(target, addresses)
+    const timer = setTimeout(() => socket.destroy(new Error('It took too long.')), CONNECT_MS)
+    try {
+      await once(
+        socket.on('error', () => undefined),
+        'connect',
+      )
+      if (proxy) await joinUpstream(socket, proxy, target)
+      return socket
+    } catch (error) {
+      socket.destroy()
+      const why = proxy ? ` through ${proxy.host} (${messageOf(error)})` : ''
+      throw new Refusal(`${target.host} could not be connected to${why}.`, 502, 5)
+    } finally {
+      clearTimeout(timer)
+    }
   }
 }

@@ -9,6 +9,7 @@ import {
 import type { ListenOptions, Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import type { NetworkTarget } from '../agent/tool-services.ts'
+import { messageOf } from '../errors.ts'
 import { createOpener, type OpenerOptions, Refusal } from './network-opener.ts'
 import { readSocks, SOCKS, take, toReply } from './network-socks.ts'
 import { readTarget } from './network-target.ts'
@@ -62,8 +63,9 @@ const join = (one: Socket, other: Socket): void => {
   }
 }
 
+/** Another error is that the command has ended, or settings that cannot be used. */
 const toRefusal = (error: unknown): Refusal =>
-  error instanceof Refusal ? error : new Refusal('The command has ended.', 502, 1)
+  error instanceof Refusal ? error : new Refusal(messageOf(error), 502, 1)
 
 /** The sentence is the reason as well: many clients show only that. */
 const asText = ({ status, message }: Refusal): string =>

@@ -96,15 +96,15 @@ export const createSandboxes = (
 
   /** Null: the command shares the network of this computer, or has none. */
   const openNetwork = async (
-    { owner, env: { HOME: home }, network }: SandboxScope,
+    { owner, env, network }: SandboxScope,
     onTarget: CheckTarget | undefined,
   ): Promise<CommandNetwork | null> => {
     if (network === true || !onTarget) return null
     const allowed = network === false ? [] : network
-    const options = { allowed, onTarget, access: networkAccess }
+    const options = { allowed, onTarget, env, access: networkAccess }
     const opened = isSeatbelt
       ? await openLocalNetwork(options)
-      : await openMountedNetwork(directories.of(owner, home).network, options)
+      : await openMountedNetwork(directories.of(owner, env.HOME).network, options)
     networks.add(opened)
     const close = () => {
       opened.close()

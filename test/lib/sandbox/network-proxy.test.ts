@@ -29,6 +29,8 @@ type Setup = {
   /** By name; all others are at PUBLIC. */
   names?: Record<string, string[] | (() => string[])>
   requestMs?: number
+  /** Of the command. */
+  env?: (port: number) => Record<string, string>
   /** Nothing listens there. */
   isDown?: boolean
 }
@@ -64,6 +66,7 @@ const setUp = async ({ names = {}, answer, onConnection = echo, ...given }: Setu
         return connect({ host: '127.0.0.1', port, allowHalfOpen: true })
       },
     },
+    ...(given.env && { env: given.env(port) }),
     ...(given.requestMs && { requestMs: given.requestMs }),
   })
   const open = () => {
@@ -383,6 +386,48 @@ test('a server that resets the connection, and one that is not there', async () 
     assert.match(await send(world, socksName('example.org', 443)), /^\x05\x00\x05\x05/)
     const plain = 'GET http://example.org/ HTTP/1.1\r\nHost: a\r\n\r\n'
     assert.match(await sendOpen(world, plain), sentence)
+  })
+})
+
+test('behind a proxy of the network: the internet through it, by name; the own network and exceptions directly', async () => {
+  const heads: string[] = []
+  const onConnection = (socket: Socket) => {
+    socket.once('data', (head: Buffer) => {
+      heads.push(head.toString())
+      if (!head.includes('CONNECT ')) return void socket.end(head)
+      socket.write(`HTTP/1.1 ${head.includes('refused') ? 407 : 200} Words\r\nA: b\r\n\r\nearly `)
+      socket.pipe(socket)
+    })
+  }
+  const env = (port: number) => ({
+    HTTPS_PROXY: `http://me:a%40b@127.0.0.1:${port}`,
+    NO_PROXY: 'direct.example',
+  })
+  const names = { 'unknown.example': [], 'direct.example': [PUBLIC], 'nas.local': ['10.0.0.1'] }
+  await using({ onConnection, env, names }, async world => {
+    const got = await send(world, `${CONNECT('unknown.example:443')}late`)
+    assert.is(got, `${ESTABLISHED}early late`)
+    const sign = Buffer.from('me:a@b').toString('base64')
+    assert.is(
+      heads[0],
+      `CONNECT unknown.example:443 HTTP/1.1\r\nHost: unknown.example:443\r\nProxy-Authorization: Basic ${sign}\r\n\r\n`,
+    )
+    assert.match(
+      await send(world, CONNECT('refused.example:443')),
+      /^HTTP\/1\.1 502 refused\.example could not be connected to through 127\.0\.0\.1:\d+ \(The proxy answered: 407 Words\)/,
+    )
+    assert.equal(world.dialed, [])
+    for (const host of ['direct.example', 'nas.local'])
+      await send(world, `${CONNECT(`${host}:80`)}x`)
+    assert.equal(world.dialed, [`${PUBLIC}:80`, '10.0.0.1:80'])
+    // Neither does it lead to this computer.
+    assert.match(await send(world, CONNECT('127.0.0.1:80')), /^HTTP\/1\.1 403 /)
+  })
+  await using({ env: () => ({ HTTPS_PROXY: 'socks5://proxy:1' }) }, async world => {
+    assert.match(
+      await send(world, CONNECT('a.example:443')),
+      'need a proxy with an http:// address',
+    )
   })
 })
 
