@@ -7,7 +7,7 @@
 import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { isObject, type JsonObject } from '../base/json.ts'
-import { isHostPattern } from '../sandbox/network-target.ts'
+import { isHostPattern } from '../base/host-pattern.ts'
 import type { BLOCKED_BY_GUARD } from '../schema/guard.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
 

@@ -1,4 +1,5 @@
 /** The keys of config.yaml for the sandbox of commands. */
+import { isHostPattern } from '../base/host-pattern.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { commaTexts, custom, flag, section } from './config-schema-helpers.ts'
 
@@ -15,8 +16,10 @@ export const sandboxKeys = {
           'What commands in the sandbox reach without a question: a list of hosts such as `registry.npmjs.org`, `*.github.com` or `db.example:5432`; false: nothing; true: all of the network, that of this computer included.',
         fallback: false,
         read: value =>
-          yamlFlag(value) ??
-          [value].flat().flatMap(each => (typeof each === 'string' ? each.trim() || [] : [])),
+          Array.isArray(value)
+            ? value.filter(each => typeof each === 'string').map(each => each.trim())
+            : (yamlFlag(value) ??
+              (typeof value === 'string' && isHostPattern(value) ? [value] : undefined)),
       }),
       readable: commaTexts(
         'More files and folders that commands may read; `~` is your home directory.',

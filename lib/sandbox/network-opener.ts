@@ -9,7 +9,8 @@ import { connect, isIP, type Socket } from 'node:net'
 import type { CheckTarget, NetworkTarget } from '../agent/tool-services.ts'
 import { messageOf } from '../errors.ts'
 import { dialUpstream, joinUpstream, upstreamFor } from './network-upstream.ts'
-import { isListed, kindOfAddress, kindOfHost } from './network-target.ts'
+import { isListed } from '../base/host-pattern.ts'
+import { kindOfAddress, kindOfHost } from './network-target.ts'
 
 /** Replaced in tests, whose servers are on this computer. */
 export type NetworkAccess = {

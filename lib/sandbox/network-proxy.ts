@@ -12,7 +12,7 @@ import type { NetworkTarget } from '../agent/tool-services.ts'
 import { messageOf } from '../errors.ts'
 import { createOpener, type OpenerOptions, Refusal } from './network-opener.ts'
 import { readSocks, SOCKS, take, toReply } from './network-socks.ts'
-import { readTarget } from './network-target.ts'
+import { readTarget } from '../base/host-pattern.ts'
 
 export type NetworkProxyOptions = Omit<OpenerOptions, 'ended'> & {
   listen: ListenOptions

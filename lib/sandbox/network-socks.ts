@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import type { NetworkTarget } from '../agent/tool-services.ts'
 import { Refusal } from './network-opener.ts'
-import { readTarget } from './network-target.ts'
+import { readTarget } from '../base/host-pattern.ts'
 
 /** Reads `size` bytes and leaves the others. Rejects when the client is gone. */
 export const take = async (socket: Socket, size: number): Promise<Buffer> => {

@@ -2,13 +2,8 @@
 import { networkInterfaces } from 'node:os'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import {
-  isHostPattern,
-  isListed,
-  kindOfAddress,
-  kindOfHost,
-  readTarget,
-} from '../../../lib/sandbox/network-target.ts'
+import { isHostPattern, isListed, readTarget } from '../../../lib/base/host-pattern.ts'
+import { kindOfAddress, kindOfHost } from '../../../lib/sandbox/network-target.ts'
 
 const test = suite('sandbox: destinations')
 
