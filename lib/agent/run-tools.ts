@@ -236,6 +236,7 @@ const invokeTool = async (
       const asked = request.approve({ ...ask, ...waitingCall(), signal: either }, call.id)
       return raceAbort(asked, signal)
     },
+    allowsNetwork: request.allowsNetwork,
     clarify: async (question, choices, withdrawn) => {
       signal.throwIfAborted()
       const either = withdrawn ? AbortSignal.any([signal, withdrawn]) : signal

@@ -32,7 +32,21 @@ export type ApprovalRequest = {
   signal?: AbortSignal
   /** The call that asks and has done nothing yet, so that it can be made again after a restart. Set by the engine. */
   waitingCall?: string
+  /** A running command wants to reach this. */
+  network?: NetworkTarget
 }
+
+/** What a command in a sandbox wants to connect to. `host` is a name or an address, without brackets. */
+export type NetworkTarget = {
+  host: string
+  port: number
+  /** It is in a network of the person; `address`: what the name stands for. */
+  isPrivate?: boolean
+  address?: string
+}
+
+/** Null: the destination may be reached, otherwise a sentence why not. Never rejects. `ended`: the command has ended. */
+export type CheckTarget = (target: NetworkTarget, ended: AbortSignal) => Promise<string | null>
 
 /**
  * Hard limits from the home's configuration (`approvals.deny`, an unsupported terminal backend, …). No approval, session
@@ -143,6 +157,8 @@ export type PlacedProgram = Program & {
   env: Readonly<Record<string, string>>
   /** For a runner whose process group does not contain what it runs, such as `docker exec`. */
   onSignal?: OnSignal
+  /** To be called when it has ended. */
+  onEnd?: () => void
 }
 
 export type CommandPlacement = {
@@ -161,6 +177,8 @@ export type CommandPlacement = {
   hasReport?: boolean
   /** More paths that it reads, such as the folder of a scheduled script. */
   readable?: readonly string[]
+  /** Decides about what it connects to, while it waits. Absent: it has no network, unless all commands have it. */
+  onTarget?: CheckTarget
 }
 
 /**
@@ -194,6 +212,8 @@ export type CommandRunner = {
    * What commands start with in place of the environment of the turn. Known once `problem` was called; absent: the same.
    */
   environment?: (env: Readonly<Record<string, string>>) => Readonly<Record<string, string>>
+  /** Variables that each command gets anew, so that they are no change by the command before it. */
+  sets?: readonly string[]
   /**
    * What commands can do with a real path of this computer; null: they cannot see it. File tools ask where they would do
    * more. Absent: they see what the file tools see.

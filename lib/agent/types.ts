@@ -153,6 +153,8 @@ export type ToolContext = {
   output: (text: string) => void
   /** Throws `Unapproved` when no one denied it, but no one allowed it either. */
   approve: (ask: ApprovalRequest) => Promise<ApprovalChoice>
+  /** Whether commands may reach this now, by an earlier answer or a setting. Absent: no. */
+  allowsNetwork?: (key: string) => boolean
   /** Asks the user. Null when there was no answer in time, or `signal` withdrew the question. */
   clarify: (question: string, choices: string[], signal?: AbortSignal) => Promise<string | null>
   /** Readable exceptions inside forbidden paths: offloaded results of this session. */
@@ -286,6 +288,8 @@ export type AgentRequest = WindowServices & {
   /** Allocates a message id; called once per message, before its first delta. */
   nextMessageId: () => string
   approve: (ask: ApprovalRequest, callId: string) => Promise<ApprovalChoice>
+  /** As in `ToolContext`. */
+  allowsNetwork?: (key: string) => boolean
   clarify: (
     question: string,
     choices: string[],

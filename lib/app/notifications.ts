@@ -50,7 +50,7 @@ const reportQuestion = ({ report }: Notifications, question: Question, profile: 
     session_id: question.session_id,
     profile,
     text: isApproval
-      ? isBudget(question)
+      ? isBudget(question) || question.network
         ? question.description
         : question.command
       : question.question,

@@ -12,6 +12,8 @@ export type GroupOptions<In extends Stdio, Out extends Stdio, Err extends Stdio>
   /** A fourth one is file descriptor 3: `child.stdio[3]`. */
   stdio: readonly [In, Out, Err, 'pipe'?]
   onSignal?: OnSignal
+  /** Called when it has ended, or could not be started. */
+  onEnd?: (() => void) | undefined
 }
 
 /**
@@ -29,7 +31,7 @@ const signalHandlers = new WeakMap<object, OnSignal>()
 export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdio>(
   file: string,
   args: readonly string[],
-  { cwd, env, stdio, onSignal }: GroupOptions<In, Out, Err>,
+  { cwd, env, stdio, onSignal, onEnd }: GroupOptions<In, Out, Err>,
 ) => {
   const child = spawn(file, [...args], {
     cwd,
@@ -43,6 +45,7 @@ export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdi
     Err extends 'pipe' ? Readable : null
   >
   if (onSignal) signalHandlers.set(child, onSignal)
+  if (onEnd) child.once('exit', onEnd).once('error', onEnd)
   return child
 }
 
@@ -149,6 +152,7 @@ export type RunOptions = {
   maxBytes?: number
   /** Its exit is the end: background children, which may hold its output open, are killed. */
   killsChildren?: boolean
+  onEnd?: (() => void) | undefined
 }
 
 export type RunResult = {
@@ -171,10 +175,10 @@ const MAX_CHARS = 4_000
 export const run = (
   file: string,
   args: readonly string[],
-  { cwd, env, timeoutMs, signal, input, maxBytes = MAX_BYTES, killsChildren }: RunOptions,
+  { cwd, env, timeoutMs, signal, input, maxBytes = MAX_BYTES, killsChildren, onEnd }: RunOptions,
 ): Promise<RunResult> =>
   new Promise((resolve, reject) => {
-    const child = spawnGroup(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
+    const child = spawnGroup(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], onEnd })
     const chunks: Buffer[] = []
     let size = 0
     let stderr = ''

@@ -1,6 +1,11 @@
 /** Sandboxes with bubblewrap or Seatbelt: one runner for each turn, private directories for each session. */
 import { join, relative } from 'node:path'
-import type { CommandPlacement, CommandRunner, PlacedProgram } from '../agent/tool-services.ts'
+import type {
+  CheckTarget,
+  CommandPlacement,
+  CommandRunner,
+  PlacedProgram,
+} from '../agent/tool-services.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import {
   type Availability,
@@ -9,8 +14,11 @@ import {
   sandboxSystem,
 } from './availability.ts'
 import { bubblewrapArguments, LOADER_VARIABLE } from './bubblewrap.ts'
+import { type CommandNetwork, openLocalNetwork, openMountedNetwork } from './command-network.ts'
 import { MACOS_SYSTEM } from './macos.ts'
 import { type Mount, type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
+import { PROXY_VARIABLES } from './network-bridge.ts'
+import type { NetworkAccess } from './network-opener.ts'
 import { createMountCheck } from './running-sandboxes.ts'
 import { createOwnDirectories } from './own-directories.ts'
 import { DROPPED_VARIABLES } from './places.ts'
@@ -21,7 +29,7 @@ import { signalInside } from './signal-children.ts'
 export type SandboxScope = Omit<Place, 'ownHome' | 'ownTmp'> & {
   /** Whose private directories it uses: a session, or a scheduled task. */
   owner: string
-  /** Commands that have network access: all, none, or patterns. */
+  /** True: commands share the network of this computer. Otherwise they are asked about each host that no pattern names. */
   network: boolean | readonly string[]
 }
 
@@ -29,16 +37,17 @@ const FAILURE_VALID_MS = 30_000
 
 const GIT = 'The Git directory can be changed only by a command that runs nothing but git.'
 const ASK = 'Where a command needs more, set access; the user is asked.'
+const PROXY_NOTE =
+  'The network is reached through a proxy (HTTP_PROXY and the like are set), which asks the user about each new host while the command waits. What a denied host means is in the result.'
 const NOTES = {
   bubblewrap: {
     files: `Commands run in a sandbox: they can change the workspace and /tmp only, and see neither your home directory nor other processes. ${GIT}`,
-    withoutNetwork:
-      'There is no network, and each command has a localhost of its own: start a server and what connects to it in the same command.',
+    proxy: `${PROXY_NOTE} Each command has a localhost of its own: start a server and what connects to it in the same command.`,
     ask: `${ASK} Processes started with & end with the command.`,
   },
   seatbelt: {
     files: `Commands run in a sandbox: they can change the workspace, $TMPDIR, and a private $HOME only, not /tmp, and cannot read other files of the user. Hard links are not possible. ${GIT}`,
-    withoutNetwork: 'There is no network, localhost included.',
+    proxy: `${PROXY_NOTE} There is no localhost.`,
     ask: ASK,
   },
 } as const
@@ -47,8 +56,8 @@ const READ_ONLY_NOTE =
   'Commands run in a sandbox: they can change only a private /tmp, and there is no network.'
 
 const noteOf = (kind: SandboxSystem['kind'], network: SandboxScope['network']): string => {
-  const { files, withoutNetwork, ask } = NOTES[kind]
-  return [files, ...(network === true ? [] : [withoutNetwork]), ask].join(' ')
+  const { files, proxy, ask } = NOTES[kind]
+  return [files, ...(network === true ? [] : [proxy]), ask].join(' ')
 }
 
 const withoutSockets = (env: Readonly<Record<string, string>>): Record<string, string> =>
@@ -68,11 +77,13 @@ const splitVariables = (
 export const createSandboxes = (
   env: Readonly<Record<string, string | undefined>>,
   system: SandboxSystem = sandboxSystem(),
+  networkAccess: Partial<NetworkAccess> = {},
 ) => {
   const isSeatbelt = system.kind === 'seatbelt'
   const directories = createOwnDirectories(isSeatbelt)
   const plan = isSeatbelt ? { system: MACOS_SYSTEM } : {}
   const withoutReplaceable = createMountCheck()
+  const networks = new Set<CommandNetwork>()
   let checked: { at: number; result: Promise<Availability> } | null = null
 
   /** A success is valid for the life of the process, a failure for half a minute. */
@@ -81,6 +92,25 @@ export const createSandboxes = (
     if (checked && (await checked.result).problem !== null && isStale(checked.at)) checked = null
     checked ??= { at: performance.now(), result: checkSandbox(env, system) }
     return checked.result
+  }
+
+  /** Null: the command shares the network of this computer, or has none. */
+  const openNetwork = async (
+    { owner, env, network }: SandboxScope,
+    onTarget: CheckTarget | undefined,
+  ): Promise<CommandNetwork | null> => {
+    if (network === true || !onTarget) return null
+    const allowed = network === false ? [] : network
+    const options = { allowed, onTarget, env, access: networkAccess }
+    const opened = isSeatbelt
+      ? await openLocalNetwork(options)
+      : await openMountedNetwork(directories.of(owner, env.HOME).network, options)
+    networks.add(opened)
+    const close = () => {
+      opened.close()
+      networks.delete(opened)
+    }
+    return { ...opened, close }
   }
 
   const createRunner = (scope: SandboxScope, isReadOnly: boolean): CommandRunner => {
@@ -100,10 +130,11 @@ export const createSandboxes = (
         : {
             note: noteOf(system.kind, scope.network),
             canLeave: true,
-            network: scope.network,
+            network: scope.network === true,
             sharesFolders: scope.writable.length > 0,
             ...(!isSeatbelt && { readOnly: () => createRunner(scope, true) }),
           }),
+      sets: ['TMPDIR', ...PROXY_VARIABLES],
       reach: path => reachOf(planMounts(place(), { ...plan, isReadOnly }), path, plan.system),
       sharedDir: () => own().shared,
       hostPath: path =>
@@ -113,21 +144,31 @@ export const createSandboxes = (
         !isVisibleInTmp(scope, path)
           ? join(own().tmp, relative('/tmp', path))
           : path,
-      async place({ program, cwd, env: given, access, changesGit, readable = [] }) {
+      async place({ program, cwd, env: given, access, changesGit, readable = [], onTarget }) {
         const found = await availability()
         const why = found.problem ?? (await problem())
         if (found.problem !== null || why !== null) throw new Error(why ?? '')
         const variables = withoutSockets(given)
-        const more = [...readable, ...(isSeatbelt ? [XCODE] : [])]
+        const hasNetwork = !isReadOnly && (access === 'network' || scope.network === true)
+        const network = isReadOnly || hasNetwork ? null : await openNetwork(scope, onTarget)
+        // Node may be in a directory that is not shown otherwise.
+        const more = [...readable, ...(isSeatbelt ? [XCODE] : network ? [process.execPath] : [])]
         const mounts = planMounts(
           { ...place(), readable: [...scope.readable, ...more] },
           { ...plan, changesGit, program: program.file, isReadOnly },
         )
-        const reached = isReadOnly ? 'confined' : access
-        const placement = { program, cwd, env: variables, access: reached, mounts } as const
-        return isSeatbelt
+        const placement = {
+          program: network?.start(program) ?? program,
+          cwd,
+          env: { ...variables, ...network?.env },
+          hasNetwork,
+          proxyPort: network?.port ?? null,
+          mounts: [...mounts, ...(network?.mounts ?? [])],
+        }
+        const placed = isSeatbelt
           ? underSeatbelt(placement, found, place())
-          : underBubblewrap({ ...placement, mounts: withoutReplaceable(mounts) }, found)
+          : underBubblewrap({ ...placement, mounts: withoutReplaceable(placement.mounts) }, found)
+        return { ...placed, ...(network && { onEnd: network.close }) }
       },
     }
   }
@@ -140,21 +181,26 @@ export const createSandboxes = (
       checked = null
       return availability()
     },
-    close: () => directories.close(),
+    close() {
+      for (const network of networks) network.close()
+      directories.close()
+    },
   }
 }
 
-type Planned = Pick<CommandPlacement, 'program' | 'cwd' | 'env' | 'access'> & {
+type Planned = Pick<CommandPlacement, 'program' | 'cwd' | 'env'> & {
   mounts: readonly Mount[]
+  hasNetwork: boolean
+  /** Of a proxy on the localhost of this computer. */
+  proxyPort: number | null
 }
 type Available = Extract<Availability, { problem: null }>
 
 const underBubblewrap = (
-  { program, cwd, env, access, mounts }: Planned,
+  { program, cwd, env, hasNetwork, mounts }: Planned,
   { program: bwrap, canDisableNamespaces, limiter }: Available,
 ): PlacedProgram => {
   const [loaderVariables, ordinary] = splitVariables({ ...env, TMPDIR: '/tmp' })
-  const hasNetwork = access === 'network'
   const options = { mounts, cwd: realPath(cwd), hasNetwork, canDisableNamespaces, loaderVariables }
   return {
     file: bwrap,
@@ -174,13 +220,13 @@ const XCODE = '/private/var/db/xcode_select_link'
  * and macOS removes them for programs of the system anyway.
  */
 const underSeatbelt = (
-  { program, cwd, env, access, mounts }: Planned,
+  { program, cwd, env, hasNetwork, proxyPort, mounts }: Planned,
   { program: sandboxExec }: Available,
   { env: { HOME: home }, ownHome, ownTmp }: Place,
 ): PlacedProgram => ({
   file: sandboxExec,
   args: [
-    ...seatbeltArguments({ mounts, hasNetwork: access === 'network' }),
+    ...seatbeltArguments({ mounts, hasNetwork, proxyPort }),
     '--',
     program.file,
     ...program.args,

@@ -8,8 +8,9 @@ const MARK = ' *'
 /** The text of a prefix rule, as shown and edited on the page. */
 export const ruleText = (words: readonly string[]): string => `${words.join(' ')}${MARK}`
 
-/** Keys that name one tool or one limit, not a kind of command. */
-export const isNonCommandKey = (key: string): boolean => /^(?:mcp|sampling|budget): /.test(key)
+/** Keys that name one tool, one limit, or one destination, not a kind of command. */
+export const isNonCommandKey = (key: string): boolean =>
+  /^(?:mcp|sampling|budget|network): /.test(key)
 
 const startsWith = (words: readonly string[], first: readonly string[]): boolean =>
   words.length >= first.length && first.every((word, at) => words[at] === word)

@@ -75,6 +75,10 @@ export const isCovered = (
   )
 }
 
+/** Identifies the permission of a workspace to reach a destination. */
+export const networkGrantId = (key: string, workspace: string): string =>
+  digest('network', realPath(workspace), key)
+
 /** Every id that an approval covering this request may have, in any scope. */
 export const coveringIds = (ask: ApprovalRequest, workspace: string): string[] => {
   const scopes: RuleScope[] = isInside(realPath(workspace), realPath(ask.cwd))

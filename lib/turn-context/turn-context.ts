@@ -26,6 +26,7 @@ import { Unapproved } from '../base/unapproved.ts'
 import { visibleWords } from '../base/visible.ts'
 import { toStateEntry, withStates } from './provider-states.ts'
 import { createApprover } from './approver.ts'
+import { createUnaskedAllowance } from './network-allowance.ts'
 import { instructionsFor } from './context-files.ts'
 import { createSteeringMessages } from './steering-messages.ts'
 import { annotateMessage, expandSkills, type MessageContext, replaySent } from './user-content.ts'
@@ -254,6 +255,7 @@ export const createTurnContextFactory =
             ask: questions.approve,
             noteAllowed: questions.noteAllowed,
           }),
+          allowsNetwork: createUnaskedAllowance(scope, { grants: deps.grants, sessions }),
           clarify: clarifyFor(scope, questions, deps.redact),
           external: externalFor(scope, sessions),
           attachments,

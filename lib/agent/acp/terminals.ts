@@ -13,6 +13,7 @@ import { addToApproval } from './permission-rules.ts'
 import type { AgentHooks } from './hooks.ts'
 import { allowedKey } from './permissions.ts'
 import { resolvePath } from '../tools/allowed-paths.ts'
+import { createNetworkGate } from '../tools/network-gate.ts'
 import { placeCommand, runsIn } from '../tools/place-command.ts'
 import { messageOf } from '../../errors.ts'
 import { planRefusal } from '../plan-mode.ts'
@@ -133,7 +134,10 @@ export const createTerminals = () => {
       const program = { file: file ?? '', args: words }
       // Variables of the agent could change what a reading command does.
       const env = { ...ctx.env, ...(ctx.planMode?.isOn() ? READING_GIT_ENV : added) }
-      const placed = await placeCommand(ctx, approved, { program, cwd, env })
+      const where = runsIn(ctx.runner, approved.access)
+      const gate = createNetworkGate(ctx, { command: line, cwd, runsIn: where })
+      const place = { program, cwd, env, onTarget: gate.check }
+      const placed = await placeCommand(ctx, approved, place)
       const stdio = ['ignore', 'pipe', 'pipe'] as const
       const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
       const terminal: Terminal = {

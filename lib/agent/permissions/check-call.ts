@@ -77,9 +77,13 @@ const shownCall = (tool: Tool, input: unknown, call: RuledCall, ctx: ToolContext
   return { command, cwd, labels: [], isLeftToTool: false }
 }
 
-/** An MCP server may ask for other things during a call (sampling); what allows the call does not allow these. */
-export const isAboutCall = ({ server }: Tool, { patternKeys }: ApprovalRequest): boolean =>
-  server === undefined || patternKeys.every(key => key.startsWith('mcp: '))
+/**
+ * An MCP server may ask for other things during a call (sampling), and a command for destinations in the network; what allows
+ * the call does not allow these.
+ */
+export const isAboutCall = ({ server }: Tool, { patternKeys, network }: ApprovalRequest): boolean =>
+  network === undefined &&
+  (server === undefined || patternKeys.every(key => key.startsWith('mcp: ')))
 
 /** `input`: as validated by the tool. Throws when a path in it is invalid. */
 export const checkCall = (

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Clock } from '../../base/clock.ts'
 import { z } from 'zod'
 import {
   type Exit,
@@ -18,6 +17,8 @@ import { openToolSocket } from '../code/tool-socket.ts'
 import { type Approved, decideScript } from '../permissions/decide.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { askApproval, refusedResult, shellContextFor, unavailableRunner } from './command-gate.ts'
+import { createCountdown } from './countdown.ts'
+import { createNetworkGate, deniedFields, type NetworkGate } from './network-gate.ts'
 import { createOutput } from './command-output.ts'
 import { placeCommand, runsIn } from './place-command.ts'
 
@@ -34,6 +35,7 @@ const input = z.object({
 type Ended = 'timeout' | 'stopped' | null
 type Run = {
   ctx: ToolContext
+  code: string
   language: Language
   limits: CodeLimits
   dir: string
@@ -69,7 +71,7 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
       const tools = Object.keys(CALLABLE).filter(name => ctx.toolNames?.includes(name))
       for (const [name, text] of Object.entries(language.files(code, tools)))
         writeFileSync(join(dir, name), text, { mode: 0o600 })
-      return await runScript({ ctx, language, limits, dir, approved }, tools)
+      return await runScript({ ctx, code, language, limits, dir, approved }, tools)
     } finally {
       rmSync(dir, { recursive: true, force: true })
     }
@@ -83,8 +85,15 @@ const toLine = (tool: string, args: Record<string, unknown>): string => {
 }
 
 const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult> => {
-  const { ctx, dir, limits } = run
-  const countdown = createCountdown(ctx.clock, limits.timeoutMs)
+  const { ctx, code, dir, limits } = run
+  const over = Promise.withResolvers<void>()
+  const countdown = createCountdown(ctx.clock, limits.timeoutMs, over.resolve)
+  const gate = createNetworkGate(ctx, {
+    command: code,
+    cwd: ctx.workspace,
+    runsIn: runsIn(ctx.runner, run.approved.access),
+  })
+  gate.pauses(countdown)
   const token = randomBytes(24).toString('hex')
   const socket = await openToolSocket({
     path: join(dir, 'tools.sock'),
@@ -104,44 +113,24 @@ const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult
     },
   })
   try {
-    return await start(run, countdown, token, socket.calls)
+    return await start(run, { over: over.promise, gate, token, calls: socket.calls })
   } finally {
     countdown.stop()
     socket.close()
   }
 }
 
-/** A countdown that can be paused. */
-const createCountdown = (clock: Pick<Clock, 'monotonic' | 'timer'>, totalMs: number) => {
-  const over = Promise.withResolvers<void>()
-  let left = totalMs
-  let since = clock.monotonic()
-  let cancel: (() => void) | undefined
-  let isStopped = false
-  const pause = () => {
-    if (!cancel) return
-    cancel()
-    cancel = undefined
-    left -= clock.monotonic() - since
-  }
-  const go = () => {
-    if (isStopped) return
-    since = clock.monotonic()
-    cancel = clock.timer(Math.max(0, left), over.resolve)
-  }
-  go()
-  const stop = () => {
-    isStopped = true
-    pause()
-  }
-  return { over: over.promise, pause, go, stop }
+type Started = {
+  /** Resolves at the time limit. */
+  over: Promise<void>
+  gate: NetworkGate
+  token: string
+  calls: () => number
 }
 
 const start = async (
   { ctx, language, dir, limits, approved }: Run,
-  countdown: ReturnType<typeof createCountdown>,
-  token: string,
-  calls: () => number,
+  { over, gate, token, calls }: Started,
 ): Promise<ToolResult> => {
   const startedAt = ctx.clock.monotonic()
   const env = {
@@ -152,13 +141,14 @@ const start = async (
     AGENT_TOOLS_TOKEN: token,
   }
   const program = { file: language.program, args: language.args(dir) }
+  ctx.signal.throwIfAborted()
   const placed = await placeCommand(ctx, approved, {
     program,
     cwd: ctx.workspace,
     env,
     readable: [dir],
+    onTarget: gate.check,
   })
-  ctx.signal.throwIfAborted()
   const stdio = ['ignore', 'pipe', 'pipe'] as const
   const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
   const output = createOutput(ctx.clock, ctx.output)
@@ -173,7 +163,9 @@ const start = async (
   }
   const cancel = () => stop('stopped')
   ctx.signal.addEventListener('abort', cancel, { once: true })
-  void countdown.over.then(() => stop('timeout'))
+  // It may have been aborted while the program was placed.
+  if (ctx.signal.aborted) cancel()
+  void over.then(() => stop('timeout'))
   readThrottled(child.stdout, output.write)
   readThrottled(child.stderr, errors.write)
   let exit: Exit
@@ -197,6 +189,7 @@ const start = async (
       duration_seconds: Math.round((ctx.clock.monotonic() - startedAt) / 10) / 100,
       error: failed ? errorOf(ended, exit, complaint, limits) : null,
       ...(!failed && complaint && { warnings: complaint }),
+      ...deniedFields(gate),
     }),
     isError: failed,
     ...(printed.colored !== undefined && { colored: printed.colored }),

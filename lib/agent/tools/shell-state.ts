@@ -77,18 +77,23 @@ const asSeenFrom = (workspace: string, cwd: string): string =>
 
 /**
  * The state after a command. A variable that decides which programs run is kept only with a value that needs no approval:
- * the approval of `export LD_PRELOAD=…` is not one of all later commands. `dropped` are the names of the others.
+ * the approval of `export LD_PRELOAD=…` is not one of all later commands. `dropped` are the names of the others. `own`: variables that every command gets anew.
  */
 export const nextState = (
   before: ShellState,
   report: string,
-  { env, workspace, keepsCwd }: { env: Variables; workspace: string; keepsCwd: boolean },
+  {
+    env,
+    workspace,
+    keepsCwd,
+    own = [],
+  }: { env: Variables; workspace: string; keepsCwd: boolean; own?: readonly string[] | undefined },
 ): { state: ShellState; dropped: string[] } => {
   const after = parseReport(report)
   if (!after) return { state: before, dropped: [] }
   // Sorted: an approval remembers the text of `withAssignments`.
   const names = [...new Set([...Object.keys(env), ...after.env.keys()])]
-    .filter(name => /^[A-Za-z_]\w*$/.test(name) && !IGNORED.test(name))
+    .filter(name => /^[A-Za-z_]\w*$/.test(name) && !IGNORED.test(name) && !own.includes(name))
     .sort()
   const changed = names.flatMap((name): [string, string | null][] => {
     const value = after.env.get(name) ?? null

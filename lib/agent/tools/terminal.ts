@@ -8,7 +8,8 @@ import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { resolvePath } from './allowed-paths.ts'
 import { approveCommand } from './command-gate.ts'
 import { runForeground, shellProgram, startError } from './foreground-command.ts'
-import { placeCommand } from './place-command.ts'
+import { createNetworkGate, deniedFields, type NetworkGate } from './network-gate.ts'
+import { placeCommand, runsIn } from './place-command.ts'
 import {
   environmentAfter,
   nextState,
@@ -105,10 +106,15 @@ export const createTerminal = (
     })
     if ('refused' in approval) return approval.refused
     ctx.signal.throwIfAborted()
-    if (background) return startInBackground(ctx, approval, { command, cwd, env, notify })
+    const gate = createNetworkGate(ctx, {
+      command,
+      cwd,
+      runsIn: runsIn(ctx.runner, approval.access),
+    })
+    if (background) return startInBackground(ctx, approval, { command, cwd, env, notify, gate })
     const hasReport = settings.isPersistent && !isOutside
     const program = shellProgram(command, env, hasReport ? REPORTING_SHELL : undefined)
-    const place = { program, cwd, env, hasReport }
+    const place = { program, cwd, env, hasReport, onTarget: gate.check }
     const { report, fields, ...result } = await runForeground(ctx, {
       command,
       placed: await placeCommand(ctx, approval, place),
@@ -117,6 +123,7 @@ export const createTerminal = (
       timeoutMs: timeout * 1_000,
       notify,
       hasReport,
+      gate,
     })
     const lasting = report === null ? {} : keepState(ctx, before, report, workdir === undefined)
     const hint =
@@ -125,7 +132,12 @@ export const createTerminal = (
         : null
     return {
       ...result,
-      content: JSON.stringify({ ...fields, ...lasting, ...(hint !== null && { hint }) }),
+      content: JSON.stringify({
+        ...fields,
+        ...lasting,
+        ...deniedFields(gate),
+        ...(hint !== null && { hint }),
+      }),
     }
   },
 })
@@ -143,7 +155,12 @@ const keepState = (
 ): { cwd?: string; note?: string } => {
   const { workspace, memo } = ctx
   const env = startEnvironment(ctx)
-  const { state, dropped } = nextState(before, report, { env, workspace, keepsCwd })
+  const { state, dropped } = nextState(before, report, {
+    env,
+    workspace,
+    keepsCwd,
+    own: ctx.runner?.sets,
+  })
   saveShellState(memo, state)
   return {
     ...((state.cwd !== workspace || state.cwd !== before.cwd) && { cwd: state.cwd }),
@@ -158,17 +175,19 @@ type BackgroundOptions = {
   cwd: string
   env: Readonly<Record<string, string>>
   notify: boolean
+  gate: NetworkGate
 }
 
 /** Starts a background process with a writable stdin. */
 const startInBackground = async (
   ctx: ToolContext,
   approved: Approved,
-  { command, cwd, env, notify }: BackgroundOptions,
+  { command, cwd, env, notify, gate }: BackgroundOptions,
 ): Promise<ToolResult> => {
   if (!ctx.processes) throw new Error('Commands cannot run in the background here.')
   const program = shellProgram(command, env)
-  const placed = await placeCommand(ctx, approved, { program, cwd, env, hasInput: true })
+  const place = { program, cwd, env, hasInput: true, onTarget: gate.check }
+  const placed = await placeCommand(ctx, approved, place)
   const { access } = approved
   const { session_id, pid } = await ctx.processes
     .start({ command, cwd, placed, notify, access })
