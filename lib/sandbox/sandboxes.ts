@@ -10,7 +10,15 @@ import {
 } from './availability.ts'
 import { bubblewrapArguments, LOADER_VARIABLE } from './bubblewrap.ts'
 import { MACOS_SYSTEM } from './macos.ts'
-import { type Mount, type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
+import type { Repository } from './git-directories.ts'
+import { gitOf, type Mount, type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
+import {
+  createFirstGit,
+  createPrivateGit,
+  type PrivateGit,
+  repositoriesInIndex,
+  variablesFor,
+} from './private-git.ts'
 import { createMountCheck } from './running-sandboxes.ts'
 import { createOwnDirectories } from './own-directories.ts'
 import { DROPPED_VARIABLES } from './places.ts'
@@ -27,7 +35,8 @@ export type SandboxScope = Omit<Place, 'ownHome' | 'ownTmp'> & {
 
 const FAILURE_VALID_MS = 30_000
 
-const GIT = 'The Git directory can be changed only by a command that runs nothing but git.'
+const GIT =
+  'The Git directory can be changed only by a command that runs nothing but git; hooks, configuration, and operations of several steps, such as rebase, never.'
 const ASK = 'Where a command needs more, set access; the user is asked.'
 const NOTES = {
   bubblewrap: {
@@ -72,7 +81,7 @@ export const createSandboxes = (
   const isSeatbelt = system.kind === 'seatbelt'
   const directories = createOwnDirectories(isSeatbelt)
   const plan = isSeatbelt ? { system: MACOS_SYSTEM } : {}
-  const withoutReplaceable = createMountCheck()
+  const running = createMountCheck()
   let checked: { at: number; result: Promise<Availability> } | null = null
 
   /** A success is valid for the life of the process, a failure for half a minute. */
@@ -119,15 +128,45 @@ export const createSandboxes = (
         if (found.problem !== null || why !== null) throw new Error(why ?? '')
         const variables = withoutSockets(given)
         const more = [...readable, ...(isSeatbelt ? [XCODE] : [])]
+        const here = place()
+        const git = gitOf(here)
+        const { workspace } = scope
+        const nested =
+          git?.repository && workspace !== null
+            ? repositoriesInIndex(git.repository).map(path => join(git.root, path))
+            : []
         const mounts = planMounts(
-          { ...place(), readable: [...scope.readable, ...more] },
-          { ...plan, changesGit, program: program.file, isReadOnly },
+          { ...here, readable: [...scope.readable, ...more] },
+          { ...plan, git, nested, program: program.file, isReadOnly },
         )
-        const reached = isReadOnly ? 'confined' : access
-        const placement = { program, cwd, env: variables, access: reached, mounts } as const
-        return isSeatbelt
-          ? underSeatbelt(placement, found, place())
-          : underBubblewrap({ ...placement, mounts: withoutReplaceable(mounts) }, found)
+        const placement = {
+          program,
+          cwd,
+          env: variables,
+          access: isReadOnly ? 'confined' : access,
+        } as const
+        const repository = !isReadOnly && changesGit ? (git?.repository ?? null) : null
+        const isFirst = !isReadOnly && workspace !== null && git?.root !== workspace
+        if (isSeatbelt) {
+          const own = repository && createPrivateGit(repository, { shown: repository.common })
+          const env = git && own ? { ...variables, ...variablesFor(git, own.dir) } : variables
+          const shown = [
+            ...mounts,
+            ...(isFirst ? [protectedGit(workspace)] : []),
+            ...(own ? [{ path: own.dir, access: 'write' } as const] : []),
+          ]
+          const placed = underSeatbelt({ ...placement, env, mounts: shown }, found, here)
+          return { ...placed, ...(own && { onEnd: own.finish }) }
+        }
+        const safe = running.withoutReplaceable(mounts)
+        const changeable = [
+          ...(repository ? privateGit(repository, safe) : []),
+          ...(isFirst ? [firstGit(realPath(workspace), own().root)] : []),
+        ]
+        const all = changeable.reduce(withPrivate, safe)
+        running.starts(all)
+        const placed = underBubblewrap({ ...placement, mounts: all }, found)
+        return changeable.length === 0 ? placed : { ...placed, onEnd: () => finishAll(changeable) }
       },
     }
   }
@@ -143,6 +182,44 @@ export const createSandboxes = (
     close: () => directories.close(),
   }
 }
+
+/** What a private Git directory takes the place of, as real paths, and where the real one is visible instead. */
+type Private = PrivateGit & { at: string; below: string | null; shown: Mount[] }
+
+const REAL_GIT = '/run/repository.git'
+
+/** None where a running command could replace the real one, which has no mount then. */
+const privateGit = (repository: Repository, mounts: readonly Mount[]): Private[] => {
+  const at = realPath(repository.common)
+  if (!mounts.some(({ path, source = path, access }) => source === at && access === 'read'))
+    return []
+  const shown = [{ path: REAL_GIT, access: 'read', source: at } as const]
+  return [{ ...createPrivateGit(repository, { shown: REAL_GIT }), at, below: null, shown }]
+}
+
+const firstGit = (workspace: string, parent: string): Private => {
+  const at = join(workspace, '.git')
+  return { ...createFirstGit(at, parent), at, below: workspace, shown: [] }
+}
+
+const withPrivate = (mounts: Mount[], { dir, at, below, shown }: Private): Mount[] => {
+  const mount = (path: string): Mount => ({ path, access: 'write', source: dir })
+  const places = mounts.flatMap(({ path, source = path }) =>
+    source === at ? [path] : source === below ? [join(path, '.git')] : [],
+  )
+  return [...mounts.filter(({ path }) => !places.includes(path)), ...shown, ...places.map(mount)]
+}
+
+const finishAll = async (all: readonly Private[]): Promise<string | null> => {
+  const notes = await Promise.all(all.map(({ finish }) => finish()))
+  return notes.filter(note => note !== null).join(' ') || null
+}
+
+/** On macOS a rule applies to a name, whether it exists or not, so a command cannot make a repository. */
+const protectedGit = (workspace: string): Mount => ({
+  path: join(realPath(workspace), '.git'),
+  access: 'read',
+})
 
 type Planned = Pick<CommandPlacement, 'program' | 'cwd' | 'env' | 'access'> & {
   mounts: readonly Mount[]

@@ -280,6 +280,9 @@ const lostSentence = (label: string, { offers }: CommandRunner): string =>
 const NO_NETWORK =
   /Could not resolve (?:host|proxy)|Temporary failure in name resolution|Name or service not known|getaddrinfo|ENOTFOUND|EAI_AGAIN|Network is unreachable|ENETUNREACH|no such host|Failed to establish a new connection|NameResolutionError|dns error/i
 const NO_WRITE = /Read-only file system|EROFS|could not lock config file|Device or resource busy/i
+/** Operations of Git that write down programs to run, and its configuration. */
+const NO_GIT =
+  /rebase-(?:merge|apply)|\bBISECT_|\.git\/(?:worktrees|modules|info|lfs)\b|could not lock config file|unable to write upstream branch configuration/
 
 /** What the model should know about the failure of a confined command; null: nothing about the sandbox. */
 export const failureHint = (
@@ -293,6 +296,8 @@ export const failureHint = (
       : null
   if (access === 'confined' && offers.includes('network') && NO_NETWORK.test(output))
     return 'The sandbox has no network. Where the command needs one, repeat it with access "network"; the user is asked.'
+  if (access !== 'unconfined' && NO_GIT.test(output))
+    return `In the sandbox Git can add, commit, branch, merge, stash, reset, and fetch. Its configuration and hooks, rebase, bisect, worktrees, submodules, and LFS need access "unconfined"${offers.includes('unconfined') ? '; the user is asked' : ', which is not offered here'}. A branch without tracking can be made with --no-track.`
   if (access !== 'unconfined' && NO_WRITE.test(output))
     return `In the sandbox only the workspace and /tmp can be changed, .git only by commands that run nothing but git.${offers.includes('unconfined') ? ' Where the task needs more, repeat the command with access "unconfined"; the user is asked.' : ''}`
   return null
