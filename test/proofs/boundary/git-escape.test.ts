@@ -33,14 +33,14 @@ const git = (tree: Tree, cwd: string, ...args: string[]) =>
   spawnSync('git', args, { cwd, env: { ...GIT_ENV, HOME: tree.home }, encoding: 'utf8' })
 
 const PREPARE = `
-  printf '#!/bin/sh\\ntouch "$MARKER"\\n' > x.sh; chmod +x x.sh
+  printf '#!/bin/sh\\ntouch "%s"\\n' "$MARKER" > x.sh; chmod +x x.sh
   evil() { mkdir -p $1/objects $1/refs/heads $1/hooks; echo 'ref: refs/heads/main' > $1/HEAD
     printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = %s\\n\\tfsmonitor = "%s/x.sh"\\n\\thooksPath = %s\\n' "$W" "$W" "$W/hooks" > $1/config; }
   mkdir -p hooks; for h in pre-commit post-commit post-checkout post-index-change reference-transaction; do cp x.sh hooks/$h; done
 `
 /** Writes an index whose first entry has another path of the same length. */
 const RENAME_IN_INDEX = (from: string, to: string) =>
-  `perl -e 'use Digest::SHA "sha1"; local $/; open F, "<", ".git/index"; $_ = <F>; close F; $_ = substr($_, 0, -20); s/\\Q${from}\\E/${to}/; open F, ">", ".git/index"; print F $_ . sha1($_)'`
+  `perl -e 'use Digest::SHA "sha1"; local $/; open F, "<", ".git/index"; $_ = <F>; close F; $_ = substr($_, 0, -20); s{\\Q${from}\\E}{${to}}; open F, ">", ".git/index"; print F $_ . sha1($_)'`
 
 const ATTACKS: Readonly<Record<string, string>> = {
   'commondir, by a git of another directory':
@@ -74,7 +74,9 @@ const ATTACKS: Readonly<Record<string, string>> = {
   'no refs, so that the workspace is a bare repository':
     'evil .; chmod 0 .git/refs .git/objects; mv .git/refs .git/r; mv .git/objects .git/o',
   'a link in the logs, to which the next commit adds':
-    'for f in .git/logs/HEAD .git/logs/refs/heads/main; do rm -f $f; ln -s $P $f; done; mv .git/logs .git/l; ln -s $(dirname $P) .git/logs',
+    'for f in .git/logs/HEAD .git/logs/refs/heads/main; do rm -f $f; ln -s $P $f; done',
+  'a link in place of the logs':
+    'mv .git/logs .git/l; mkdir l; ln -s $P l/HEAD; ln -s $W/l .git/logs',
   'links in the refs':
     'rm -rf .git/refs/heads; ln -s $(dirname $P) .git/refs/heads; ln -s $P .git/refs/x',
   'a link in place of a file that is taken over':
@@ -102,9 +104,9 @@ const requireNothingRan = (tree: Tree, workspace: string, name: string): void =>
     ['diff'],
     ['log', '-1'],
     ['branch'],
+    ['checkout', '--', '.'],
     ['add', '-A', '.'],
     ['commit', '--allow-empty', '-qm', '$(touch x)'],
-    ['checkout', '--', '.'],
     ['checkout', '-q', '-b', 'another'],
     ['stash'],
     ['rebase', '--continue'],
