@@ -146,6 +146,8 @@ export type PlacedProgram = Program & {
   onSignal?: OnSignal
   /** Keeps what it has done in the Git directory. */
   onEnd?: OnEnd
+  /** Bytes that it reads from a descriptor of its own: the filter of system calls. */
+  filter?: Uint8Array
 }
 
 export type CommandPlacement = {

@@ -13,7 +13,11 @@ export type GroupOptions<In extends Stdio, Out extends Stdio, Err extends Stdio>
   stdio: readonly [In, Out, Err, 'pipe'?]
   onSignal?: OnSignal
   onEnd?: OnEnd
+  filter?: Uint8Array
 }
+
+/** Where the program reads the bytes of `filter`. */
+export const FILTER_DESCRIPTOR = 4
 
 /**
  * Called before the process group is signaled, for programs that do not pass signals on to what they run. True: it has
@@ -34,12 +38,14 @@ const endings = new WeakMap<object, Promise<string | null>>()
 export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdio>(
   file: string,
   args: readonly string[],
-  { cwd, env, stdio, onSignal, onEnd }: GroupOptions<In, Out, Err>,
+  { cwd, env, stdio, onSignal, onEnd, filter }: GroupOptions<In, Out, Err>,
 ) => {
+  const [input, output, errors, report] = stdio
+  const usual = [input, output, errors, ...(report ? [report] : [])]
   const child = spawn(file, [...args], {
     cwd,
     env,
-    stdio: stdio.filter(each => each !== undefined),
+    stdio: filter ? [input, output, errors, report ?? 'ignore', 'pipe'] : usual,
     detached: process.platform !== 'win32',
     windowsHide: true,
   }) as ChildProcessByStdio<
@@ -47,6 +53,12 @@ export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdi
     Out extends 'pipe' ? Readable : null,
     Err extends 'pipe' ? Readable : null
   >
+  if (filter) {
+    const pipe = child.stdio[FILTER_DESCRIPTOR] as unknown as Writable
+    // EPIPE: it has ended before it read them.
+    pipe.on('error', () => undefined)
+    pipe.end(filter)
+  }
   if (onSignal) signalHandlers.set(child, onSignal)
   if (onEnd) endings.set(child, endOf(child).then(onEnd))
   return child
@@ -169,6 +181,7 @@ export type RunOptions = {
   /** Its exit is the end: background children, which may hold its output open, are killed. */
   killsChildren?: boolean
   onEnd?: OnEnd
+  filter?: Uint8Array
 }
 
 export type RunResult = {
@@ -193,10 +206,26 @@ const MAX_CHARS = 4_000
 export const run = (
   file: string,
   args: readonly string[],
-  { cwd, env, timeoutMs, signal, input, maxBytes = MAX_BYTES, killsChildren, onEnd }: RunOptions,
+  {
+    cwd,
+    env,
+    timeoutMs,
+    signal,
+    input,
+    maxBytes = MAX_BYTES,
+    killsChildren,
+    onEnd,
+    filter,
+  }: RunOptions,
 ): Promise<RunResult> =>
   new Promise((resolve, reject) => {
-    const child = spawnGroup(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], onEnd })
+    const child = spawnGroup(file, args, {
+      cwd,
+      env,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      onEnd,
+      filter,
+    })
     const chunks: Buffer[] = []
     let size = 0
     let stderr = ''

@@ -228,17 +228,25 @@ type Available = Extract<Availability, { problem: null }>
 
 const underBubblewrap = (
   { program, cwd, env, access, mounts }: Planned,
-  { program: bwrap, canDisableNamespaces, limiter }: Available,
+  { program: bwrap, canDisableNamespaces, filter, limiter }: Available,
 ): PlacedProgram => {
   const [loaderVariables, ordinary] = splitVariables({ ...env, TMPDIR: '/tmp' })
   const hasNetwork = access === 'network'
-  const options = { mounts, cwd: realPath(cwd), hasNetwork, canDisableNamespaces, loaderVariables }
+  const options = {
+    mounts,
+    cwd: realPath(cwd),
+    hasNetwork,
+    canDisableNamespaces,
+    hasFilter: filter !== null,
+    loaderVariables,
+  }
   return {
     file: bwrap,
     args: [...bubblewrapArguments(options), '--', ...limiter, program.file, ...program.args],
     cwd: '/',
     env: ordinary,
     onSignal: signalInside,
+    ...(filter && { filter }),
   }
 }
 
