@@ -290,7 +290,7 @@ export const createApp = async (
     guards,
     commandPlaces: createCommandPlaces({
       config,
-      checkSandbox: engine.runners.checkSandbox,
+      runners: engine.runners,
       forbids: home => guards.of(home).commands(),
     }),
     fileProblems: maintenance.fileProblems,

@@ -82,6 +82,8 @@ export const createSandboxes = (
   const directories = createOwnDirectories(isSeatbelt)
   const plan = isSeatbelt ? { system: MACOS_SYSTEM } : {}
   const running = createMountCheck()
+  /** Undefined: it is not known yet whether there is one. */
+  let problem: string | null | undefined
   let checked: { at: number; result: Promise<Availability> } | null = null
 
   /** A success is valid for the life of the process, a failure for half a minute. */
@@ -89,7 +91,10 @@ export const createSandboxes = (
     const isStale = (at: number) => performance.now() - at > FAILURE_VALID_MS
     if (checked && (await checked.result).problem !== null && isStale(checked.at)) checked = null
     checked ??= { at: performance.now(), result: checkSandbox(env, system) }
-    return checked.result
+    const found = await checked.result
+    // For the life of the process: a sandbox that stops working refuses, and is not left instead.
+    if (problem !== null) problem = found.problem
+    return found
   }
 
   const createRunner = (scope: SandboxScope, isReadOnly: boolean): CommandRunner => {
@@ -174,6 +179,8 @@ export const createSandboxes = (
   return {
     runnerFor: (scope: SandboxScope) => createRunner(scope, false),
     availability,
+    /** Why none has worked here since the start; null: one has; undefined: that is not known yet. */
+    problem: () => problem,
     /** The same without an earlier failure, for a person who has just installed what was missing. */
     recheck(): Promise<Availability> {
       checked = null
