@@ -81,9 +81,6 @@ export const PASSWORD_ITERATIONS = 100
 /** Read once: asking git takes as long as the rest of a start. */
 const version = readVersion({ root: join(import.meta.dirname, '..'), path: process.env.PATH })
 
-/** Commands run directly, as on a computer without bubblewrap, unless config.yaml of a test turns the sandbox on. */
-const NO_SANDBOX = { AGENT_WEBUI_SANDBOX: 'off' }
-
 /** Created before the service starts, so that a test can add files. */
 const createHome = () => {
   const userHome = mkdtempSync(join(tmpdir(), 'app-'))
@@ -103,7 +100,8 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
       PATH: process.env.PATH,
       HOME: places.userHome,
       AGENT_WEBUI_PORT: '0',
-      ...NO_SANDBOX,
+      // As on a computer without bubblewrap, unless config.yaml turns the sandbox on.
+      AGENT_WEBUI_SANDBOX: 'off',
       ...options.env,
     }
     const config = readConfig(environment, ['--no-browser', ...(options.argv ?? [])])
@@ -192,7 +190,7 @@ export const spawnApp = async (options: AppOptions = {}): Promise<SpawnedApp> =>
   const args = ['--no-browser', ...(options.argv ?? [])]
   const boot = (): Promise<Program> =>
     startService({
-      ...{ home: places.userHome, port, args, env: { ...NO_SANDBOX, ...options.env } },
+      ...{ home: places.userHome, port, args, env: options.env ?? {} },
       ...(options.startTimeoutMs !== undefined && { startTimeoutMs: options.startTimeoutMs }),
     })
   const running = { now: await boot() }

@@ -75,7 +75,7 @@ export const causeOf = (complaint: string, facts: SandboxFacts): string => {
   if (facts.isContainer)
     return `this container forbids it (${complaint}). Start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or leave sandbox.enabled off: the container is a wall of its own`
   if (facts.isUnit)
-    return `the systemd unit forbids it (${complaint}). Install systemd/sandbox.conf as a drop-in of the unit`
+    return `the systemd unit forbids it (${complaint}). Install the unit of this version: systemd/agent-webui.service`
   if (NO_NAMESPACES.test(complaint))
     return `user namespaces are off, or not allowed here (${complaint}). Allow them in the kernel, or for the program that started this one`
   return complaint
