@@ -53,7 +53,8 @@ RUN apt-get update \
     && echo 'agent:x:65532:' >> /etc/group \
     && mkdir -m 1777 /data
 COPY --from=build /out/agent-webui /out/rg /usr/local/bin/
-ENV HOME=/data AGENT_WEBUI_HOST=0.0.0.0 \
+# The container is a wall of its own, so what runs directly in it asks before dangerous commands only, like the command line.
+ENV HOME=/data AGENT_WEBUI_HOST=0.0.0.0 AGENT_WEBUI_OUTSIDE_SANDBOX=dangerous \
     MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=524288
 VOLUME /data
 WORKDIR /data

@@ -65,6 +65,8 @@ export const programEnv = (home: string, port: number, env: Record<string, strin
   PATH: process.env.PATH ?? '',
   HOME: home,
   AGENT_WEBUI_PORT: String(port),
+  // Commands run directly, as on a computer without bubblewrap, unless config.yaml turns the sandbox on.
+  AGENT_WEBUI_SANDBOX: 'off',
   ...compileCache,
   ...env,
 })

@@ -125,7 +125,7 @@ export const commandPlace = endpoint({
 export const changeSandbox = endpoint({
   access: 'own',
   audit: recorded('settings', () => 'sandbox'),
-  summary: 'Turn the sandbox of commands, or its network, on or off in config.yaml',
+  summary: 'Choose in config.yaml when commands run in the sandbox, and whether with network',
   input: SandboxChange,
   output: CommandPlace,
   run: async (ctx, input) => {

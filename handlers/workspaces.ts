@@ -1,6 +1,7 @@
 /** Workspaces: the directories that the agent of a profile works in. */
 import { z } from 'zod'
 import { endpoint, requireWorkspace } from '../lib/context.ts'
+import { CommandsHere } from '../lib/schema/command-place.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Workspace } from '../lib/schema/workspace.ts'
 
@@ -62,7 +63,8 @@ export const reorder = endpoint({
 
 export const facts = endpoint({
   access: 'work',
-  summary: 'What a directory contains that can be worked on: changes, TODO marks, tests',
+  summary:
+    'What a directory contains that can be worked on: changes, TODO marks, tests; and where commands run',
   input: z.object({ path: z.string().max(4096).default('') }),
   output: z.object({
     empty: z.boolean(),
@@ -73,11 +75,14 @@ export const facts = endpoint({
     changed_files: z.number().nullable(),
     /** TODO and FIXME marks; null when unknown. */
     todos: z.number().nullable(),
+    commands: CommandsHere,
   }),
-  run(ctx, { path }) {
+  async run(ctx, { path }) {
     const { app, home } = ctx
     requireWorkspace(ctx, home, path)
-    return app.startingFacts(home, app.workspaces.check(home, path))
+    const workspace = app.workspaces.check(home, path)
+    const found = await app.startingFacts(home, workspace)
+    return { ...found, commands: app.commandPlaces.here(home, workspace) }
   },
 })
 

@@ -50,6 +50,8 @@ export type Config = Readonly<{
   outsideSandbox: 'changes' | 'dangerous'
   /** The page may open terminals (AGENT_WEBUI_TERMINAL). */
   hasTerminal: boolean
+  /** Whether `sandbox.enabled: auto` looks for a sandbox at all (AGENT_WEBUI_SANDBOX). */
+  looksForSandbox: boolean
   skipOnboarding: boolean
   onboardingOpen: boolean
   autoInstall: boolean
@@ -100,6 +102,7 @@ const KNOWN_VARIABLES = [
   'SKIP_ONBOARDING',
   'AUTO_INSTALL',
   'TERMINAL',
+  'SANDBOX',
   'AGENT_DIR',
   'TLS_CERT',
   'TLS_KEY',
@@ -364,6 +367,7 @@ export const readConfig = (
     isVouched: authHeader !== null && cluster !== null && cluster.runBy !== null,
     outsideSandbox: get('AGENT_WEBUI_OUTSIDE_SANDBOX') === 'dangerous' ? 'dangerous' : 'changes',
     hasTerminal: parseSwitch(get('AGENT_WEBUI_TERMINAL') || 'on', 'AGENT_WEBUI_TERMINAL'),
+    looksForSandbox: parseSwitch(get('AGENT_WEBUI_SANDBOX') || 'on', 'AGENT_WEBUI_SANDBOX'),
     skipOnboarding: isOn(get('SKIP_ONBOARDING')) || isOn(get('AGENT_WEBUI_SKIP_ONBOARDING')),
     onboardingOpen: get('AGENT_WEBUI_ONBOARDING_OPEN') !== '',
     autoInstall: isOn(get('AGENT_WEBUI_AUTO_INSTALL')),

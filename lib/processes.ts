@@ -238,6 +238,7 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
     if (!exit) return
     entry.exitCode = exit.code ?? (exit.signal === 'SIGKILL' ? 137 : 143)
     entry.endedAt = clock.monotonic()
+    if (exit.note !== undefined) addOutput(entry, `\n${exit.note}\n`)
     if (entry.given.notify && !isClosed) onEnded?.(entry.owner, toView(entry))
   }
 

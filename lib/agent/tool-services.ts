@@ -1,7 +1,7 @@
 /** Services the engine passes to tools: approval requests, secret masking, background processes. Types only. */
 import type { ChildProcess } from 'node:child_process'
 import type { StringDecoder } from 'node:string_decoder'
-import type { Exit, OnSignal } from '../base/process.ts'
+import type { Exit, OnEnd, OnSignal } from '../base/process.ts'
 import type { RunsIn } from '../schema/command-place.ts'
 import type { ApprovalChoice, TextSpan } from '../schema/question.ts'
 
@@ -157,8 +157,10 @@ export type PlacedProgram = Program & {
   env: Readonly<Record<string, string>>
   /** For a runner whose process group does not contain what it runs, such as `docker exec`. */
   onSignal?: OnSignal
-  /** To be called when it has ended. */
-  onEnd?: () => void
+  /** Keeps what it has done in the Git directory, and closes its network. */
+  onEnd?: OnEnd
+  /** Bytes that it reads from a descriptor of its own: the filter of system calls. */
+  filter?: Uint8Array
 }
 
 export type CommandPlacement = {
@@ -169,7 +171,10 @@ export type CommandPlacement = {
   env: Readonly<Record<string, string>>
   /** `network`: it shares the network of this computer. */
   access: 'confined' | 'network'
-  /** It runs Git and nothing else, so the Git directory of the workspace may change. */
+  /**
+   * It runs Git in the repository of the workspace, so it gets a Git directory that can change. `git init` and `git clone`
+   * need none. In containers and on macOS that is one of other name, in GIT_DIR.
+   */
   changesGit?: boolean
   /** Its stdin is a pipe. Without it, stdin is empty. */
   hasInput?: boolean

@@ -296,7 +296,7 @@ export const createApp = async (
     runnerFor: engine.runners.runnerFor,
     commandPlaces: createCommandPlaces({
       config,
-      checkSandbox: engine.runners.checkSandbox,
+      runners: engine.runners,
       forbids: home => guards.of(home).commands(),
     }),
     fileProblems: maintenance.fileProblems,

@@ -5,8 +5,8 @@ import { type EngineCli, openEngine } from '../containers/engine.ts'
 import type { ContainerSettings } from '../containers/settings.ts'
 import { conflict, messageOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
-import type { CommandPlace, SandboxChange } from '../schema/command-place.ts'
-import { yamlFlag } from '../store/yaml-file.ts'
+import type { CommandPlace, CommandsHere, SandboxChange } from '../schema/command-place.ts'
+import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
 import type { CommandRunners } from './command-runners.ts'
 import { containerEngine, containerSettings } from './container-runners.ts'
 
@@ -30,13 +30,15 @@ export const inspectContainer = async (
 export type CommandPlaces = {
   /** Rejects while config.yaml cannot be read. */
   show: (home: Home) => Promise<CommandPlace>
+  /** In one workspace, by what is known: checks nothing. */
+  here: (home: Home, workspace: string) => CommandsHere
   /** Rejects with a sentence when that would not work. */
   change: (home: Home, change: SandboxChange) => Promise<void>
 }
 
 export type CommandPlacesOptions = {
   config: Pick<Config, 'userHome'>
-  checkSandbox: CommandRunners['checkSandbox']
+  runners: Pick<CommandRunners, 'checkSandbox' | 'isSandboxed' | 'whyDirect'>
   /** Why commands are refused whatever they are; null: they are not. */
   forbids: (home: Home) => string | null
 }
@@ -45,7 +47,7 @@ type ShownContainer = { container: CommandPlace['container']; problem: string | 
 
 export const createCommandPlaces = ({
   config: { userHome },
-  checkSandbox,
+  runners: { checkSandbox, isSandboxed, whyDirect },
   forbids,
 }: CommandPlacesOptions): CommandPlaces => {
   const showContainer = async (home: Home): Promise<ShownContainer> => {
@@ -80,7 +82,7 @@ export const createCommandPlaces = ({
         checkSandbox(),
         showContainer(home),
       ])
-      const place = container ? 'container' : sandbox.enabled ? 'sandbox' : 'computer'
+      const place = container ? 'container' : isSandboxed(home) ? 'sandbox' : 'computer'
       const ofPlace = { computer: null, sandbox: found.problem, container: problem }[place]
       return {
         profile: home.name,
@@ -91,9 +93,14 @@ export const createCommandPlaces = ({
         container,
       }
     },
+    here(home, workspace) {
+      if (containerEngine(home) !== null) return { place: 'container', problem: null }
+      const problem = whyDirect({ home, workspace, owner: '' })
+      return { place: isSandboxed(home) && problem === null ? 'sandbox' : 'computer', problem }
+    },
     async change(home, { enabled, network }) {
       const { sandbox } = home.values()
-      const short = yamlFlag(sandbox)
+      const short = yamlWord(sandbox) === 'auto' ? 'auto' : yamlFlag(sandbox)
       const isEmpty = sandbox === undefined || sandbox === null || sandbox === ''
       if (!isObject(sandbox) && short === undefined && !isEmpty)
         throw conflict(`sandbox in ${home.config.path} is not a mapping. Correct it there.`, {

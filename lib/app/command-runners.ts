@@ -7,7 +7,8 @@ import type { Homes } from '../profiles/homes.ts'
 import type { LanguageServers } from '../diagnostics/diagnostics.ts'
 import type { Availability } from '../sandbox/availability.ts'
 import { initFilePaths } from '../profiles/init-files.ts'
-import { createSandboxes } from '../sandbox/sandboxes.ts'
+import { workspaceProblem } from '../sandbox/mounts.ts'
+import { createSandboxes, type SandboxScope } from '../sandbox/sandboxes.ts'
 import type { TurnContextOptions } from '../turn-context/turn-context.ts'
 import { controlFiles } from '../turn-context/control-files.ts'
 import { hookScripts } from '../turn-context/turn-hooks.ts'
@@ -30,6 +31,12 @@ export type RunnerFor = (scope: RunnerScope) => CommandRunner | undefined
 
 export type CommandRunners = {
   runnerFor: RunnerFor
+  /** Whether commands of this home run in a sandbox, if their workspace can be protected. */
+  isSandboxed: (home: Home) => boolean
+  /** Why commands of this workspace run directly although a sandbox is wanted wherever it works; null: they do not, or none is. */
+  whyDirect: (scope: RunnerScope) => string | null
+  /** Resolves when `sandbox.enabled: auto` has an answer. Never rejects. */
+  ready: Promise<void>
   /** Checks whether a sandbox works here now, whether it is on or not. */
   checkSandbox: () => Promise<Availability>
   /** Ends what still runs and removes what was created. */
@@ -37,7 +44,7 @@ export type CommandRunners = {
 }
 
 export type CommandRunnersOptions = {
-  config: Pick<Config, 'env' | 'baseHome' | 'stateDir'>
+  config: Pick<Config, 'env' | 'baseHome' | 'stateDir' | 'looksForSandbox'>
   homes: Pick<Homes, 'list'>
   /** Files that decide about the agent. */
   controlOf: (home: Home, workspace: string) => string[]
@@ -63,11 +70,13 @@ const expandPath = (path: string, home: Home, userHome: string): string => {
   return isAbsolute(expanded) ? expanded : join(home.dir, expanded)
 }
 
-/** The paths of `sandbox.hidden`, which file tools must not access either. Empty while the sandbox is off. */
+/** The paths of `sandbox.hidden`, which file tools must not access either. Empty where the sandbox is turned off. */
 export const hiddenBySandbox = (home: Home): string[] => {
   const { sandbox } = home.settings()
   const userHome = home.env().HOME ?? ''
-  return sandbox.enabled ? sandbox.hidden.map(path => expandPath(path, home, userHome)) : []
+  return sandbox.enabled !== false
+    ? sandbox.hidden.map(path => expandPath(path, home, userHome))
+    : []
 }
 
 export const createCommandRunners = ({
@@ -76,12 +85,20 @@ export const createCommandRunners = ({
   controlOf,
 }: CommandRunnersOptions): CommandRunners => {
   const sandboxes = createSandboxes(config.env)
+  const wanted = (home: Home) => {
+    const { enabled } = home.settings().sandbox
+    return enabled === 'auto' && !config.looksForSandbox ? false : enabled
+  }
+  const isSandboxed = (home: Home): boolean => {
+    const asked = wanted(home)
+    return asked === 'auto' ? typeof sandboxes.problem() !== 'string' : asked
+  }
 
-  const sandboxFor = ({ home, workspace, owner, readable = [] }: RunnerScope): CommandRunner => {
+  const scopeFor = ({ home, workspace, owner, readable = [] }: RunnerScope): SandboxScope => {
     const { sandbox, skills } = home.settings()
     const env = home.childEnv()
     const expand = (path: string) => expandPath(path, home, env.HOME ?? '')
-    return sandboxes.runnerFor({
+    return {
       workspace,
       owner,
       env,
@@ -103,11 +120,29 @@ export const createCommandRunners = ({
         ...sandbox.readable.map(expand),
       ],
       writable: sandbox.writable.map(expand),
-    })
+    }
   }
 
+  /** Beside the rest of the start. */
+  const lookForSandbox = async (): Promise<void> => {
+    const isWanted = homes.list().some(({ lenient }) => lenient.settings().sandbox.enabled)
+    if (isWanted && config.looksForSandbox) await sandboxes.availability()
+  }
+
+  const whyDirect = (scope: RunnerScope): string | null =>
+    wanted(scope.home) === 'auto'
+      ? (sandboxes.problem() ?? workspaceProblem(scopeFor(scope)))
+      : null
+
   return {
-    runnerFor: scope => (scope.home.settings().sandbox.enabled ? sandboxFor(scope) : undefined),
+    // Where nobody asked for a sandbox, a workspace that it cannot protect is as on a computer without one.
+    runnerFor: scope =>
+      isSandboxed(scope.home) && whyDirect(scope) === null
+        ? sandboxes.runnerFor(scopeFor(scope))
+        : undefined,
+    isSandboxed,
+    whyDirect,
+    ready: lookForSandbox(),
     checkSandbox: sandboxes.recheck,
     close: async () => sandboxes.close(),
   }

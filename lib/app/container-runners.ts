@@ -17,7 +17,9 @@ import {
 import { messageOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import { gitDirectories } from '../sandbox/git-directories.ts'
+import { createPrivateGit, repositoriesInIndex, variablesFor } from '../sandbox/private-git.ts'
 import { PROTECTED_IN_WORKSPACE } from '../sandbox/places.ts'
+import { gitIn } from '../sandbox/mounts.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { protectedPaths } from '../store/state-files.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
@@ -76,6 +78,7 @@ export const shownIn = (
   const within = (paths: readonly string[]) =>
     paths.map(path => realPath(path)).filter(path => existsSync(path) && isInside(workspace, path))
   const git = gitDirectories(workspace, [], [])
+  const nested = git?.repository ? repositoriesInIndex(git.repository) : []
   return [
     same(workspace),
     ...readable.map(path => {
@@ -83,13 +86,12 @@ export const shownIn = (
       mkdirSync(path, { recursive: true, mode: 0o700 })
       return { ...same(realPath(path)), isReadOnly: true }
     }),
-    // A directory that is a mount point cannot be renamed and replaced, so what is read-only in it stays that.
-    ...within(git?.inside ?? []).map(same),
     // What runs outside the container without being started by the user, or with any Git command.
     ...within([
       ...control,
       ...PROTECTED_IN_WORKSPACE.map(name => join(workspace, name)),
-      ...(git?.kept ?? []),
+      ...(git?.paths ?? []),
+      ...nested.map(path => gitIn(join(workspace, path))),
     ]).map(path => ({ ...same(path), isReadOnly: true })),
     ...within(hidden).map(path => ({ ...same(path), isHidden: true })),
   ]
@@ -142,6 +144,14 @@ export const createContainerRunners = ({
               hidden: protectedPaths(stateDir),
             }),
       env: home.childEnv(),
+      privateGit(parent) {
+        const git = gitDirectories(workspace, [], [])
+        // That of a linked worktree is outside the workspace, which a container does not see.
+        if (!git?.repository || git.repository.worktree !== null || git.root !== workspace)
+          return null
+        const made = createPrivateGit(git.repository, { shown: git.repository.common, parent })
+        return { env: variablesFor(git, made.dir), finish: made.finish }
+      },
       forwarded: names => values([...names, ...home.settings().terminal.env_passthrough]),
       log: log.warn,
     })

@@ -278,6 +278,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     titleEndpoint: (sessionId, own) =>
       auxiliaryFor('title_generation', homes.of(sessions.row(sessionId)?.profile), own).endpoint,
   })
+  await runners.ready
   return {
     dispatcher,
     providers,

@@ -12,9 +12,12 @@ export type GroupOptions<In extends Stdio, Out extends Stdio, Err extends Stdio>
   /** A fourth one is file descriptor 3: `child.stdio[3]`. */
   stdio: readonly [In, Out, Err, 'pipe'?]
   onSignal?: OnSignal
-  /** Called when it has ended, or could not be started. */
-  onEnd?: (() => void) | undefined
+  onEnd?: OnEnd
+  filter?: Uint8Array
 }
+
+/** Where the program reads the bytes of `filter`. */
+export const FILTER_DESCRIPTOR = 4
 
 /**
  * Called before the process group is signaled, for programs that do not pass signals on to what they run. True: it has
@@ -22,7 +25,11 @@ export type GroupOptions<In extends Stdio, Out extends Stdio, Err extends Stdio>
  */
 export type OnSignal = (pid: number, signal: NodeJS.Signals) => boolean
 
+/** Called once when the program has ended or could not be started. What it returns is part of the exit. Must not reject. */
+export type OnEnd = () => Promise<string | null>
+
 const signalHandlers = new WeakMap<object, OnSignal>()
+const endings = new WeakMap<object, Promise<string | null>>()
 
 /**
  * Starts a program in its own process group: what it starts can be killed with it, and a Ctrl-C in our terminal does not
@@ -31,12 +38,14 @@ const signalHandlers = new WeakMap<object, OnSignal>()
 export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdio>(
   file: string,
   args: readonly string[],
-  { cwd, env, stdio, onSignal, onEnd }: GroupOptions<In, Out, Err>,
+  { cwd, env, stdio, onSignal, onEnd, filter }: GroupOptions<In, Out, Err>,
 ) => {
+  const [input, output, errors, report] = stdio
+  const usual = [input, output, errors, ...(report ? [report] : [])]
   const child = spawn(file, [...args], {
     cwd,
     env,
-    stdio: stdio.filter(each => each !== undefined),
+    stdio: filter ? [input, output, errors, report ?? 'ignore', 'pipe'] : usual,
     detached: process.platform !== 'win32',
     windowsHide: true,
   }) as ChildProcessByStdio<
@@ -44,10 +53,22 @@ export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdi
     Out extends 'pipe' ? Readable : null,
     Err extends 'pipe' ? Readable : null
   >
+  if (filter) {
+    const pipe = child.stdio[FILTER_DESCRIPTOR] as unknown as Writable
+    // EPIPE: it has ended before it read them.
+    pipe.on('error', () => undefined)
+    pipe.end(filter)
+  }
   if (onSignal) signalHandlers.set(child, onSignal)
-  if (onEnd) child.once('exit', onEnd).once('error', onEnd)
+  if (onEnd) endings.set(child, endOf(child).then(onEnd))
   return child
 }
+
+const endOf = (child: ChildProcess): Promise<void> =>
+  new Promise(resolve => {
+    child.once('exit', () => resolve())
+    child.once('error', () => resolve())
+  })
 
 /** Signals a program started by `spawnGroup` and everything in its group. Does nothing when the group is empty. */
 export const killGroup = (child: Pick<ChildProcess, 'pid'>, signal: NodeJS.Signals): void => {
@@ -77,7 +98,12 @@ export const terminateGroup = (child: Pick<ChildProcess, 'pid'>, graceMs: number
   return () => clearTimeout(timer)
 }
 
-export type Exit = { code: number | null; signal: NodeJS.Signals | null }
+export type Exit = {
+  code: number | null
+  signal: NodeJS.Signals | null
+  /** What `onEnd` has to say. */
+  note?: string
+}
 
 /** After the exit, pipes that background children hold are destroyed when nothing was read for this long, */
 const LINGER_MS = 100
@@ -112,10 +138,12 @@ export const waitForClose = (child: ChildProcess, onExit?: () => void): Promise<
       }, LINGER_MS)
       child.once('close', () => {
         clearInterval(linger)
-        resolve({ code, signal })
+        void noteOf(child).then(note => resolve({ code, signal, ...(note !== null && { note }) }))
       })
     })
   })
+
+const noteOf = async (child: ChildProcess): Promise<string | null> => endings.get(child) ?? null
 
 const BYTES_PER_SLICE = 1024 * 1024
 const SLICE_MS = 50
@@ -152,7 +180,8 @@ export type RunOptions = {
   maxBytes?: number
   /** Its exit is the end: background children, which may hold its output open, are killed. */
   killsChildren?: boolean
-  onEnd?: (() => void) | undefined
+  onEnd?: OnEnd
+  filter?: Uint8Array
 }
 
 export type RunResult = {
@@ -166,6 +195,8 @@ export type RunResult = {
   tail: string
   /** Why it was killed; null when it was not. */
   stopped: 'timeout' | 'limit' | 'abort' | null
+  /** What `onEnd` has to say. */
+  note: string | null
 }
 
 const MAX_BYTES = 16 * 1024 * 1024
@@ -175,10 +206,26 @@ const MAX_CHARS = 4_000
 export const run = (
   file: string,
   args: readonly string[],
-  { cwd, env, timeoutMs, signal, input, maxBytes = MAX_BYTES, killsChildren, onEnd }: RunOptions,
+  {
+    cwd,
+    env,
+    timeoutMs,
+    signal,
+    input,
+    maxBytes = MAX_BYTES,
+    killsChildren,
+    onEnd,
+    filter,
+  }: RunOptions,
 ): Promise<RunResult> =>
   new Promise((resolve, reject) => {
-    const child = spawnGroup(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], onEnd })
+    const child = spawnGroup(file, args, {
+      cwd,
+      env,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      onEnd,
+      filter,
+    })
     const chunks: Buffer[] = []
     let size = 0
     let stderr = ''
@@ -218,7 +265,9 @@ export const run = (
     if (killsChildren) child.once('exit', () => killGroup(child, 'SIGKILL'))
     child.once('close', code => {
       release()
-      resolve({ code, stdout: Buffer.concat(chunks), stderr, tail, stopped })
+      void noteOf(child).then(note =>
+        resolve({ code, stdout: Buffer.concat(chunks), stderr, tail, stopped, note }),
+      )
     })
     child.stdin.end(input ?? '')
   })

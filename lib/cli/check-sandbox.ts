@@ -1,16 +1,17 @@
 /** Checks whether the sandbox of commands works on this computer. */
 import { UserError } from '../errors.ts'
 import { checkSandbox } from '../sandbox/availability.ts'
-import { type Check, type CheckContext, fail, ok } from './check.ts'
+import { type Check, type CheckContext, fail, ok, warn } from './check.ts'
 
 export const sandboxChecks = async ({ config, home }: CheckContext): Promise<Check[]> => {
   try {
     const { enabled, network } = home.settings().sandbox
     const { problem } = await checkSandbox(config.env)
-    if (problem === null)
-      return [ok('sandbox', enabled ? `on, ${toWords(network)}` : 'off; it would work here')]
-    // Not wanted, so there is nothing to do.
-    if (!enabled) return [ok('sandbox', 'off')]
+    const isOff = enabled === false || (enabled === 'auto' && !config.looksForSandbox)
+    if (isOff)
+      return [ok('sandbox', `off: ${DIRECT}${problem === null ? '; it would work here' : ''}`)]
+    if (problem === null) return [ok('sandbox', `on: commands run in it, ${toWords(network)}`)]
+    if (enabled === 'auto') return [warn('sandbox', `off: ${DIRECT}`, problem)]
     return [fail('sandbox', problem, 'Until then commands are refused. docs/sandbox.md has more.')]
   } catch (error) {
     // An unreadable configuration has a check of its own.
@@ -18,6 +19,8 @@ export const sandboxChecks = async ({ config, home }: CheckContext): Promise<Che
     throw error
   }
 }
+
+const DIRECT = 'commands run directly on this computer, with your rights'
 
 const toWords = (network: boolean | readonly string[]): string =>
   network === true ? 'with network' : network === false ? 'without network' : 'network by pattern'

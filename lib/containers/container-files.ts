@@ -9,7 +9,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
+import { isInside } from '../store/path-within.ts'
 import { CONTAINER_HOME, type Mount } from './run-arguments.ts'
 import type { ContainerSettings } from './settings.ts'
 
@@ -73,11 +74,17 @@ export const createContainerFiles = ({
       const isDir = statSync(source).isDirectory()
       return { source: isDir ? empty : join(empty, 'file'), target, isReadOnly: true }
     }
+    const aliasOf = (mount: Mount): Mount[] =>
+      isInside(workspace, mount.target)
+        ? [{ ...mount, target: join('/workspace', relative(workspace, mount.target)) }]
+        : []
+    const shown = shows().map(toMount)
     const all = [
       { source: tmp, target: '/tmp' },
       ...(settings.keepsHome ? [{ source: homeDir, target: CONTAINER_HOME }] : []),
-      ...shows().map(toMount),
-      ...(settings.hasWorkspaceAlias ? [{ source: workspace, target: '/workspace' }] : []),
+      ...shown,
+      // With what is read-only or hidden in it: a mount of the workspace does not contain other mounts.
+      ...(settings.hasWorkspaceAlias ? shown.flatMap(aliasOf) : []),
       { source: shared, target: shared, isReadOnly: true },
       { source: exchange, target: exchange },
     ]

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CommandPlacement, CommandRunner, PlacedProgram } from '../agent/tool-services.ts'
-import { killGroup } from '../base/process.ts'
+import { killGroup, type OnEnd } from '../base/process.ts'
 import { messageOf, unavailable } from '../errors.ts'
 import { isInside } from '../store/path-within.ts'
 import type { Container, Running } from './container.ts'
@@ -34,6 +34,8 @@ export type RunnerOptions = {
   env: Env
   /** Values for `docker_forward_env`, and what else of this computer commands get. */
   forwarded: (names: readonly string[]) => Env
+  /** A Git directory that a command may change, made in a directory that the container shows. Null: there is no repository. */
+  privateGit?: (parent: string) => { env: Env; finish: OnEnd } | null
   log: (line: string, extra?: Record<string, unknown>) => void
 }
 
@@ -138,7 +140,7 @@ export const createContainerRunner = (options: RunnerOptions): CommandRunner => 
   }
 
   const place = async (placement: CommandPlacement): Promise<PlacedProgram> => {
-    const { program, cwd, hasInput, hasReport, readable } = placement
+    const { program, cwd, hasInput, hasReport, readable, changesGit } = placement
     const container = containerFor(readable)
     const running = await ensure(container)
     requirePlace(container, cwd)
@@ -146,7 +148,9 @@ export const createContainerRunner = (options: RunnerOptions): CommandRunner => 
     const file = join(container.exchange(), `env-${mark}`)
     const report = hasReport ? join(container.exchange(), `report-${mark}`) : ''
     // Its directory is private on this computer. The user of the image may not be this one.
-    writeFileSync(file, exportsOf(envOf(running, placement.env)), { mode: 0o644, flag: 'wx' })
+    const git = changesGit ? (options.privateGit?.(container.exchange()) ?? null) : null
+    const variables = { ...envOf(running, placement.env), ...git?.env }
+    writeFileSync(file, exportsOf(variables), { mode: 0o644, flag: 'wx' })
     const { cli } = running
     const inside = ['sh', '-c', ENTER, 'sh', file, cwd, report, program.file, ...program.args]
     const exec = ['exec', ...(hasInput ? ['-i'] : []), '-e', `${MARK}=${mark}`, container.name]
@@ -156,6 +160,7 @@ export const createContainerRunner = (options: RunnerOptions): CommandRunner => 
       cwd: '/',
       env: turnEnv,
       onSignal: signaler(container, mark),
+      ...(git && { onEnd: git.finish }),
     }
   }
 

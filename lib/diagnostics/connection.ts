@@ -67,14 +67,14 @@ const sectionOf = (options: JsonObject, section: string): unknown =>
 
 /** Rejects with `NotStarted` when it does not answer the first request. The signal kills it, at any time. */
 export const connect = async (
-  { file, args, cwd, env, onSignal }: PlacedProgram,
+  { file, args, ...placed }: PlacedProgram,
   root: string,
   options: JsonObject,
   signal: AbortSignal,
 ): Promise<Connection> => {
   const rpc = await import('vscode-languageserver-protocol/node')
   signal.throwIfAborted()
-  const child = spawnGroup(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], onSignal })
+  const child = spawnGroup(file, args, { ...placed, stdio: ['pipe', 'pipe', 'pipe'] })
   let tail = ''
   let received = 0
   const limited = new PassThrough()

@@ -144,6 +144,9 @@ const skillNames = (key: string): Rule => ({
     !isNoList(value) && !isNothing(value) && home.unknownSkills(textsOf(value)).length > 0,
 })
 
+const isSandboxSwitch = (value: unknown): boolean =>
+  yamlFlag(value) !== undefined || yamlWord(value) === 'auto'
+
 const SANDBOX_KEYS = ['enabled', 'network', 'readable', 'writable', 'hidden']
 /** Of `sandbox.network`: what is no host. */
 const noHosts = (value: unknown): string[] =>
@@ -206,14 +209,14 @@ const RULES: readonly Rule[] = [
   {
     key: 'sandbox',
     closes: COMMANDS,
-    why: 'This should be a mapping, or true or false, so the service can’t tell whether commands run in a sandbox.',
-    isUnsupported: value => isNoMapping(value) && yamlFlag(value) === undefined,
+    why: 'This should be a mapping, or true, false, or auto, so the service can’t tell whether commands run in a sandbox.',
+    isUnsupported: value => isNoMapping(value) && !isSandboxSwitch(value),
   },
   {
     key: 'sandbox.enabled',
     closes: COMMANDS,
-    why: 'This should be true or false, so the service can’t tell whether commands run in a sandbox.',
-    isUnsupported: value => !isNothing(value) && yamlFlag(value) === undefined,
+    why: 'This should be true, false, or auto, so the service can’t tell whether commands run in a sandbox.',
+    isUnsupported: value => !isNothing(value) && !isSandboxSwitch(value),
   },
   {
     key: 'sandbox',

@@ -1,15 +1,18 @@
 /** The keys of config.yaml for the sandbox of commands. */
 import { isHostPattern } from '../base/host-pattern.ts'
-import { yamlFlag } from '../store/yaml-file.ts'
-import { commaTexts, custom, flag, section } from './config-schema-helpers.ts'
+import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
+import { commaTexts, custom, section } from './config-schema-helpers.ts'
 
 export const sandboxKeys = {
   sandbox: section(
     {
-      enabled: flag(
-        false,
-        'Run commands in a sandbox (bubblewrap, on macOS sandbox-exec): they can change the workspace only. Commands are refused where it does not work.',
-      ),
+      enabled: custom<boolean | 'auto'>({
+        type: 'true, false, or auto',
+        description:
+          'Run commands in a sandbox (bubblewrap, on macOS sandbox-exec): they can change the workspace only. `auto`: wherever it works when the service starts. With true, commands are refused where it does not work.',
+        fallback: 'auto',
+        read: value => (yamlWord(value) === 'auto' ? 'auto' : yamlFlag(value)),
+      }),
       network: custom<boolean | string[]>({
         type: 'true, false, or a list of texts',
         description:

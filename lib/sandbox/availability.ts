@@ -5,6 +5,7 @@ import { run } from '../base/process.ts'
 import { readText } from '../store/read-text.ts'
 import { bubblewrapArguments } from './bubblewrap.ts'
 import { seatbeltArguments } from './seatbelt.ts'
+import { seccompFilter } from './seccomp.ts'
 
 export type Availability =
   | {
@@ -12,6 +13,8 @@ export type Availability =
       program: string
       /** Of bubblewrap, like the next one. */
       canDisableNamespaces: boolean
+      /** The filter of system calls; null: there is none for this computer. */
+      filter: Uint8Array | null
       /** Starts a program with a limit of processes, as the first words of a command line. */
       limiter: readonly string[]
     }
@@ -72,7 +75,7 @@ export const causeOf = (complaint: string, facts: SandboxFacts): string => {
   if (facts.isContainer)
     return `this container forbids it (${complaint}). Start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or leave sandbox.enabled off: the container is a wall of its own`
   if (facts.isUnit)
-    return `the systemd unit forbids it (${complaint}). Install systemd/sandbox.conf as a drop-in of the unit`
+    return `the systemd unit forbids it (${complaint}). Install the unit of this version: systemd/agent-webui.service`
   if (NO_NAMESPACES.test(complaint))
     return `user namespaces are off, or not allowed here (${complaint}). Allow them in the kernel, or for the program that started this one`
   return complaint
@@ -98,7 +101,8 @@ const checkSeatbelt = async (program: string): Promise<Availability> => {
       [...seatbeltArguments({ mounts: [], hasNetwork: false }), '--', '/usr/bin/true'],
       { cwd: '/', env: {}, timeoutMs: TIMEOUT_MS, killsChildren: true },
     )
-    if (code === 0) return { problem: null, program, canDisableNamespaces: false, limiter: [] }
+    if (code === 0)
+      return { problem: null, program, canDisableNamespaces: false, filter: null, limiter: [] }
     complaint = stderr.trim().split('\n')[0] || `exit code ${code}`
   } catch (error) {
     complaint = error instanceof Error ? error.message : String(error)
@@ -130,16 +134,24 @@ const checkBubblewrap = async (env: Environment): Promise<Availability> => {
   if (!program)
     return { problem: `The sandbox doesn't work here: bwrap isn't installed. ${INSTALL}.` }
   const limiter = processLimiter()
+  const filter = seccompFilter()
   let complaint = ''
   for (const canDisableNamespaces of [true, false]) {
-    const options = { mounts: [], cwd: '/', hasNetwork: false, canDisableNamespaces }
+    const hasFilter = filter !== null
+    const options = { mounts: [], cwd: '/', hasNetwork: false, canDisableNamespaces, hasFilter }
     try {
       const { code, stderr } = await run(
         program,
         [...bubblewrapArguments(options), '--', ...limiter, '/usr/bin/env', 'true'],
-        { cwd: '/', env: { PATH: path }, timeoutMs: TIMEOUT_MS, killsChildren: true },
+        {
+          cwd: '/',
+          env: { PATH: path },
+          timeoutMs: TIMEOUT_MS,
+          killsChildren: true,
+          ...(filter && { filter }),
+        },
       )
-      if (code === 0) return { problem: null, program, canDisableNamespaces, limiter }
+      if (code === 0) return { problem: null, program, canDisableNamespaces, filter, limiter }
       complaint = stderr.trim().split('\n')[0] ?? ''
     } catch (error) {
       complaint = error instanceof Error ? error.message : String(error)

@@ -1,5 +1,6 @@
 /** The arguments of bubblewrap (bwrap) for a list of mounts. */
 import { existsSync, realpathSync, statSync } from 'node:fs'
+import { FILTER_DESCRIPTOR } from '../base/process.ts'
 import { isInside } from '../store/path-within.ts'
 import { type Mount, systemMounts } from './mounts.ts'
 
@@ -9,6 +10,8 @@ export type BubblewrapOptions = {
   hasNetwork: boolean
   /** `--disable-userns` exists since version 0.8. */
   canDisableNamespaces: boolean
+  /** It gets a filter of system calls. */
+  hasFilter?: boolean
   /** Variables for the program inside that bwrap itself must not get; see `LOADER_VARIABLE`. */
   loaderVariables?: Readonly<Record<string, string>>
 }
@@ -35,6 +38,9 @@ const KERNEL_SETTINGS = [
   '/proc/mtrr',
   '/proc/pressure',
 ] as const
+
+/** Entries of /proc about all of this computer, which no namespace changes. */
+const KERNEL_KEYS = ['/proc/keys', '/proc/key-users'] as const
 
 const isDirectory = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
@@ -63,6 +69,7 @@ export const bubblewrapArguments = ({
   cwd,
   hasNetwork,
   canDisableNamespaces,
+  hasFilter = false,
   loaderVariables = {},
 }: BubblewrapOptions): string[] => [
   '--unshare-user',
@@ -77,6 +84,7 @@ export const bubblewrapArguments = ({
   '--die-with-parent',
   '--cap-drop',
   'ALL',
+  ...(hasFilter ? ['--seccomp', String(FILTER_DESCRIPTOR)] : []),
   ...systemMounts().flatMap(({ path, linkTo }) =>
     linkTo === null ? ['--ro-bind', path, path] : ['--symlink', linkTo, path],
   ),
@@ -84,6 +92,7 @@ export const bubblewrapArguments = ({
   '--proc',
   '/proc',
   ...KERNEL_SETTINGS.filter(path => existsSync(path)).flatMap(path => ['--ro-bind', path, path]),
+  ...KERNEL_KEYS.filter(path => existsSync(path)).flatMap(path => ['--ro-bind', '/dev/null', path]),
   '--dev',
   '/dev',
   '--tmpfs',

@@ -1,34 +1,30 @@
 /** Where the Git directory of a workspace is. It may be outside: of a worktree, or of a repository that contains the workspace. */
-import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { isInside, realPath } from '../store/path-within.ts'
 import { readText } from '../store/read-text.ts'
 
+/** What Git reads and writes for a workspace, as real paths where they are outside of it. */
+export type Repository = {
+  /** The directory with objects, refs, and configuration. */
+  common: string
+  /** The name of a linked worktree, whose own directory is `common`/worktrees/`worktree`; null: it is the main one. */
+  worktree: string | null
+}
+
 export type GitDirectories = {
-  /** The repository that contains the workspace; null when that is the workspace itself. */
-  root: string | null
-  /** In the workspace: `.git`, a directory or the file of a worktree. */
-  inside: readonly string[]
-  /** Directories outside the workspace that Git writes to. */
-  outside: readonly string[]
-  /** Inside those: what makes Git run programs. Never writable. */
-  kept: readonly string[]
+  /** The directory whose `.git` it is: the workspace, or one that contains it. */
+  root: string
+  /** `.git` of `root` and directories that it leads to. A command changes none of them directly. */
+  paths: readonly string[]
+  /** Null: it is a repository of another kind, whose Git directory no command can change. */
+  repository: Repository | null
 }
 
 const MAX_BYTES = 4_096
 
 const lineOf = (path: string): string | null =>
   readText(path, { maxBytes: MAX_BYTES }).text?.trim() ?? null
-
-const isDirectory = (path: string): boolean =>
-  lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-
-/** Hooks and configuration of a Git directory and of its submodules. */
-const keptIn = (dir: string): string[] => {
-  const own = ['hooks', 'config', 'config.worktree', 'info'].map(name => join(dir, name))
-  const modules = join(dir, 'modules')
-  return [...own, ...(isDirectory(modules) ? [modules] : [])]
-}
 
 const same = (a: string, b: string): boolean => {
   try {
@@ -45,11 +41,9 @@ const same = (a: string, b: string): boolean => {
  */
 const worktreeOf = (
   file: string,
+  own: string,
   changeable: readonly string[],
-): { own: string; common: string } | null => {
-  const named = /^gitdir: (.+)$/.exec(lineOf(file) ?? '')?.[1]
-  if (!named) return null
-  const own = realPath(resolve(dirname(file), named))
+): Repository | null => {
   const back = lineOf(join(own, 'gitdir'))
   if (back === null || !same(resolve(own, back), file)) return null
   const line = lineOf(join(own, 'commondir'))
@@ -58,31 +52,30 @@ const worktreeOf = (
   const isFixed = ![dirname(file), ...changeable].some(
     root => isInside(root, own) || isInside(root, common),
   )
-  return isFixed && isInside(join(common, 'worktrees'), own) ? { own, common } : null
+  return isFixed && dirname(own) === join(common, 'worktrees')
+    ? { common, worktree: own.slice(dirname(own).length + 1) }
+    : null
 }
 
-/** Linked worktrees have configuration and hooks of their own. */
-const worktreesIn = (common: string): string[] => {
-  const dir = join(common, 'worktrees')
-  return isDirectory(dir) ? readdirSync(dir).map(name => join(dir, name)) : []
-}
-
-const inspect = (
-  at: string,
-  changeable: readonly string[],
-): Omit<GitDirectories, 'root'> | null => {
-  const path = join(at, '.git')
+const inspect = (root: string, changeable: readonly string[]): GitDirectories | null => {
+  const path = join(root, '.git')
   const stat = lstatSync(path, { throwIfNoEntry: false })
-  if (stat?.isDirectory()) return { inside: [path], outside: [], kept: keptIn(path) }
-  const worktree = stat?.isFile() ? worktreeOf(path, changeable) : null
-  if (!worktree) return null
-  const { own, common } = worktree
-  const others = worktreesIn(common).filter(dir => !same(dir, own))
-  return {
-    inside: [path],
-    outside: [common],
-    kept: [path, ...keptIn(common), ...others, join(own, 'config.worktree'), join(own, 'gitdir')],
-  }
+  // Without HEAD it is none for Git either, which looks further up then. The sandbox makes such a directory: `private-git.ts`.
+  const head = stat?.isDirectory() && lstatSync(join(path, 'HEAD'), { throwIfNoEntry: false })
+  if (head)
+    return {
+      root,
+      paths: [path],
+      repository: head.isFile() ? { common: path, worktree: null } : null,
+    }
+  if (!stat?.isFile()) return null
+  const named = /^gitdir: (.+)$/.exec(lineOf(path) ?? '')?.[1]
+  if (named === undefined) return { root, paths: [path], repository: null }
+  const own = realPath(resolve(root, named))
+  const repository = worktreeOf(path, own, changeable)
+  if (repository) return { root, paths: [path, repository.common], repository }
+  // Also a directory in the workspace: Git reads its configuration.
+  return { root, paths: isInside(root, own) && own !== root ? [path, own] : [path], repository }
 }
 
 /**
@@ -95,13 +88,11 @@ export const gitDirectories = (
   changeable: readonly string[],
 ): GitDirectories | null => {
   const own = inspect(workspace, changeable)
-  if (own || existsSync(join(workspace, '.git'))) return own && { root: null, ...own }
+  if (own) return own
   for (let dir = dirname(workspace); dir !== dirname(dir); dir = dirname(dir)) {
     if (privateDirs.some(each => isInside(dir, each))) return null
     if (!existsSync(join(dir, '.git'))) continue
-    const found = inspect(dir, [workspace, ...changeable])
-    if (!found) return null
-    return { root: dir, inside: [], outside: [...found.inside, ...found.outside], kept: found.kept }
+    return inspect(dir, [workspace, ...changeable])
   }
   return null
 }

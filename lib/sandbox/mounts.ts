@@ -1,7 +1,7 @@
 /** What a sandboxed command sees of the file system: a list of paths, of which the most specific one decides. */
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join, sep } from 'node:path'
-import { gitDirectories } from './git-directories.ts'
+import { type GitDirectories, gitDirectories } from './git-directories.ts'
 import {
   CREDENTIALS,
   PROTECTED_IN_WORKSPACE,
@@ -104,6 +104,9 @@ const isPrivate = ({ source }: Mount): boolean => source !== undefined
 /** Sockets of terminals, displays, and agents are there, and programs that others run. */
 const OF_EVERY_PROGRAM = ['/tmp', '/var/tmp', '/run', '/dev', '/proc', '/etc', '/usr'] as const
 
+const isLink = (path: string): boolean =>
+  lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+
 /**
  * Why this workspace cannot be protected; null when it can. In a home directory, a command could add files that run when
  * the user signs in; the home of the service itself is never shown.
@@ -122,14 +125,27 @@ export const workspaceProblem = ({
       ? 'it contains your home directory'
       : OF_EVERY_PROGRAM.some(path => contains(real, realOrNull(path) ?? path))
         ? 'it contains files of other programs'
-        : null
+        : isLink(join(real, '.git'))
+          ? 'its .git is a link, which a command could replace'
+          : null
   if (what === null) return null
   return `The sandbox can't protect the workspace ${workspace}, because ${what}. Choose a folder with only the files of the project, or turn sandbox.enabled off.`
 }
 
+/** Where Git directories of its workspace are. */
+export const gitOf = (place: Place): GitDirectories | null => {
+  const { workspace, env, hidden, ownHome, ownTmp, writable } = place
+  const home = env.HOME && env.HOME !== '/' ? env.HOME : '/'
+  return workspace === null
+    ? null
+    : gitDirectories(workspace, [...hidden, home], [ownHome, ownTmp, ...writable])
+}
+
 export type PlanOptions = {
-  /** The Git directory may change, apart from its hooks and configuration. */
-  changesGit?: boolean
+  /** Absent: it is looked for. */
+  git?: GitDirectories | null
+  /** Directories below the workspace that are repositories of their own, as submodules are. */
+  nested?: readonly string[]
   /** The program to start. */
   program?: string
   /** Directories that every command can read. */
@@ -138,10 +154,22 @@ export type PlanOptions = {
   isReadOnly?: boolean
 }
 
+/** Git runs in it, so a command must not make it a repository either. */
+export const gitIn = (repository: string): string => {
+  const git = join(repository, '.git')
+  return existsSync(git) ? git : repository
+}
+
 /** The mounts of one command, sorted so that each comes after those that contain it. */
 export const planMounts = (
   place: Place,
-  { changesGit = false, program = '', system = SYSTEM, isReadOnly = false }: PlanOptions = {},
+  {
+    git = gitOf(place),
+    nested = [],
+    program = '',
+    system = SYSTEM,
+    isReadOnly = false,
+  }: PlanOptions = {},
 ): Mount[] => {
   const { workspace, env } = place
   const home = env.HOME && env.HOME !== '/' ? env.HOME : null
@@ -160,15 +188,11 @@ export const planMounts = (
   for (const path of [place.ownTmp, place.ownHome]) add(path, 'write', path)
   for (const path of toolDirectories(place, program, system)) add(path, 'read')
   for (const path of place.readable) add(path, 'read')
-  const changeable = [place.ownHome, place.ownTmp, ...place.writable]
-  const git =
-    workspace === null
-      ? null
-      : gitDirectories(workspace, [...place.hidden, home ?? '/'], changeable)
-  if (git?.root) add(git.root, 'read')
+  const isInWorkspace = (path: string) => workspace !== null && contains(workspace, path)
+  if (git && git.root !== workspace) add(git.root, 'read')
   for (const path of place.writable) add(path, 'write')
   if (workspace !== null) add(workspace, 'write')
-  for (const path of git?.outside ?? []) add(path, changesGit ? 'write' : 'read')
+  for (const path of git?.paths ?? []) if (!isInWorkspace(path)) add(path, 'read')
 
   /** Applies below mounts that show real files. What is inside a private directory is not there anyway. */
   const addBelow = (path: string, access: Access) => {
@@ -185,12 +209,11 @@ export const planMounts = (
     if (!mounts.has(realOrNull(path) ?? path)) addBelow(path, 'hide')
   if (workspace !== null) {
     // A symlink in the workspace is not followed: a command could have made it lead to a secret.
-    const isUsable = (path: string) => !contains(workspace, path) || isReal(path, workspace)
-    // A mount even where it may change: a mount point cannot be renamed, and what is below it stays protected.
-    for (const path of git?.inside ?? [])
-      if (isUsable(path)) add(path, changesGit ? 'write' : 'read')
+    const isUsable = (path: string) => isReal(path, workspace)
+    for (const path of git?.paths ?? [])
+      if (isInWorkspace(path) && isUsable(path)) add(path, 'read')
     const inside = PROTECTED_IN_WORKSPACE.map(name => join(workspace, name))
-    for (const path of [...(git?.kept ?? []), ...inside]) if (isUsable(path)) addBelow(path, 'read')
+    for (const path of [...inside, ...nested.map(gitIn)]) if (isUsable(path)) addBelow(path, 'read')
   }
   for (const path of place.protected) addBelow(path, 'read')
   const all = sorted([...mounts.values(), ...underAliases([...mounts.values()], aliases, system)])

@@ -6,17 +6,19 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { contains, type Mount } from './mounts.ts'
 
-/** The real paths that a sandbox has as mounts, and whether they can be changed through it. */
-type Shown = { source: string; canWrite: boolean }
+/** A mount of a sandbox: the real path, its name inside, and whether it can be changed through it. */
+type Shown = { source: string; path: string; canWrite: boolean }
 
 /** Time between the choice of the mounts and the start of bwrap. */
 const START_MS = 100
 
 const shownBy = (args: readonly string[]): Shown[] =>
   args.flatMap((flag, at) => {
-    const source = args[at + 1]
+    const [source, path] = [args[at + 1], args[at + 2]]
     const isBind = flag === '--bind' || flag === '--ro-bind'
-    return isBind && source !== undefined ? [{ source, canWrite: flag === '--bind' }] : []
+    return isBind && source !== undefined && path !== undefined
+      ? [{ source, path, canWrite: flag === '--bind' }]
+      : []
   })
 
 /** Undefined: it has ended, or belongs to another user. */
@@ -46,32 +48,38 @@ const runningSandboxes = (): Shown[][] => {
 }
 
 const toShown = (mounts: readonly Mount[]): Shown[] =>
-  mounts.map(({ path, access, source = path }) => ({ source, canWrite: access === 'write' }))
+  mounts.map(({ path, access, source = path }) => ({ source, path, canWrite: access === 'write' }))
 
-/** Whether a command in that sandbox could rename the path or a directory above it. */
-const canReplace = (shown: readonly Shown[], path: string): boolean => {
-  const [closest] = shown
-    .filter(({ source }) => contains(source, path))
-    .toSorted((a, b) => b.source.length - a.source.length)
-  return closest?.canWrite === true && closest.source !== path
-}
+/** Whether a command in that sandbox could rename the path or a directory above it. A mount point cannot be renamed. */
+const canReplace = (shown: readonly Shown[], real: string): boolean =>
+  shown.some(mount => {
+    if (!mount.canWrite || mount.source === real || !contains(mount.source, real)) return false
+    const path = mount.path + real.slice(mount.source.length)
+    return !shown.some(other => other.path.length > mount.path.length && contains(other.path, path))
+  })
 
 export const createMountCheck = () => {
   /** Mounts of sandboxes that may not have started yet. */
   let starting: { at: number; shown: Shown[] }[] = []
 
-  /** Without those inside the workspace that a running command can replace. What only hides something stays: it shows nothing. */
-  return (mounts: readonly Mount[]): Mount[] => {
-    const now = performance.now()
-    starting = starting.filter(({ at }) => now - at < START_MS)
-    const others = [...starting.map(({ shown }) => shown), ...runningSandboxes()]
-    const changeable = mounts.filter(({ access, source }) => access === 'write' && !source)
-    const safe = mounts.filter(({ path, access, source = path }) => {
-      const isInWorkspace = changeable.some(each => each.path !== path && contains(each.path, path))
-      const isFixed = access === 'hide' || !isInWorkspace
-      return isFixed || !others.some(shown => canReplace(shown, source))
-    })
-    starting.push({ at: now, shown: toShown(safe) })
-    return safe
+  return {
+    /** Without those inside the workspace that a running command can replace. What only hides something stays: it shows nothing. */
+    withoutReplaceable(mounts: readonly Mount[]): Mount[] {
+      const now = performance.now()
+      starting = starting.filter(({ at }) => now - at < START_MS)
+      const others = [...starting.map(({ shown }) => shown), ...runningSandboxes()]
+      const changeable = mounts.filter(({ access, source }) => access === 'write' && !source)
+      return mounts.filter(({ path, access, source = path }) => {
+        const isInWorkspace = changeable.some(
+          each => each.path !== path && contains(each.path, path),
+        )
+        const isFixed = access === 'hide' || !isInWorkspace
+        return isFixed || !others.some(shown => canReplace(shown, source))
+      })
+    },
+    /** A sandbox with these is about to start. */
+    starts(mounts: readonly Mount[]): void {
+      starting.push({ at: performance.now(), shown: toShown(mounts) })
+    },
   }
 }

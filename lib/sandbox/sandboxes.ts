@@ -16,9 +16,17 @@ import {
 import { bubblewrapArguments, LOADER_VARIABLE } from './bubblewrap.ts'
 import { type CommandNetwork, openLocalNetwork, openMountedNetwork } from './command-network.ts'
 import { MACOS_SYSTEM } from './macos.ts'
-import { type Mount, type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
+import type { Repository } from './git-directories.ts'
+import { gitOf, type Mount, type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
 import { PROXY_VARIABLES } from './network-bridge.ts'
 import type { NetworkAccess } from './network-opener.ts'
+import {
+  createFirstGit,
+  createPrivateGit,
+  type PrivateGit,
+  repositoriesInIndex,
+  variablesFor,
+} from './private-git.ts'
 import { createMountCheck } from './running-sandboxes.ts'
 import { createOwnDirectories } from './own-directories.ts'
 import { DROPPED_VARIABLES } from './places.ts'
@@ -35,7 +43,8 @@ export type SandboxScope = Omit<Place, 'ownHome' | 'ownTmp'> & {
 
 const FAILURE_VALID_MS = 30_000
 
-const GIT = 'The Git directory can be changed only by a command that runs nothing but git.'
+const GIT =
+  'The Git directory can be changed only by a command that runs nothing but git; hooks, configuration, and operations of several steps, such as rebase, never.'
 const ASK = 'Where a command needs more, set access; the user is asked.'
 const PROXY_NOTE =
   'The network is reached through a proxy (HTTP_PROXY and the like are set), which asks the user about each new host while the command waits. What a denied host means is in the result.'
@@ -82,8 +91,10 @@ export const createSandboxes = (
   const isSeatbelt = system.kind === 'seatbelt'
   const directories = createOwnDirectories(isSeatbelt)
   const plan = isSeatbelt ? { system: MACOS_SYSTEM } : {}
-  const withoutReplaceable = createMountCheck()
+  const running = createMountCheck()
   const networks = new Set<CommandNetwork>()
+  /** Undefined: it is not known yet whether there is one. */
+  let problem: string | null | undefined
   let checked: { at: number; result: Promise<Availability> } | null = null
 
   /** A success is valid for the life of the process, a failure for half a minute. */
@@ -91,7 +102,10 @@ export const createSandboxes = (
     const isStale = (at: number) => performance.now() - at > FAILURE_VALID_MS
     if (checked && (await checked.result).problem !== null && isStale(checked.at)) checked = null
     checked ??= { at: performance.now(), result: checkSandbox(env, system) }
-    return checked.result
+    const found = await checked.result
+    // For the life of the process: a sandbox that stops working refuses, and is not left instead.
+    if (problem !== null) problem = found.problem
+    return found
   }
 
   /** Null: the command shares the network of this computer, or has none. */
@@ -153,9 +167,16 @@ export const createSandboxes = (
         const network = isReadOnly || hasNetwork ? null : await openNetwork(scope, onTarget)
         // Node may be in a directory that is not shown otherwise.
         const more = [...readable, ...(isSeatbelt ? [XCODE] : network ? [process.execPath] : [])]
+        const here = place()
+        const git = gitOf(here)
+        const { workspace } = scope
+        const nested =
+          git?.repository && workspace !== null
+            ? repositoriesInIndex(git.repository).map(path => join(git.root, path))
+            : []
         const mounts = planMounts(
-          { ...place(), readable: [...scope.readable, ...more] },
-          { ...plan, changesGit, program: program.file, isReadOnly },
+          { ...here, readable: [...scope.readable, ...more] },
+          { ...plan, git, nested, program: program.file, isReadOnly },
         )
         const placement = {
           program: network?.start(program) ?? program,
@@ -163,12 +184,42 @@ export const createSandboxes = (
           env: { ...variables, ...network?.env },
           hasNetwork,
           proxyPort: network?.port ?? null,
-          mounts: [...mounts, ...(network?.mounts ?? [])],
         }
-        const placed = isSeatbelt
-          ? underSeatbelt(placement, found, place())
-          : underBubblewrap({ ...placement, mounts: withoutReplaceable(placement.mounts) }, found)
-        return { ...placed, ...(network && { onEnd: network.close }) }
+        const planned = [...mounts, ...(network?.mounts ?? [])]
+        const repository = !isReadOnly && changesGit ? (git?.repository ?? null) : null
+        const isFirst = !isReadOnly && workspace !== null && git?.root !== workspace
+        /** What must be done when it has ended. */
+        const ends = (finish?: PrivateGit['finish']): Pick<PlacedProgram, 'onEnd'> =>
+          network || finish
+            ? {
+                async onEnd() {
+                  network?.close()
+                  return (await finish?.()) ?? null
+                },
+              }
+            : {}
+        if (isSeatbelt) {
+          const own = repository && createPrivateGit(repository, { shown: repository.common })
+          const env =
+            git && own ? { ...placement.env, ...variablesFor(git, own.dir) } : placement.env
+          const shown = [
+            ...planned,
+            ...(isFirst ? [protectedGit(workspace)] : []),
+            ...(own ? [{ path: own.dir, access: 'write' } as const] : []),
+          ]
+          const placed = underSeatbelt({ ...placement, env, mounts: shown }, found, here)
+          return { ...placed, ...ends(own?.finish) }
+        }
+        const safe = running.withoutReplaceable(planned)
+        const changeable = [
+          ...(repository ? privateGit(repository, safe) : []),
+          ...(isFirst ? [firstGit(realPath(workspace), own().root)] : []),
+        ]
+        const all = changeable.reduce(withPrivate, safe)
+        running.starts(all)
+        const placed = underBubblewrap({ ...placement, mounts: all }, found)
+        const finish = changeable.length === 0 ? undefined : () => finishAll(changeable)
+        return { ...placed, ...ends(finish) }
       },
     }
   }
@@ -176,6 +227,8 @@ export const createSandboxes = (
   return {
     runnerFor: (scope: SandboxScope) => createRunner(scope, false),
     availability,
+    /** Why none has worked here since the start; null: one has; undefined: that is not known yet. */
+    problem: () => problem,
     /** The same without an earlier failure, for a person who has just installed what was missing. */
     recheck(): Promise<Availability> {
       checked = null
@@ -188,6 +241,44 @@ export const createSandboxes = (
   }
 }
 
+/** What a private Git directory takes the place of, as real paths, and where the real one is visible instead. */
+type Private = PrivateGit & { at: string; below: string | null; shown: Mount[] }
+
+const REAL_GIT = '/run/repository.git'
+
+/** None where a running command could replace the real one, which has no mount then. */
+const privateGit = (repository: Repository, mounts: readonly Mount[]): Private[] => {
+  const at = realPath(repository.common)
+  if (!mounts.some(({ path, source = path, access }) => source === at && access === 'read'))
+    return []
+  const shown = [{ path: REAL_GIT, access: 'read', source: at } as const]
+  return [{ ...createPrivateGit(repository, { shown: REAL_GIT }), at, below: null, shown }]
+}
+
+const firstGit = (workspace: string, parent: string): Private => {
+  const at = join(workspace, '.git')
+  return { ...createFirstGit(at, parent), at, below: workspace, shown: [] }
+}
+
+const withPrivate = (mounts: Mount[], { dir, at, below, shown }: Private): Mount[] => {
+  const mount = (path: string): Mount => ({ path, access: 'write', source: dir })
+  const places = mounts.flatMap(({ path, source = path }) =>
+    source === at ? [path] : source === below ? [join(path, '.git')] : [],
+  )
+  return [...mounts.filter(({ path }) => !places.includes(path)), ...shown, ...places.map(mount)]
+}
+
+const finishAll = async (all: readonly Private[]): Promise<string | null> => {
+  const notes = await Promise.all(all.map(({ finish }) => finish()))
+  return notes.filter(note => note !== null).join(' ') || null
+}
+
+/** On macOS a rule applies to a name, whether it exists or not, so a command cannot make a repository. */
+const protectedGit = (workspace: string): Mount => ({
+  path: join(realPath(workspace), '.git'),
+  access: 'read',
+})
+
 type Planned = Pick<CommandPlacement, 'program' | 'cwd' | 'env'> & {
   mounts: readonly Mount[]
   hasNetwork: boolean
@@ -198,16 +289,24 @@ type Available = Extract<Availability, { problem: null }>
 
 const underBubblewrap = (
   { program, cwd, env, hasNetwork, mounts }: Planned,
-  { program: bwrap, canDisableNamespaces, limiter }: Available,
+  { program: bwrap, canDisableNamespaces, filter, limiter }: Available,
 ): PlacedProgram => {
   const [loaderVariables, ordinary] = splitVariables({ ...env, TMPDIR: '/tmp' })
-  const options = { mounts, cwd: realPath(cwd), hasNetwork, canDisableNamespaces, loaderVariables }
+  const options = {
+    mounts,
+    cwd: realPath(cwd),
+    hasNetwork,
+    canDisableNamespaces,
+    hasFilter: filter !== null,
+    loaderVariables,
+  }
   return {
     file: bwrap,
     args: [...bubblewrapArguments(options), '--', ...limiter, program.file, ...program.args],
     cwd: '/',
     env: ordinary,
     onSignal: signalInside,
+    ...(filter && { filter }),
   }
 }
 

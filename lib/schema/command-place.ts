@@ -14,6 +14,9 @@ export const RunsIn = z.enum([
 ])
 export type RunsIn = z.output<typeof RunsIn>
 
+/** `auto`: wherever it works. */
+const SandboxSwitch = z.union([z.boolean(), z.literal('auto')])
+
 export const CommandPlace = z.object({
   profile: z.string(),
   /** The file with these settings. */
@@ -23,7 +26,7 @@ export const CommandPlace = z.object({
   /** Why no command can run there at the moment, and what to do; null: they run. */
   problem: z.string().nullable(),
   sandbox: z.object({
-    enabled: z.boolean(),
+    enabled: SandboxSwitch,
     /** For every command, for none, or for those that match a pattern. Others ask. */
     network: z.union([z.boolean(), z.array(z.string())]),
     /** Why the sandbox does not work on this computer, and what to do, whether it is on or not. */
@@ -43,8 +46,14 @@ export const CommandPlace = z.object({
 })
 export type CommandPlace = z.output<typeof CommandPlace>
 
+export const CommandsHere = CommandPlace.pick({ place: true }).extend({
+  /** Why they do not run in a sandbox although one is wanted wherever it works, and what to do. */
+  problem: z.string().nullable(),
+})
+export type CommandsHere = z.output<typeof CommandsHere>
+
 export const SandboxChange = z.object({
-  enabled: z.boolean().optional(),
+  enabled: SandboxSwitch.optional(),
   network: z.boolean().optional(),
 })
 export type SandboxChange = z.output<typeof SandboxChange>

@@ -1,5 +1,14 @@
 /** A service with the sandbox on: its commands run inside, unasked, and its own files are not visible. Real bubblewrap. */
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -98,7 +107,7 @@ sandboxed(
     const path = join(app.home, 'config.yaml')
     try {
       const off = await place(app)
-      assert.equal([off.place, off.problem, off.sandbox.enabled], ['computer', null, false])
+      assert.equal([off.place, off.problem, off.sandbox.enabled], ['computer', null, 'auto'])
       assert.match(off.sandbox.problem, /bwrap isn't installed.*apt install bubblewrap/)
       const refused = await app.post('/api/sandbox', { enabled: true })
       assert.is(refused.status, 409)
@@ -146,6 +155,58 @@ test('the switches keep the comments and other keys of config.yaml', async () =>
     await app.close()
   }
 })
+
+const AUTO = { AGENT_WEBUI_SANDBOX: 'on' }
+const here = async (app: Awaited<ReturnType<typeof startApp>>, path: string) =>
+  (await app.get(`/api/workspaces/facts?path=${encodeURIComponent(path)}`)).body.commands
+
+test('by default it is on, except in a workspace that it cannot protect', async () => {
+  const app = await startApp({ env: AUTO })
+  try {
+    const shown = await place(app)
+    assert.equal([shown.place, shown.sandbox.enabled, shown.problem], ['sandbox', 'auto', null])
+    const project = join(app.userHome, 'project')
+    mkdirSync(project)
+    assert.equal(await here(app, project), { place: 'sandbox', problem: null })
+    const home = await here(app, app.userHome)
+    assert.is(home.place, 'computer')
+    assert.match(home.problem, 'contains your home directory')
+    const off = await app.post('/api/sandbox', { enabled: false })
+    assert.equal([off.body.place, off.body.sandbox.enabled], ['computer', false])
+    const auto = await app.post('/api/sandbox', { enabled: 'auto' })
+    assert.equal([auto.body.place, auto.body.sandbox.enabled], ['sandbox', 'auto'])
+  } finally {
+    await app.close()
+  }
+})
+
+sandboxed(
+  'where it does not work, commands run directly by default, until someone looks again',
+  async () => {
+    const bin = mkdtempSync(join(tmpdir(), 'bin-'))
+    const app = await startApp({ env: { ...AUTO, PATH: bin } })
+    try {
+      const project = join(app.userHome, 'project')
+      mkdirSync(project)
+      const found = await here(app, project)
+      assert.is(found.place, 'computer')
+      assert.match(found.problem, /bwrap isn't installed.*apt install bubblewrap/)
+      assert.equal((await place(app)).place, 'computer')
+      // Installed: the settings look again.
+      writeFileSync(join(bin, 'bwrap'), '#!/bin/sh\n', { mode: 0o755 })
+      assert.equal((await place(app)).place, 'sandbox')
+      // One that stops working is never left.
+      rmSync(join(bin, 'bwrap'))
+      assert.equal(await here(app, project), { place: 'sandbox', problem: null })
+      const after = await place(app)
+      assert.is(after.place, 'sandbox')
+      assert.match(after.problem, "bwrap isn't installed")
+    } finally {
+      await app.close()
+      rmSync(bin, { recursive: true })
+    }
+  },
+)
 
 sandboxed(
   'a container is shown with its image and what is wrong with it, and excludes the sandbox',

@@ -160,7 +160,7 @@ const movedResult = (
 
 const exitResult = (
   { output, colored }: Printed,
-  { code, signal }: Exit,
+  { code, signal, note }: Exit,
   stopped: Stopped,
   timeoutError: string,
 ): Omit<ForegroundResult, 'report'> => {
@@ -174,7 +174,7 @@ const exitResult = (
           : null
   const exit = stopped === 'timeout' ? 124 : (code ?? 130)
   return {
-    fields: { output, exit_code: exit, error },
+    fields: { output, exit_code: exit, error, ...(note !== undefined && { git_note: note }) },
     isError: exit !== 0,
     ...(colored !== undefined && { colored }),
   }

@@ -2,6 +2,8 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { visibleText } from '../../../lib/base/visible.ts'
+import type { CommandsHere } from '../../../lib/schema/command-place.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { useChat, useComposer, useSessions, useShell } from '../../contexts.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -10,6 +12,8 @@ import { formatAgo } from '../sessions/relative-time.ts'
 import { previewOf, titleOf } from '../sessions/sessions.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
+import { joinSentences } from '../../strings/join-sentences.ts'
+import { causeText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 import { type Facts, type Suggestion, suggestionsFor } from './suggestions.ts'
 
@@ -77,6 +81,19 @@ const Suggested = ({ suggestion }: { suggestion: Suggestion }) => {
     </li>
   )
 }
+
+const COMMANDS = {
+  sandbox: 'commands.sandbox',
+  container: 'commands.container',
+  computer: 'commands.computer',
+} as const
+
+/** Where commands run in this workspace, and what would put them into a sandbox. */
+const Commands = ({ place, problem }: CommandsHere) => (
+  <p class="home-commands">
+    {joinSentences(t(COMMANDS[place]), problem !== null && causeText(visibleText(problem)))}
+  </p>
+)
 
 /** `path`: the workspace of the new chat. `suggests`: there is a model that can follow suggestions. */
 export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }) => {
@@ -155,6 +172,7 @@ export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }
           </ul>
         </Section>
       )}
+      {facts.value && <Commands {...facts.value.commands} />}
     </div>
   )
 }

@@ -1,10 +1,12 @@
 /** Up to three suggestions for what to do first, from facts about the workspace and the chats. */
+import type { CommandsHere } from '../../../lib/schema/command-place.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { IconName } from '../../parts/icon.tsx'
 import { titleOf } from '../sessions/sessions.ts'
 import { t } from './strings.ts'
 
 export type Facts = {
+  commands: CommandsHere
   empty: boolean
   readme: boolean
   test_command: string | null

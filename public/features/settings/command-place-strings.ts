@@ -16,6 +16,12 @@ const enCommandPlace = {
   'place.sandbox.label': 'Sandbox',
   'place.sandbox.hint':
     'A command sees the workspace and the programs of the system, not your files. Unknown programs run without approval.',
+  'place.sandbox.auto': 'Wherever it works',
+  'place.sandbox.on': 'Always',
+  'place.sandbox.never': 'Never',
+  'place.sandbox.auto.hint':
+    'Where it works when the service starts, every command runs in it; elsewhere commands run directly on this computer.',
+  'place.sandbox.on.hint': 'Where it doesn’t work, commands are refused.',
   'place.sandbox.unavailable': 'The sandbox can’t be used while commands run in a container.',
   'place.sandbox.off.title': 'Turn the sandbox off?',
   'place.sandbox.off.text':

@@ -5,7 +5,7 @@ import { useEffect } from 'preact/hooks'
 import { visibleText } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
-import { Row, Switch } from '../../parts/field.tsx'
+import { Row, Select, Switch } from '../../parts/field.tsx'
 import { causeText } from '../../strings/server-text.ts'
 import { t } from './command-place-strings.ts'
 
@@ -34,9 +34,26 @@ const networkHint = (place: Place): string => {
 }
 
 const sandboxHint = ({ place, sandbox: { enabled, problem } }: Place): string => {
-  if (place === 'container' && !enabled) return t('place.sandbox.unavailable')
-  return joinSentences(t('place.sandbox.hint'), !enabled && problem !== null && problem)
+  if (place === 'container' && enabled !== true) return t('place.sandbox.unavailable')
+  return joinSentences(
+    t('place.sandbox.hint'),
+    enabled === 'auto' && t('place.sandbox.auto.hint'),
+    enabled === true && t('place.sandbox.on.hint'),
+    enabled !== true && problem !== null && causeText(visibleText(problem)),
+  )
 }
+
+/** Without `on` where it could not be. */
+const choicesFor = ({ place, sandbox: { enabled, problem } }: Place) =>
+  CHOICES.filter(
+    ([value]) => value !== 'on' || enabled === true || (problem === null && place !== 'container'),
+  ).map(([value, text]) => [value, t(text)] as const)
+
+const CHOICES = [
+  ['auto', 'place.sandbox.auto'],
+  ['on', 'place.sandbox.on'],
+  ['off', 'place.sandbox.never'],
+] as const
 
 export const CommandPlace = () => {
   const { api, attempt, layout } = useShell()
@@ -51,14 +68,14 @@ export const CommandPlace = () => {
   }, [])
   const { value: place } = loaded
   if (place === null) return null
-  const { enabled, network, problem } = place.sandbox
+  const { enabled, network } = place.sandbox
   const save = (change: Change) =>
     attempt(async () => {
       loaded.value = await api('POST /api/sandbox', change)
     })
-  const setEnabled = (on: boolean) => {
+  const setEnabled = (chosen: string) => {
     changes.value += 1
-    if (on) return void save({ enabled: true })
+    if (chosen !== 'off') return void save({ enabled: chosen === 'on' ? true : 'auto' })
     layout.confirmation.value = {
       title: t('place.sandbox.off.title'),
       text: t('place.sandbox.off.text'),
@@ -92,16 +109,17 @@ export const CommandPlace = () => {
         label={t('place.sandbox.label')}
         hint={sandboxHint(place)}
         control={ids => (
-          <Switch
+          <Select
+            key={changes.value}
             id={ids.control}
             describedBy={ids.hint}
-            checked={enabled}
-            disabled={!enabled && (problem !== null || place.place === 'container')}
+            value={enabled === 'auto' ? 'auto' : enabled ? 'on' : 'off'}
+            options={choicesFor(place)}
             onChange={setEnabled}
           />
         )}
       />
-      {enabled && (
+      {enabled !== false && (
         <Row
           label={t('place.network.label')}
           hint={networkHint(place)}

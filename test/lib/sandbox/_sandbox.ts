@@ -46,6 +46,8 @@ export type Tree = {
     args: readonly string[],
     placement?: Partial<CommandPlacement> & { timeoutMs?: number },
   ) => Promise<RunResult>
+  /** The same for another workspace. */
+  with: (workspace: string) => Pick<Tree, 'runner' | 'exec' | 'sh'>
   close: () => void
 }
 
@@ -89,9 +91,11 @@ const secretFiles = ({
 
 /** What a command can do with files of a tree, whatever the sandbox is made with. */
 export const reachTable = (
-  { home, agentHome, root, shown, workspace }: Tree,
+  { home, agentHome, root, shown, workspace, runner }: Tree,
   changesGit: boolean,
 ): { path: string; read: boolean; write: boolean }[] => {
+  // On macOS the changeable Git directory has another name.
+  const changesInPlace = changesGit && runner.kind === 'bubblewrap'
   const none = secretFiles({ home, agentHome, root, workspace })
   const read = [
     join(shown, 'file.txt'),
@@ -102,7 +106,9 @@ export const reachTable = (
   return [
     ...none.map(path => ({ path, read: false, write: false })),
     ...read.map(path => ({ path, read: true, write: false })),
-    { path: join(workspace, '.git', 'HEAD'), read: true, write: changesGit },
+    // What is written into it is no ref, so it is not kept.
+    { path: join(workspace, '.git', 'HEAD'), read: true, write: false },
+    { path: join(workspace, '.git', 'COMMIT_EDITMSG'), read: true, write: changesInPlace },
     { path: join(workspace, 'README.md'), read: true, write: true },
   ]
 }
@@ -122,6 +128,7 @@ export const createTree = (options: TreeOptions = {}): Tree => {
   write(join(workspace, '.vscode', 'tasks.json'), '{}\n')
   git(workspace, 'init', '-q')
   write(join(workspace, '.git', 'hooks', 'pre-commit'), '#!/bin/sh\n')
+  write(join(workspace, '.git', 'COMMIT_EDITMSG'), 'one\n')
   chmodSync(join(workspace, '.git', 'hooks', 'pre-commit'), 0o755)
   const env = {
     PATH: process.env.PATH ?? '/usr/bin:/bin',
@@ -132,38 +139,43 @@ export const createTree = (options: TreeOptions = {}): Tree => {
   const sandboxes = createSandboxes(process.env, options.system, options.access)
   const alias = join(root, 'alias')
   symlinkSync(workspace, alias)
-  const runner = sandboxes.runnerFor({
-    owner: 'test',
-    workspace: { home, agentHome, alias, tmp: '/tmp', demo: workspace }[
-      options.workspaceOf ?? 'demo'
-    ],
-    env,
-    network: options.network ?? false,
-    hidden: [agentHome, join(workspace, 'hidden')],
-    protected: [],
-    readable: [shown],
-    writable: options.writable ?? [],
-  })
-  const exec: Tree['exec'] = async (file, args, { timeoutMs = 30_000, ...placement } = {}) => {
-    const placed = await runner.place({
-      program: { file, args },
-      cwd: workspace,
+  const within = (chosen: string): Pick<Tree, 'runner' | 'exec' | 'sh'> => {
+    const runner = sandboxes.runnerFor({
+      owner: 'test',
+      workspace: chosen,
       env,
-      access: 'confined',
-      ...placement,
+      network: options.network ?? false,
+      hidden: [agentHome, join(workspace, 'hidden')],
+      protected: [],
+      readable: [shown],
+      writable: options.writable ?? [],
     })
-    return run(placed.file, placed.args, { ...placed, timeoutMs, maxBytes: 64 * 1024 * 1024 })
+    const exec: Tree['exec'] = async (file, args, { timeoutMs = 30_000, ...placement } = {}) => {
+      const placed = await runner.place({
+        program: { file, args },
+        cwd: workspace,
+        env,
+        access: 'confined',
+        ...placement,
+      })
+      return run(placed.file, placed.args, { ...placed, timeoutMs, maxBytes: 64 * 1024 * 1024 })
+    }
+    return {
+      runner,
+      exec,
+      sh: (command, placement) => exec('bash', ['-c', command], placement),
+    }
   }
+  const places = { home, agentHome, alias, tmp: '/tmp', demo: workspace }
   return {
     root,
     home,
     agentHome,
     shown,
     workspace,
-    runner,
     env,
-    exec,
-    sh: (command, placement) => exec('bash', ['-c', command], placement),
+    ...within(places[options.workspaceOf ?? 'demo']),
+    with: within,
     close() {
       sandboxes.close()
       rmSync(root, { recursive: true, force: true })

@@ -23,7 +23,7 @@ const CASES: readonly (readonly [
   [{ canClone: 0 }, DENIED, /: sudo sysctl -w kernel\.unprivileged_userns_clone=1$/],
   [{ maxNamespaces: 0 }, DENIED, /: sudo sysctl -w user\.max_user_namespaces=15000$/],
   [{ isContainer: true }, DENIED, /^this container forbids it \(bwrap: No permissions/],
-  [{ isUnit: true }, DENIED, /^the systemd unit forbids it .*systemd\/sandbox\.conf/],
+  [{ isUnit: true }, DENIED, /^the systemd unit forbids it .*systemd\/agent-webui\.service/],
   [{}, DENIED, /^user namespaces are off, or not allowed here/],
   [{}, 'bwrap: Creating new namespace failed: No space left on device', /^user namespaces are/],
   [{}, 'bwrap: setting up uid map: Permission denied', /^user namespaces are off/],

@@ -21,6 +21,7 @@ import { killGroup, spawnGroup, waitForClose } from '../../../lib/base/process.t
 import { checkSandbox } from '../../../lib/sandbox/availability.ts'
 import type { Access, Mount } from '../../../lib/sandbox/mounts.ts'
 import { seatbeltArguments } from '../../../lib/sandbox/seatbelt.ts'
+import { git } from '../../_git.ts'
 import { createTree, reachTable, type Tree, type TreeOptions } from './_sandbox.ts'
 import { createPolicy, parseCall, parseProfile } from './_seatbelt.ts'
 
@@ -218,6 +219,28 @@ for (const changesGit of [false, true])
         assert.not.ok(canMove(policy, join(tree.workspace, name)), name)
       assert.ok(canMove(policy, join(tree.workspace, 'README.md')))
     }))
+
+test('Git changes a private directory, which is taken over', () =>
+  running(async tree => {
+    const place = { changesGit: true }
+    const { code, stderr } = await tree.sh('git add README.md && git commit -qm one', place)
+    assert.is(code, 0, stderr)
+    assert.is(git(tree.workspace, 'log', '--format=%s'), 'one')
+    assert.is(git(tree.workspace, 'status', '--porcelain', 'README.md'), '')
+    const { allows, placed } = await policyIn(tree, place)
+    const { GIT_DIR = '' } = placed.env
+    assert.ok(allows({ operation: 'file-write-data', path: join(GIT_DIR, 'HEAD') }))
+    await placed.onEnd?.()
+    assert.not.ok(existsSync(GIT_DIR))
+  }))
+
+test('a workspace without repository: a command cannot make one, with its configuration', () =>
+  using(async tree => {
+    rmSync(join(tree.workspace, '.git'), { recursive: true })
+    const policy = await policyIn(tree)
+    assert.not.ok(canWrite(policy, join(tree.workspace, '.git')))
+    assert.not.ok(canWrite(policy, join(tree.workspace, '.git', 'config')))
+  }))
 
 test('the system is readable, the rest of the computer is not', () =>
   using(async tree => {

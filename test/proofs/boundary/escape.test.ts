@@ -341,27 +341,27 @@ test('a polite stop reaches the program inside, which may end by itself', () =>
     assert.is(readFileSync(join(tree.workspace, 'saved.txt'), 'utf8'), 'saved\n')
   }))
 
-test('what became a repository after the start of a running command is no mount, which that could redirect', () =>
+test('what a running command could replace, because it did not exist at its start, is no mount of the next', () =>
   using(async tree => {
-    const [git, saved] = [join(tree.workspace, '.git'), join(tree.root, 'saved')]
+    const [name, saved] = [join(tree.workspace, '.vscode'), join(tree.root, 'saved')]
     const isMounted = async () => {
       const program = { file: 'true', args: [] }
       const { workspace: cwd, env } = tree
       const { args } = await tree.runner.place({ program, cwd, env, access: 'confined' })
-      return args.includes(git)
+      return args.includes(name)
     }
-    renameSync(git, saved)
+    renameSync(name, saved)
     const child = await startInside(
       tree,
-      `echo on; while :; do mv -T .git .old; ln -s ${tree.home}/.ssh .git; rm .git; mv -T .old .git; done 2>/dev/null`,
+      `echo on; while :; do mv -T .vscode .old; ln -s ${tree.home}/.ssh .vscode; rm .vscode; mv -T .old .vscode; done 2>/dev/null`,
     )
     const closed = waitForClose(child)
     await once(child.stdout ?? child, 'data')
-    // Under the name that the loop restores from: `.git` can be a link at this moment.
+    // Under the name that the loop restores from: `.vscode` can be a link at this moment.
     renameSync(saved, join(tree.workspace, '.old'))
     const before = outside(tree)
     assert.not(await isMounted())
-    const command = 'cat .git/id_ed25519; echo x > .git/id_ed25519'
+    const command = 'cat .vscode/id_ed25519; echo x > .vscode/id_ed25519'
     const { stdout, stderr } = await tree.sh(command, { changesGit: true })
     assert.not.match(`${stdout}${stderr}`, SECRET)
     killGroup(child, 'SIGKILL')
@@ -369,8 +369,8 @@ test('what became a repository after the start of a running command is no mount,
     // It was killed anywhere in its loop: the name can be free, or a link.
     const old = join(tree.workspace, '.old')
     if (existsSync(old)) {
-      rmSync(git, { force: true })
-      renameSync(old, git)
+      rmSync(name, { force: true })
+      renameSync(old, name)
     }
     // A command that was placed a moment ago counts as running.
     while (!(await isMounted())) await sleep(150)
@@ -474,8 +474,8 @@ test('a worktree that is in a private directory of commands is none: they could 
       `mkdir -p /tmp/r/worktrees/w; echo ${tree.workspace}/sub/.git > /tmp/r/worktrees/w/gitdir; echo ../.. > /tmp/r/worktrees/w/commondir; mkdir sub; echo 'gitdir: ${own}/r/worktrees/w' > sub/.git`,
     )
     const sub = join(tree.workspace, 'sub')
-    assert.is.not(gitDirectories(sub, [], []), null)
-    assert.is(gitDirectories(sub, [], [own]), null)
+    assert.is.not(gitDirectories(sub, [], [])?.repository, null)
+    assert.is(gitDirectories(sub, [], [own])?.repository, null)
   }))
 
 wall.run()

@@ -195,7 +195,7 @@ test('what a new start cannot change is not started again, and freed memory is r
   }
 })
 
-test('systemd accepts the units, and those of the system are exposed by 2.0 at most', () => {
+test('systemd accepts the units, and those of the system are exposed little: more where commands run, whose sandbox needs namespaces', () => {
   if (!has('systemd-analyze')) return
   const dir = mkdtempSync(join(tmpdir(), 'units-'))
   try {
@@ -216,7 +216,8 @@ test('systemd accepts the units, and those of the system are exposed by 2.0 at m
       assert.is(said, '', file)
     }
     for (const unit of SYSTEM_UNITS) {
-      const args = ['security', '--offline=true', '--threshold=20', unit]
+      const threshold = unit.includes('forward') ? 20 : 33
+      const args = ['security', '--offline=true', `--threshold=${threshold}`, unit]
       assert.match(execFileSync('systemd-analyze', args, { encoding: 'utf8' }), 'exposure level')
     }
   } finally {
