@@ -263,6 +263,12 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
     return next
   }
 
+  /** Whether a page is open that is sent the questions of this session. */
+  const isShown = (sessionId: string): boolean => {
+    const profile = profileOf(sessionId)
+    return [...readers.of('inbox')].some(reader => reader.accepts('inbox', profile))
+  }
+
   /**
    * The frames of one source after `from`, up to number `to`, without ids; or its reset. Frames are looked up as they
    * are consumed, so a slow reader does not retain them.
@@ -374,6 +380,7 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
   })
 
   return {
+    isShown,
     boot,
     /** The current position, sent along with data that HTTP fetches in the same tick. */
     cursor: () => `${boot}-${n}`,

@@ -37,7 +37,7 @@ export type CommandPlaces = {
 }
 
 export type CommandPlacesOptions = {
-  config: Pick<Config, 'userHome'>
+  config: Pick<Config, 'userHome' | 'outsideSandbox'>
   runners: Pick<CommandRunners, 'checkSandbox' | 'isSandboxed' | 'whyDirect'>
   /** Why commands are refused whatever they are; null: they are not. */
   forbids: (home: Home) => string | null
@@ -46,7 +46,7 @@ export type CommandPlacesOptions = {
 type ShownContainer = { container: CommandPlace['container']; problem: string | null }
 
 export const createCommandPlaces = ({
-  config: { userHome },
+  config: { userHome, outsideSandbox },
   runners: { checkSandbox, isSandboxed, whyDirect },
   forbids,
 }: CommandPlacesOptions): CommandPlaces => {
@@ -75,6 +75,8 @@ export const createCommandPlaces = ({
     }
   }
 
+  const outsideOf = (home: Home) => home.settings().approvals.outside_sandbox ?? outsideSandbox
+
   return {
     async show(home) {
       const { sandbox } = home.settings()
@@ -90,15 +92,19 @@ export const createCommandPlaces = ({
         place,
         problem: forbids(home) ?? ofPlace,
         sandbox: { enabled: sandbox.enabled, network: sandbox.network, problem: found.problem },
+        outside: outsideOf(home),
         container,
       }
     },
     here(home, workspace) {
-      if (containerEngine(home) !== null) return { place: 'container', problem: null }
+      const outside = outsideOf(home)
+      if (containerEngine(home) !== null) return { place: 'container', outside, problem: null }
       const problem = whyDirect({ home, workspace, owner: '' })
-      return { place: isSandboxed(home) && problem === null ? 'sandbox' : 'computer', problem }
+      const place = isSandboxed(home) && problem === null ? 'sandbox' : 'computer'
+      return { place, outside, problem }
     },
-    async change(home, { enabled, network }) {
+    async change(home, { enabled, network, outside }) {
+      if (outside !== undefined) home.config.edit(['approvals', 'outside_sandbox'], outside)
       const { sandbox } = home.values()
       const short = yamlWord(sandbox) === 'auto' ? 'auto' : yamlFlag(sandbox)
       const isEmpty = sandbox === undefined || sandbox === null || sandbox === ''

@@ -17,6 +17,9 @@ export type RunsIn = z.output<typeof RunsIn>
 /** `auto`: wherever it works. */
 const SandboxSwitch = z.union([z.boolean(), z.literal('auto')])
 
+/** `changes`: every command that can change something; `dangerous`: only what the host agent knows as dangerous. */
+const OutsidePolicy = z.enum(['changes', 'dangerous'])
+
 export const CommandPlace = z.object({
   profile: z.string(),
   /** The file with these settings. */
@@ -32,6 +35,8 @@ export const CommandPlace = z.object({
     /** Why the sandbox does not work on this computer, and what to do, whether it is on or not. */
     problem: z.string().nullable(),
   }),
+  /** What is asked about where commands run directly on this computer: `approvals.outside_sandbox`. */
+  outside: OutsidePolicy,
   /** Of `terminal.backend`; null: it asks for none. */
   container: z
     .object({
@@ -46,7 +51,7 @@ export const CommandPlace = z.object({
 })
 export type CommandPlace = z.output<typeof CommandPlace>
 
-export const CommandsHere = CommandPlace.pick({ place: true }).extend({
+export const CommandsHere = CommandPlace.pick({ place: true, outside: true }).extend({
   /** Why they do not run in a sandbox although one is wanted wherever it works, and what to do. */
   problem: z.string().nullable(),
 })
@@ -55,5 +60,6 @@ export type CommandsHere = z.output<typeof CommandsHere>
 export const SandboxChange = z.object({
   enabled: SandboxSwitch.optional(),
   network: z.boolean().optional(),
+  outside: OutsidePolicy.optional(),
 })
 export type SandboxChange = z.output<typeof SandboxChange>

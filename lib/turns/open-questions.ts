@@ -33,6 +33,8 @@ export type QuestionsOptions = {
           data: { id: string; session_id: string; answer: string; reason?: Unanswered }
         },
   ) => void
+  /** Whether a page is open that shows the questions of the session: it waits for its person, whatever the time limit. */
+  isShown: (sessionId: string) => boolean
   clock: Pick<Clock, 'now' | 'timer'>
   log: (message: string, extra?: Record<string, unknown>) => void
 }
@@ -158,12 +160,15 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
   const add = (question: Question): Open => {
     const id = idOf(question)
     const { promise, resolve } = Promise.withResolvers<Resolution>()
-    const { expires_at: end } = question
-    const stopTimer =
-      end === undefined
-        ? noTimer
-        : deps.clock.timer(fromSeconds(end) - deps.clock.now(), () => expire(id, 'timeout'))
-    const entry = { question, answered: promise, settle: resolve, stopTimer }
+    const { expires_at: end, requested_at: start, session_id } = question
+    let stopTimer = noTimer
+    const waitFor = (milliseconds: number): void => {
+      stopTimer = deps.clock.timer(milliseconds, () =>
+        deps.isShown(session_id) ? waitFor(fromSeconds(end! - start)) : expire(id, 'timeout'),
+      )
+    }
+    if (end !== undefined) waitFor(fromSeconds(end) - deps.clock.now())
+    const entry = { question, answered: promise, settle: resolve, stopTimer: () => stopTimer() }
     open.set(id, entry)
     showWaiting(question.session_id)
     return entry

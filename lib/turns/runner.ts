@@ -95,6 +95,7 @@ const questionsOf = ({ sessions, hub, clock, log }: TurnsOptions, active: Active
       else if (event.type === 'answered') hub.publish(`session:${sessionId}`, event)
     },
     publish: event => hub.publish('inbox', event),
+    isShown: hub.isShown,
     clock,
     log,
   })

@@ -8,7 +8,6 @@ import { CodeText } from '../../markdown/code.tsx'
 import { t } from './strings.ts'
 import { BidiSafeCode, hasRtlText } from './bidi-safe-code.tsx'
 import type { ServerClock } from '../../parts/server-clock.ts'
-import { Countdown } from './countdown.tsx'
 import { type FileDiff, parseDiff } from '../../parts/diff.ts'
 import { Diff, DiffCounts } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -150,6 +149,8 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
       )}
     </button>
   )
+  const { suggested_rule: rule } = approval
+  const allowHere = () => rule && onAnswer('always', { rule, scope: 'workspace' })
   return (
     <article class="ask" ref={card} aria-label={title}>
       <h3 class="ask-title">
@@ -193,6 +194,11 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
           {offers('once') && button('once', keys && endSeen ? 'Enter' : undefined)}
           {offers('session') && button('session')}
           {offers('always') && button('always')}
+          {offers('always') && rule && (
+            <button type="button" class="ask-button" disabled={isSent} onClick={allowHere}>
+              {t('ask.always.rule', { rule: visibleText(rule) })}
+            </button>
+          )}
           {mayAnswer && (
             <>
               <span class="ask-gap" />
@@ -202,13 +208,6 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
         </div>
       )}
       <AnswerNote words={words} />
-      {approval.expires_at !== undefined && (
-        <Countdown
-          until={approval.expires_at}
-          clock={clock}
-          text={time => t('ask.expires', { time })}
-        />
-      )}
       {!mayAllow && <p class="ask-covers">{t(mayAnswer ? 'ask.owner' : 'ask.member')}</p>}
       {!isBudget && !isRuling && mayAllow && (
         <p class="ask-covers">

@@ -3,16 +3,13 @@ import type { Clarify } from '../../../lib/schema/question.ts'
 import { t } from './strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { Icon } from '../../parts/icon.tsx'
-import type { ServerClock } from '../../parts/server-clock.ts'
 import { may } from '../../parts/may.ts'
 import { PlanCard, PlanText } from '../plan/plan-card.tsx'
-import { Countdown } from './countdown.tsx'
 import { AnswerNote } from './answer-note.tsx'
 import { answerState, writeAnswer, writtenAnswer } from './answer.ts'
 
 export type QuestionCardProps = {
   question: Clarify
-  clock: ServerClock
   onAnswer: (text: string) => void
 }
 
@@ -42,7 +39,7 @@ function ReadOnlyQuestion({ question }: Pick<QuestionCardProps, 'question'>) {
   )
 }
 
-function OpenQuestion({ question, clock, onAnswer }: QuestionCardProps) {
+function OpenQuestion({ question, onAnswer }: QuestionCardProps) {
   const { isSent: sent, isSettled, words } = answerState(question)
   const text = writtenAnswer(question)
   const answer = (given: string) => {
@@ -91,13 +88,6 @@ function OpenQuestion({ question, clock, onAnswer }: QuestionCardProps) {
         </form>
       )}
       <AnswerNote words={words} />
-      {question.expires_at !== undefined && (
-        <Countdown
-          until={question.expires_at}
-          clock={clock}
-          text={time => t('ask.question.expires', { time })}
-        />
-      )}
     </article>
   )
 }

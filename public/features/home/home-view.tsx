@@ -82,18 +82,21 @@ const Suggested = ({ suggestion }: { suggestion: Suggestion }) => {
   )
 }
 
-const COMMANDS = {
-  sandbox: 'commands.sandbox',
-  container: 'commands.container',
-  computer: 'commands.computer',
-} as const
-
-/** Where commands run in this workspace, and what would put them into a sandbox. */
-const Commands = ({ place, problem }: CommandsHere) => (
-  <p class="home-commands">
-    {joinSentences(t(COMMANDS[place]), problem !== null && causeText(visibleText(problem)))}
-  </p>
-)
+/** Where commands run in this workspace, what would put them into a sandbox, and where to choose what asks. */
+const Commands = ({ place, outside, problem }: CommandsHere) => {
+  const { route } = useShell()
+  return (
+    <p class="home-commands">
+      {joinSentences(
+        t(`commands.${place === 'computer' ? outside : place}`),
+        problem !== null && causeText(visibleText(problem)),
+      )}{' '}
+      {place === 'computer' && may('POST /api/sandbox') && (
+        <a href={route.hrefOf({ view: 'settings', section: 'security' })}>{t('commands.choose')}</a>
+      )}
+    </p>
+  )
+}
 
 /** `path`: the workspace of the new chat. `suggests`: there is a model that can follow suggestions. */
 export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }) => {

@@ -10,7 +10,11 @@ export const t = translator({
   'recent.interrupted': 'Interrupted',
   'commands.sandbox': 'Commands run in a sandbox: they can change this folder and nothing else.',
   'commands.container': 'Commands run in a container.',
-  'commands.computer': 'Commands run directly on this computer, with your rights.',
+  'commands.changes':
+    'Commands run directly on this computer. Those that can change something ask first.',
+  'commands.dangerous':
+    'Commands run directly on this computer, with your rights. Only dangerous ones ask first.',
+  'commands.choose': 'Change what asks',
   'suggest.head': 'Suggestions',
   'suggest.resume': 'Continue “{title}”',
   'suggest.resume.hint': 'Its last turn didn’t finish',

@@ -3,8 +3,7 @@ import { translator } from '../../strings/t.ts'
 
 const enCommandPlace = {
   'place.title': 'Where commands run',
-  'place.computer':
-    'Directly on this computer, with your rights. Approvals guard against accidents only.',
+  'place.computer': 'Directly on this computer, with your rights.',
   'place.sandbox': 'In a sandbox. Commands can change the workspace and nothing else.',
   'place.container':
     'In a {engine} container with the image {image}. Commands can change the workspace and nothing else here.',
@@ -27,10 +26,17 @@ const enCommandPlace = {
   'place.sandbox.off.text':
     'Commands will run directly on this computer, with your rights, from the next message on.',
   'place.sandbox.off': 'Turn off',
+  'place.outside.label': 'Ask before',
+  'place.outside.changes': 'Every command that can change something',
+  'place.outside.dangerous': 'Dangerous commands only',
+  'place.outside.changes.hint':
+    'Commands that only read the workspace run unasked. Others wait for you, and you can allow one for good.',
+  'place.outside.dangerous.hint':
+    'As in the command line. A command that runs can do anything you can do.',
   'place.network.label': 'Network in the sandbox',
-  'place.network.off': 'Commands that need the network ask.',
+  'place.network.off': 'A command that wants to reach a new host asks and waits.',
   'place.network.on': 'Every command has the network, services on this computer included.',
-  'place.network.list': 'Without asking: {patterns}. Other commands that need the network ask.',
+  'place.network.list': 'Without asking: {patterns}. Other hosts ask.',
   'place.network.replace.title': 'Give every command the network?',
   'place.network.replace.text': 'This replaces the list in config.yaml: {patterns}.',
   'place.network.replace': 'Replace the list',

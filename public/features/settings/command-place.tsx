@@ -55,6 +55,11 @@ const CHOICES = [
   ['off', 'place.sandbox.never'],
 ] as const
 
+const OUTSIDE = ['changes', 'dangerous'] as const
+
+const isOutside = (value: string): value is (typeof OUTSIDE)[number] =>
+  OUTSIDE.some(each => each === value)
+
 export const CommandPlace = () => {
   const { api, attempt, layout } = useShell()
   const loaded = useSignal<Place | null>(null)
@@ -119,6 +124,21 @@ export const CommandPlace = () => {
           />
         )}
       />
+      {place.place === 'computer' && (
+        <Row
+          label={t('place.outside.label')}
+          hint={t(`place.outside.${place.outside}.hint`)}
+          control={ids => (
+            <Select
+              id={ids.control}
+              describedBy={ids.hint}
+              value={place.outside}
+              options={OUTSIDE.map(each => [each, t(`place.outside.${each}`)] as const)}
+              onChange={chosen => isOutside(chosen) && void save({ outside: chosen })}
+            />
+          )}
+        />
+      )}
       {enabled !== false && (
         <Row
           label={t('place.network.label')}

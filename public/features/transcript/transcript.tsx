@@ -191,11 +191,7 @@ function Tail() {
           </Asked>
         ) : (
           <Asked key={question.clarify_id}>
-            <QuestionCard
-              question={question}
-              clock={clock}
-              onAnswer={text => actions.answer(question, text)}
-            />
+            <QuestionCard question={question} onAnswer={text => actions.answer(question, text)} />
           </Asked>
         ),
       )}

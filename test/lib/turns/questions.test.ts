@@ -15,6 +15,7 @@ const setup = () => {
   const received: string[] = []
   const events: TurnEvent[] = []
   const waiting: number[] = []
+  const page = { isOpen: false }
   const clock = createTestClock(1_000)
   const q = createQuestions({
     append: (_, entries) => journal.push(...entries),
@@ -25,10 +26,11 @@ const setup = () => {
       received.push(event.type)
     },
     publish: event => received.push(event.type),
+    isShown: () => page.isOpen,
     clock,
     log: () => {},
   })
-  return { q, clock, journal, events, received, waiting }
+  return { q, clock, page, journal, events, received, waiting }
 }
 
 const ask = (session_id: string, command = 'rm -rf x') => ({
@@ -137,6 +139,22 @@ const reasonOf = (work: Promise<unknown>): Promise<unknown> =>
   work.catch((error: unknown) => (error instanceof Unapproved ? error.reason : error))
 
 questions(
+  'a question waits while a page is open, and its time limit begins anew then',
+  async () => {
+    const { q, clock, page, events } = setup()
+    page.isOpen = true
+    const answer = reasonOf(q.approve(ask('a'), 5))
+    await clock.advance(12)
+    assert.is(q.pending('a').length, 1)
+    page.isOpen = false
+    await clock.advance(3)
+    assert.is(await answer, 'timeout')
+    assert.equal(events.at(-1)?.type, 'answered')
+    q.close()
+  },
+)
+
+questions(
   'a timeout is no denial of a person: it throws, and gives null for a clarification',
   async () => {
     const { q, clock, journal, events } = setup()
@@ -206,6 +224,7 @@ questions(
       setLive: () => {},
       emit: () => {},
       publish: () => {},
+      isShown: () => false,
       clock,
       log: line => lines.push(line),
     })

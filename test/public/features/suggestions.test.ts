@@ -10,7 +10,7 @@ import { type Facts, suggestionsFor } from '../../../public/features/home/sugges
 const suggestions = suite('suggestions')
 
 const none: Facts = {
-  commands: { place: 'computer', problem: null },
+  commands: { place: 'computer', outside: 'changes', problem: null },
   empty: false,
   readme: true,
   test_command: null,

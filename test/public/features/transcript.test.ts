@@ -498,7 +498,6 @@ transcript('parses approvals and errors for their cards', () => {
           choices_offered: ['One'],
           requested_at: 1,
         },
-        clock,
         onAnswer,
       }),
     ),
