@@ -63,6 +63,8 @@ export const respond = endpoint({
     /** With `session` or `always`: the exact command, or its first words followed by ` *`. */
     rule: z.string().max(10_000).optional(),
     scope: RuleScope.optional(),
+    /** With `session` or `always`: every call of the tool, every change of the files; see the approval's `any`. */
+    any: z.boolean().optional(),
   }),
   output: z.object({
     ok: z.literal(true),
@@ -72,7 +74,7 @@ export const respond = endpoint({
     /** With an answer that is too late: no one had answered. */
     reason: Unanswered.optional(),
   }),
-  run: (ctx, { session_id, choice, approval_id, rule, scope }) => {
+  run: (ctx, { session_id, choice, approval_id, rule, scope, any }) => {
     const valid = ApprovalChoice.safeParse(choice)
     if (!valid.success) throw invalid(`Invalid choice: ${choice.slice(0, 40)}`)
     const { questions } = ctx.app.turns
@@ -86,7 +88,7 @@ export const respond = endpoint({
       by,
       asked =>
         asked.kind === 'approval' && (valid.data === 'always' || valid.data === 'session')
-          ? readRule(asked, rule, scope)
+          ? readRule(asked, rule, scope, any)
           : undefined,
     )
     return { ok: true as const, choice: valid.data, ...answered }

@@ -34,10 +34,11 @@ export const approvalTimeoutMs = ({ approvals }: Pick<ProfileConfig, 'approvals'
 
 /** The prefix rule to suggest. None for a command that is not shown verbatim. */
 const suggestion = (
-  { command, patternKeys, isControl, choices }: ApprovalRequest,
+  { command, patternKeys, isControl, choices, any }: ApprovalRequest,
   shown: (text: string) => string,
 ): { suggested_rule?: string } => {
-  if (isControl || !(choices?.includes('always') ?? true) || shown(command) !== command) return {}
+  if (isControl || any || !(choices?.includes('always') ?? true) || shown(command) !== command)
+    return {}
   const words = suggestedPrefix(command, patternKeys)
   return words ? { suggested_rule: ruleText(words) } : {}
 }
@@ -73,6 +74,7 @@ export const createApprovalPolicy =
         cwd: deps.shown(ask.cwd),
         ...(ask.runsIn && { runs_in: ask.runsIn }),
         ...(ask.diff !== undefined && { diff: deps.shown(ask.diff) }),
+        ...(ask.any && { any: { of: ask.any.of, name: deps.shown(ask.any.name) } }),
         ...((ask.isControl || ask.leavesSandbox) && { needs_owner: true as const }),
         ...(ask.choices && { choices: [...ask.choices] }),
         ...suggestion(ask, deps.shown),
