@@ -154,7 +154,7 @@ const withheldNotice = (name: string, { withheld }: ExternalAgentContext): strin
   withheld
     .map(
       ({ name: server, rule }) =>
-        `${name} does not get the MCP server ${server}: the rule “${rule}” names it, and ${name} might use it without asking.`,
+        `${name} does not get the MCP server ${server}: the rule “${rule}” names it, and it might be used without asking.`,
     )
     .join(' ')
 

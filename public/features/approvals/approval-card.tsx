@@ -63,6 +63,7 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
   const unread = useUnread()
   const endSeen = whole.endSeen && unread.first === null
   const [isRuling, setRuling] = useState(false)
+  const [isAny, setAny] = useState(false)
   const card = useRef<HTMLElement>(null)
   const always = useRef<HTMLButtonElement>(null)
   const wasRuling = useRef(false)
@@ -124,15 +125,20 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
     (isOwner || choice !== 'always') &&
     (approval.choices?.includes(choice) ?? true) &&
     !(isBudget && choice === 'always')
-  const isTool = /^(?:mcp|sampling): /.test(approval.pattern_key)
-  const isRule = !isBudget && !isTool
+  const { any } = approval
+  const lasts = offers('always') || offers('session')
+  const isRule = !isBudget && !any
+  const given = (choice: ApprovalChoice): GivenRule | undefined =>
+    isAny && (choice === 'session' || choice === 'always') ? { any: true } : undefined
   const button = (choice: ApprovalChoice, key?: string) => (
     <button
       type="button"
       class={choice === 'once' ? 'ask-button ask-main' : 'ask-button'}
       disabled={isSent}
       ref={choice === 'always' ? always : null}
-      onClick={() => (choice === 'always' && isRule ? setRuling(true) : onAnswer(choice))}
+      onClick={() =>
+        choice === 'always' && isRule ? setRuling(true) : onAnswer(choice, given(choice))
+      }
       aria-keyshortcuts={key}
     >
       {t(isBudget && choice === 'once' ? 'ask.again' : `ask.${choice}`)}
@@ -169,6 +175,17 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
       </ReadToEndBox>
       {approval.diff && <AskedDiff text={approval.diff} onSeen={unread.report} />}
       {approval.cwd && <p class="ask-where">{t('ask.where', { cwd: approval.cwd })}</p>}
+      {any && lasts && !isSettled && (
+        <label class="ask-any">
+          <input
+            type="checkbox"
+            checked={isAny}
+            disabled={isSent}
+            onChange={event => setAny(event.currentTarget.checked)}
+          />
+          {t(`ask.any.${any.of}`)}
+        </label>
+      )}
       {isSettled ? null : isRuling ? (
         <RuleForm
           approval={approval}
@@ -200,13 +217,13 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
       {!mayAllow && <p class="ask-covers">{t(mayAnswer ? 'ask.owner' : 'ask.member')}</p>}
       {!isBudget && !isRuling && mayAllow && (
         <p class="ask-covers">
-          {t(
-            offers('always') || offers('session')
-              ? isTool
-                ? 'ask.covers.tool'
-                : 'ask.covers'
-              : 'ask.covers.once',
-          )}
+          {!lasts
+            ? t('ask.covers.once')
+            : !any
+              ? t('ask.covers')
+              : isAny
+                ? t(`ask.every.${any.of}`, { name: visibleText(any.name) })
+                : t(`ask.shown.${any.of}`)}
         </p>
       )}
     </article>

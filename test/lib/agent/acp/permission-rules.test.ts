@@ -192,7 +192,7 @@ rules(
       const [first] = (await agent.say('hello')).warnings
       assert.is(
         first,
-        'Tester does not get the MCP server echo: the rule “mcp__echo__echo_back” names it, and Tester might use it without asking.',
+        'Tester does not get the MCP server echo: the rule “mcp__echo__echo_back” names it, and it might be used without asking.',
       )
       assert.equal((await agent.say('hello')).warnings, [])
       agent.place.withheld = [{ name: 'echo', rule: 'mcp__echo' }]
