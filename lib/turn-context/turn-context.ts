@@ -134,9 +134,10 @@ const forbiddenOf = (home: Home, stateDir: string): string[] => [
  */
 const withoutKnown = (message: NewMessage, redactKnown: (text: string) => string): NewMessage => {
   if (message.role !== 'assistant') return message
-  const { content, reasoning } = message
+  const { content, reasoning, refusal } = message
   return {
     ...message,
+    ...(typeof refusal === 'string' && { refusal: redactKnown(refusal) }),
     ...(typeof content === 'string' && { content: redactKnown(content) }),
     ...(typeof reasoning === 'string' && { reasoning: redactKnown(reasoning) }),
   }
