@@ -16,6 +16,7 @@ import {
   type Question,
   Unanswered,
 } from '../lib/schema/question.ts'
+import { rolePatch } from '../lib/turn-context/role-guards.ts'
 import { recorded } from '../lib/auth/recorded.ts'
 
 export const pending = endpoint({
@@ -44,6 +45,12 @@ const requireDecision = (
     requireOwner(ctx, 'Only an owner can allow this.')
   if (choice === 'always' || (scope !== undefined && scope !== 'session'))
     requireOwner(ctx, 'Only an owner can allow this for more than one chat.')
+}
+
+const noteMember = ({ app: { sessions } }: Ctx, given: string): void => {
+  const { session_id: id } = sessions.require(given)
+  const patch = rolePatch(sessions.head(id).meta, 'member')
+  if (Object.keys(patch).length > 0) sessions.append(id, [{ t: 'meta', patch }])
 }
 
 /** The address, and the name where several people may have answered. */
@@ -149,6 +156,8 @@ export const clarifyRespond = endpoint({
     const text = (response ?? answer ?? choice ?? '').trim()
     if (!text) throw invalid('response is required', { code: 'missing_fields' })
     const { questions } = ctx.app.turns
+    // Their words decide what the turn does from now on.
+    if (ctx.person.role !== 'owner') noteMember(ctx, session_id)
     const answered = questions.respond(session_id, 'clarify', clarify_id, text, answeredBy(ctx))
     return { ok: true as const, response: text, ...answered }
   },
