@@ -283,4 +283,18 @@ test('a model and an MCP server repeat every key in every field', async () => {
   }
 })
 
+test('only files of the person, static assets, and secrets that are shown once are sent as they are', () => {
+  const exact = Object.entries({ ...routes, ...patternRoutes }).flatMap(([route, endpoint]) =>
+    'exact' in endpoint && endpoint.exact === true ? [route] : [],
+  )
+  assert.equal(exact.toSorted(), [
+    'GET /api/file',
+    'GET /api/file/raw',
+    'GET /static/*',
+    'POST /api/auth/totp/enable',
+    'POST /api/auth/totp/start',
+    'POST /api/notifications/services',
+  ])
+})
+
 test.run()

@@ -11,7 +11,7 @@ import { type Call, commandOf, describe, firstText, pathsOf } from './tool-calls
 const WRITES: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
 
 /** For a call that runs a command and does not say which: read as one that could be any. */
-export const ANY_COMMAND = '"$ANY_COMMAND"'
+const ANY_COMMAND = '"$ANY_COMMAND"'
 
 const NO_PATH = { path: null, reach: 'file' } as const
 
