@@ -1,10 +1,10 @@
 /** Who may import whom. ARCHITECTURE.md describes the layers. */
 
 /** The modules of each layer above the foundation that are no domain, lowest layer first. */
-const INFRASTRUCTURE = 'config log hub redact prompt-injection packed assets http store'
+const INFRASTRUCTURE = 'config log hub prompt-injection packed assets http store'
 const ABOVE_DOMAINS = ['turns', 'turn-context', 'conversation client-api', 'cron']
 const COMPOSITION = 'app cli context start preflight'
-const FOUNDATION = 'schema errors base'
+const FOUNDATION = 'schema errors base redact'
 
 const modules = names => `(?:${names.replaceAll(' ', '|')})(?:/|\\.ts$)`
 const within = names => `^lib/${modules(names)}`
@@ -65,7 +65,7 @@ export default {
       {
         path: '^(?:lib|handlers|router)',
         pathNot: [
-          within(`${FOUNDATION} agent`),
+          within('schema errors base agent'),
           '^lib/store/(?:write-in-place|path-within|text-bytes|text-rewrite)\\.ts$',
         ],
       },

@@ -16,6 +16,7 @@ import {
   type Question,
   Unanswered,
 } from '../lib/schema/question.ts'
+import { rolePatch } from '../lib/turn-context/role-guards.ts'
 import { recorded } from '../lib/auth/recorded.ts'
 
 export const pending = endpoint({
@@ -46,6 +47,12 @@ const requireDecision = (
     requireOwner(ctx, 'Only an owner can allow this for more than one chat.')
 }
 
+const noteMember = ({ app: { sessions } }: Ctx, given: string): void => {
+  const { session_id: id } = sessions.require(given)
+  const patch = rolePatch(sessions.head(id).meta, 'member')
+  if (Object.keys(patch).length > 0) sessions.append(id, [{ t: 'meta', patch }])
+}
+
 /** The address, and the name where several people may have answered. */
 const answeredBy = ({ app, client, person }: Ctx): string =>
   person.id === '' && !app.people.hasOthers()
@@ -63,6 +70,8 @@ export const respond = endpoint({
     /** With `session` or `always`: the exact command, or its first words followed by ` *`. */
     rule: z.string().max(10_000).optional(),
     scope: RuleScope.optional(),
+    /** With `session` or `always`: every call of the tool, every change of the files; see the approval's `any`. */
+    any: z.boolean().optional(),
   }),
   output: z.object({
     ok: z.literal(true),
@@ -72,7 +81,7 @@ export const respond = endpoint({
     /** With an answer that is too late: no one had answered. */
     reason: Unanswered.optional(),
   }),
-  run: (ctx, { session_id, choice, approval_id, rule, scope }) => {
+  run: (ctx, { session_id, choice, approval_id, rule, scope, any }) => {
     const valid = ApprovalChoice.safeParse(choice)
     if (!valid.success) throw invalid(`Invalid choice: ${choice.slice(0, 40)}`)
     const { questions } = ctx.app.turns
@@ -86,7 +95,7 @@ export const respond = endpoint({
       by,
       asked =>
         asked.kind === 'approval' && (valid.data === 'always' || valid.data === 'session')
-          ? readRule(asked, rule, scope)
+          ? readRule(asked, rule, scope, any)
           : undefined,
     )
     return { ok: true as const, choice: valid.data, ...answered }
@@ -147,6 +156,8 @@ export const clarifyRespond = endpoint({
     const text = (response ?? answer ?? choice ?? '').trim()
     if (!text) throw invalid('response is required', { code: 'missing_fields' })
     const { questions } = ctx.app.turns
+    // Their words decide what the turn does from now on.
+    if (ctx.person.role !== 'owner') noteMember(ctx, session_id)
     const answered = questions.respond(session_id, 'clarify', clarify_id, text, answeredBy(ctx))
     return { ok: true as const, response: text, ...answered }
   },

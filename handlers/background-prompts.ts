@@ -13,7 +13,11 @@ export const start = endpoint({
   output: z.object({ task_id: z.string(), stream_id: z.string(), session_id: z.string() }),
   run: async (ctx, { session_id, prompt }) => {
     if (!prompt.trim()) throw invalid('prompt is required', { code: 'missing_fields' })
-    const { streamId, sessionId } = await ctx.app.backgroundPrompts.start(session_id, prompt.trim())
+    const { streamId, sessionId } = await ctx.app.backgroundPrompts.start(
+      session_id,
+      prompt.trim(),
+      ctx.person.role,
+    )
     return { task_id: sessionId, stream_id: streamId, session_id: sessionId }
   },
 })

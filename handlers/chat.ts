@@ -23,6 +23,7 @@ const Turn = z.object({
  * draft that was sent.
  */
 const toTurnInput = (
+  { person: { role } }: Ctx,
   input: z.output<typeof Turn> & { replace?: string | undefined },
   whenEmpty: string,
   ids: readonly (string | undefined)[] = [],
@@ -32,6 +33,7 @@ const toTurnInput = (
   if (!text && replace === undefined) throw invalid(whenEmpty, { code: 'missing_fields' })
   return {
     sessionId: input.session_id,
+    role,
     text,
     attachments,
     replace,
@@ -80,7 +82,7 @@ export const start = endpoint({
     const clientMessageId = given ?? ctx.requestKey
     const { replace, session_id: id } = message
     const own = replace === undefined ? {} : { replace: ownMessage(ctx, id, replace) }
-    const input = toTurnInput({ ...message, ...own }, 'message is required', [given, draft])
+    const input = toTurnInput(ctx, { ...message, ...own }, 'message is required', [given, draft])
     const { turnStarter } = ctx.app
     const started =
       clientMessageId === undefined
@@ -112,7 +114,7 @@ export const sync = endpoint({
   }),
   run: async (ctx, input) => {
     const { turn, result } = await ctx.app.turnStarter.turn(
-      toTurnInput({ ...input, attachments: [] }, 'empty message'),
+      toTurnInput(ctx, { ...input, attachments: [] }, 'empty message'),
     )
     const outcome = await result
     const finished = outcome?.status === 'finished'

@@ -1,4 +1,5 @@
 /** Scheduled jobs of the profile: list, edit, run, and the results of their runs. */
+import { CHANGES } from '../lib/auth/may.ts'
 import { z } from 'zod'
 import { toWireJob } from '../lib/cron/job.ts'
 import { nextRuns } from '../lib/cron/next-run.ts'
@@ -91,7 +92,7 @@ const One = z.object({ ok: z.literal(true), job: Job })
 
 export const create = endpoint({
   once: 'memory',
-  access: 'work',
+  access: CHANGES.tasks,
   summary: 'Create a scheduled job',
   input: Fields.extend({
     prompt: z.string({ error: 'prompt is required' }),
@@ -102,12 +103,12 @@ export const create = endpoint({
     requirePlain(ctx, input)
     const { jobs, zone } = cronOf(ctx)
     const schedule = await inOwnWords(ctx, input.schedule, zone())
-    return { ...ok, job: show(ctx, await jobs.create({ ...input, schedule })) }
+    return { ...ok, job: show(ctx, await jobs.create({ ...input, schedule, by: ctx.person.role })) }
   },
 })
 
 export const update = endpoint({
-  access: 'work',
+  access: CHANGES.tasks,
   summary: 'Change a scheduled job; absent and null fields stay',
   input: Fields.extend({
     job_id: JobId,
@@ -128,7 +129,12 @@ export const update = endpoint({
       jobs.list().find(({ id }) => id === job_id),
     )
     const schedule = given && (await inOwnWords(ctx, given, zone()))
-    const job = await jobs.update(job_id, { ...fields, schedule, enabled: flag })
+    const job = await jobs.update(job_id, {
+      ...fields,
+      schedule,
+      enabled: flag,
+      by: ctx.person.role,
+    })
     return { ...ok, job: show(ctx, job) }
   },
 })
@@ -136,7 +142,7 @@ export const update = endpoint({
 const ByJob = z.object({ job_id: JobId })
 
 export const remove = endpoint({
-  access: 'work',
+  access: CHANGES.tasks,
   summary: 'Delete a scheduled job; its output is kept',
   input: ByJob,
   output: Ok.extend({ job_id: z.string() }),
@@ -148,7 +154,7 @@ export const remove = endpoint({
 
 export const run = endpoint({
   once: 'disk',
-  access: 'work',
+  access: CHANGES.tasks,
   summary: 'Run a job now, in the background',
   input: ByJob,
   output: Ok.extend({ job_id: z.string(), status: z.string(), elapsed: z.number() }),
@@ -156,7 +162,7 @@ export const run = endpoint({
 })
 
 export const pause = endpoint({
-  access: 'work',
+  access: CHANGES.tasks,
   summary: 'Pause a job',
   input: ByJob.extend({ reason: z.string().max(500).optional() }),
   output: One,
@@ -168,7 +174,7 @@ export const pause = endpoint({
 
 export const resume = endpoint({
   once: 'disk',
-  access: 'work',
+  access: CHANGES.tasks,
   summary: 'Resume a paused job from now on',
   input: ByJob,
   output: One,
@@ -179,7 +185,7 @@ export const resume = endpoint({
 })
 
 export const preview = endpoint({
-  access: 'work',
+  access: CHANGES.tasks,
   summary: 'A schedule in words, with its next three runs',
   input: z.object({
     schedule: z.string({ error: 'schedule is required' }).min(1, 'schedule is required'),

@@ -68,6 +68,7 @@ export const search = endpoint({
 
 export const read = endpoint({
   access: 'read',
+  exact: true,
   summary: 'A text file of at most 200000 bytes, with the version to save against',
   input: OneFile,
   output: z.object({
@@ -86,6 +87,7 @@ export const read = endpoint({
 
 export const raw = endpoint({
   access: 'read',
+  exact: true,
   summary: 'The bytes of a file, whole or a range; active content is sandboxed',
   input: OneFile.extend({ download: z.string().optional() }),
   raw: 'application/octet-stream',

@@ -1,4 +1,5 @@
 /** The agent's notes: MEMORY.md, USER.md and SOUL.md of the profile. */
+import { CHANGES } from '../lib/auth/may.ts'
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
@@ -32,7 +33,7 @@ export const read = endpoint({
 const isSection = (text: string): text is Section => SECTIONS.includes(text as Section)
 
 export const write = endpoint({
-  access: 'own',
+  access: CHANGES.notes,
   summary: 'Replace a note; 409 when it is no longer the expected version',
   input: z.object({
     section: z.string().min(1),

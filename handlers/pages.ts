@@ -162,6 +162,7 @@ export const favicon = endpoint({
 export const asset = endpoint({
   summary: 'A static asset',
   public: true,
+  exact: true,
   raw: '*/*',
   async run(ctx) {
     const { path } = ctx.url

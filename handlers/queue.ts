@@ -34,6 +34,7 @@ export const add = endpoint({
       attachments: input.attachments,
       clientMessageId: input.client_message_id ?? ctx.requestKey,
       draft: input.draft,
+      role: ctx.person.role,
     })
     return { ...ok, item, queued, stream_id: streamId }
   },
@@ -48,6 +49,7 @@ export const edit = endpoint({
     ...ok,
     queued: await ctx.app.queue.edit(input.session_id, input.id, {
       text: requireText(input),
+      role: ctx.person.role,
       ...(attachments && { attachments }),
     }),
   }),

@@ -1,4 +1,5 @@
 /** Skills of the profile: list, read, edit, enable and delete them. */
+import { CHANGES } from '../lib/auth/may.ts'
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
@@ -32,7 +33,7 @@ export const content = endpoint({
 })
 
 export const save = endpoint({
-  access: 'own',
+  access: CHANGES.skills,
   summary: 'Save a skill or one of its files',
   input: z.object({
     name: z.string().min(1),
@@ -55,7 +56,7 @@ export const save = endpoint({
 })
 
 export const remove = endpoint({
-  access: 'own',
+  access: CHANGES.skills,
   summary: 'Delete a skill with all its files',
   input: z.object({ name: z.string().min(1) }),
   output: Ok.extend({ name: z.string() }),
@@ -63,7 +64,7 @@ export const remove = endpoint({
 })
 
 export const toggle = endpoint({
-  access: 'own',
+  access: CHANGES.skills,
   summary: 'Enable or disable a skill',
   input: z.object({ name: z.string().min(1), enabled: z.unknown() }),
   output: Ok.extend({ name: z.string(), enabled: z.boolean() }),

@@ -34,6 +34,7 @@ export const steer = endpoint({
             attachments: input.attachments,
             clientMessageId: input.client_message_id,
             draft: input.draft,
+            role: ctx.person.role,
           })
         : await queue.steerQueued(id, input.id)
     return { ...ok, accepted: true as const, fallback: null, stream_id: streamId, item }
@@ -53,6 +54,7 @@ export const interrupt = endpoint({
     if (running) ctx.app.turns.cancel(running)
     const { turn } = await ctx.app.turnStarter.turn({
       sessionId,
+      role: ctx.person.role,
       ...message,
       composed: { ...message, ids: [] },
     })

@@ -12,6 +12,7 @@ import { createRounds } from './base/rounds.ts'
 import { type Cursor, toCursor } from './base/stream-cursor.ts'
 import type { PushSource } from './base/push-source.ts'
 import { frame, idField } from './base/sse.ts'
+import { maskLeaving } from './redact/redact.ts'
 import type { Frame } from './schema/event.ts'
 
 export type Source = Frame['source']
@@ -252,7 +253,7 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
     const next = n + 1
     // ASCII
     const id = idField(`${boot}-${next}`)
-    const body = frame(event.type, { source, n: next, ...position, data: event.data })
+    const body = maskLeaving(frame(event.type, { source, n: next, ...position, data: event.data }))
     const bytes = encode(`${id}${body}`)
     n = next
     const logged: LoggedFrame = { n: next, source, bytes, idBytes: id.length, profile }

@@ -37,6 +37,15 @@ const isAllowed = async (
 const raw = (update: Record<string, unknown>): SessionUpdate => update as unknown as SessionUpdate
 
 export const realBehaviors: Behaviors = {
+  /** Any permission request, as JSON: says which option was chosen. */
+  async ask({ client, id, text }, toolCall) {
+    const { outcome }: RequestPermissionResponse = await client.request(
+      'session/request_permission',
+      { sessionId: id, toolCall: JSON.parse(toolCall), options },
+    )
+    await text(outcome.outcome === 'selected' ? outcome.optionId : outcome.outcome)
+    return undefined
+  },
   /** Gemini: reads the file before creating it, and gives up when that fails. */
   async create(turn, name) {
     const { client, cwd, id, say, text } = turn

@@ -98,6 +98,7 @@ export const NULL_SAYS = [
 
 /** Fields that name nothing of a profile, or something inside what the other fields name. */
 export const HARMLESS = `
+  any
   after agent_session_id all amend answer approval_id archived attachments before call checkpoint choice clarify_id
   client_message_id comments commit commits content create current cursor days deliver depth dest_dir download draft enabled
   expected_version file files focus_topic force format hooks hunks id ids issuer job_id keep_count kind kinds limit lines message

@@ -1,4 +1,5 @@
 /** Commands and subagents of the user: list, read, create, edit, rename, and delete their files. */
+import { CHANGES } from '../../lib/auth/may.ts'
 import { z } from 'zod'
 import { endpoint } from '../../lib/context.ts'
 import { redactValue } from '../../lib/redact/redact.ts'
@@ -24,7 +25,7 @@ export const content = endpoint({
 })
 
 export const save = endpoint({
-  access: 'own',
+  access: CHANGES.commands,
   summary:
     'Create, edit, or rename a command or subagent of the user; everything else in its file stays',
   input: One.extend({
@@ -45,7 +46,7 @@ export const save = endpoint({
 })
 
 export const remove = endpoint({
-  access: 'own',
+  access: CHANGES.commands,
   summary: 'Delete a command or subagent of the user',
   input: One.extend({ expected_version: z.string().optional() }),
   output: Ok.extend({ name: z.string() }),

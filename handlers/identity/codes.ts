@@ -41,6 +41,7 @@ export const view = endpoint({
 
 export const start = endpoint({
   access: 'own',
+  exact: true,
   summary: 'A new secret for an authenticator app; codes are required after its first code',
   input: Password,
   output: z.object({ secret: z.string(), uri: z.string() }),
@@ -52,6 +53,7 @@ export const start = endpoint({
 
 export const enable = endpoint({
   access: 'own',
+  exact: true,
   audit: recorded('codes-on'),
   summary: 'Require codes; the reply is the only place where the recovery codes are shown',
   input: z.object({ code: z.string().max(40) }),

@@ -128,6 +128,7 @@ export const addService = endpoint({
   once: 'disk',
   access: 'own',
   audit: changed(({ type }) => `added ${type}`),
+  exact: true,
   summary: 'Send notifications to ntfy, Gotify, or a webhook; `secret` is shown in this reply only',
   input: z.object({
     type: NotificationServiceType,

@@ -25,12 +25,17 @@ export type ExternalAgentContext = {
   env: Readonly<Record<string, string>>
   /** MCP servers to use besides its own. */
   mcpServers: readonly ForwardedMcpServer[]
+  /** Servers that it is not given, because it might call their tools without asking. */
+  withheld: readonly WithheldServer[]
   /** Called when the agent names its session. */
   onTitle?: (title: string) => void
   /** The stored state of the agent's own session. */
   load: (agent: string) => ExternalSession | null
   save: (agent: string, session: ExternalSession) => void
 }
+
+/** An MCP server, and the permission rule that names it. */
+export type WithheldServer = { name: string; rule: string }
 
 /** An MCP server as it is passed to an external agent. */
 export type ForwardedMcpServer =

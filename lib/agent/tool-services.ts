@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import type { StringDecoder } from 'node:string_decoder'
 import type { Exit, OnEnd, OnSignal } from '../base/process.ts'
 import type { RunsIn } from '../schema/command-place.ts'
-import type { ApprovalChoice, TextSpan } from '../schema/question.ts'
+import type { AnyCall, ApprovalChoice, TextSpan } from '../schema/question.ts'
 
 /** Asks the user before something risky runs. */
 export type ApprovalRequest = {
@@ -20,6 +20,13 @@ export type ApprovalRequest = {
   runsIn?: RunsIn
   /** Unified diff of the edit, for file changes. */
   diff?: string
+  /**
+   * It is no command: `command` shows a tool with its arguments, or files with their change. `key` is what is remembered
+   * when the user allows all calls of this tool, all changes of these files. Without that, only what was shown is.
+   */
+  any?: AnyCall & { key: string }
+  /** More that decides about the call than the card shows, such as the end of a long change: remembered with it. */
+  whole?: string
   /** The answers on offer; all four when absent. */
   choices?: readonly ApprovalChoice[]
   /** It changes what controls the agent itself. Only the user can answer: no setting and no earlier answer applies. */

@@ -8,6 +8,7 @@ import { forbidden } from '../errors.ts'
 import type { BaseCtx } from '../http/request-context.ts'
 import type { Home } from '../profiles/home.ts'
 import { passedEntries, realPath } from '../store/path-within.ts'
+import { ownedPaths } from '../turn-context/role-guards.ts'
 import { hookScripts } from '../turn-context/turn-hooks.ts'
 import type { App } from './app.ts'
 
@@ -31,7 +32,8 @@ const controlPaths = (app: App, home: Home, root: string): string[] => {
         hookScripts(each.lenient, workspace),
       ),
     )
-  return [...new Set([...app.controlOf(home, root), ...hooks])].map(
+  const owned = ownedPaths(home.dir, app.config.baseHome).map(({ path }) => path)
+  return [...new Set([...app.controlOf(home, root), ...owned, ...hooks])].map(
     path => path.split('/**/')[0] ?? path,
   )
 }

@@ -68,8 +68,15 @@ export const composeConversation = (
     sessions,
     hub,
     streamOf: turns.streamOf,
-    async send(sessionId, { id, text, attachments, client_message_id: clientMessageId }) {
-      const message = { sessionId, text, attachments, queued: id, clientMessageId }
+    async send(sessionId, { id, text, attachments, by_member, client_message_id }) {
+      const message = {
+        sessionId,
+        role: by_member ? ('member' as const) : ('owner' as const),
+        text,
+        attachments,
+        queued: id,
+        clientMessageId: client_message_id,
+      }
       const { turn } = await turnStarter.turn(message)
       queue.publish(sessionId)
       return turn
@@ -115,7 +122,7 @@ export const composeConversation = (
       },
       id => void hub.publish(`session:${id}`, { type: 'reset', data: {} }),
     ),
-    answerPlan: createPlanFollowUp({ queue, log: log.warn }),
+    answerPlan: createPlanFollowUp({ queue, sessions, log: log.warn }),
     ...composeExternalAgents(composition, engine, skills),
   }
 }

@@ -50,6 +50,7 @@ import { type Compressions, createCompressions } from '../turn-context/session-c
 import { createDelegation } from '../turn-context/subagent-settings.ts'
 import { ownPorts } from '../turn-context/control-files.ts'
 import { createGrants, type Grants } from '../turn-context/grants.ts'
+import { ownedPaths } from '../turn-context/role-guards.ts'
 import { createTurnContextFactory, type TurnContextOptions } from '../turn-context/turn-context.ts'
 import { homeTools } from '../turn-context/home-tools.ts'
 import { createMcpToolList } from '../turn-context/mcp-tool-list.ts'
@@ -219,7 +220,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
             dispatcher,
             auxiliaryFor,
             currentEndpoint: models.windows.apply,
-            cronOf: home => createCronStore(options.cron().of(home)),
+            cronOf: (home, role) => createCronStore(options.cron().of(home), role),
           }),
         ],
         mcp: mcpTools(mcp, redact, { ...options, auxiliaryFor }),
@@ -254,6 +255,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     placesOfOthers: home => [...otherHomePaths(homes, home), ...hiddenBySandbox(home)],
     stateDir: config.stateDir,
     controlOf,
+    ownedBy: home => ownedPaths(home.dir, config.baseHome),
     warnShell: createSessionWarnings('shell', redact, options.onWarning),
     ownPorts: () => ownPorts(config.stateDir, config.port),
     outsideSandbox: config.outsideSandbox,

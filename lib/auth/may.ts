@@ -1,6 +1,18 @@
 /** The one rule of roles: what a person may do in a profile. */
 import type { Access, Caller } from '../schema/person.ts'
 
+/**
+ * What it takes to change something of a profile: asked by the route that changes it, and by the tools of the agent of whoever
+ * began the turn.
+ */
+export const CHANGES = {
+  skills: 'own',
+  notes: 'own',
+  commands: 'own',
+  tasks: 'work',
+} as const satisfies Record<string, Access>
+export type Change = keyof typeof CHANGES
+
 /** What only a person does: sign in, change a password, invite others, be notified, and decide about what an agent asks. */
 const PERSONAL =
   /^\/api\/(?:auth|people|notifications|approval|clarify\/respond|session\/(?:mode|yolo)|settings\/personal)(?:\/|$)/

@@ -221,6 +221,7 @@ export const createClientApi = (options: ClientApiOptions) => {
           })
         const { turn } = await options.turnStarter.turn({
           sessionId,
+          role: 'member',
           replace,
           text: split.text,
           attachments: storeImages(sessionId, images),

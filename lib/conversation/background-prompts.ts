@@ -3,6 +3,7 @@ import type { Hub } from '../hub.ts'
 import type { Message } from '../schema/message.ts'
 import { contentText, type Meta } from '../sessions/entries.ts'
 import { provisionalTitle } from '../sessions/title.ts'
+import type { Role } from '../schema/person.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { TurnStarter } from './start-turn.ts'
 
@@ -58,7 +59,7 @@ export const createBackgroundPrompts = ({
 
   return {
     /** The new session has the same workspace, model, profile, personality, project and mode, but no messages. */
-    async start(given: string, prompt: string) {
+    async start(given: string, prompt: string, role: Role) {
       const parent = sessions.require(given)
       const { session_id: sessionId } = sessions.create({
         workspace: parent.workspace,
@@ -70,7 +71,12 @@ export const createBackgroundPrompts = ({
         background_of: parent.session_id,
         ...(parent.mode && { mode: parent.mode }),
       })
-      const { turn, result } = await turnStarter.turn({ sessionId, text: prompt, attachments: [] })
+      const { turn, result } = await turnStarter.turn({
+        sessionId,
+        role,
+        text: prompt,
+        attachments: [],
+      })
       const before = startedBy(sessions.head(parent.session_id).meta)
       const background = [...before, sessionId].slice(-MAX_LISTED)
       sessions.append(parent.session_id, [{ t: 'meta', patch: { background } }])

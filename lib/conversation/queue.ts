@@ -9,12 +9,14 @@ import { randomBytes } from 'node:crypto'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { conflict, invalid, messageOf, missing } from '../errors.ts'
 import type { Hub } from '../hub.ts'
+import type { Role } from '../schema/person.ts'
 import type { Queued } from '../schema/queue.ts'
 import { queuedOf, queuedPatch } from '../sessions/queued.ts'
 import { sentPatch, streamOfSent } from '../sessions/sent-messages.ts'
 import { sentDraftPatch } from '../sessions/drafts.ts'
 import type { Meta, MetaPatch } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'
+import { rolePatch } from '../turn-context/role-guards.ts'
 
 const MAX_QUEUED = 50
 
@@ -25,6 +27,8 @@ type New = {
   clientMessageId?: string | undefined
   /** The id of the stored draft that it was written from, besides its own. */
   draft?: string | undefined
+  /** Of who wrote it. */
+  role: Role
 }
 
 /** What a stored message changes in the record besides the queue: its id is known, and its draft is sent. */
@@ -32,6 +36,10 @@ const storedPatch = (meta: Meta, input: New): MetaPatch => ({
   ...(input.clientMessageId !== undefined && sentPatch(meta, input.clientMessageId, '')),
   ...sentDraftPatch(meta, { ...input, ids: [input.clientMessageId, input.draft] }),
 })
+
+/** The turn that reads a member's message has a member's rights from then on. */
+const steeredBy = (meta: Meta, item: Queued): MetaPatch =>
+  item.by_member ? rolePatch(meta, 'member') : {}
 
 export type QueueOptions = {
   sessions: Sessions
@@ -74,13 +82,14 @@ export const createMessageQueue = (deps: QueueOptions) => {
     return item
   }
 
-  const toItem = ({ text, attachments, clientMessageId }: New, steer: boolean): Queued => ({
+  const toItem = ({ text, attachments, clientMessageId, role }: New, steer: boolean): Queued => ({
     id: randomBytes(8).toString('hex'),
     text,
     attachments: [...attachments],
     ...(clientMessageId !== undefined && { client_message_id: clientMessageId }),
     at: toSeconds(deps.clock.now()),
     ...(steer && { steer: true }),
+    ...(role !== 'owner' && { by_member: true }),
   })
 
   const requireCapacity = (items: readonly Queued[]): void => {
@@ -151,7 +160,10 @@ export const createMessageQueue = (deps: QueueOptions) => {
       requireCapacity(before)
       const at = before.findLastIndex(item => item.steer) + 1
       const item = toItem(input, true)
-      await write(id, before.toSpliced(at, 0, item), storedPatch(meta, input))
+      await write(id, before.toSpliced(at, 0, item), {
+        ...storedPatch(meta, input),
+        ...steeredBy(meta, item),
+      })
       return { item, streamId }
     },
 
@@ -163,18 +175,23 @@ export const createMessageQueue = (deps: QueueOptions) => {
         throw conflict('Nothing is running to steer.', { code: 'no_running_turn' })
       const item: Queued = { ...found(id, itemId), steer: true }
       const rest = list(id).filter(one => one.id !== itemId)
-      await write(id, rest.toSpliced(rest.findLastIndex(one => one.steer) + 1, 0, item))
+      const next = rest.toSpliced(rest.findLastIndex(one => one.steer) + 1, 0, item)
+      await write(id, next, steeredBy(sessions.head(id).meta, item))
       return { item, streamId }
     },
 
-    async edit(given: string, itemId: string, change: Partial<New>) {
+    async edit(given: string, itemId: string, change: Partial<New> & Pick<New, 'role'>) {
       const { session_id: id } = sessions.require(given)
       const item = found(id, itemId)
       const changed = {
         ...item,
         ...(change.text !== undefined && { text: change.text }),
         ...(change.attachments && { attachments: [...change.attachments] }),
+        ...(change.role !== 'owner' && { by_member: true as const }),
       }
+      // A message that steers may be read at any moment.
+      if (changed.steer && deps.streamOf(id) !== null)
+        sessions.append(id, [{ t: 'meta', patch: steeredBy(sessions.head(id).meta, changed) }])
       return write(
         id,
         list(id).map(one => (one.id === itemId ? changed : one)),

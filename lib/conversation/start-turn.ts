@@ -4,6 +4,7 @@ import { conflict, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
 import type { NewMessage } from '../schema/message.ts'
+import type { Role } from '../schema/person.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Composed } from '../sessions/drafts.ts'
 import type { Imported } from '../sessions/transfer.ts'
@@ -12,6 +13,7 @@ import { withoutQueued } from '../sessions/queued.ts'
 import { streamOfSent } from '../sessions/sent-messages.ts'
 import type { Turns } from '../turns/runner.ts'
 import type { TurnClient, Unattended } from '../turns/turn.ts'
+import { rolePatch } from '../turn-context/role-guards.ts'
 import { replacedBy, wordsOf } from './replaced-message.ts'
 
 export type TurnStarterOptions = {
@@ -36,6 +38,8 @@ export type TurnStarterOptions = {
 
 export type TurnInput = {
   sessionId: string
+  /** Of who has it done: its tools may do what this person may. A program is no owner. */
+  role: Role
   /** Null for a turn that continues with `results`; empty with `replace`: the text and files of the replaced message again. */
   text: string | null
   /** The id of a visible message: this one takes its place and that of all that follow. */
@@ -128,7 +132,7 @@ export const createTurnStarter = ({
 
   /** Nothing may await between the checks in here and `turns.start`, which reserves the session. */
   const startTurn = async (input: TurnInput) => {
-    const { sessionId, workspace, model, queued, effort, replace: _, ...more } = input
+    const { sessionId, workspace, model, queued, effort, role, replace: _, ...more } = input
     const row = sessions.require(sessionId)
     turns.requireIdle(row.session_id)
     const replaced = replacedBy(sessions, row.session_id, input)
@@ -139,6 +143,7 @@ export const createTurnStarter = ({
     const patch = {
       ...(place === row.workspace ? {} : { workspace: place }),
       ...(changed ? { model: fitting } : asked === row.model ? {} : { model: asked }),
+      ...rolePatch(sessions.head(row.session_id).meta, role),
       ...(queued === undefined ? {} : withoutQueued(sessions.head(row.session_id).meta, queued)),
     }
     const started = await turns.start({

@@ -3,6 +3,7 @@ import type { CronFields, CronStore } from '../agent/tools/cronjob.ts'
 import { forbidden } from '../errors.ts'
 import { reveal } from '../redact/redact.ts'
 import { findThreat } from '../prompt-injection.ts'
+import type { Role } from '../schema/person.ts'
 import type { Cron } from './cron.ts'
 import { toWireJob } from './job.ts'
 
@@ -15,7 +16,10 @@ const checkPrompt = ({ prompt }: CronFields): void => {
   if (threat) throw forbidden(`The task was not saved: its prompt contains ${threat}.`)
 }
 
-export const createCronStore = ({ jobs, scheduler, now, zone }: HomeCron): CronStore => {
+export const createCronStore = (
+  { jobs, scheduler, now, zone }: HomeCron,
+  role: () => Role,
+): CronStore => {
   const show = (stored: Stored) => {
     const job = toWireJob(stored, {
       now: now(),
@@ -49,11 +53,11 @@ export const createCronStore = ({ jobs, scheduler, now, zone }: HomeCron): CronS
       checkPrompt(fields)
       // A new task has no stored secrets to restore, so a mask in it is an error.
       for (const text of [fields.prompt, fields.name]) if (text !== undefined) reveal(text, '')
-      return show(await jobs.create(fields))
+      return show(await jobs.create({ ...fields, by: role() }))
     },
     async update(id, fields) {
       checkPrompt(fields)
-      return show(await jobs.update(id, fields, reveal))
+      return show(await jobs.update(id, { ...fields, by: role() }, reveal))
     },
     pause: async id => show(await jobs.pause(id, null)),
     resume: async id => show(await jobs.resume(id)),

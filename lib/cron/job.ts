@@ -16,6 +16,8 @@ export type JobPlan = {
   provider: string | null
   baseUrl: string | null
   script: string | null
+  /** A member asked for it. */
+  isMembers: boolean
   workdir: string | null
   /** Enabled toolsets; null for those of the profile. */
   toolsets: string[] | null
@@ -83,6 +85,7 @@ export const toJobPlan = (job: RawJob & { id: string }, now: number, zone: strin
     provider: text(job.provider),
     baseUrl: text(job.base_url),
     script: text(job.script),
+    isMembers: job.by === 'member',
     workdir: text(job.workdir),
     toolsets: Array.isArray(job.enabled_toolsets) ? job.enabled_toolsets.map(String) : null,
     deliver: text(job.deliver) ?? 'local',

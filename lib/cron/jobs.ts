@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { invalid, missing } from '../errors.ts'
 import { unredact } from '../redact/redact.ts'
 import type { Schedule } from '../schema/cron.ts'
+import type { Role } from '../schema/person.ts'
 import { defaultName, type JobPlan, toJobPlan } from './job.ts'
 import { isJob, type JobsFile, type RawJob } from './jobs-file.ts'
 import { nextRun } from './next-run.ts'
@@ -25,6 +26,8 @@ export type JobFields = {
   script?: string | undefined
   /** Total number of runs; 0 is unlimited. */
   repeat?: number | undefined
+  /** Who says so: the runs of what a member has asked for have a member's rights. Default: an owner. */
+  by?: Role | undefined
 }
 
 export type JobsOptions = {
@@ -182,6 +185,7 @@ export const createJobs = ({ file, home, clock, zone }: JobsOptions) => {
         deliver: 'local',
         origin: null,
         ...fields,
+        ...(given.by !== undefined && given.by !== 'owner' && { by: 'member' }),
         ...(fields.name === '' ? { name: defaultName(prompt, skills) } : {}),
       }
       return file.edit(jobs => {
@@ -202,6 +206,8 @@ export const createJobs = ({ file, home, clock, zone }: JobsOptions) => {
         const given = unmask(masked, job, restore)
         const { name, ...fields } = toRecord(home, given)
         Object.assign(job, fields, name ? { name } : {})
+        if (given.by !== undefined && given.by !== 'owner') job.by = 'member'
+        else if (given.prompt !== undefined) delete job.by
         const after = toJobPlan(job, clock.now(), zone())
         if (!after.prompt.trim() && after.skills.length === 0)
           throw invalid('prompt is required', { code: 'missing_fields' })

@@ -112,7 +112,12 @@ export const createJobRunner = (deps: RunJobOptions) => {
       workspace: job.workdir ?? '',
       ...modelOf(job),
       unattended: rulesOf(denied, on),
-      meta: { source_tag: 'cron', cron_job_id: job.id, enabled_toolsets: job.toolsets },
+      meta: {
+        source_tag: 'cron',
+        cron_job_id: job.id,
+        enabled_toolsets: job.toolsets,
+        ...(job.isMembers && { turn_role: 'member' }),
+      },
     })
     on.session(started.turn.sessionId)
     return untilEnd(started, limitsOf(home), on.signal)

@@ -22,6 +22,11 @@ export type Endpoint<Ctx, I extends z.ZodType = z.ZodType, O extends z.ZodType =
   access?: Access
   /** Available without a sign-in, even when a password is set. */
   public?: true
+  /**
+   * Its reply is sent as it is: the person's own view of a file, or a new secret that is shown once. Every other reply has the
+   * known secrets of the process masked; errors always.
+   */
+  exact?: true
   /** For programs: admitted by an API token instead of a sign-in. Programs that the agent started are always rejected. */
   byToken?: true
   /** The body of an error reply in the form of the API that the endpoint implements, and additional headers. */

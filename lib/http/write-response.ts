@@ -7,6 +7,7 @@ import { etagOf, isNotModified } from './etag.ts'
 import { openFile, parseRange } from './file.ts'
 import { contentPolicy, securityHeaders } from './headers.ts'
 import { type Chunk, type FileSource, isDescribed, JSON_TYPE, type ReplyOptions } from './reply.ts'
+import { maskLeaving, maskLeavingBytes } from '../redact/redact.ts'
 import type { Exchange } from './request-context.ts'
 import { isMethod } from './routes.ts'
 import { writePushed, writeStream } from './sse.ts'
@@ -61,6 +62,27 @@ const isChunk = (data: Data): data is Chunk => typeof data === 'string' || Buffe
 const byteLength = (data: Data): number => {
   if (typeof data === 'string') return Buffer.byteLength(data)
   return isChunk(data) ? data.length : data.reduce((sum, chunk) => sum + chunk.length, 0)
+}
+
+/** Types of text. Images, archives and the like are sent as they are. */
+const TEXT = /^(?:text\/|application\/(?:[\w.+-]*json|javascript)\b)/
+
+const isBuffers = (data: Data): data is readonly Buffer[] => !isChunk(data)
+
+/** The one place where a known secret is masked in what is sent, whoever has made it. */
+const maskedData = (data: Data): Data => {
+  if (typeof data === 'string') return maskLeaving(data)
+  if (!isBuffers(data)) return maskLeavingBytes(data)
+  const masked = data.map(maskLeavingBytes)
+  return masked.every((chunk, at) => chunk === data[at]) ? data : masked
+}
+
+const isMasked = ({ endpoint }: Exchange, { type = '' }: Head): boolean =>
+  endpoint?.exact !== true && TEXT.test(type)
+
+async function* maskedChunks(source: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
+  for await (const chunk of source)
+    yield typeof chunk === 'string' ? maskLeaving(chunk) : maskLeavingBytes(chunk)
 }
 
 /** One character per byte. */
@@ -121,9 +143,12 @@ export class ResponseWriter {
       case 'json':
         return this.#sendJson(x, body.value, head)
       case 'bytes':
-        return this.#sendBytes(x, head, body.data)
-      case 'stream':
-        return this.#sendStream(x, head, () => writeStream(x.res, body.source, this.#hold))
+        return this.#sendBytes(x, head, isMasked(x, head) ? maskedData(body.data) : body.data)
+      case 'stream': {
+        const source = isMasked(x, head) ? maskedChunks(body.source) : body.source
+        return this.#sendStream(x, head, () => writeStream(x.res, source, this.#hold))
+      }
+      // Of the hub, which masks each event once for all readers.
       case 'pushed':
         return this.#sendStream(x, head, () => writePushed(x.res, body.source, this.#hold))
       case 'file':
@@ -194,7 +219,9 @@ export class ResponseWriter {
     ]
     if (type !== undefined) head.push('Content-Type', type)
     if (etag !== undefined) head.push('ETag', etag)
-    if (headers) for (const name in headers) head.push(name, headers[name]!)
+    if (headers)
+      for (const name in headers)
+        head.push(name, x.endpoint?.exact ? headers[name]! : maskLeaving(headers[name]!))
     return head
   }
 
@@ -225,8 +252,10 @@ export class ResponseWriter {
   }
 
   #sendJson(x: Exchange, value: unknown, options: Head): void {
-    const text = JSON.stringify(value)
-    if (text === undefined) throw new Error('the endpoint returned nothing')
+    const json = JSON.stringify(value)
+    if (json === undefined) throw new Error('the endpoint returned nothing')
+    const isExact = x.endpoint?.exact && (options.status ?? 200) < 400
+    const text = isExact ? json : maskLeaving(json)
     const isReading = x.method === 'GET' || x.method === 'HEAD'
     const isCacheable = options.cache === 'no-cache' && (options.status ?? 200) === 200 && isReading
     const etag = options.etag ?? (isCacheable ? etagOf(text) : undefined)

@@ -76,6 +76,7 @@ const requestApproval = async (
     command: `${label} ${JSON.stringify(args)}`,
     patternKeys: [`mcp: ${label}`],
     description: `mcp: ${label}`,
+    any: { of: 'arguments', name: label, key: `mcp: ${label}` },
     cwd: ctx.workspace,
   })
   if (choice !== 'deny') return null

@@ -1,6 +1,7 @@
 /** Lists the tools of an MCP server page by page. A malformed entry is left out, the others are kept. */
 import type { Client, Tool as Definition } from '@modelcontextprotocol/client'
 import { z } from 'zod'
+import { maskLeaving } from '../redact/redact.ts'
 
 export type ListedTool = {
   name: string
@@ -44,8 +45,15 @@ const Entry = z.looseObject({
     .catch(null),
 })
 
+/** What a server says about a tool is sent to the model, and kept with the prompt. */
+const masked = (value: unknown): unknown => {
+  const text = JSON.stringify(value) ?? 'null'
+  const safe = maskLeaving(text)
+  return safe === text ? value : JSON.parse(safe)
+}
+
 const toTool = (value: unknown): ListedTool | undefined => {
-  const parsed = Entry.safeParse(value)
+  const parsed = Entry.safeParse(masked(value))
   if (!parsed.success) return undefined
   const { name, title, description, inputSchema, annotations } = parsed.data
   // Some providers reject `$schema`; all of them require a type at the root.

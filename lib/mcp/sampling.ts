@@ -127,6 +127,7 @@ export const createSampling = (server: string, clock: Clock) => {
         signal: over,
         command: shownOf(request),
         patternKeys: [label],
+        any: { of: 'requests', name: server, key: label },
         description: `${label} (the server asks for an answer of ${settings.model ?? 'the model'}, up to ${maxTokens} tokens)`,
         cwd: caller.workspace,
         choices: ['once', 'session', 'deny'],

@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../base/clock.ts'
 import { createCutFinder, type CutFinder } from './cut.ts'
-import { createFinder, type Finder } from './spans.ts'
+import { createFinder, createKnownFinder, type Finder, type Span } from './spans.ts'
 import { secretsInValue } from './spellings.ts'
 
 /** Returns the same array while nothing has changed. */
@@ -24,16 +24,18 @@ export const createKnown = (clock: Pick<Clock, 'monotonic'>) => {
   // Made on first use: until then, it is not known which secrets there are.
   let finder: Finder | undefined
   let cut: CutFinder | undefined
+  let values: ReturnType<typeof createKnownFinder> | undefined
 
   const check = (): void => {
-    const values = [...sources].map(source => source())
-    const isSame = values.length === seen.length && values.every((each, at) => each === seen[at])
+    const now = [...sources].map(source => source())
+    const isSame = now.length === seen.length && now.every((each, at) => each === seen[at])
     if (isSame) return
-    seen = values
-    secrets = [...new Set(values.flat().flatMap(secretsInValue))]
+    seen = now
+    secrets = [...new Set(now.flat().flatMap(secretsInValue))]
     version += 1
     finder = undefined
     cut = undefined
+    values = undefined
   }
 
   const recheck = (): void => {
@@ -68,6 +70,12 @@ export const createKnown = (clock: Pick<Clock, 'monotonic'>) => {
       recheck()
       finder ??= createFinder(secrets)
       return finder
+    },
+    /** Known values in a text, and nothing that is only recognized by its format. */
+    values(text: string): readonly Span[] {
+      recheck()
+      values ??= createKnownFinder(secrets)
+      return values(text)
     },
     /** As of the last call of `finder`. */
     cut(): CutFinder {

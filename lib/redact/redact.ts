@@ -62,6 +62,44 @@ export const redactKnown = (text: string): string =>
     spansOf(text).filter(span => span.known),
   )
 
+const BACKSLASH = 92
+
+/** Whether the character belongs to an escape sequence (`\\n`), so that masking it would break the JSON around it. */
+const isEscaped = (text: string, at: number): boolean => {
+  let before = at
+  while (text.charCodeAt(before - 1) === BACKSLASH) before--
+  return (at - before) % 2 === 1
+}
+
+/**
+ * Masks exact known values in a text that leaves the process, whoever made it: a frame, a response, a request to another
+ * service. JSON stays JSON, and keys of objects are masked too. What is recognized by its format only, or was cut, is masked by
+ * those who make the text: here a share link or a new token must pass.
+ */
+export const maskLeaving = (text: string): string => {
+  const spans = known.values(text)
+  return spans.length === 0
+    ? text
+    : applyMasks(
+        text,
+        spans.map(span => (isEscaped(text, span.from) ? { ...span, from: span.from + 1 } : span)),
+      )
+}
+
+/** Buffers that were scanned, and for which secrets: rows and messages are sent again and again. */
+const scanned = new WeakMap<Buffer, number>()
+
+/** The same of UTF-8 bytes; the same buffer when there is nothing to mask. */
+export const maskLeavingBytes = (bytes: Buffer): Buffer => {
+  const version = known.version()
+  if (scanned.get(bytes) === version) return bytes
+  const text = bytes.toString()
+  const masked = maskLeaving(text)
+  if (masked !== text) return Buffer.from(masked)
+  scanned.set(bytes, version)
+  return bytes
+}
+
 export type StreamRedactor = {
   /** Returns the part of the text so far that can no longer change. */
   push: (text: string) => string

@@ -8,8 +8,14 @@ export type ApprovalChoice = z.infer<typeof ApprovalChoice>
 export const RuleScope = z.enum(['session', 'workspace', 'profile'])
 export type RuleScope = z.infer<typeof RuleScope>
 
-/** A lasting permission for commands; `words` is null for the exact command. */
-export type Rule = { scope: RuleScope; words: string[] | null }
+/** A lasting permission; `words` is null for exactly what was shown, `any` for all calls of the tool. */
+export type Rule = { scope: RuleScope; words: string[] | null; any?: true }
+
+/** What a permission can cover besides exactly what is shown: this tool with any arguments, these files with any change, this server with any request. */
+export const AnyCall = z
+  .object({ of: z.enum(['arguments', 'changes', 'requests']), name: z.string() })
+  .meta({ id: 'AnyCall' })
+export type AnyCall = z.infer<typeof AnyCall>
 
 /** A part of a text, in UTF-16 code units; `end` is behind it. */
 export const TextSpan = z.object({ start: z.number(), end: z.number() })
@@ -45,6 +51,8 @@ export const Approval = z
       .optional(),
     /** Unified diff of the edit. */
     diff: z.string().optional(),
+    /** It is a call of a tool or a change of files, not a command. */
+    any: AnyCall.optional(),
     /** Allowed answers, always with `deny`. Default: all four. */
     choices: z.array(ApprovalChoice).optional(),
     /** Only an owner can allow it: it changes what controls the agent, leaves the sandbox, or goes beyond a budget. */

@@ -14,6 +14,8 @@ export const Queued = z
     at: z.number(),
     /** The running turn reads it before its next step. If the turn ends first, it is sent like the others. */
     steer: z.boolean().optional(),
+    /** A member wrote or changed it: its turn has a member's rights. */
+    by_member: z.literal(true).optional(),
   })
   .meta({ id: 'Queued' })
 export type Queued = z.infer<typeof Queued>

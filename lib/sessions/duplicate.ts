@@ -35,6 +35,7 @@ const NOT_COPIED = [
   'sent_messages',
   'yolo',
   'approved_patterns',
+  'turn_role',
   'background',
   'budget_granted',
   'budget_lifted',

@@ -205,6 +205,7 @@ const NOT_IMPORTED = new Set([
   // A file must not decide what runs without approval, what is sent automatically, or what may be spent.
   'yolo',
   'approved_patterns',
+  'turn_role',
   'queued',
   'sent_messages',
   'undone',

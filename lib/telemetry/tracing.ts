@@ -21,6 +21,7 @@ import {
 import type { ProviderRequest } from '../agent/provider-types.ts'
 import type { Outcome } from '../agent/types.ts'
 import { requestScope } from '../base/request-scope.ts'
+import { maskLeaving } from '../redact/redact.ts'
 import type { ObservedCall, TurnObserver } from './observed-agent.ts'
 import { formatTraceparent, mayReceiveTrace, parseTraceparent } from './traceparent.ts'
 import type { TracingSettings } from './tracing-settings.ts'
@@ -49,6 +50,17 @@ const PROVIDER_NAMES: Readonly<Record<string, string>> = {
 }
 const providerName = (provider: string): string => PROVIDER_NAMES[provider] ?? provider
 
+/** The span as it is sent: with known secrets masked, whoever named it. */
+const maskedSpan = (span: ReadableSpan): ReadableSpan => {
+  const { name, attributes, status } = span
+  const text = JSON.stringify({ name, attributes, status })
+  const safe = maskLeaving(text)
+  if (safe === text) return span
+  const fields: Pick<ReadableSpan, 'name' | 'attributes' | 'status'> = JSON.parse(safe)
+  const descriptors = Object.entries(fields).map(([key, value]) => [key, { value }])
+  return Object.create(span, Object.fromEntries(descriptors))
+}
+
 /** Reports the first batch that could not be sent, and the first one that could be sent again. The others are dropped. */
 const reporting = (exporter: SpanExporter, url: string, warn: TracingOptions['warn']) => {
   let isDown = false
@@ -63,7 +75,7 @@ const reporting = (exporter: SpanExporter, url: string, warn: TracingOptions['wa
   }
   return {
     export(spans: ReadableSpan[], done: Parameters<SpanExporter['export']>[1]): void {
-      exporter.export(spans, result => {
+      exporter.export(spans.map(maskedSpan), result => {
         // ExportResultCode.SUCCESS of @opentelemetry/core.
         report(result.code === 0)
         done(result)

@@ -9,8 +9,10 @@ const MARK = ' *'
 export const ruleText = (words: readonly string[]): string => `${words.join(' ')}${MARK}`
 
 /** Keys that name one tool, one limit, or one destination, not a kind of command. */
-export const isNonCommandKey = (key: string): boolean =>
-  /^(?:mcp|sampling|budget|network): /.test(key)
+const isNonCommandKey = (key: string): boolean => /^(?:mcp|sampling|budget|network): /.test(key)
+
+/** Keys of limits, which are allowed by their key: there are no arguments. */
+export const isLimitKey = (key: string): boolean => key.startsWith('budget: ')
 
 const startsWith = (words: readonly string[], first: readonly string[]): boolean =>
   words.length >= first.length && first.every((word, at) => words[at] === word)
@@ -20,9 +22,14 @@ export const readRule = (
   asked: Approval,
   rule: string | undefined,
   scope: RuleScope | undefined,
+  /** Not only what was shown: every call of the tool, every change of the files. */
+  any = false,
 ): Rule | undefined => {
+  if (any && (!asked.any || rule !== undefined || scope === 'workspace'))
+    throw invalid('Only exactly what was shown can be allowed.', { code: 'rule_exact_only' })
+  if (any) return { scope: scope ?? 'profile', words: null, any: true }
   if (rule === undefined && scope === undefined) return undefined
-  if (asked.pattern_keys.some(isNonCommandKey)) {
+  if (asked.any || asked.pattern_keys.some(isNonCommandKey)) {
     if (rule === undefined && scope === 'session') return { scope, words: null }
     throw invalid('A rule can only be given for a command.', { code: 'rule_without_command' })
   }

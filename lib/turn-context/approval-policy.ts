@@ -35,11 +35,11 @@ export const approvalTimeoutMs = ({ approvals }: Pick<ProfileConfig, 'approvals'
 
 /** The prefix rule to suggest. None for a command that is not shown verbatim. */
 const suggestion = (
-  { command, patternKeys, isControl, choices, lines, network }: ApprovalRequest,
+  { command, patternKeys, isControl, choices, lines, network, any }: ApprovalRequest,
   shown: (text: string) => string,
 ): { suggested_rule?: string } => {
-  if (network || isControl || !(choices?.includes('always') ?? true) || shown(command) !== command)
-    return {}
+  const isVerbatim = shown(command) === command && (choices?.includes('always') ?? true)
+  if (network || any || isControl || !isVerbatim) return {}
   const words = suggestedPrefix(lines?.length === 1 ? (lines[0] ?? '') : command, patternKeys)
   return words ? { suggested_rule: ruleText(words) } : {}
 }
@@ -82,6 +82,7 @@ export const createApprovalPolicy =
         cwd: deps.shown(ask.cwd),
         ...(ask.runsIn && { runs_in: ask.runsIn }),
         ...(ask.diff !== undefined && { diff: deps.shown(ask.diff) }),
+        ...(ask.any && { any: { of: ask.any.of, name: deps.shown(ask.any.name) } }),
         ...((ask.isControl || ask.leavesSandbox) && { needs_owner: true as const }),
         ...(ask.choices && { choices: [...ask.choices] }),
         ...(ask.network && { network: toShown(ask.network) }),

@@ -5,11 +5,11 @@ import { visibleText } from '../base/visible.ts'
 import type { AutoApproval } from '../schema/decision.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Questions } from '../turns/questions.ts'
-import { grantId, isCovered, type Grants, networkGrantId, ruleId } from './grants.ts'
+import { anyId, grantId, isCovered, type Grants, networkGrantId, ruleId } from './grants.ts'
 import { createNetworkAllowance } from './network-allowance.ts'
 import type { TurnScope } from './turn-scope.ts'
 import { createApprovalPolicy, type ApprovalPolicyOptions } from './approval-policy.ts'
-import { isNonCommandKey, ruleText } from './allow-rules.ts'
+import { isLimitKey, ruleText } from './allow-rules.ts'
 
 export type ApproverOptions = {
   sessions: Pick<Sessions, 'append' | 'head'>
@@ -51,7 +51,7 @@ export const createApprover = (
     sessionAllowed: () => [...allowed],
     isGranted(ask) {
       if (ask.network) return isNetworkAllowed(ask.patternKeys.join())
-      if (ask.patternKeys.some(isNonCommandKey)) return allowed.has(grantId(ask))
+      if (ask.patternKeys.some(isLimitKey)) return allowed.has(grantId(ask))
       return isCovered(
         ask,
         workspace,
@@ -59,8 +59,24 @@ export const createApprover = (
       )
     },
     grant(ask, until, rule) {
-      // A tool or budget is allowed by its key, with any arguments; a command only verbatim.
-      if (ask.network && until === 'always') {
+      const any = rule?.any ? ask.any : undefined
+      if (until === 'session' || rule?.scope === 'session') {
+        const keys =
+          ask.network || ask.patternKeys.every(isLimitKey)
+            ? ask.patternKeys
+            : [
+                any
+                  ? anyId(any)
+                  : rule?.words
+                    ? ruleId(ask, { ...rule, scope: 'session' }, workspace)
+                    : grantId(ask),
+              ]
+        for (const key of keys) allowed.add(key)
+        return sessions.append(sessionId, [
+          { t: 'meta', patch: { approved_patterns: [...allowed] } },
+        ])
+      }
+      if (ask.network) {
         const [key = ''] = ask.patternKeys
         return grants.add(home.name, {
           id: networkGrantId(key, workspace),
@@ -70,28 +86,23 @@ export const createApprover = (
           reasons: [key],
         })
       }
-      const isTool = ask.patternKeys.every(isNonCommandKey)
-      const isShort = until === 'session' || rule?.scope === 'session'
-      const command = shown(rule?.words ? ruleText(rule.words) : ask.command)
-      if (!isTool && !isShort) {
-        const scope = rule && rule.scope !== 'session' ? rule.scope : undefined
+      if (any)
         return grants.add(home.name, {
-          id: rule ? ruleId(ask, rule, workspace) : grantId(ask),
-          command,
-          cwd: scope === 'workspace' ? workspace : ask.cwd,
-          ...(scope && { scope }),
+          id: anyId(any),
+          command: shown(any.name),
+          cwd: ask.cwd,
+          scope: 'profile',
+          any: any.of,
           reasons: ask.patternKeys,
         })
-      }
-      const keys = rule?.words
-        ? [ruleId(ask, { ...rule, scope: 'session' }, workspace)]
-        : [grantId(ask)]
-      for (const key of isTool ? ask.patternKeys : keys) allowed.add(key)
-      sessions.append(sessionId, [{ t: 'meta', patch: { approved_patterns: [...allowed] } }])
-      if (isShort) return
-      const { command_allowlist: before } = home.config.read()
-      const list = Array.isArray(before) ? before : []
-      home.config.edit(['command_allowlist'], [...new Set([...list, ...ask.patternKeys])])
+      const scope = rule && !ask.any ? rule.scope : undefined
+      grants.add(home.name, {
+        id: rule && !ask.any ? ruleId(ask, rule, workspace) : grantId(ask),
+        command: shown(rule?.words ? ruleText(rule.words) : ask.command),
+        cwd: scope === 'workspace' ? workspace : ask.cwd,
+        ...(scope && { scope }),
+        reasons: ask.patternKeys,
+      })
     },
     ask: unattended
       ? async question => {

@@ -6,7 +6,7 @@ import type { Home } from '../profiles/home.ts'
 import type { Meta } from '../sessions/entries.ts'
 import { fallbackTitle, isProvisional } from '../sessions/title.ts'
 import type { Sessions } from '../sessions/types.ts'
-import { passedServers } from './external-agent-mcp.ts'
+import { serversFor } from './external-agent-mcp.ts'
 import { firstExchange } from '../turns/generate-title.ts'
 
 /** Under the key `acp` of the session's record, by agent. Tolerant, because the file may have been edited by hand. */
@@ -52,16 +52,23 @@ const takeTitle = (
 export const externalFor = (
   { sessionId, home }: { sessionId: string; home: Home },
   sessions: Pick<Sessions, 'head' | 'append' | 'row' | 'load'>,
-): ExternalAgentContext => ({
-  home: home.name,
-  env: home.childEnv(),
-  mcpServers: passedServers(home.settings()),
-  onTitle: title => takeTitle(sessionId, title, sessions),
-  load: agent => storedAgentSession(sessions.head(sessionId).meta, agent),
-  save(agent, session) {
-    const before = asObject(sessions.head(sessionId).meta.acp)
-    if (JSON.stringify(before[agent]) === JSON.stringify(session)) return
-    const acp = { ...before, [agent]: session }
-    sessions.append(sessionId, [{ t: 'meta', patch: { acp } }])
-  },
-})
+): ExternalAgentContext => {
+  const { passed, withheld } = serversFor(
+    home.settings(),
+    sessions.head(sessionId).meta.enabled_toolsets,
+  )
+  return {
+    home: home.name,
+    env: home.childEnv(),
+    mcpServers: passed,
+    withheld,
+    onTitle: title => takeTitle(sessionId, title, sessions),
+    load: agent => storedAgentSession(sessions.head(sessionId).meta, agent),
+    save(agent, session) {
+      const before = asObject(sessions.head(sessionId).meta.acp)
+      if (JSON.stringify(before[agent]) === JSON.stringify(session)) return
+      const acp = { ...before, [agent]: session }
+      sessions.append(sessionId, [{ t: 'meta', patch: { acp } }])
+    },
+  }
+}

@@ -10,7 +10,7 @@ import { coveringPrefixes } from '../agent/shell/prefix.ts'
 import { unavailable } from '../errors.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { jsonFile } from '../store/json-file.ts'
-import type { Rule, RuleScope } from '../schema/question.ts'
+import { AnyCall, type Rule, type RuleScope } from '../schema/question.ts'
 
 const MAX_GRANTS = 1_000
 
@@ -23,6 +23,8 @@ export const Grant = z
     cwd: z.string(),
     /** Where it applies: below `cwd`, or in the whole profile; absent: exactly in `cwd`. */
     scope: z.enum(['workspace', 'profile']).optional(),
+    /** All calls of the tool or all changes of the files that `command` names. */
+    any: AnyCall.shape.of.optional(),
     reasons: z.array(z.string()),
     granted_at: z.number(),
   })
@@ -31,17 +33,24 @@ export type Grant = z.infer<typeof Grant>
 
 const GrantFile = z.object({ version: z.literal(1), grants: z.array(Grant) })
 
-/**
- * Identifies one command in one folder with its reasons. A script that has become more dangerous since
- * has other reasons and needs a new approval.
- */
-export const grantId = ({ command, cwd, patternKeys }: ApprovalRequest): string =>
-  createHash('sha256')
-    .update(JSON.stringify([command.trim(), cwd, [...patternKeys].sort()]))
-    .digest('hex')
-
 const digest = (...parts: unknown[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+
+/**
+ * Identifies what was shown: one command, or one call with its arguments or its change, in one folder with its reasons. A
+ * script that has become more dangerous since has other reasons and needs a new approval.
+ */
+export const grantId = ({ command, cwd, patternKeys, diff, whole }: ApprovalRequest): string =>
+  digest(
+    command.trim(),
+    cwd,
+    [...patternKeys].sort(),
+    ...(diff === undefined && whole === undefined ? [] : [diff ?? '', whole ?? '']),
+  )
+
+/** Identifies all calls of the tool, all changes of the files. */
+export const anyId = ({ of, key }: NonNullable<ApprovalRequest['any']>): string =>
+  digest('any', of, key)
 
 /** Identifies a rule that was given for `ask`, with the same reasons and, for a workspace rule, the workspace. */
 export const ruleId = (
@@ -81,6 +90,7 @@ export const networkGrantId = (key: string, workspace: string): string =>
 
 /** Every id that an approval covering this request may have, in any scope. */
 export const coveringIds = (ask: ApprovalRequest, workspace: string): string[] => {
+  if (ask.any) return [grantId(ask), anyId(ask.any)]
   const scopes: RuleScope[] = isInside(realPath(workspace), realPath(ask.cwd))
     ? ['session', 'workspace', 'profile']
     : ['session', 'profile']

@@ -14,7 +14,9 @@ import type { ModelEndpoint, Tool } from '../agent/types.ts'
 import { changeEntries, isNoteEnabled, TARGETS } from '../memory/note-entries.ts'
 import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
+import type { Role } from '../schema/person.ts'
 import type { Skills } from '../skills/skills.ts'
+import { turnRole } from './role-guards.ts'
 import { imageMode } from './images.ts'
 import type { TurnScope } from './turn-scope.ts'
 import { createSessionSearch, type SessionSearchOptions } from './session-search.ts'
@@ -24,7 +26,8 @@ import { createWebServices, type WebServices, type WebServicesOptions } from './
 export type HomeToolsOptions = SessionSearchOptions &
   WebServicesOptions & {
     skills: Skills
-    cronOf: (home: Home) => CronStore
+    /** `role`: of who began the turn, read at each change. */
+    cronOf: (home: Home, role: () => Role) => CronStore
     /** With what its server says about it. */
     currentEndpoint: (endpoint: ModelEndpoint) => ModelEndpoint
   }
@@ -108,7 +111,9 @@ export const homeTools = ({ skills, cronOf, ...deps }: HomeToolsOptions): ToolSo
     ...memoryOf(place),
     ...skillsOf(place, skills),
     plain(sessionSearchTool(recall(place.home, place.sessionId))),
-    plain(cronjobTool(cronOf(place.home))),
+    plain(
+      cronjobTool(cronOf(place.home, () => turnRole(deps.sessions.head(place.sessionId).meta))),
+    ),
     ...webOf(place, web, deps.currentEndpoint),
   ]
 }

@@ -10,7 +10,7 @@ import type { SessionRow } from '../schema/session.ts'
 import type { Sessions } from '../sessions/types.ts'
 
 export type SessionSearchOptions = {
-  sessions: Pick<Sessions, 'search' | 'catchUp' | 'list' | 'load' | 'row'>
+  sessions: Pick<Sessions, 'search' | 'catchUp' | 'list' | 'load' | 'row' | 'head'>
   hostSessions: Pick<HostSessions, 'rows' | 'find' | 'session'>
   redact: (text: string) => string
 }

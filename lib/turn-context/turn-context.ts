@@ -25,6 +25,7 @@ import type { Sessions } from '../sessions/types.ts'
 import { Unapproved } from '../base/unapproved.ts'
 import { visibleWords } from '../base/visible.ts'
 import { toStateEntry, withStates } from './provider-states.ts'
+import { type ownedPaths, pathsFor, turnRole, withRole } from './role-guards.ts'
 import { createApprover } from './approver.ts'
 import { createUnaskedAllowance } from './network-allowance.ts'
 import { instructionsFor } from './context-files.ts'
@@ -75,6 +76,8 @@ export type TurnContextOptions = {
   stateDir: string
   /** Control files of a home, and our own ports. */
   controlOf: (home: Home, workspace: string) => string[]
+  /** Files of a home that only an owner changes. */
+  ownedBy: (home: Home) => ReturnType<typeof ownedPaths>
   ownPorts: () => string[]
   /** Where `approvals.outside_sandbox` says nothing. */
   outsideSandbox: OutsidePolicy
@@ -139,9 +142,10 @@ const forbiddenOf = (home: Home, stateDir: string): string[] => [
  */
 const withoutKnown = (message: NewMessage, redactKnown: (text: string) => string): NewMessage => {
   if (message.role !== 'assistant') return message
-  const { content, reasoning } = message
+  const { content, reasoning, refusal } = message
   return {
     ...message,
+    ...(typeof refusal === 'string' && { refusal: redactKnown(refusal) }),
     ...(typeof content === 'string' && { content: redactKnown(content) }),
     ...(typeof reasoning === 'string' && { reasoning: redactKnown(reasoning) }),
   }
@@ -155,6 +159,8 @@ export const createTurnContextFactory =
     const { meta, created_at } = sessions.head(id)
     const home = deps.homeOf(meta.profile)
     const workspace = meta.workspace ?? home.dir
+    const role = () => turnRole(sessions.head(id).meta)
+    const owned = deps.ownedBy(home)
     const { unattended, client, endpoint } = turn
     const questions = client?.approvals === 'deny' ? { ...given, approve: deny } : given
     // A turn without a usable model starts anyway and fails with the reason, even with an unreadable configuration.
@@ -237,11 +243,12 @@ export const createTurnContextFactory =
           sessionKey: id,
           env,
           forbidden,
-          controlPaths: deps.controlOf(home, workspace),
+          // A command of a member's turn that names an owned path is asked of an owner.
+          controlPaths: [...deps.controlOf(home, workspace), ...pathsFor(role(), owned)],
           ownAddresses: deps.ownPorts(),
           isOwnProcess: isServiceTarget,
           outside: config.approvals.outside_sandbox ?? deps.outsideSandbox,
-          guards: deps.guardsFor(home),
+          guards: withRole(deps.guardsFor(home), { role, profile: home.name, owned }),
           planMode: createPlanMode(scope, { ...deps, clarify: questions.clarify }),
           rules,
           hooks,

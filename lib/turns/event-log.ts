@@ -9,12 +9,17 @@ import { existsSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { FRAME_END, frameHead } from '../base/sse.ts'
 import { createTextPool } from '../base/text-pool.ts'
+import { maskLeaving } from '../redact/redact.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import { openJournal } from '../store/journal.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 export type LoggedEvent = { pos: number; type: TurnEvent['type']; data: TurnEvent['data'] }
 export type LogHeader = { session_id: string; stream_id: string; at: number }
+
+/** Masked here and not by those who append, so that no field is forgotten, on the disk either. */
+const lineOf = (pos: number, { type, data }: TurnEvent): string =>
+  maskLeaving(JSON.stringify({ pos, type, data }))
 
 const LF = 10
 const CHUNK_BYTES = 64 << 10
@@ -78,7 +83,7 @@ export const createEventLog = (
   /** Writes the event, then sends it. Throws UserError 'full' when the disk is full. */
   const append = (event: TurnEvent): number => {
     if (closed) return pos
-    const line = JSON.stringify({ pos: pos + 1, type: event.type, data: event.data })
+    const line = lineOf(pos + 1, event)
     const offset = file.size
     file.append([line])
     pos += 1
@@ -92,7 +97,7 @@ export const createEventLog = (
   const emitUnsaved = (event: TurnEvent): void => {
     if (closed) return
     pos += 1
-    pushTail(JSON.stringify({ pos, type: event.type, data: event.data }), file.size)
+    pushTail(lineOf(pos, event), file.size)
     onAppend(event, pos)
     wake()
   }

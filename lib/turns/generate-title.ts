@@ -3,6 +3,7 @@ import type { ModelEndpoint, Provider, Providers } from '../agent/types.ts'
 import { providerFor } from '../agent/providers/registry.ts'
 import type { Message } from '../schema/message.ts'
 import { UserError } from '../errors.ts'
+import { redact } from '../redact/redact.ts'
 import { cleanTitle, fallbackTitle, isProvisional } from '../sessions/title.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Turn } from './turn.ts'
@@ -49,7 +50,8 @@ const ask = async (
     workspace: '',
   })
   for await (const delta of deltas) if (delta.type === 'text') text += delta.text
-  return text
+  // Before it is cut to the length of a title.
+  return redact(text)
 }
 
 /** Without an endpoint, the title is made locally. Null when there is no exchange yet. Never rejects: a missing title is not an error. */
@@ -71,7 +73,7 @@ export const makeTitle = async (
       // The provider is slow or failed: use the local fallback.
     }
   }
-  return { title: fallbackTitle(exchange.asked), status: 'fallback' }
+  return { title: fallbackTitle(redact(exchange.asked)), status: 'fallback' }
 }
 
 /** Longer sessions are not titled. */

@@ -115,6 +115,7 @@ const TURNS = [
   '{name} declined to continue.',
   '{name} ended its turn without a response.',
   '{name} no longer has this conversation, so it received the history as text.',
+  '{name} does not get the MCP server {server}: the rule “{rule}” names it, and it might be used without asking.',
   'The budget for this turn is used up: {used} of {limit}.',
   'The budget for this chat is used up: {used} of {limit}.',
   'The budget for today is used up: {used} of {limit}.',

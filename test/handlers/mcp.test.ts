@@ -213,22 +213,62 @@ turns('a turn uses an MCP tool, and continues without a server that does not wor
   await chat.close()
 })
 
-turns('a destructive tool requests approval; "always" applies to its label', async () => {
-  const erase = { toolCalls: [{ name: 'mcp_odd_erase', arguments: { path: '/x' } }] }
-  const chat = await startChat(erase, { text: 'one' }, erase, { text: 'two' })
-  await put(chat.app, 'odd', { command: process.execPath, args: [odd] })
-  const session = await chat.newSession()
-  const stream = await chat.send(session, 'erase it')
-  await chat.follow(stream, 'approval')
-  const { pending } = (await chat.app.get(`/api/approval/pending?session_id=${session}`)).body
-  assert.equal(pending.pattern_keys, ['mcp: odd/erase'])
-  await chat.app.post('/api/approval/respond', { session_id: session, choice: 'always' })
-  await chat.follow(stream)
-  assert.match(readFileSync(join(chat.app.home, 'config.yaml'), 'utf8'), 'mcp: odd/erase')
-  const seen = await chat.turn(session, 'once more')
-  assert.not.ok(seen.some(({ event }) => event === 'approval'))
-  await chat.close()
-})
+turns(
+  'what is allowed for longer is the call with its arguments, or, if chosen, any call of the tool',
+  async () => {
+    const erase = (path: string) => ({
+      toolCalls: [{ name: 'mcp_odd_erase', arguments: { path } }],
+    })
+    const script = ['/x', '/x', '/y', '/z', '/z', '/x'].flatMap(path => [
+      erase(path),
+      { text: path },
+    ])
+    const chat = await startChat(...script)
+    await put(chat.app, 'odd', { command: process.execPath, args: [odd] })
+    // A title costs a call of its own.
+    const sessionOf = async () => {
+      const id = await chat.newSession()
+      await chat.app.post('/api/session/rename', { session_id: id, title: 'Named' })
+      return id
+    }
+    const asked = async (session: string, answer: object | null) => {
+      const stream = await chat.send(session, 'erase it')
+      if (answer === null) {
+        const seen = await chat.follow(stream)
+        assert.not.ok(seen.some(({ event }) => event === 'approval'))
+        return null
+      }
+      await chat.follow(stream, 'approval')
+      const { pending } = (await chat.app.get(`/api/approval/pending?session_id=${session}`)).body
+      await chat.app.post('/api/approval/respond', { session_id: session, ...answer })
+      await chat.follow(stream)
+      return pending
+    }
+    const session = await sessionOf()
+    const first = await asked(session, { choice: 'session' })
+    assert.equal(
+      [first.pattern_keys, first.command, first.any],
+      [['mcp: odd/erase'], 'odd/erase {"path":"/x"}', { of: 'arguments', name: 'odd/erase' }],
+    )
+    await asked(session, null)
+    assert.is((await asked(session, { choice: 'always' })).command, 'odd/erase {"path":"/y"}')
+    await asked(session, { choice: 'always', any: true })
+    // In every chat of the profile, until it is revoked.
+    const other = await sessionOf()
+    await asked(other, null)
+    const { grants } = (await chat.app.get('/api/approval/grants')).body
+    assert.equal(
+      grants.map((each: { command: string; any?: string }) => [each.command, each.any]),
+      [
+        ['odd/erase {"path":"/y"}', undefined],
+        ['odd/erase', 'arguments'],
+      ],
+    )
+    for (const { id } of grants) await chat.app.post('/api/approval/grants/revoke', { id })
+    await asked(other, { choice: 'deny' })
+    await chat.close()
+  },
+)
 
 turns(
   'an answer for a server is approved, counted, and shown; a budget that is used up refuses it',

@@ -172,7 +172,11 @@ test('a message queued while the turn is being stopped waits for the user', asyn
     clock: createTestClock(1_000),
     log: () => undefined,
   })
-  const added = await queue.add(row.session_id, { text: 'and then', attachments: [] })
+  const added = await queue.add(row.session_id, {
+    text: 'and then',
+    attachments: [],
+    role: 'owner',
+  })
   assert.equal([sent, added.streamId, added.queued.length], [[], null, 1])
 })
 

@@ -10,22 +10,28 @@ import { type Call, commandOf, describe, firstText, pathsOf } from './tool-calls
 
 const WRITES: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
 
-/** The call as rules see it, under the name of our corresponding tool. */
+/** For a call that runs a command and does not say which: read as one that could be any. */
+const ANY_COMMAND = '"$ANY_COMMAND"'
+
+const NO_PATH = { path: null, reach: 'file' } as const
+
+/** The call as rules see it, under the name of our corresponding tool. What it does not say could be anything. */
 export const ruledCall = (call: Call, shell: ShellContext): RuledCall => {
   const workspace = shell.workspace ?? shell.cwd
-  const command = commandOf(call)
+  const command = commandOf(call) || (call.kind === 'execute' ? ANY_COMMAND : '')
   const raw = asObject(call.rawInput)
-  const url = call.kind === 'fetch' ? firstText(raw.url, raw.uri) : ''
+  const url = firstText(raw.url, raw.uri)
   const kind = WRITES.has(call.kind) ? 'write' : 'read'
   const reach = call.kind === 'edit' || call.kind === 'read' ? 'file' : 'tree'
+  const paths = pathsOf(call, workspace)
+  const isUnnamed = paths.length === 0 && (kind === 'write' || call.kind === 'read')
   const accesses: Access[] = [
     ...(command === '' ? [] : [{ kind: 'command' as const, command, shell }]),
-    ...pathsOf(call, workspace).map(
-      path => ({ kind, path: realPath(path), named: path, reach }) as const,
-    ),
-    ...(url === ''
-      ? []
-      : [{ kind: 'host' as const, host: URL.canParse(url) ? new URL(url).hostname : null }]),
+    ...paths.map(path => ({ kind, path: realPath(path), named: path, reach }) as const),
+    ...(isUnnamed ? [{ kind, ...NO_PATH } as const] : []),
+    ...(call.kind === 'fetch'
+      ? [{ kind: 'host' as const, host: URL.canParse(url) ? new URL(url).hostname : null }]
+      : []),
   ]
   return { tool: describe(call, workspace).name, accesses }
 }

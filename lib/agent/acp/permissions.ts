@@ -60,21 +60,14 @@ const pick = (
   return cancelled
 }
 
-/** ACP has no `session` choice: we store it, and answer "once" each time. */
+/** What lasts is stored here, and answered "once" each time: what an agent remembers may cover more than was shown. */
 export const answerFor = (
   choice: ApprovalChoice,
   options: readonly PermissionOption[],
-): RequestPermissionOutcome => {
-  switch (choice) {
-    case 'once':
-    case 'session':
-      return pick(options, 'allow_once', 'allow_always')
-    case 'always':
-      return pick(options, 'allow_always', 'allow_once')
-    case 'deny':
-      return pick(options, 'reject_once', 'reject_always')
-  }
-}
+): RequestPermissionOutcome =>
+  choice === 'deny'
+    ? pick(options, 'reject_once', 'reject_always')
+    : pick(options, 'allow_once', 'allow_always')
 
 /** Kinds that always need an approval, regardless of the offered options. */
 const ACTING = new Set(['execute', 'edit', 'delete', 'move'])
@@ -101,11 +94,26 @@ const VERBS: Readonly<Record<string, string>> = {
   read: 'read',
 }
 
-/** What is approved if there is no command: the files, otherwise the agent's title. */
-const namedAct = (call: Call, workspace: string): string => {
+/** What is approved if there is no command: the files, otherwise the agent's title; with its arguments. */
+const namedAct = (call: Call, workspace: string, name: string, diff: string) => {
   const verb = VERBS[call.kind]
-  const paths = pathsOf(call, workspace).map(path => shownPath(path, workspace))
-  return verb && paths.length > 0 ? [verb, ...paths].join(' ') : call.title || 'use a tool'
+  const paths = pathsOf(call, workspace)
+  const shown = paths.map(path => shownPath(path, workspace))
+  const what =
+    verb && paths.length > 0
+      ? [verb, ...shown].join(' ')
+      : call.title || call.name || ACTS[call.kind] || 'use a tool'
+  const isShown = diff !== '' || (call.kind === 'read' && paths.length > 0)
+  const args = JSON.stringify(call.rawInput ?? {})
+  const of = CHANGES.has(call.kind) ? ('changes' as const) : ('arguments' as const)
+  const key = verb && paths.length > 0 ? [verb, ...paths].join(' ') : what
+  // A call without a name or files could be any.
+  const isNamed = call.kind !== 'execute' && (paths.length > 0 || call.title || call.name)
+  return {
+    command: isShown || args === '{}' ? what : `${what} ${args}`,
+    whole: JSON.stringify([call.rawInput, call.content]),
+    ...(isNamed && { any: { of, name: what, key: `${name}: ${key}` } }),
+  }
 }
 
 const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
@@ -173,14 +181,15 @@ export const askPermission = async (
   ]
     .filter(sentence => sentence !== '')
     .join(' ')
+  const isUnknown = call.kind === 'execute' && command === ''
   const ask: ApprovalRequest = {
-    command: command || namedAct(call, workspace),
+    ...(command === '' ? namedAct(call, workspace, name, diff) : { command }),
     cwd: workspace,
     ...addToApproval(verdict, labels.length > 0 ? labels : [`${name}: ${act}`], description),
     ...(diff !== '' && { diff }),
     ...(question && question.marks.length > 0 && { marks: question.marks }),
     ...(question?.lines && { lines: question.lines }),
-    ...(isControl && CONTROL_APPROVAL),
+    ...((isControl || isUnknown) && CONTROL_APPROVAL),
   }
   const isAllowed = (rules?.covers(ruled, ask) ?? null) !== null
   const choice = isAllowed ? 'once' : await request.approve(ask, callId)

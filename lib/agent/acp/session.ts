@@ -41,6 +41,10 @@ export type Session = {
   usage: { used: number; size: number; cost: number | null } | null
   /** Called when the agent names the session. */
   onTitle: ((title: string) => void) | null
+  /** Names of the MCP servers that it was opened with; empty until a turn has begun in it. */
+  servers: string
+  /** The notice about withheld servers that was given last. */
+  notice: string
   /** Reserved for a turn that is starting. */
   isOpening: boolean
   /** Last use, in milliseconds of the monotonic clock. */
@@ -63,6 +67,8 @@ export const createSession = (id: string, clock: Pick<Clock, 'monotonic'>): Sess
   commands: [],
   usage: null,
   onTitle: null,
+  servers: '',
+  notice: '',
   isOpening: false,
   usedAt: clock.monotonic(),
   terminals: createTerminals(),

@@ -62,13 +62,19 @@ export const firstText = (...values: unknown[]): string => {
   return ''
 }
 
-/** The command line of the call; '' if the agent doesn't send it. */
-export const commandOf = ({ rawInput }: Pick<Call, 'rawInput'>): string => {
+/** Titles that name the tool instead of the command. */
+const TOOL_TITLES =
+  /^(?:bash|zsh|sh|shell|terminal|console|powershell|exec|execute|run|command|(?:run|execute)[ _](?:a )?(?:shell[ _])?command|run_?terminal_?cmd|exec_command|shell_command|execute_command)$/i
+
+/** The command line of the call; Gemini CLI sends it as the title only. '' if the agent doesn't say what it runs. */
+export const commandOf = ({ rawInput, kind, title, name }: Omit<Call, 'id'>): string => {
   const raw = asObject(rawInput)
   const command = firstText(raw.command, raw.cmd, raw.script)
-  return Array.isArray(raw.args) && typeof raw.command === 'string'
-    ? [command, ...raw.args.map(String)].join(' ')
-    : command
+  if (Array.isArray(raw.args) && typeof raw.command === 'string')
+    return [command, ...raw.args.map(String)].join(' ')
+  if (command !== '' || kind !== 'execute') return command
+  const titled = title.trim().replace(/^`([^`]+)`$/, '$1')
+  return TOOL_TITLES.test(titled) || titled === name ? '' : titled
 }
 
 /** Absolute paths of its files. */
@@ -122,7 +128,7 @@ export const describe = (
   if (steps) return { name: 'todo', ...planCall(steps) }
   switch (call.kind) {
     case 'execute': {
-      const command = commandOf(call) || title.replace(/^`([^`]+)`$/, '$1')
+      const command = commandOf(call) || title
       return as('terminal', { command, workdir: firstText(raw.cwd, raw.workdir) }, command)
     }
     case 'read':

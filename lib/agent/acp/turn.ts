@@ -76,6 +76,9 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
   const known = running.sessions.get(owner)
   // A cancelled prompt may still be running.
   await known?.busy
+  const servers = external.mcpServers.map(({ name }) => name).join('\n')
+  // A server that a rule has named since then is taken away with the session: it is opened again without it.
+  if (known && known.servers !== '' && known.servers !== servers) running.sessions.delete(owner)
   // It changes files without asking us about all of them, so the checkpoint comes first.
   if (!usesOwnFiles(request)) await request.beforeChange?.('workspace')
   signal.throwIfAborted()
@@ -90,6 +93,11 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
     )
     running.sessions.set(owner, attached.session)
     attached.session.isOpening = true
+    attached.session.servers = servers
+    const notice =
+      endpoint.agent?.settings?.mcp === false ? '' : withheldNotice(running.name, external)
+    if (notice !== '' && attached.session.notice !== notice) warn(notice)
+    attached.session.notice = notice
     attached.session.onTitle = external.onTitle ?? null
     return attached
   }
@@ -141,6 +149,14 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
     })
   return outcome
 }
+
+const withheldNotice = (name: string, { withheld }: ExternalAgentContext): string =>
+  withheld
+    .map(
+      ({ name: server, rule }) =>
+        `${name} does not get the MCP server ${server}: the rule “${rule}” names it, and it might be used without asking.`,
+    )
+    .join(' ')
 
 const historyLost = (name: string): string =>
   `${name} no longer has this conversation, so it received the history as text.`

@@ -72,7 +72,7 @@ const problem = (sentence: string): ParsedRule => ({ ok: false, problem: sentenc
 
 /** `*` in the rules of an MCP server: all its tools. */
 const mcpRule = (text: string, name: string): ParsedRule => {
-  const [, server = '', tool = '*'] = /^mcp__([\s\S]+?)(?:__([\s\S]+))?$/.exec(name) ?? []
+  const [, server = '', tool = '*'] = /^mcp__([\s\S]+?)(?:__([\s\S]+))?$/i.exec(name) ?? []
   const safe = server.replace(/[^A-Za-z0-9_-]/g, '_').toLowerCase()
   return {
     ok: true,

@@ -5,6 +5,7 @@ import { isBelow, isInside, realPath } from '../../store/path-within.ts'
 import { statIfExists } from '../hard-links.ts'
 import { deniedPath } from '../permissions/denied-path.ts'
 import { CONTROL, describeLabels, OUTSIDE, PROTECTED, UNSEEN } from '../shell/labels.ts'
+import type { ApprovalRequest } from '../tool-services.ts'
 import type { ToolContext } from '../types.ts'
 import { isControlled, isCredential, isRunByOthers } from './protected-paths.ts'
 
@@ -168,7 +169,12 @@ export const mayWrite = async (
   const labels = [...(outside.length > 0 ? [OUTSIDE] : []), ...(kept.length > 0 ? [PROTECTED] : [])]
   const asked = [...outside, ...kept]
   if (labels.length === 0) return true
-  return askAbout(ctx, `${verb} ${asked.join(' ')}`, labels, diff(asked))
+  const change = diff(asked)
+  return askAbout(ctx, `${verb} ${asked.join(' ')}`, labels, {
+    ...shownDiff(change),
+    whole: change,
+    any: { of: 'changes', name: asked.join(' '), key: `change ${JSON.stringify(asked)}` },
+  })
 }
 
 /** Asks for approval before a file tool shows what commands in the sandbox cannot see. True if approved. */
@@ -181,14 +187,14 @@ const askAbout = async (
   ctx: ToolContext,
   command: string,
   patternKeys: string[],
-  diff = '',
+  change: Pick<ApprovalRequest, 'diff' | 'whole' | 'any'> = {},
 ): Promise<boolean> => {
   const choice = await ctx.approve({
     command,
     patternKeys,
     description: describeLabels(patternKeys),
     cwd: ctx.workspace,
-    ...shownDiff(diff),
+    ...change,
   })
   return choice !== 'deny'
 }

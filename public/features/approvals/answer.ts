@@ -7,8 +7,11 @@ import { questionId } from '../chat/chat-reducer.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { answerWords } from './answer-words.ts'
 
-/** Of “Always allow”; `rule` is absent for a rule that covers the exact command. */
-export type GivenRule = { scope: RuleScope; rule?: string }
+/**
+ * Of “Always allow”; `rule` is absent for a rule that covers the exact command. `any`: not only what was shown, but every call
+ * of the tool, every change of the files.
+ */
+export type GivenRule = { scope: RuleScope; rule?: string } | { any: true }
 
 export type Outcome =
   /** It is settled, by this answer (`counted`) or in another way. */

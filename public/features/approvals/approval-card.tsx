@@ -63,6 +63,7 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
   const unread = useUnread()
   const endSeen = whole.endSeen && unread.first === null
   const [isRuling, setRuling] = useState(false)
+  const [isAny, setAny] = useState(false)
   const card = useRef<HTMLElement>(null)
   const always = useRef<HTMLButtonElement>(null)
   const wasRuling = useRef(false)
@@ -124,13 +125,23 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
     (isOwner || choice !== 'always') &&
     (approval.choices?.includes(choice) ?? true) &&
     !(isBudget && choice === 'always')
-  const isTool = /^(?:mcp|sampling): /.test(approval.pattern_key)
-  const { network } = approval
-  const isRule = !isBudget && !isTool && !network
+  const { any, network } = approval
+  const lasts = offers('always') || offers('session')
+  const isRule = !isBudget && !any && !network
+  const given = (choice: ApprovalChoice): GivenRule | undefined =>
+    isAny && (choice === 'session' || choice === 'always') ? { any: true } : undefined
   const title = t(network ? 'ask.network' : 'ask.approval')
   const labelOf = (choice: ApprovalChoice) => {
     if (isBudget && choice === 'once') return t('ask.again')
     return t(network && choice === 'always' ? 'ask.always.here' : `ask.${choice}`)
+  }
+  const covered = () => {
+    if (!lasts) return t('ask.covers.once')
+    if (network) return t('ask.covers.network')
+    if (!any) return t('ask.covers')
+    return isAny
+      ? t(`ask.every.${any.of}`, { name: visibleText(any.name) })
+      : t(`ask.shown.${any.of}`)
   }
   const button = (choice: ApprovalChoice, key?: string) => (
     <button
@@ -138,7 +149,9 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
       class={choice === 'once' ? 'ask-button ask-main' : 'ask-button'}
       disabled={isSent}
       ref={choice === 'always' ? always : null}
-      onClick={() => (choice === 'always' && isRule ? setRuling(true) : onAnswer(choice))}
+      onClick={() =>
+        choice === 'always' && isRule ? setRuling(true) : onAnswer(choice, given(choice))
+      }
       aria-keyshortcuts={key}
     >
       {labelOf(choice)}
@@ -182,6 +195,17 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
       </ReadToEndBox>
       {approval.diff && <AskedDiff text={approval.diff} onSeen={unread.report} />}
       {approval.cwd && <p class="ask-where">{t('ask.where', { cwd: approval.cwd })}</p>}
+      {any && lasts && !isSettled && (
+        <label class="ask-any">
+          <input
+            type="checkbox"
+            checked={isAny}
+            disabled={isSent}
+            onChange={event => setAny(event.currentTarget.checked)}
+          />
+          {t(`ask.any.${any.of}`)}
+        </label>
+      )}
       {isSettled ? null : isRuling ? (
         <RuleForm
           approval={approval}
@@ -211,15 +235,7 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
       {!mayAllow && <p class="ask-covers">{t(mayAnswer ? 'ask.owner' : 'ask.member')}</p>}
       {!isBudget && !isRuling && mayAllow && (
         <p class="ask-covers">
-          {t(
-            offers('always') || offers('session')
-              ? network
-                ? 'ask.covers.network'
-                : isTool
-                  ? 'ask.covers.tool'
-                  : 'ask.covers'
-              : 'ask.covers.once',
-          )}
+          {covered()}
         </p>
       )}
     </article>

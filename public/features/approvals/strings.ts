@@ -25,9 +25,19 @@ export const t = translator({
   'ask.always.rule': 'Always allow “{rule}” here',
   'ask.covers':
     '“Allow for this chat” covers only this exact command in this folder. “Always allow” first shows what it will cover.',
-  'ask.covers.tool': '“Allow for this chat” and “Always allow” cover every call of this tool.',
   'ask.covers.network':
     '“Allow once” covers this command, “Allow for this chat” the commands of this chat, and “Always allow here” those in this workspace.',
+  'ask.any.arguments': 'This tool, with any arguments',
+  'ask.any.changes': 'These files, with any change',
+  'ask.any.requests': 'This server, with any request',
+  'ask.shown.arguments':
+    '“Allow for this chat” and “Always allow” cover only this tool with exactly these arguments.',
+  'ask.shown.changes': '“Allow for this chat” and “Always allow” cover only exactly this change.',
+  'ask.shown.requests': '“Allow for this chat” and “Always allow” cover only exactly this request.',
+  'ask.every.arguments':
+    '“Allow for this chat” and “Always allow” cover every call of {name}, with any arguments.',
+  'ask.every.changes': '“Allow for this chat” and “Always allow” cover every change of {name}.',
+  'ask.every.requests': '“Allow for this chat” and “Always allow” cover every request of {name}.',
   'ask.owner': 'Only an owner can allow this.',
   'ask.member': 'You can read this, but not answer it.',
   'ask.covers.once': 'The agent has to ask about this every time.',

@@ -18,6 +18,11 @@ const whereOf = ({ scope, cwd }: Grant): string =>
         folder: visibleText(cwd),
       })
 
+const whatOf = ({ command, any }: Grant): string => {
+  const what = visibleText(command)
+  return any ? t(`allowed.any.${any}`, { what }) : what
+}
+
 export const AllowedCommands = () => {
   const { attempt, api } = useShell()
   const grants = useSignal<readonly Grant[]>([])
@@ -42,7 +47,7 @@ export const AllowedCommands = () => {
           key={grant.id}
           label={
             <code dir="ltr" class="allowed-rule">
-              {visibleText(grant.command)}
+              {whatOf(grant)}
             </code>
           }
           hint={t('allowed.hint', {
@@ -52,7 +57,7 @@ export const AllowedCommands = () => {
           control={ids => (
             <Button
               id={ids.control}
-              aria-label={t('allowed.remove.what', { rule: visibleText(grant.command) })}
+              aria-label={t('allowed.remove.what', { rule: whatOf(grant) })}
               onClick={() => void remove(grant.id)}
             >
               {t('allowed.remove')}

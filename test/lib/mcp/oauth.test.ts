@@ -20,7 +20,7 @@ import type { Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
 import { UserError } from '../../../lib/errors.ts'
 import { createMcp, type Mcp } from '../../../lib/mcp/mcp.ts'
 import type { Browser, SignInReply } from '../../../lib/mcp/oauth/sign-ins.ts'
-import { passedServers } from '../../../lib/turn-context/external-agent-mcp.ts'
+import { serversFor } from '../../../lib/turn-context/external-agent-mcp.ts'
 import { type Home, openHome } from '../../../lib/profiles/home.ts'
 import { createKnownSecrets } from '../../../lib/profiles/known-secrets.ts'
 import {
@@ -252,7 +252,10 @@ test('signs in, keeps the tokens private and known as secrets, and uses them for
   assert.ok(seen.every(header => header === undefined))
   // External agents get the address, never the token.
   writeServers(home.dir, { p: { url: server.url, auth: 'oauth' } })
-  assert.not.match(JSON.stringify(passedServers(home.settings())), stored.grant.access_token)
+  assert.not.match(
+    JSON.stringify(serversFor(home.settings(), undefined)),
+    stored.grant.access_token,
+  )
 })
 
 test('renews a token before it expires, once for calls at the same time, and keeps the rotated one', async world => {

@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert'
 import type { AgentEvent } from '../../../lib/agent/events.ts'
 import type { ProviderDelta, ProviderRequest } from '../../../lib/agent/provider-types.ts'
 import type { Agent, AgentRequest, ModelEndpoint, Outcome } from '../../../lib/agent/types.ts'
+import { watchSecrets } from '../../../lib/redact/redact.ts'
 import { withinRequest } from '../../../lib/base/request-scope.ts'
 import { isSecretName } from '../../../lib/profiles/child-env.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
@@ -234,6 +235,23 @@ test('contents are sent where the standard variable asks for them, with secrets 
   for (const text of ['the *** question', 'the *** answer', 'command'])
     assert.ok(body.includes(text))
   assert.not.match(body, /private|sk-secret/)
+})
+
+test('a known secret in a name of a span or an attribute is masked, whoever put it there', async () => {
+  const secrets = ['model-Kq83hfLmz0PwXs71']
+  const unwatch = watchSecrets(() => secrets)
+  const collector = await createCollector()
+  try {
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }
+    const { run, close } = await traced(env, { ...ENDPOINT, model: secrets.join() })
+    await run()
+    await close()
+    assert.ok(collector.spans().some(({ name }) => name === 'chat model-...Xs71'))
+    assert.not.match(collector.bodies.join(), secrets.join())
+  } finally {
+    unwatch()
+    collector.close()
+  }
 })
 
 const PARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'

@@ -69,6 +69,34 @@ test('a question about the network: the host is prominent, and what each answer 
   assert.match(shown, /<p class="ask-host" dir="ltr">nas\.example:8080<\/p>/)
 })
 
+test('says what an answer that lasts covers: what is shown, unless the person chooses any call', () => {
+  const covered = (more: Partial<Approval>) => {
+    const shown = draw({
+      pattern_key: 'mcp: odd/erase',
+      command: 'odd/erase {"path":"/x"}',
+      ...more,
+    })
+    return [
+      /type="checkbox"/.test(shown),
+      /<label class="ask-any">.*?>([^<>]+)<\/label>/.exec(shown)?.[1],
+      /ask-covers">([^<]+)/.exec(shown)?.[1],
+    ]
+  }
+  assert.equal(covered({ any: { of: 'arguments', name: 'odd/erase' } }), [
+    true,
+    'This tool, with any arguments',
+    '“Allow for this chat” and “Always allow” cover only this tool with exactly these arguments.',
+  ])
+  assert.is(
+    covered({ any: { of: 'changes', name: 'a.txt' } })[2],
+    '“Allow for this chat” and “Always allow” cover only exactly this change.',
+  )
+  assert.equal(
+    covered({ any: { of: 'arguments', name: 'odd/erase' }, choices: ['once', 'deny'] }),
+    [false, undefined, 'The agent has to ask about this every time.'],
+  )
+})
+
 test('characters that hide others are shown once, whether the service showed them already or not', () => {
   const raw = 'ls \u202e\u200b gpj.x\u001b[8m ; rm -rf ~'
   const shown = 'ls ⟨U+202E⟩⟨U+200B⟩ gpj.x⟨U+001B⟩[8m ; rm -rf ~'

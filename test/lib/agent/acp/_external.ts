@@ -12,6 +12,7 @@ import type {
   ExternalAgentSettings,
   ExternalSession,
   ForwardedMcpServer,
+  WithheldServer,
 } from '../../../../lib/agent/external-agent.ts'
 import type {
   AgentEvent,
@@ -60,6 +61,7 @@ export const createExternal = (traits = '', options: Partial<ExternalAgentsOptio
     traits,
     env: {} as Record<string, string>,
     mcpServers: [] as ForwardedMcpServer[],
+    withheld: [] as WithheldServer[],
     settings: undefined as ExternalAgentSettings | undefined,
   }
 
@@ -151,6 +153,7 @@ export const createExternal = (traits = '', options: Partial<ExternalAgentsOptio
             home: 'default',
             env,
             mcpServers: place.mcpServers,
+            withheld: place.withheld,
             onTitle: title => void titles.push(title),
             load: agent => saved.get(agent) ?? null,
             save: (agent, session) => void saved.set(agent, session),

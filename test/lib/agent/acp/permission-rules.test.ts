@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createRules, parseLists } from '../../../../lib/agent/permissions/rules.ts'
+import { grantId } from '../../../../lib/turn-context/grants.ts'
 import { createExternal } from './_external.ts'
 
 const rules = suite('permission rules of external agents')
@@ -87,6 +88,144 @@ rules(
     assert.is(agent.asked.length, 1)
     assert.not(existsSync(join(agent.workspace, 'dir')))
   }),
+)
+
+/** A permission request as agents send it; the answer is the option that was chosen. */
+const asking = (agent: ReturnType<typeof createExternal>) => {
+  let calls = 0
+  return async (
+    toolCall: object,
+    { approve = 'once', ...rest }: Parameters<typeof agent.say>[1] = {},
+  ) => {
+    const toolCallId = `ask-${++calls}`
+    const before = agent.asked.length
+    const said = await agent.say(`ask ${JSON.stringify({ toolCallId, ...toolCall })}`, {
+      approve,
+      ...rest,
+    })
+    return { ...said, asked: agent.asked.slice(before) }
+  }
+}
+
+rules(
+  'a command that is only in the title is read as one: denied, blocked, asked about',
+  withAgent({ deny: ['bash(touch *)'], ask: ['bash(printf *)'] }, async (agent, request) => {
+    const ask = asking(agent)
+    const titled = (title: string) => ask({ title, kind: 'execute' }, { request })
+    for (const title of ['touch t.txt', '`env touch t.txt`', 'mkfs.ext4 /dev/sdz1']) {
+      const { text, asked } = await titled(title)
+      assert.equal([text, asked], ['no', []], title)
+    }
+    const [printf] = (await titled('printf hi')).asked
+    assert.equal([printf?.command, printf?.rule], ['printf hi', 'bash(printf *)'])
+    const [push] = (await titled('git push --force')).asked
+    assert.equal(push?.patternKeys, ['destructive git command'])
+  }),
+)
+
+rules(
+  'what an agent does not name is asked about each time, whatever was allowed, and names the rule that may apply',
+  withAgent(
+    { deny: ['bash(touch *)', 'edit(secret/**)'], allow: ['bash(make *)', 'edit'] },
+    async (agent, request) => {
+      const ask = asking(agent)
+      for (const toolCall of [
+        { kind: 'execute' },
+        { kind: 'execute', title: 'bash' },
+        { kind: 'execute', title: 'Terminal', rawInput: { description: 'make it' } },
+      ]) {
+        const { asked } = await ask(toolCall, { request })
+        assert.equal(asked[0]?.choices, ['once', 'deny'], JSON.stringify(toolCall))
+        assert.is(asked[0]?.isControl, true)
+      }
+      const [edit] = (await ask({ kind: 'edit', title: 'Edit' }, { request })).asked
+      assert.is(edit?.rule, 'edit(secret/**)')
+    },
+  ),
+)
+
+rules(
+  'the approval of a tool shows its arguments, and nothing that lasts is answered to the agent',
+  withAgent({}, async (agent, request) => {
+    const ask = asking(agent)
+    const echo = (text: string) =>
+      ask(
+        { kind: 'other', title: 'mcp__echo__echo_back', rawInput: { text } },
+        { request, approve: 'always' },
+      )
+    const one = await echo('a harmless read')
+    assert.is(one.text, 'yes')
+    const two = await echo('DELETE EVERYTHING')
+    assert.is(two.asked[0]?.command, 'mcp__echo__echo_back {"text":"DELETE EVERYTHING"}')
+    assert.equal(two.asked[0]?.any, {
+      of: 'arguments',
+      name: 'mcp__echo__echo_back',
+      key: 'Tester: mcp__echo__echo_back',
+    })
+    const [first, second] = [one.asked[0]!, two.asked[0]!]
+    assert.is.not(grantId(first), grantId(second))
+    const edit = (newText: string) =>
+      ask(
+        {
+          kind: 'edit',
+          title: 'Edit a.txt',
+          content: [
+            { type: 'diff', path: join(agent.workspace, 'a.txt'), oldText: 'first\n', newText },
+          ],
+        },
+        { request },
+      )
+    const [small] = (await edit('one\n')).asked
+    const [large] = (await edit('everything\n')).asked
+    assert.match(small?.diff ?? '', /\+one/)
+    assert.is.not(grantId(small!), grantId(large!))
+    assert.is(small?.any?.of, 'changes')
+  }),
+)
+
+rules(
+  'a withheld MCP server is named once in a session, and again when another rule names it',
+  async () => {
+    const agent = createExternal()
+    try {
+      agent.place.withheld = [{ name: 'echo', rule: 'mcp__echo__echo_back' }]
+      const [first] = (await agent.say('hello')).warnings
+      assert.is(
+        first,
+        'Tester does not get the MCP server echo: the rule “mcp__echo__echo_back” names it, and it might be used without asking.',
+      )
+      assert.equal((await agent.say('hello')).warnings, [])
+      agent.place.withheld = [{ name: 'echo', rule: 'mcp__echo' }]
+      assert.match((await agent.say('hello')).warnings[0] ?? '', '“mcp__echo”')
+    } finally {
+      await agent.close()
+    }
+  },
+)
+
+rules(
+  'a server that a rule names since the session was opened is taken away with the next message',
+  async () => {
+    const agent = createExternal('keeps')
+    try {
+      const server = (name: string) => ({
+        kind: 'stdio' as const,
+        name,
+        command: 'true',
+        args: [],
+        env: {},
+      })
+      agent.place.mcpServers = [server('echo'), server('other')]
+      await agent.say('hello')
+      agent.place.mcpServers = [server('other')]
+      await agent.say('hello')
+      const stored = readFileSync(join(agent.workspace, '.state.json'), 'utf8')
+      assert.not.match(stored, '"echo"')
+      assert.match(stored, '"other"')
+    } finally {
+      await agent.close()
+    }
+  },
 )
 
 rules.run()

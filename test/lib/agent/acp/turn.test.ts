@@ -52,7 +52,8 @@ test('maps each choice onto the offered options', () => {
   const cases: [ApprovalChoice, ReturnType<typeof offer>, string][] = [
     ['once', all, 'allow_once'],
     ['session', all, 'allow_once'],
-    ['always', all, 'allow_always'],
+    ['always', all, 'allow_once'],
+    ['always', offer('allow_always', 'reject_once'), 'allow_always'],
     ['deny', all, 'reject_once'],
     ['always', offer('allow_once', 'reject_once'), 'allow_once'],
     ['deny', offer('allow_once', 'reject_always'), 'reject_always'],
