@@ -357,6 +357,7 @@ export const routes = {
   'GET /api/config/problems': config.problems,
   'GET /api/guards': guards.list,
   'POST /api/guards/accept': guards.accept,
+  'POST /api/guards/changes': guards.settleChanges,
   'GET /api/hooks': guards.hooks,
   'GET /api/sandbox': guards.commandPlace,
   'POST /api/sandbox': guards.changeSandbox,

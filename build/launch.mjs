@@ -1,7 +1,8 @@
 /** Launcher of the single file and the executable: unpacks the server's code part by part when it is needed, and runs it with its V8 code caches if they fit. */
 import vm from 'node:vm'
 import { setV8Flags } from '../lib/app/v8-flags.ts'
-import { openPacked } from '../lib/packed.ts'
+import { isExecutable, openPacked } from '../lib/packed.ts'
+import { BRIDGE_ARGUMENT, BRIDGE_CODE } from '../lib/sandbox/network-bridge.ts'
 
 /** The part that runs first. */
 export const ENTRY = './router.js'
@@ -96,6 +97,11 @@ export const createLoader = ({ startup, read, packed, selfUrl, selfDirectory, re
 
 /** Returns the scripts that are loaded, from which `warm.mjs` creates the V8 code caches. V8 ignores a cache of another version. */
 export const launch = (packing, self) => {
+  // In a sandbox, before every command: nothing else is unpacked.
+  if (isExecutable() && process.argv[2] === BRIDGE_ARGUMENT) {
+    vm.runInThisContext(`(() => {${BRIDGE_CODE}})()`)
+    return new Map()
+  }
   // Before the first part: a code cache fits only the flags it was made with.
   setV8Flags()
   const packed = openPacked(packing, self.selfUrl)

@@ -2,16 +2,24 @@
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { UserError } from '../lib/errors.ts'
+import { ChangedSettings } from '../lib/schema/changed-settings.ts'
 import { FileProblem } from '../lib/schema/file-problem.ts'
 import { Guard } from '../lib/schema/guard.ts'
 
 export const problems = endpoint({
   access: 'own',
-  summary: 'Files that cannot be read, and unsupported safeguards that were not accepted',
-  output: z.object({ problems: z.array(FileProblem), guards: z.array(Guard) }),
+  summary:
+    'Files that cannot be read, unsupported safeguards that were not accepted, and settings that wait to be accepted',
+  output: z.object({
+    problems: z.array(FileProblem),
+    guards: z.array(Guard),
+    /** Settings that wait to be accepted; null: none. */
+    changed: ChangedSettings.nullable(),
+  }),
   run: ({ app, home }) => ({
     problems: app.fileProblems.list(),
     guards: guardsOf(() => app.guards.list(home)),
+    changed: app.settingChanges.of(home),
   }),
 })
 

@@ -14,11 +14,13 @@ import {
   PermissionsOut,
   showPermissions,
 } from '../lib/turn-context/permissions/settings.ts'
+import { isCovered } from '../lib/turn-context/grants.ts'
 import { recorded } from '../lib/auth/recorded.ts'
 
 const show = (ctx: Ctx): z.output<typeof GuardsOut> => ({
   profile: ctx.home.name,
   guards: ctx.app.guards.list(ctx.home),
+  changed: ctx.app.settingChanges.of(ctx.home),
 })
 
 export const list = endpoint({
@@ -40,6 +42,23 @@ export const accept = endpoint({
   output: GuardsOut,
   run: (ctx, { key, value_id, accepted }) => {
     ctx.app.guards.accept(ctx.home, key, value_id, accepted)
+    return show(ctx)
+  },
+})
+
+export const settleChanges = endpoint({
+  access: 'own',
+  audit: recorded(
+    'settings',
+    ({ accept: isAccepted }: { accept: boolean }) =>
+      `changes of config.yaml ${isAccepted ? 'accepted' : 'restored'}`,
+  ),
+  summary:
+    'Accept what something else than a person in the page changed in guarded settings of config.yaml, or restore the values in force',
+  input: z.object({ change_id: z.string().min(1).max(100), accept: z.boolean() }),
+  output: GuardsOut,
+  run: (ctx, { change_id, accept: isAccepted }) => {
+    ctx.app.settingChanges.settle(ctx.home, change_id, isAccepted)
     return show(ctx)
   },
 })
@@ -86,7 +105,10 @@ export const tryPermissions = endpoint({
     return checkPermission(home, input, {
       workspace,
       controlPaths: app.controlOf(home, workspace),
-      forbids: app.guards.of(home).command,
+      guards: app.guards.of(home),
+      runner: app.runnerFor({ home, workspace, owner: input.session_id ?? 'try' }),
+      outsideSandbox: app.config.outsideSandbox,
+      isRemembered: ask => isCovered(ask, workspace, ids => app.grants.has(home.name, ids)),
     })
   },
 })

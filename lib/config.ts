@@ -46,6 +46,8 @@ export type Config = Readonly<{
   cluster: ClusterSettings | null
   /** A worker runs this, and only who may use it gets past the forwarder. */
   isVouched: boolean
+  /** `approvals.outside_sandbox` where a profile says nothing (AGENT_WEBUI_OUTSIDE_SANDBOX). The image sets it. */
+  outsideSandbox: 'changes' | 'dangerous'
   /** The page may open terminals (AGENT_WEBUI_TERMINAL). */
   hasTerminal: boolean
   /** Whether `sandbox.enabled: auto` looks for a sandbox at all (AGENT_WEBUI_SANDBOX). */
@@ -363,6 +365,7 @@ export const readConfig = (
     authHeader,
     cluster,
     isVouched: authHeader !== null && cluster !== null && cluster.runBy !== null,
+    outsideSandbox: get('AGENT_WEBUI_OUTSIDE_SANDBOX') === 'dangerous' ? 'dangerous' : 'changes',
     hasTerminal: parseSwitch(get('AGENT_WEBUI_TERMINAL') || 'on', 'AGENT_WEBUI_TERMINAL'),
     looksForSandbox: parseSwitch(get('AGENT_WEBUI_SANDBOX') || 'on', 'AGENT_WEBUI_SANDBOX'),
     skipOnboarding: isOn(get('SKIP_ONBOARDING')) || isOn(get('AGENT_WEBUI_SKIP_ONBOARDING')),

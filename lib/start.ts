@@ -35,6 +35,7 @@ import { createLog, type Log } from './log.ts'
 import { isExecutable } from './packed.ts'
 import { listen, prepareStateDir, readTls, urlOf } from './preflight.ts'
 import { eraseSecrets } from './own-processes/erase-secrets.ts'
+import { closeDebugger } from './own-processes/close-debugger.ts'
 import { MARK_VARIABLE, markOwnProcesses } from './own-processes/own-processes.ts'
 import { isSecretName } from './profiles/child-env.ts'
 import { redact, redactValue } from './redact/redact.ts'
@@ -358,6 +359,7 @@ const run = async (
 
 /** Resolves when it listens. A start that cannot succeed is one sentence on stderr and exit code 1, or 78 where a new start would end the same way; a verb never returns. */
 export const start = async (options: StartOptions): Promise<Running> => {
+  closeDebugger()
   setV8Flags()
   const { argv = process.argv.slice(2) } = options
   const live = options.environment === undefined ? processEnvironment() : undefined

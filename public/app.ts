@@ -115,6 +115,7 @@ export const createApp = (options: AppOptions): PageApp => {
     }),
     exclusively: platform.exclusively,
     onCreated: (key, row) => chats.created(key, row),
+    isFollowed: id => panes.peek().some(({ shown }) => shown.peek().sessionId.peek() === id),
     async beforeSend(id) {
       // Importing gives its messages other ids.
       if (await sidebar.sessions.importHostSession(id)) await chats.find(id)?.transcript.reload()
@@ -185,6 +186,7 @@ export const createApp = (options: AppOptions): PageApp => {
     route,
     layout: base.layout,
     panel: createPanelFrame(platform, href),
+    memory: 'new-chat',
   })
   first.shown.peek().panel.target.value = targetOf(href)
   const second = computed(() => panes.value[1] ?? null)

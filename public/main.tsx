@@ -11,6 +11,7 @@ import { draftsPrefix, jsonStorage, type Platform } from './platform.ts'
 import { PROFILE_KEY } from './features/profiles/profiles.ts'
 import { readLook, writeLook } from './features/settings/settings.ts'
 import { loadMoreIcons } from './parts/icon.tsx'
+import { retryFailedViews } from './parts/lazy.tsx'
 import { nextTask } from './parts/next-task.ts'
 import { createServerClock } from './parts/server-clock.ts'
 import { createStream } from './stream/stream.ts'
@@ -88,12 +89,17 @@ const api = createApi(fetching)
  * Browsers have Web Locks on secure pages only. Elsewhere nothing waits: two pages may then send a message at the same time,
  * with one id, and the server takes it once.
  */
-const createLocks = (): Platform['exclusively'] => {
+const createLocks = (): Pick<Platform, 'exclusively' | 'isFree'> => {
   const { locks } = navigator
   const prefix = `agent-webui:outbox:${new URL(base).pathname}:`
-  return locks
-    ? async (name, work) => await locks.request(prefix + name, work)
-    : (_name, work) => work()
+  if (!locks) return { exclusively: (_name, work) => work(), isFree: async () => true }
+  return {
+    exclusively: async (name, work) => await locks.request(prefix + name, work),
+    async isFree(name) {
+      const { held = [] } = await locks.query()
+      return held.every(lock => lock.name !== prefix + name)
+    },
+  }
 }
 
 const platform: Platform = {
@@ -110,7 +116,7 @@ const platform: Platform = {
   tab,
   clock,
   serverClock,
-  exclusively: createLocks(),
+  ...createLocks(),
   // Hidden pages get no animation frames, but still need to process events.
   nextFrame: run => void (document.hidden ? clock.timer(200, run) : requestAnimationFrame(run)),
 }
@@ -238,6 +244,9 @@ document.addEventListener('keydown', event => {
   }
 })
 
+effect(() => {
+  if (app.connection.state.value.kind === 'live') retryFailedViews()
+})
 effect(() => {
   document.title = app.active.value.title.value
 })

@@ -4,6 +4,7 @@ import type { Chat } from './features/chat/chat.ts'
 import type { Chats } from './features/chat/chats.ts'
 import { noChoice, type Outbox } from './features/chat/outbox.ts'
 import type { ComposerShared } from './features/composer/composer-state.ts'
+import { chatsWithDraft } from './features/composer/stored-draft.ts'
 import { createLazyActions } from './features/sessions/lazy-actions.ts'
 import type { SessionsBase } from './features/sessions/sessions-state.ts'
 import type { Layout } from './features/shell/layout.ts'
@@ -36,8 +37,8 @@ export type PaneOptions = {
   route: RouteState
   layout: Layout
   panel: PanelFrame
-  /** Key of the stored draft of a new chat. */
-  draftKey?: string
+  /** Names the new chat in what this tab remembers. */
+  memory: 'new-chat' | 'new-chat-beside'
   /** Leaves a deleted session. Default: begins a new chat. */
   leave?: () => void
 }
@@ -66,11 +67,10 @@ export class Pane {
     this.route = options.route
     this.layout = options.layout
     this.panel = options.panel
-    // What waits for a new chat since the page was closed belongs to the chat that is shown now.
-    const waiting = options.draftKey
-      ? undefined
-      : shared.outbox.list.peek().findLast(({ session_id }) => session_id === null)
-    this.#blank = chats.begin(waiting?.chat ?? shared.newId(), options.draftKey)
+    const remembered = shared.shell.platform.tab.read(options.memory, '')
+    // Another page may have created its session.
+    const isNew = shared.outbox.of(remembered, null).every(({ session_id }) => session_id === null)
+    this.#blank = this.#begin((isNew && remembered) || shared.newId())
     const { value: id } = options.route.sessionId
     this.#shown = signal(id ? chats.get(id) : this.#blank)
     this.shown = this.#shown
@@ -92,7 +92,26 @@ export class Pane {
       if (this.#blank === chat) this.#blank = null
       if (id === null) this.route.nameSession(session)
     }
+    if (chat === this.#blank) void this.#shared.shell.attempt(() => this.takeOver())
     return untracked(() => chat.open(this.app.value))
+  }
+
+  /** An empty new chat gives way to one whose page was closed before it was sent. */
+  async takeOver(): Promise<void> {
+    const { outbox, shell } = this.#shared
+    const isEmpty = () =>
+      this.#shown.peek() === this.#blank && !this.#blank.sessionId.peek() && !this.#blank.isInUse()
+    const waiting = outbox.list.peek().filter(({ session_id }) => session_id === null)
+    const left = [
+      ...waiting.map(({ chat }) => chat).reverse(),
+      ...chatsWithDraft(shell.platform.drafts),
+    ]
+    for (const key of left) {
+      if (!isEmpty()) return
+      if (!(await this.#chats.isLeft(key)) || !isEmpty()) continue
+      this.#blank = this.#begin(key)
+      return this.show(null)
+    }
   }
 
   /** Begins a new chat: another one when messages of the last are waiting to be sent. */
@@ -109,6 +128,9 @@ export class Pane {
 
   /** The session of a new chat was created. */
   created(chat: Chat): void {
+    const { tab } = this.#shared.shell.platform
+    const { memory } = this.#options
+    if (tab.read(memory, '') === chat.key) tab.remove(memory)
     if (this.#shown.peek() !== chat) return
     if (this.#blank === chat) this.#blank = null
     this.route.nameSession(chat.sessionId.peek())
@@ -122,6 +144,12 @@ export class Pane {
     else this.newChat()
   }
 
+  /** Remembered, so that the chat is there after a reload. */
+  #begin(key: string): Chat {
+    this.#shared.shell.platform.tab.write(this.#options.memory, key)
+    return this.#chats.begin(key)
+  }
+
   #newChat(): Chat {
     const blank = this.#blank
     // Its session was created, for a file, while another chat was shown: without a message no list has it.
@@ -130,7 +158,7 @@ export class Pane {
       blank && !isAbandoned
         ? // While it was empty and not shown, it may have been dropped.
           this.#chats.keep(blank)
-        : this.#chats.begin(this.#shared.newId(), this.#options.draftKey)
+        : this.#begin(this.#shared.newId())
     return this.#blank
   }
 

@@ -32,6 +32,8 @@ export type Platform = {
   serverClock: ServerClock
   /** Runs the work of one name one at a time in all tabs of the browser; at once where it has no Web Locks. */
   exclusively: <T>(name: string, work: () => Promise<T>) => Promise<T>
+  /** No tab of the browser runs work of this name, as far as is known. */
+  isFree: (name: string) => Promise<boolean>
   /** Runs before the next frame, or soon while the page is hidden. */
   nextFrame: (run: () => void) => void
 }

@@ -35,6 +35,8 @@ export type AppOptions = {
   allowErrors?: boolean
   /** Of a service in this process: turned by hand. */
   clock?: Clock
+  /** Settings that loosen what the agent may do need a person; else config.yaml applies as the test writes it. */
+  guardsConfig?: boolean
 }
 
 type Base = Omit<Client, 'closeClient'> & {
@@ -64,6 +66,19 @@ export const tokenHeaders = async (app: Pick<Base, 'post'>): Promise<Record<stri
   await app.post('/api/tokens/enable', { enabled: true })
   const { body } = await app.post('/api/tokens/create', { name: 'test', approvals: 'deny' })
   return { Authorization: `Bearer ${body.secret}` }
+}
+
+/** Accepts what a test wrote into config.yaml of a running service, as a person in the page does. */
+export const acceptSettings = async (
+  app: Pick<Base, 'get' | 'post'>,
+  headers: Record<string, string> = {},
+): Promise<void> => {
+  const { changed } = (await app.get('/api/config/problems', { headers })).body
+  if (changed === null) return
+  const { change_id } = changed
+  const input = { change_id, accept: true }
+  const { status, body } = await app.post('/api/guards/changes', input, { headers })
+  if (status !== 200) throw new Error(`not accepted: ${JSON.stringify(body)}`)
 }
 
 export type SpawnedApp = Base & {
@@ -124,6 +139,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
       version: await version,
       notificationTests: options.notificationTests,
       passwordIterations: PASSWORD_ITERATIONS,
+      isConfigTrusted: options.guardsConfig !== true,
       parkMs: options.parkMs ?? 0,
       restart: async () => void restarts.push(Date.now()),
     })

@@ -38,15 +38,16 @@ const PATIENCE_MS = 120_000
 const launched: Promise<Browser>[] = []
 
 /** A browser of its own, with more command-line flags. */
-export const launchBrowser = async (...flags: string[]): Promise<Browser> =>
-  driver.launch({
-    executablePath: await findChromium(),
-    // Flags of the package, without the sandbox because tests may run as root, but with the same-origin policy.
-    args: [...new Set([...chromium.args, '--no-sandbox', '--lang=en', ...flags])].filter(
-      flag => !UNWANTED.test(flag),
-    ),
-    headless: true,
-  })
+export const launchBrowser = async (...flags: string[]): Promise<Browser> => {
+  const executablePath = await findChromium()
+  // Flags of the package, without the sandbox because tests may run as root, but with the same-origin policy.
+  const args = [...new Set([...chromium.args, '--no-sandbox', '--lang=en', ...flags])].filter(
+    flag => !UNWANTED.test(flag),
+  )
+  const launch = () => driver.launch({ executablePath, args, headless: true })
+  // Chromium sometimes dies of SIGSEGV before it has opened anything. Nothing of a test has run by then.
+  return launch().catch(launch)
+}
 
 /** Shared by all test files of a process: a launch takes as long as two pages. Exits with the process. */
 export const openBrowser = (): Promise<Browser> => {

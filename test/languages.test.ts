@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { checkTranslation, readEnglish, readTranslation, TRANSLATED } from '../build/languages.ts'
-import { describeLabels, unrecognized } from '../lib/agent/shell/labels.ts'
+import { describeLabels } from '../lib/agent/shell/labels.ts'
 import { languageOf, preferredLanguage } from '../lib/base/languages.ts'
 import { translatorFor } from '../lib/notifications/texts/translate.ts'
 import { scheduleWords } from '../public/features/tasks/schedule-words.ts'
@@ -166,7 +166,7 @@ test('the sentences of an approval are translated, in any order and with a name;
   setLanguage('de', readTranslation('de'))
   try {
     const described = describeLabels([
-      unrecognized('zed'),
+      'fork bomb',
       'recursive delete',
       'SQL DROP',
       'disk copy',
@@ -175,7 +175,7 @@ test('the sentences of an approval are translated, in any order and with a name;
     ])
     assert.is(
       translateStakes(`Asked because of the rule “a”. ${described}`),
-      'Asked because of the rule “a”. „zed“ ist kein als harmlos bekanntes Programm. Löscht Ordner mit ihrem gesamten Inhalt. Löscht eine Tabelle oder eine Datenbank. Kopiert Rohdaten mit dd und überschreibt das Ziel. 2 weitere Gründe für die Rückfrage.',
+      'Asked because of the rule “a”. Startet Kopien von sich selbst, bis der Computer nicht mehr reagiert. Löscht Ordner mit ihrem gesamten Inhalt. Löscht eine Tabelle oder eine Datenbank. Kopiert Rohdaten mit dd und überschreibt das Ziel. 2 weitere Gründe für die Rückfrage.',
     )
   } finally {
     setLanguage('en', {})
@@ -226,16 +226,6 @@ test('Arabic: a message inside of another, in a list, or in a toast shows none o
     for (const name of ['a\u2068b\u2069', 'a\u200f', `${inner}\u2069`])
       for (const text of [t('test.in', { path: name }), visibleMessage(name)])
         assert.match(text, /⟨U\+20/)
-  } finally {
-    setLanguage('en', {})
-  }
-})
-
-test('Arabic: a sentence that begins with a name runs from right to left also where the first letter decides', () => {
-  setLanguage('ar', readTranslation('ar'))
-  try {
-    const [first] = translateStakes('“zed” is not a program known to be harmless.')
-    assert.is(first, '\u200f')
   } finally {
     setLanguage('en', {})
   }

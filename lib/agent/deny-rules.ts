@@ -1,93 +1,32 @@
-/** `approvals.deny`: glob patterns that forbid commands and everything a command would start. */
-import { normalizeCommand, type ShellContext, startedPrograms } from './command-risk.ts'
-
-/** Matches `char` against the set `[…]` or `[!…]` at `at`; `end` is behind the set. Null when the bracket is not closed. */
-const bracket = (
-  pattern: string,
-  at: number,
-  char: string,
-): { has: boolean; end: number } | null => {
-  const isNot = pattern[at + 1] === '!'
-  const first = at + (isNot ? 2 : 1)
-  // A closing bracket in first position is a literal.
-  const end = pattern.indexOf(']', first + 1)
-  if (end < 0) return null
-  let has = false
-  for (let i = first; i < end; i++) {
-    const from = pattern[i] ?? ''
-    const isRange = pattern[i + 1] === '-' && i + 2 < end
-    const to = isRange ? (pattern[i + 2] ?? '') : from
-    has ||= from <= char && char <= to
-    if (isRange) i += 2
-  }
-  return { has: has !== isNot, end: end + 1 }
-}
-
-/** Matches one character of text; returns the next pattern index, or -1. */
-const step = (pattern: string, at: number, char: string): number => {
-  const wanted = pattern[at]
-  if (wanted === '?') return at + 1
-  const set = wanted === '[' ? bracket(pattern, at, char) : null
-  if (set) return set.has ? set.end : -1
-  return wanted === char ? at + 1 : -1
-}
-
-/**
- * Matches the whole text like Python's `fnmatch`, ignoring case unless `isExact`; `/` is not special. Runs in
- * O(text × pattern), so that a pattern with many stars cannot block the server.
- */
-export const matchesGlob = (glob: string, text: string, { isExact = false } = {}): boolean => {
-  const pattern = isExact ? glob : glob.toLowerCase()
-  const chars = isExact ? text : text.toLowerCase()
-  let [at, next] = [0, 0]
-  let [star, since] = [-1, 0]
-  while (at < chars.length) {
-    if (pattern[next] === '*') {
-      star = next++
-      since = at
-      continue
-    }
-    const on = next < pattern.length ? step(pattern, next, chars[at] ?? '') : -1
-    if (on >= 0) {
-      next = on
-      at++
-    } else if (star >= 0) {
-      next = star + 1
-      at = ++since
-    } else return false
-  }
-  while (pattern[next] === '*') next++
-  return next === pattern.length
-}
+/** `approvals.deny`: glob patterns that forbid commands and everything that a command is seen to start. */
+import { matchesGlob } from './glob.ts'
+import { readCommand } from './shell/read.ts'
+import { normalizeCommand } from './shell/syntax.ts'
 
 const collapseSpaces = (text: string): string => text.trim().replace(/\s+/g, ' ')
 
 /** Texts the rules are matched against: the command, its lines, and each started program by path and by name. */
-const variantsOf = (command: string, shell: ShellContext): Set<string> => {
+const variantsOf = (command: string): Set<string> => {
   const text = normalizeCommand(command)
   const joined = text.replace(/\\\r?\n/g, '')
-  const started = startedPrograms(command, shell).flatMap(({ name, path, args, redirects }) => {
-    const lines = [[name, ...args].join(' '), [path, ...args].join(' ')]
-    const redirected = redirects.map(({ op, target }) => `${op} ${target}`)
+  const started = readCommand(command).parts.flatMap(({ name, program, words, redirects }) => {
+    const args = words.map(({ value }) => value ?? '')
+    const lines = [[name, ...args].join(' '), [program ?? '', ...args].join(' ')]
+    const redirected = redirects.map(({ op, target }) => `${op} ${target ?? ''}`)
     return redirected.length > 0
       ? [...lines, ...lines.map(line => [line, ...redirected].join(' '))]
       : lines
   })
-  const plain = started.join('; ')
   return new Set(
-    [command, text, joined, ...joined.split('\n'), ...started, plain]
+    [command, text, joined, ...joined.split('\n'), ...started, started.join('; ')]
       .flatMap(each => [each.trim(), collapseSpaces(each)])
       .filter(each => each !== ''),
   )
 }
 
 /** The first matching pattern; undefined when none matches. */
-export const deniedBy = (
-  command: string,
-  shell: ShellContext,
-  patterns: readonly string[],
-): string | undefined => {
+export const deniedBy = (command: string, patterns: readonly string[]): string | undefined => {
   if (patterns.length === 0) return undefined
-  const variants = [...variantsOf(command, shell)]
+  const variants = [...variantsOf(command)]
   return patterns.find(pattern => variants.some(text => matchesGlob(pattern.trim(), text)))
 }

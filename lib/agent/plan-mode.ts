@@ -1,8 +1,9 @@
 /** Plan mode: until the user approves a plan, only tool calls that certainly change nothing run. No approval lifts it. */
 import { EXIT_PLAN_MODE } from '../base/plan-answers.ts'
-import { assessCommand, type ShellContext, startedPrograms } from './command-risk.ts'
+import { readCommand } from './shell/read.ts'
+import { onlyReads } from './shell/readers.ts'
+import type { ShellContext } from './shell/types.ts'
 import { READING_GIT_ENV } from './shell/git-programs.ts'
-import { areAllPlainReaders } from './shell/plain-readers.ts'
 import { CONTROL_APPROVAL, resolvePath } from './tools/allowed-paths.ts'
 import { shellContextFor } from './tools/command-gate.ts'
 import { environmentAfter, shellStateOf } from './tools/shell-state.ts'
@@ -17,16 +18,9 @@ const nextStep = ({ toolNames }: Pick<ToolContext, 'toolNames'>): string =>
 const refusal = (ctx: Pick<ToolContext, 'toolNames'>, what: string): string =>
   `Plan mode is on, so nothing may change before the user approves a plan. ${what} was not run. ${nextStep(ctx)}`
 
-/** Whether plan mode allows a command: it certainly only reads. */
-export const isReadingCommand = (command: string, shell: ShellContext): boolean => {
-  const { blocked, labels, isClear } = assessCommand(command, shell)
-  return (
-    blocked === undefined &&
-    labels.length === 0 &&
-    isClear &&
-    areAllPlainReaders(command, startedPrograms(command, shell), shell)
-  )
-}
+/** Whether plan mode allows a command outside a sandbox: it certainly only reads the workspace. */
+export const isReadingCommand = (command: string, shell: ShellContext): boolean =>
+  onlyReads(readCommand(command), shell)
 
 type Terminal = { command: string; workdir?: string; background?: boolean; access?: string }
 

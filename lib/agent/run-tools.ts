@@ -215,6 +215,8 @@ const invokeTool = async (
     forbidden: request.forbidden,
     controlPaths: request.controlPaths,
     ownAddresses: request.ownAddresses,
+    outside: request.outside,
+    isOwnProcess: request.isOwnProcess,
     guards: request.guards,
     planMode: request.planMode,
     rules: request.rules,
@@ -234,6 +236,7 @@ const invokeTool = async (
       const asked = request.approve({ ...ask, ...waitingCall(), signal: either }, call.id)
       return raceAbort(asked, signal)
     },
+    allowsNetwork: request.allowsNetwork,
     clarify: async (question, choices, withdrawn) => {
       signal.throwIfAborted()
       const either = withdrawn ? AbortSignal.any([signal, withdrawn]) : signal

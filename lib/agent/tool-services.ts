@@ -13,6 +13,8 @@ export type ApprovalRequest = {
   description: string
   /** The parts of `command` that lead to the labels. */
   marks?: readonly TextSpan[]
+  /** The parts of `command` that can change something, one per program; absent where the text does not say. */
+  lines?: readonly string[]
   cwd: string
   /** Where the command would run; absent where commands have no runner. */
   runsIn?: RunsIn
@@ -30,7 +32,21 @@ export type ApprovalRequest = {
   signal?: AbortSignal
   /** The call that asks and has done nothing yet, so that it can be made again after a restart. Set by the engine. */
   waitingCall?: string
+  /** A running command wants to reach this. */
+  network?: NetworkTarget
 }
+
+/** What a command in a sandbox wants to connect to. `host` is a name or an address, without brackets. */
+export type NetworkTarget = {
+  host: string
+  port: number
+  /** It is in a network of the person; `address`: what the name stands for. */
+  isPrivate?: boolean
+  address?: string
+}
+
+/** Null: the destination may be reached, otherwise a sentence why not. Never rejects. `ended`: the command has ended. */
+export type CheckTarget = (target: NetworkTarget, ended: AbortSignal) => Promise<string | null>
 
 /**
  * Hard limits from the home's configuration (`approvals.deny`, an unsupported terminal backend, …). No approval, session
@@ -40,7 +56,7 @@ export type Guards = {
   /** For any command at all. */
   commands: () => string | null
   /** For this command. */
-  command: (command: string, context: { home: string; cwd: string }) => string | null
+  command: (command: string) => string | null
   /** For file tools that write to this real path. */
   write: (path: string) => string | null
   /** For a tool by name. */
@@ -132,11 +148,8 @@ export type ProcessView = {
 
 export type Program = { file: string; args: readonly string[] }
 
-/**
- * What a command can reach: the files of its runner and no network; those and the network; or everything, because it runs
- * directly on this computer.
- */
-export type CommandAccess = 'confined' | 'network' | 'unconfined'
+/** Where a command runs: in its runner, or directly on this computer, with everything that its user can do. */
+export type CommandAccess = 'confined' | 'unconfined'
 
 /** A program with all that `spawnGroup` needs besides the standard streams. */
 export type PlacedProgram = Program & {
@@ -144,7 +157,7 @@ export type PlacedProgram = Program & {
   env: Readonly<Record<string, string>>
   /** For a runner whose process group does not contain what it runs, such as `docker exec`. */
   onSignal?: OnSignal
-  /** Keeps what it has done in the Git directory. */
+  /** Closes what belongs to it, and keeps what it has done in the Git directory. */
   onEnd?: OnEnd
   /** Bytes that it reads from a descriptor of its own: the filter of system calls. */
   filter?: Uint8Array
@@ -168,6 +181,8 @@ export type CommandPlacement = {
   hasReport?: boolean
   /** More paths that it reads, such as the folder of a scheduled script. */
   readable?: readonly string[]
+  /** Decides about what it connects to, while it waits. Absent: it has no network, unless all commands have it. */
+  onTarget?: CheckTarget
 }
 
 /**
@@ -180,8 +195,8 @@ export type CommandRunner = {
   problem: () => Promise<string | null>
   /** What the model must know, as part of the description of the terminal tool: the same bytes for the whole session. */
   note: string
-  /** What the model can ask for, with the user's approval, where `confined` is not enough. */
-  offers: readonly Exclude<CommandAccess, 'confined'>[]
+  /** The model may ask to run a command directly on this computer. Absent: it may not. */
+  canLeave?: true
   /** Commands that have network access without being asked about: all, none, or patterns such as `npm install *`. */
   network: boolean | readonly string[]
   /** Commands can change folders of this computer besides the workspace. */
@@ -201,6 +216,8 @@ export type CommandRunner = {
    * What commands start with in place of the environment of the turn. Known once `problem` was called; absent: the same.
    */
   environment?: (env: Readonly<Record<string, string>>) => Readonly<Record<string, string>>
+  /** Variables that each command gets anew, so that they are no change by the command before it. */
+  sets?: readonly string[]
   /**
    * What commands can do with a real path of this computer; null: they cannot see it. File tools ask where they would do
    * more. Absent: they see what the file tools see.

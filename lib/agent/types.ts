@@ -123,6 +123,9 @@ export type {
 } from './subagent-types.ts'
 export type { AgentEvent, Emit }
 
+/** `approvals.outside_sandbox`. */
+export type OutsidePolicy = 'changes' | 'dangerous'
+
 /** Everything a tool works with. A tool reads no global state. */
 export type ToolContext = {
   callId: string
@@ -135,6 +138,10 @@ export type ToolContext = {
   controlPaths?: readonly string[]
   /** Addresses this server listens on, as `host:port` or socket path. */
   ownAddresses?: readonly string[]
+  /** Whether a signal to this process, or group, reaches the service. */
+  isOwnProcess?: (pid: number) => boolean
+  /** What is asked about where commands run directly on this computer; absent: everything that can change something. */
+  outside?: OutsidePolicy
   /** Absent: no limits. */
   guards?: Guards
   /** Absent: the turn has no plan mode. */
@@ -146,6 +153,8 @@ export type ToolContext = {
   output: (text: string) => void
   /** Throws `Unapproved` when no one denied it, but no one allowed it either. */
   approve: (ask: ApprovalRequest) => Promise<ApprovalChoice>
+  /** Whether commands may reach this now, by an earlier answer or a setting. Absent: no. */
+  allowsNetwork?: (key: string) => boolean
   /** Asks the user. Null when there was no answer in time, or `signal` withdrew the question. */
   clarify: (question: string, choices: string[], signal?: AbortSignal) => Promise<string | null>
   /** Readable exceptions inside forbidden paths: offloaded results of this session. */
@@ -259,6 +268,8 @@ export type AgentRequest = WindowServices & {
   env: Readonly<Record<string, string>>
   forbidden: readonly string[]
   /** As in `ToolContext`. */
+  outside?: OutsidePolicy
+  isOwnProcess?: (pid: number) => boolean
   controlPaths?: readonly string[]
   ownAddresses?: readonly string[]
   /** As in `ToolContext`. */
@@ -277,6 +288,8 @@ export type AgentRequest = WindowServices & {
   /** Allocates a message id; called once per message, before its first delta. */
   nextMessageId: () => string
   approve: (ask: ApprovalRequest, callId: string) => Promise<ApprovalChoice>
+  /** As in `ToolContext`. */
+  allowsNetwork?: (key: string) => boolean
   clarify: (
     question: string,
     choices: string[],

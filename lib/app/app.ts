@@ -10,6 +10,7 @@ import type { Config } from '../config.ts'
 import { Ctx } from '../context.ts'
 import { type Cron, createCron } from '../cron/cron.ts'
 import { type FileProblems, toSentence } from '../file-problems.ts'
+import type { SettingChanges } from '../guards/setting-changes.ts'
 import type { CtxParameters } from '../http/request-context.ts'
 import type { Authenticator } from '../http/access.ts'
 import type { AssetTable } from '../http/static.ts'
@@ -27,6 +28,7 @@ import type { OwnProgram } from '../updates/prepare-switch.ts'
 import { readVersion } from '../version.ts'
 import { type BackupServices, composeBackups } from './backups.ts'
 import { type ClientApiServices, composeClientApi } from './client-api.ts'
+import type { RunnerFor } from './command-runners.ts'
 import { type CommandPlaces, createCommandPlaces } from './command-place.ts'
 import { withCommittedCalls } from './cell.ts'
 import { composeConversation, type ConversationServices } from './conversation.ts'
@@ -93,7 +95,9 @@ export type App = StoredData &
     profiles: Profiles
     guards: ReturnType<typeof createGuards>
     commandPlaces: CommandPlaces
+    runnerFor: RunnerFor
     fileProblems: FileProblems
+    settingChanges: SettingChanges
     skills: Skills
     toolsets: ToolsetSettings
     onboarding: Onboarding
@@ -118,6 +122,7 @@ export type AppOptions = {
   notificationTests?: NotificationTestOptions | undefined
   /** PBKDF2 iterations, for tests. */
   passwordIterations?: number | undefined
+  isConfigTrusted?: boolean | undefined
   addon?: string | undefined
   /** Absent in tests: this directory alone. */
   cell?: Owned | undefined
@@ -193,9 +198,9 @@ export const createApp = async (
   const shareServices = composeShares(composition)
   const notifier = composeNotifications(composition, () => engine, options.notificationTests)
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
-  const guards = createGuards({ accepted: data.acceptedGuards, redact, skillNames: skills.names })
+  const guards = createGuards({ ...data, redact, skillNames: skills.names })
   const profiles = createProfiles({
-    homes,
+    ...data,
     env: config.env,
     log: log.warn,
     onDeleted: name => {
@@ -288,12 +293,14 @@ export const createApp = async (
     assets,
     profiles,
     guards,
+    runnerFor: engine.runners.runnerFor,
     commandPlaces: createCommandPlaces({
       config,
       runners: engine.runners,
       forbids: home => guards.of(home).commands(),
     }),
     fileProblems: maintenance.fileProblems,
+    settingChanges: maintenance.settingChanges,
     skills,
     toolsets: composeToolsets(data, engine),
     onboarding: composeOnboarding(composition, engine),

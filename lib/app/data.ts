@@ -8,12 +8,13 @@ import { type Auth, createAuth } from '../auth/auth.ts'
 import { type Codes, createCodes } from '../auth/codes.ts'
 import { createIdentities, type Identities } from '../auth/identities.ts'
 import { openPeople, type People } from '../auth/people.ts'
-import { openSigningKey } from '../auth/signing-key.ts'
+import { openSigningKey, signing } from '../auth/signing-key.ts'
 import { mayToken } from '../auth/may.ts'
 import { openThrottle } from '../auth/throttle.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import { type AcceptedGuards, createAcceptedGuards } from '../guards/accepted-guards.ts'
+import { type AcceptedSettings, openAcceptedSettings } from '../guards/accepted-settings.ts'
 import { createHub, type Hub } from '../hub.ts'
 import { createKeyJournal } from '../request-key-journal.ts'
 import { openRequestKeys, type RequestKeys } from '../request-keys.ts'
@@ -55,6 +56,8 @@ export type AppDataOptions = {
   /** Another machine may continue with these files. */
   isShared: boolean
   passwordIterations?: number | undefined
+  /** For tests that write config.yaml themselves: it applies as written. */
+  isConfigTrusted?: boolean | undefined
   onSignOut?: (ids: readonly string[]) => void
 }
 
@@ -92,6 +95,7 @@ export type AppData = {
   requestKeys: RequestKeys
   hub: Hub
   acceptedGuards: AcceptedGuards
+  acceptedSettings: AcceptedSettings
   promptCache: PromptCache
   toolOutput: ToolOutput
   sessions: Sessions
@@ -118,7 +122,8 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
   const { log, clock, addon } = options
   const { stateDir } = config
   restrictSecrets(config, line => log.warn(line))
-  const homes = createHomes(config, clock)
+  const acceptedSettings = openAcceptedSettings(stateDir, signing(stateDir))
+  const homes = createHomes(config, clock, acceptedSettings)
   const settings = createSettings(join(stateDir, 'settings.json'), {
     botName: config.botName,
     usableWorkspace: path => usableWorkspace(path, config.userHome),
@@ -131,6 +136,9 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     () => people.hasOthers(),
   )
   const own = ownSecrets(config)
+  // The first start accepts what is there. The key that signs it exists now.
+  if (acceptedSettings.isNew() && options.isConfigTrusted !== true)
+    for (const home of homes.list()) acceptedSettings.accept(home.name, home.config.peek())
   const audit = openAudit(join(stateDir, 'audit.jsonl'), {
     clock,
     redact,
@@ -230,6 +238,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     requestKeys,
     hub,
     acceptedGuards,
+    acceptedSettings,
     promptCache,
     toolOutput,
     sessions,

@@ -256,6 +256,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     controlOf,
     warnShell: createSessionWarnings('shell', redact, options.onWarning),
     ownPorts: () => ownPorts(config.stateDir, config.port),
+    outsideSandbox: config.outsideSandbox,
     grants,
     checkpoints: options.checkpoints,
     processesOf: options.processesOf,

@@ -3,12 +3,18 @@ import { every } from '../base/clock.ts'
 import type { Cron } from '../cron/cron.ts'
 import type { Turns } from '../turns/runner.ts'
 import { createFileCheck, type FileProblems, watchFileProblems } from '../file-problems.ts'
+import { type SettingChanges, watchSettingChanges } from '../guards/setting-changes.ts'
+import { redact } from '../redact/redact.ts'
 import type { Composition } from './data.ts'
 import type { WorkspaceServices } from './workspaces.ts'
 
 const SWEEP_TRASH_MS = 60 * 60_000
 
-export type Maintenance = { fileProblems: FileProblems; close: () => void }
+export type Maintenance = {
+  fileProblems: FileProblems
+  settingChanges: SettingChanges
+  close: () => void
+}
 
 export const startMaintenance = (
   { log, clock, data }: Composition,
@@ -28,6 +34,15 @@ export const startMaintenance = (
     check: createFileCheck({ homes, workspaces, projects, jobsOf: home => cron.of(home).jobs }),
     log: log.warn,
     notify: data.notify,
+  })
+  const settingChanges = watchSettingChanges({
+    homes: homes.list,
+    accepted: data.acceptedSettings,
+    redact,
+    clock,
+    warn: log.warn,
+    notify: data.notify,
+    record: detail => data.audit.note('settings', { address: '', device: '', detail }),
   })
 
   const exists = (id: string) => sessions.row(id) !== undefined || sessions.inTrash(id)
@@ -49,9 +64,11 @@ export const startMaintenance = (
 
   return {
     fileProblems,
+    settingChanges,
     close(): void {
       stopSweeps()
       fileProblems.close()
+      settingChanges.close()
     },
   }
 }

@@ -1,5 +1,5 @@
 /** Composition: which events of turns, questions, and tasks are reported, and how an answer in a notification counts. */
-import { unrecognizedName } from '../agent/shell/labels.ts'
+import { CHANGES } from '../agent/shell/labels.ts'
 import { type Language, languageOf } from '../base/languages.ts'
 import { openThrottle, type Throttle } from '../auth/throttle.ts'
 import type { People } from '../auth/people.ts'
@@ -34,12 +34,12 @@ export type NotificationServices = {
 const isBudget = ({ pattern_key: key }: Approval): boolean => key.startsWith('budget: ')
 
 /**
- * Whether more than a tap on a lock screen is wanted. A program that is only unknown, and more of a budget, are not risky; all other
- * reasons to ask name damage that a command may do.
+ * Whether more than a tap on a lock screen is wanted. A command that only may change something, and more of a budget, are not risky; all
+ * other reasons to ask name damage that a command may do.
  */
 const isRisky = (approval: Approval): boolean =>
   approval.runs_in === 'outside' ||
-  !(isBudget(approval) || approval.pattern_keys.every(key => unrecognizedName(key) !== null))
+  !(isBudget(approval) || approval.pattern_keys.every(key => key === CHANGES))
 
 const reportQuestion = ({ report }: Notifications, question: Question, profile: string): void => {
   const id = idOf(question)
@@ -50,7 +50,7 @@ const reportQuestion = ({ report }: Notifications, question: Question, profile: 
     session_id: question.session_id,
     profile,
     text: isApproval
-      ? isBudget(question)
+      ? isBudget(question) || question.network
         ? question.description
         : question.command
       : question.question,

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, closeSync, fsyncSync, linkSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileReason } from '../store/file-error.ts'
-import { readWhole } from '../store/read-text.ts'
+import { appendText, readWhole } from '../store/read-text.ts'
 import { reportWrite } from '../store/write-reports.ts'
 
 const KEY_BYTES = 32
@@ -54,6 +54,25 @@ export const readSigningKey = (stateDir: string): Buffer | undefined => {
   const path = join(stateDir, '.signing_key')
   const key = read(path)
   return key && checked(path, key)
+}
+
+/**
+ * Whether something was signed that must be there from then on: one more byte in the file, which no reader of the key counts. Who
+ * removes what was signed does not get back to a first start by that.
+ */
+const isMarked = (path: string): boolean => (read(path)?.length ?? 0) > KEY_BYTES
+
+/** For what is signed with the key. */
+export const signing = (stateDir: string) => {
+  const path = join(stateDir, '.signing_key')
+  return {
+    /** Undefined before the first start. */
+    key: () => readSigningKey(stateDir),
+    isMarked: () => isMarked(path),
+    mark(): void {
+      if (!isMarked(path)) appendText(path, '1')
+    },
+  }
 }
 
 /**

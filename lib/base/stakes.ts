@@ -2,14 +2,13 @@
 
 /** One sentence for the approval card by the label of the reason: what is at stake. */
 export const STAKES: Readonly<Record<string, string>> = {
-  'command not understood': 'Parts of this command can only be known when it runs.',
+  'command that can change something':
+    'It can change files and settings, and it runs with everything you can do.',
   'write outside the workspace': 'It changes files outside the workspace.',
-  'network access from the sandbox': 'It runs in the sandbox, with network access.',
   'run outside the sandbox': 'It runs outside the sandbox, with everything you can do.',
   'read outside the sandbox': 'It reads a file that commands in the sandbox cannot see.',
   'change a file that other programs run':
     'It changes a file that Git, an editor, or a shell runs outside the sandbox.',
-  'program from outside the workspace': 'It runs a program or a project outside the workspace.',
   'change what decides about the agent':
     'It touches files that decide what the agent may do, such as its configuration, tasks or keys. Only you should change them.',
   'request to this service':
@@ -25,7 +24,6 @@ export const STAKES: Readonly<Record<string, string>> = {
   'xargs with rm': 'It deletes every file that the first part of the command finds.',
   'find -exec rm': 'It deletes every file that the search finds.',
   'find -delete': 'It deletes every file that the search finds.',
-  'delete outside the workspace': 'It deletes files outside the workspace.',
   'overwrite system file via tee': 'It writes to a file of the system or to your SSH settings.',
   'overwrite system config': 'It changes the configuration of the system.',
   'overwrite system file via redirection':
@@ -38,7 +36,6 @@ export const STAKES: Readonly<Record<string, string>> = {
     'It lets every user of this machine change these files.',
   'recursive chown to root': 'It hands these files to the administrator.',
   'recursive chown to root (long flag)': 'It hands these files to the administrator.',
-  'broad permission change': 'It changes permissions or owners outside the workspace.',
   'pipe remote content to shell': 'It runs what it downloads, without anyone having read it.',
   'execute remote script via process substitution':
     'It runs what it downloads, without anyone having read it.',
@@ -54,32 +51,11 @@ export const STAKES: Readonly<Record<string, string>> = {
   'force kill processes': 'It ends processes by force; unsaved work in them is lost.',
   'start gateway outside systemd': 'It starts a gateway that no service manager looks after.',
   'destructive git command': 'It discards work or history in Git that may not come back.',
-  'git configuration that runs programs': 'It makes Git run another program.',
   'docker removal': 'It stops or removes containers, images or volumes.',
   'overwrite project env file': 'It changes the .env file of the project.',
   'credential file read': 'It reads a file with keys, logins or history.',
   'cloud metadata access': 'It asks the cloud host for the machine’s credentials.',
-  'empty an existing file': 'It empties a file. Its content is lost.',
-  'write to a startup or login file':
-    'It changes a file that runs at your next login or when another program starts.',
-  'run downloaded code': 'It downloads a program and runs it.',
-  'send data to another machine': 'It sends data to another machine.',
-  'command on another machine': 'It runs a command on another machine.',
-  'network shell': 'It opens a network connection that could give others a shell on this machine.',
-  'scheduled command': 'It changes what runs later by itself.',
-  'system administration': 'It changes the system: packages, users, disks, network or kernel.',
-  'cloud or cluster change': 'It changes or deletes resources in a cloud or a cluster.',
-  'environment that changes other programs':
-    'It sets a variable that makes other programs run something else.',
-  'program starts another command': 'It makes a program start another command.',
-  'publish to others': 'It publishes something that others can see.',
-  'device or container access': 'It gives a container access to the whole machine.',
-  'end a process': 'It ends processes that it did not start.',
 }
-
-/** Beside a program that no rule knows. */
-export const unknownProgram = (name: string): string =>
-  `“${name}” is not a program known to be harmless.`
 
 export const moreReasons = (count: number): string =>
   `${count} more ${count === 1 ? 'reason' : 'reasons'} to ask.`

@@ -48,6 +48,7 @@ export type PasswordArguments = {
   /** Removes passkeys and codes instead of setting a password. */
   resetFactors: boolean
 }
+export type ConfigArguments = { does: 'show' | 'accept' | 'restore'; profile: string | null }
 export type ExportArguments = { directory: string; sessions: string[] }
 
 /** Default of `doctor --wait`. */
@@ -191,6 +192,18 @@ export const parseExport = (argv: readonly string[]): ExportArguments => {
   const [directory, ...sessions] = words
   if (directory === undefined) throw new Error('export needs an output directory.')
   return { directory, sessions }
+}
+
+export const parseConfig = (argv: readonly string[]): ConfigArguments => {
+  const parsed: ConfigArguments = { does: 'show', profile: null }
+  const given = splitEquals(argv)
+  for (let at = 0; at < given.length; at++) {
+    const word = given[at] as string
+    if (word === '-p' || word === '--profile') parsed.profile = valueAt(given, ++at, word)
+    else if ((word === 'accept' || word === 'restore') && at === 0) parsed.does = word
+    else throw new Error(`"${word}" is not an argument of config. See agent-webui config --help.`)
+  }
+  return parsed
 }
 
 export const parsePassword = (argv: readonly string[]): PasswordArguments => {

@@ -8,9 +8,8 @@ import { readArchive, type ReadArchive } from '../backups/read-archive.ts'
 import { type Restored, restoreBackup } from '../backups/restore.ts'
 import type { Config } from '../config.ts'
 import { forbidden, invalid } from '../errors.ts'
-import { isDescendantOf } from '../own-processes/own-processes.ts'
+import { isStartedByAgent } from '../own-processes/started-by-agent.ts'
 import { createHomes } from '../profiles/homes.ts'
-import { runningPid } from '../store/instance-lock.ts'
 import { readText } from '../store/read-text.ts'
 import type { BackupArguments, RestoreArguments } from './backup-arguments.ts'
 import type { Terminal } from './terminal.ts'
@@ -33,9 +32,8 @@ const formatBytes = (bytes: number): string => {
 const count = (number: number, one: string): string => `${number} ${one}${number === 1 ? '' : 's'}`
 
 /** Programs of the agent must not export keys. */
-const checkPerson = ({ env, stateDir }: Config): void => {
-  const service = runningPid(stateDir)
-  if (env.AGENT_SESSION_KEY || (service !== undefined && isDescendantOf(service)))
+const checkPerson = (config: Config): void => {
+  if (isStartedByAgent(config))
     throw forbidden(
       'The agent cannot read or write keys in a backup. Run the command in your own terminal.',
     )

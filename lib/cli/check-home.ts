@@ -5,6 +5,7 @@ import { callableSkills } from '../commands.ts'
 import { jobsFile } from '../cron/jobs-file.ts'
 import { UserError } from '../errors.ts'
 import { createAcceptedGuards } from '../guards/accepted-guards.ts'
+import { shownChanges } from '../guards/setting-changes.ts'
 import { skippedLines } from '../profiles/env-format.ts'
 import { isManaged } from '../profiles/home.ts'
 import { DEFAULT_PROFILE, missingActiveProfile } from '../profiles/homes.ts'
@@ -134,14 +135,47 @@ const settingsChecks = ({ home }: CheckContext): Check[] => [
     : []),
 ]
 
+/** Settings that nobody confirmed, in every profile: the earlier values are in force. */
+const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Check[] => {
+  const problem = accepted.problem()
+  return [
+    ...(problem === null
+      ? []
+      : [
+          fail(
+            'confirmed settings',
+            `${accepted.path}: ${problem}. Settings that loosen what the agent may do stay off`,
+            'Run agent-webui config, then accept them.',
+          ),
+        ]),
+    ...homes.list().flatMap(home => {
+      const found = shownChanges(home, { accepted, redact })
+      if (found === null) return []
+      const keys = found.changes.map(({ key }) => key).join(', ')
+      return [
+        warn(
+          keys,
+          `${found.file} was changed by something else than the page, so the earlier values stay in force`,
+          `Accept or restore them under Settings → Security, or run agent-webui config${home.name === DEFAULT_PROFILE ? '' : ` -p ${home.name}`}.`,
+        ),
+      ]
+    }),
+  ]
+}
+
 /** An unsupported safeguard that was not accepted blocks the agent: that is a failure. */
 export const guardChecks = (looked: CheckContext): Check[] => {
-  const { home, config } = looked
+  const { home, config, acceptedSettings } = looked
   const path = join(config.stateDir, 'accepted-guards.json')
   const accepted = createAcceptedGuards(path)
   const problem = accepted.problem()
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
-  const { list } = createGuards({ accepted, redact, skillNames: skills.names })
+  const { list } = createGuards({
+    acceptedGuards: accepted,
+    acceptedSettings,
+    redact,
+    skillNames: skills.names,
+  })
   return [
     ...(problem === null
       ? []
@@ -153,6 +187,7 @@ export const guardChecks = (looked: CheckContext): Check[] => {
           ),
         ]),
     ...settingsChecks(looked),
+    ...changedChecks(looked),
     ...emptyIfUnreadable(() =>
       list(home).map(({ key, value, why, closes, accepted: isAccepted }) =>
         isAccepted

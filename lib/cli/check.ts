@@ -2,7 +2,9 @@
 import type { Machine } from '../app/machine.ts'
 import type { Config } from '../config.ts'
 import type { ModelServices } from '../models/model-services.ts'
+import type { AcceptedSettings } from '../guards/accepted-settings.ts'
 import type { Home } from '../profiles/home.ts'
+import type { Homes } from '../profiles/homes.ts'
 
 export type Level = 'ok' | 'warn' | 'fail'
 
@@ -26,6 +28,8 @@ export type Check = {
 export type CheckContext = {
   config: Config
   home: Home
+  homes: Pick<Homes, 'list'>
+  acceptedSettings: AcceptedSettings
   models: Pick<ModelServices, 'ready' | 'compatible' | 'endpoint'>
   addon: string | undefined
   machine: Machine

@@ -7,7 +7,7 @@ import { findProgram } from '../base/find-program.ts'
 import { columnsOf, readState, stateDbPath } from '../host-db/state-db.ts'
 import { messageOf, UserError } from '../errors.ts'
 import { listProviders } from '../models/provider-keys.ts'
-import { findExposedSecrets } from '../profiles/file-permissions.ts'
+import { findExposed } from '../profiles/file-permissions.ts'
 import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-home.ts'
 import { errorCode } from '../store/file-error.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
@@ -22,17 +22,16 @@ import { shellChecks } from './check-shell.ts'
 import { signInChecks } from './check-sign-in.ts'
 import { serverChecks } from './check-start.ts'
 
-const secretChecks = ({ home, config }: CheckContext): Check[] => {
-  const open = [...new Set([home.dir, config.baseHome, config.stateDir])].flatMap(
-    findExposedSecrets,
-  )
-  if (open.length === 0) return [ok('secrets', 'no file with secrets is readable by other users')]
-  return open.map(path =>
-    warn('secrets', `${path} is readable by other users`, `chmod 600 "${path}"`, {
-      does: `let only the owner read ${path} (chmod 600)`,
-      apply: () => chmodSync(path, 0o600),
-    }),
-  )
+const secretChecks = ({ config }: CheckContext): Check[] => {
+  const open = findExposed(config)
+  if (open.length === 0) return [ok('secrets', 'no file with secrets is open to other users')]
+  return open.map(({ path, said, mode }) => {
+    const octal = mode.toString(8)
+    return warn('secrets', `${path} ${said}`, `chmod ${octal} "${path}"`, {
+      does: `set the mode of ${path} to ${octal}`,
+      apply: () => chmodSync(path, mode),
+    })
+  })
 }
 
 const providerChecks = ({ home }: CheckContext): Check[] => {

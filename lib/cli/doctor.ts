@@ -7,6 +7,8 @@ import { hintFor } from '../agent/failure.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
 import { type Machine, thisMachine } from '../app/machine.ts'
 import type { Config } from '../config.ts'
+import { signing } from '../auth/signing-key.ts'
+import { openAcceptedSettings } from '../guards/accepted-settings.ts'
 import { createModelServices } from '../models/model-services.ts'
 import { writeEnv } from '../profiles/write-env.ts'
 import { createHomes } from '../profiles/homes.ts'
@@ -107,7 +109,10 @@ const openContext = async (
   given: Pick<CheckContext, 'config' | 'addon' | 'machine' | 'ownNames'>,
 ): Promise<CheckContext> => {
   const { config } = given
-  const homes = createHomes(config, systemClock)
+  const acceptedSettings = openAcceptedSettings(config.stateDir, signing(config.stateDir), {
+    mayConfirm: false,
+  })
+  const homes = createHomes(config, systemClock, acceptedSettings)
   const home = homes.open(profile ?? homes.active())
   const dispatcher = await createProxyDispatcher(config.env)
   const models = createModelServices({
@@ -121,7 +126,7 @@ const openContext = async (
     redact,
     agentModels: () => [],
   })
-  return { ...given, home, models }
+  return { ...given, home, homes, acceptedSettings, models }
 }
 
 export type DoctorServices = {

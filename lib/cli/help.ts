@@ -110,6 +110,16 @@ AGENT_WEBUI_STATE_DIR, when a request waits for one or a scheduled task is due: 
   remove cell           no worker runs it and no one can use it; what it has written stays in the
                         database, and add brings it back`,
   },
+  config: {
+    usage: '[accept | restore] [-p profile]',
+    summary: 'what waits to be confirmed in config.yaml; accept or undo it',
+    details: `  accept                the values in the file apply from now on
+  restore               the values that are in force go back into the file
+  -p, --profile name    of this profile instead of the active one
+
+Settings that loosen what the agent may do apply when a person confirmed them, here or on the
+page: the agent can change the file. Programs of the agent cannot run this.`,
+  },
   password: {
     usage: '[--off | --reset-factors]',
     summary: "set the server's password, or remove it",

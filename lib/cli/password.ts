@@ -11,10 +11,9 @@ import { normalizePassword } from '../auth/normalize-password.ts'
 import type { Config } from '../config.ts'
 import { forbidden, invalid } from '../errors.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
-import { isDescendantOf } from '../own-processes/own-processes.ts'
+import { isStartedByAgent } from '../own-processes/started-by-agent.ts'
 import { createHomes } from '../profiles/homes.ts'
 import { createSettings } from '../settings.ts'
-import { runningPid } from '../store/instance-lock.ts'
 import type { PasswordArguments } from './arguments.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -27,9 +26,8 @@ const checkOwner = (dir: string): void => {
     )
 }
 
-const checkPerson = ({ env, stateDir }: Config): void => {
-  const service = runningPid(stateDir)
-  if (env.AGENT_SESSION_KEY || (service !== undefined && isDescendantOf(service)))
+const checkPerson = (config: Config): void => {
+  if (isStartedByAgent(config))
     throw forbidden('The agent cannot change the password. Run the command in your own terminal.')
 }
 

@@ -10,6 +10,7 @@ import { redact } from '../redact/redact.ts'
 import { readVersion } from '../version.ts'
 import {
   parseChat,
+  parseConfig,
   parseDoctor,
   parseExport,
   parsePassword,
@@ -21,6 +22,7 @@ import { acp } from './acp/acp.ts'
 import { parseBackup, parseRestore } from './backup-arguments.ts'
 import { chat } from './chat.ts'
 import { mcp } from './mcp/mcp.ts'
+import { changeConfig } from './config.ts'
 import { doctor, doctorOfAddress, reportBadEnvironment } from './doctor.ts'
 import { exportSessions } from './export.ts'
 import { helpFor } from './help.ts'
@@ -107,6 +109,7 @@ export const runCommand = async (
       return await reportBadEnvironment(config, { json: checked?.json === true, terminal })
     if (checked && checked.waitMs !== null)
       return await waitForService(config, checked.waitMs, { clock: systemClock, terminal })
+    if (command === 'config') return await changeConfig(parseConfig(rest), { config, terminal })
     if (command === 'password')
       return await changePassword(parsePassword(rest), { config, terminal })
     const version = await versionOf(config)

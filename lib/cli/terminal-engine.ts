@@ -1,6 +1,7 @@
 /**
  * The engine for commands that run turns: the same turns, tools, prompt and rules as the server, with transcripts in a private
- * temporary directory that is removed at the end. The server's state directory is never opened for writing.
+ * temporary directory that is removed at the end. In the server's state directory only accepted-settings.json is written: what a
+ * person allows for good at this terminal changes config.yaml and counts as confirmed.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,7 +17,10 @@ import { createCron } from '../cron/cron.ts'
 import { unavailable } from '../errors.ts'
 import { createEngine, type EngineOptions } from '../app/engine.ts'
 import { createAcceptedGuards } from '../guards/accepted-guards.ts'
+import { signing } from '../auth/signing-key.ts'
+import { openAcceptedSettings } from '../guards/accepted-settings.ts'
 import { createHub } from '../hub.ts'
+import { isStartedByAgent } from '../own-processes/started-by-agent.ts'
 import { packedHere } from '../packed.ts'
 import { createHomes } from '../profiles/homes.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
@@ -82,7 +86,10 @@ export const createTerminalEngine = async (
   const dir = mkdtempSync(join(tmpdir(), 'agent-webui-chat-'))
   const pathOf = (name: string) => join(dir, name)
   const clock = systemClock
-  const homes = createHomes(config, clock)
+  const acceptedSettings = openAcceptedSettings(config.stateDir, signing(config.stateDir), {
+    mayConfirm: !isStartedByAgent(config),
+  })
+  const homes = createHomes(config, clock, acceptedSettings)
   watchSecrets(createKnownSecrets(homes.list))
   const hub = createHub({ boot: randomBytes(4).toString('hex'), clock })
   const sessions = createSessions({
@@ -113,7 +120,8 @@ export const createTerminalEngine = async (
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
   // Read only: safeguards that were accepted on the page are accepted here as well.
   const guarding = createGuards({
-    accepted: createAcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
+    acceptedGuards: createAcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
+    acceptedSettings,
     redact,
     skillNames: skills.names,
   })

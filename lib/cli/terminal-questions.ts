@@ -91,14 +91,20 @@ export const createTerminalQuestions = ({
     },
     endRetryOffer,
 
-    approve: ({ command, description, cwd, runs_in: place }, _timeoutMs, { signal } = {}) =>
+    approve: (
+      { command, description, cwd, network, runs_in: place },
+      _timeoutMs,
+      { signal } = {},
+    ) =>
       oneAtATime(async () => {
         if (!terminal.interactive) {
           note(`! Denied: approvals need an interactive terminal. ${description}\n  ${command}`)
           throw new Unapproved('noOne')
         }
         note(
-          `\nThe agent wants to run${place ? ` ${PLACES[place]}` : ''}${cwd ? `${place ? ',' : ''} in ${cwd}` : ''}:\n\n  ${command}\n\n(${description})`,
+          network
+            ? `\n${description} It waits for the answer:\n\n  ${command}\n`
+            : `\nThe agent wants to run${place ? ` ${PLACES[place]}` : ''}${cwd ? `${place ? ',' : ''} in ${cwd}` : ''}:\n\n  ${command}\n\n(${description})`,
         )
         for (;;) {
           const line = await askWithin(

@@ -167,7 +167,6 @@ export const createContainerRunner = (options: RunnerOptions): CommandRunner => 
   return {
     kind: engine,
     note: NOTE,
-    offers: [],
     network: options.hasNetwork,
     sharesFolders: options.sharesFolders,
     hasOwnSystem: true,

@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { toSeconds } from '../base/clock.ts'
-import type { CommandRunner } from '../agent/tool-services.ts'
+import type { CheckTarget, CommandRunner } from '../agent/tool-services.ts'
 import { type Exit, killGroup, spawnGroup, waitForClose } from '../base/process.ts'
 import { invalid, messageOf } from '../errors.ts'
 import { resolveInside } from '../store/path-within.ts'
@@ -71,6 +71,9 @@ const collector = () => {
   }
 }
 
+const denyTarget: CheckTarget = async ({ host }) =>
+  `${host} was not allowed: a script of a scheduled task cannot ask. sandbox.network in config.yaml can name it.`
+
 /** Never rejects, except with the UserError for a script that may not run at all. */
 export const runScript = async (given: {
   home: string
@@ -90,7 +93,7 @@ export const runScript = async (given: {
   // No one is asked: the script has the network only where the configuration gives it to every command.
   const access = runner?.network === true ? 'network' : 'confined'
   const placed = runner
-    ? await runner.place({ program, cwd, env, access, readable: [cwd] })
+    ? await runner.place({ program, cwd, env, access, readable: [cwd], onTarget: denyTarget })
     : { ...program, cwd, env }
   const stdio = ['ignore', 'pipe', 'pipe'] as const
   const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })

@@ -7,6 +7,7 @@
 import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { isObject, type JsonObject } from '../base/json.ts'
+import { isHostPattern } from '../base/host-pattern.ts'
 import type { BLOCKED_BY_GUARD } from '../schema/guard.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
 
@@ -147,6 +148,15 @@ const isSandboxSwitch = (value: unknown): boolean =>
   yamlFlag(value) !== undefined || yamlWord(value) === 'auto'
 
 const SANDBOX_KEYS = ['enabled', 'network', 'readable', 'writable', 'hidden']
+/** Of `sandbox.network`: what is no host. */
+const noHosts = (value: unknown): string[] =>
+  isNothing(value) || yamlFlag(value) !== undefined
+    ? []
+    : [value]
+        .flat()
+        .map(each => (typeof each === 'string' ? each : (JSON.stringify(each) ?? '')))
+        .filter(each => !isHostPattern(each))
+
 const unknownSandboxKeys = (value: unknown): string[] =>
   Object.keys(bag(value)).filter(key => !SANDBOX_KEYS.includes(key))
 
@@ -216,6 +226,17 @@ const RULES: readonly Rule[] = [
     isUnsupported: value => unknownSandboxKeys(value).length > 0,
   },
   list('sandbox.hidden', [...COMMANDS, 'tools']),
+  {
+    key: 'sandbox.network',
+    closes: COMMANDS,
+    why: value =>
+      `${noHosts(value)
+        .map(each => `“${each}”`)
+        .join(
+          ', ',
+        )} should be a host such as registry.npmjs.org, *.github.com, or db.example:5432. Commands are not named here any more: each host is asked about while the command waits.`,
+    isUnsupported: value => noHosts(value).length > 0,
+  },
   {
     key: 'hooks',
     closes: [...COMMANDS, 'writes'],

@@ -45,6 +45,32 @@ export const isMetadataHost = (host: string): boolean => {
   return plain.range() === 'linkLocal' || METADATA.has(plain.toString())
 }
 
+/** Ranges of networks that a person may have at home or at work. */
+const PRIVATE_RANGES = new Set(['private', 'carrierGradeNat', 'uniqueLocal'])
+/** Reserved for benchmarks; some VPN programs answer every name with an address of it. */
+const BENCHMARKS = ipaddr.IPv4.parseCIDR('198.18.0.0/15')
+
+/**
+ * What a connection to an address reaches. `never`: this computer (`own` are addresses of its interfaces), metadata
+ * services, and all that is no single computer.
+ */
+export const addressKind = (
+  text: string,
+  own: readonly string[] = [],
+): 'public' | 'private' | 'never' => {
+  if (text.includes('%') || !ipaddr.isValid(text)) return 'never'
+  const address = ipaddr.parse(text)
+  const plain = (address.kind() === 'ipv6' && embedded(address as ipaddr.IPv6)) || address
+  const isOwn = own.some(each => ipaddr.isValid(each) && isSame(ipaddr.parse(each), plain))
+  if (isOwn || METADATA.has(plain.toString())) return 'never'
+  const isBenchmark = plain.kind() === 'ipv4' && (plain as ipaddr.IPv4).match(BENCHMARKS)
+  if (isBenchmark || PRIVATE_RANGES.has(plain.range())) return 'private'
+  return isPublicAddress(text) ? 'public' : 'never'
+}
+
+const isSame = (one: ipaddr.IPv4 | ipaddr.IPv6, other: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
+  one.toNormalizedString() === other.toNormalizedString()
+
 const literalOf = (host: string): string | null => {
   const bare = host.replace(/^\[|\]$/g, '')
   return ipaddr.isValid(bare) ? bare : null

@@ -94,6 +94,7 @@ const roomIn = (
 /** Everything that decides about the approval is in the text of the notification, unmasked. */
 const isWhole = (approval: Approval, { redact, t }: MessageOptions): boolean =>
   approval.diff === undefined &&
+  approval.network === undefined &&
   [...approval.command].length <= roomIn('approval', t) &&
   !/[\r\n]/.test(approval.command) &&
   isShownAsIs(approval.command, redact)

@@ -18,7 +18,7 @@ export type OwnProcesses = {
 export const MARK_VARIABLE = 'AGENT_SERVICE_RUN'
 
 /** Undefined when the process has exited or belongs to another user. */
-const readProc = (path: string): string | undefined => {
+export const readProc = (path: string): string | undefined => {
   try {
     return readFileSync(`/proc/${path}`, 'latin1')
   } catch {

@@ -1,4 +1,5 @@
 /** The keys of config.yaml for the sandbox of commands. */
+import { isHostPattern } from '../base/host-pattern.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
 import { commaTexts, custom, section } from './config-schema-helpers.ts'
 
@@ -15,12 +16,13 @@ export const sandboxKeys = {
       network: custom<boolean | string[]>({
         type: 'true, false, or a list of texts',
         description:
-          'Whether commands in the sandbox have the network: true, false, or the commands that have it without asking, such as `npm install *`.',
+          'What commands in the sandbox reach without a question: a list of hosts such as `registry.npmjs.org`, `*.github.com` or `db.example:5432`; false: nothing; true: all of the network, that of this computer included.',
         fallback: false,
         read: value =>
           Array.isArray(value)
             ? value.filter(each => typeof each === 'string').map(each => each.trim())
-            : yamlFlag(value),
+            : (yamlFlag(value) ??
+              (typeof value === 'string' && isHostPattern(value) ? [value] : undefined)),
       }),
       readable: commaTexts(
         'More files and folders that commands may read; `~` is your home directory.',

@@ -340,6 +340,13 @@ const safety = {
       'deny',
       'What happens to approvals in scheduled tasks. `allow` means `approve`.',
     ),
+    outside_sandbox: custom<'changes' | 'dangerous' | undefined>({
+      type: '`changes` or `dangerous`',
+      description:
+        'What is asked about where commands run directly on this computer: every command that can change something, or only dangerous ones, like the command line. Without it, `AGENT_WEBUI_OUTSIDE_SANDBOX` decides.',
+      fallback: undefined,
+      read: value => (['changes', 'dangerous'] as const).find(each => each === yamlWord(value)),
+    }),
     deny: guard('Patterns of commands that never run.', 'a list of texts'),
     command_approval_required: guard(
       'Patterns of commands that run only in the command-line client.',

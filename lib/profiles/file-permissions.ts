@@ -10,7 +10,6 @@ const SECRETS = [
   '.anthropic_oauth.json',
   'google_token.json',
   'google_client_secret.json',
-  '.signing_key',
 ]
 
 const isMissing = (error: unknown): boolean =>
@@ -31,19 +30,62 @@ const tighten = (path: string, uid: number | undefined): boolean => {
   }
 }
 
-const isExposed = (path: string): boolean => {
+/** What other users can do with a file or directory, and the mode that stops it. */
+export type Exposed = { path: string; mode: number; said: string }
+
+/** Null: missing, or not accessible for this user. */
+const statOrNull = (path: string) => {
   try {
-    const found = statSync(path)
-    return process.platform !== 'win32' && found.isFile() && (found.mode & 0o077) !== 0
+    return process.platform === 'win32' ? null : statSync(path)
   } catch {
-    // Missing, or not accessible for this user.
-    return false
+    return null
   }
 }
 
-/** Files with secrets that other users can read. Changes nothing. */
-export const findExposedSecrets = (dir: string): string[] =>
-  SECRETS.map(name => join(dir, name)).filter(isExposed)
+const WRITABLE = 'can be changed by other users'
+
+const exposedFile = (path: string): Exposed[] => {
+  const found = statOrNull(path)
+  if (!found?.isFile() || (found.mode & 0o077) === 0) return []
+  const isWritable = (found.mode & 0o022) !== 0
+  return [{ path, mode: 0o600, said: isWritable ? WRITABLE : 'is readable by other users' }]
+}
+
+const exposedDirectory = (path: string): Exposed[] => {
+  const found = statOrNull(path)
+  if (!found?.isDirectory() || (found.mode & 0o022) === 0) return []
+  return [{ path, mode: found.mode & 0o755, said: WRITABLE }]
+}
+
+/** Not locks and databases: closing one of those that is open elsewhere in this process would end its POSIX locks. */
+const PRIVATE_STATE = /^(?:\.signing_key|\.password|(?!instance\.).*\.jsonl?)$/
+
+const privateFilesIn = (dir: string): string[] => {
+  try {
+    return readdirSync(dir, { withFileTypes: true })
+      .filter(entry => entry.isFile() && PRIVATE_STATE.test(entry.name))
+      .map(entry => join(dir, entry.name))
+  } catch {
+    // No state directory yet.
+    return []
+  }
+}
+
+type Places = { baseHome: string; stateDir: string; configPath?: string | null }
+
+/**
+ * Files with secrets that other users can read, and places where others could write what the service runs: hooks and programs
+ * of config.yaml. Changes nothing.
+ */
+export const findExposed = ({ baseHome, stateDir, configPath }: Places): Exposed[] => {
+  const homes = [baseHome, ...profilesOf(baseHome)]
+  const files = homes.flatMap(dir => [...SECRETS, 'config.yaml'].map(name => join(dir, name)))
+  const all = new Set([...files, ...(configPath ? [configPath] : []), ...privateFilesIn(stateDir)])
+  return [
+    ...[...new Set([...homes, stateDir])].flatMap(exposedDirectory),
+    ...[...all].flatMap(exposedFile),
+  ]
+}
 
 const profilesOf = (baseHome: string): string[] => {
   const dir = join(baseHome, 'profiles')
@@ -65,7 +107,7 @@ export const restrictSecrets = (
   const paths = homes
     .filter(dir => !existsSync(join(dir, '.managed')))
     .flatMap(dir => SECRETS.map(name => join(dir, name)))
-  for (const path of [...paths, join(stateDir, '.signing_key')]) {
+  for (const path of [...paths, ...privateFilesIn(stateDir)]) {
     try {
       if (tighten(path, uid)) log(`${path} could be read by others; now only by its owner`)
     } catch (error) {

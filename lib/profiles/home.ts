@@ -5,7 +5,8 @@ import type { Clock } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import { cachedFile } from '../store/cached-file.ts'
 import { jsonFile } from '../store/json-file.ts'
-import { unreadableError, type YamlFile, yamlFile } from '../store/yaml-file.ts'
+import type { AcceptedSettings } from '../guards/accepted-settings.ts'
+import { unreadableError, withEdits, type YamlFile, yamlFile } from '../store/yaml-file.ts'
 import { childEnvironment } from './child-env.ts'
 import { parseEnv } from './env-format.ts'
 import { type ProfileConfig, parseProfileConfig } from './config.ts'
@@ -31,10 +32,10 @@ export type Home = {
   /** `default` for the base home. */
   readonly name: string
   readonly dir: string
-  /** config.yaml as written. Edits go here. */
+  /** config.yaml as written. Edits go here: they confirm what they change. */
   readonly config: YamlFile
   /**
-   * config.yaml with `${NAME}` expanded. Never write it back; treat it as frozen. Like `dotenv`, `env` and `authJson` it
+   * config.yaml with `${NAME}` expanded, and with the last confirmed values of guarded settings (lib/guards). Never write it back; treat it as frozen. Like `dotenv`, `env` and `authJson` it
    * throws a UserError with file and reason while the file cannot be read and no earlier version was readable.
    */
   values(): Readonly<Record<string, unknown>>
@@ -156,13 +157,23 @@ export const openHome = (given: {
   configPath?: string | null
   env: Variables
   clock: Clock
+  /** Absent: config.yaml applies as written. */
+  accepted?: AcceptedSettings | undefined
 }): Home => {
-  const { name, dir, clock } = given
-  const config = yamlFile(given.configPath ?? join(dir, 'config.yaml'), () =>
+  const { name, dir, clock, accepted } = given
+  const asWritten = yamlFile(given.configPath ?? join(dir, 'config.yaml'), () =>
     isManaged(dir, given.env)
       ? 'This home is managed by the system. Its configuration can’t be changed here.'
       : undefined,
   )
+  const editAll: YamlFile['editAll'] = edits => {
+    const before = asWritten.peek()
+    asWritten.editAll(edits)
+    accepted?.edited(name, before, withEdits(before, edits))
+  }
+  const config: YamlFile = { ...asWritten, editAll, edit: (at, value) => editAll([[at, value]]) }
+  const inForce = (written: Record<string, unknown>) =>
+    accepted ? accepted.look(name, config.path, written).inForce : written
   const paths = { env: join(dir, '.env'), auth: join(dir, 'auth.json') }
   const variables = envFile(paths.env)
   const auth = jsonFile<unknown>(
@@ -175,7 +186,7 @@ export const openHome = (given: {
   )
   const overlay = memoized((base: Variables, own: Variables): Variables => ({ ...base, ...own }))
   const expand = memoized(
-    (raw: Record<string, unknown>, env: Variables) =>
+    (raw: Readonly<Record<string, unknown>>, env: Variables) =>
       expandVariables(raw, env) as Readonly<Record<string, unknown>>,
   )
   const dotenv = (): Variables => {
@@ -185,15 +196,15 @@ export const openHome = (given: {
   }
   const extended = createPathCache(clock)
   const env = () => extended(overlay(given.env, dotenv()))
-  const values = () => expand(config.read(), env())
+  const values = () => expand(inForce(config.read()), env())
   const seen = memoized(
-    (raw: Record<string, unknown>, own: Variables) =>
+    (raw: Readonly<Record<string, unknown>>, own: Variables) =>
       expandVariables(raw, own) as Readonly<Record<string, unknown>>,
   )
   const initFiles = createInitFiles(clock)
   const parsed = memoized(parseProfileConfig)
   const parsedLenient = memoized(parseProfileConfig)
-  const peek = () => seen(config.peek(), variables().value === null ? given.env : env())
+  const peek = () => seen(inForce(config.peek()), variables().value === null ? given.env : env())
   const childEnvOf = (form: Form, extra: Variables): Record<string, string> => {
     const config = form.settings().terminal
     const changes = initFiles.changes()

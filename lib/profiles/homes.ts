@@ -3,6 +3,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
+import type { AcceptedSettings } from '../guards/accepted-settings.ts'
 import { invalid, missing } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
 import { cachedFile } from '../store/cached-file.ts'
@@ -77,6 +78,7 @@ export const missingActiveProfile = (baseHome: string): string | null => {
 export const createHomes = (
   config: Pick<Config, 'baseHome' | 'agentHome' | 'configPath' | 'env'>,
   clock: Clock,
+  accepted?: AcceptedSettings,
 ): Homes => {
   const dir = join(config.baseHome, 'profiles')
   const marker = markerPath(config.baseHome)
@@ -87,6 +89,7 @@ export const createHomes = (
     configPath: config.configPath,
     env: config.env,
     clock,
+    accepted,
   })
   const named = new Map<string, Home>()
 
@@ -97,7 +100,7 @@ export const createHomes = (
       named.delete(name)
       return undefined
     }
-    const home = named.get(name) ?? openHome({ name, dir: path, env: config.env, clock })
+    const home = named.get(name) ?? openHome({ name, dir: path, env: config.env, clock, accepted })
     named.set(name, home)
     return home
   }

@@ -1,4 +1,5 @@
 /** Lists, creates and deletes profiles. */
+import type { AcceptedSettings } from '../guards/accepted-settings.ts'
 import { messageOf } from '../errors.ts'
 import type { Profile } from '../schema/profile.ts'
 import { checkNewName, createProfile, type NewProfile } from './create-profile.ts'
@@ -9,6 +10,7 @@ import { requireDeletable, deleteProfile, removeDeletedProfiles } from './delete
 
 export type ProfilesOptions = {
   homes: Homes
+  acceptedSettings: Pick<AcceptedSettings, 'created' | 'forget'>
   env: Readonly<Record<string, string>>
   log: (message: string, extra?: Record<string, unknown>) => void
   /** Notifies open pages that a profile was deleted. */
@@ -17,7 +19,13 @@ export type ProfilesOptions = {
 
 export type Profiles = ReturnType<typeof createProfiles>
 
-export const createProfiles = ({ homes, env, log, onDeleted }: ProfilesOptions) => {
+export const createProfiles = ({
+  homes,
+  acceptedSettings: accepted,
+  env,
+  log,
+  onDeleted,
+}: ProfilesOptions) => {
   /** The profile is deleted; removing its files is retried at the next start. */
   const logFailure = (error: unknown) =>
     log('could not remove the files of a deleted profile', { error: messageOf(error) })
@@ -31,9 +39,14 @@ export const createProfiles = ({ homes, env, log, onDeleted }: ProfilesOptions) 
     /** `active`: the caller's profile. */
     list: (active: string): Promise<Profile[]> =>
       Promise.all(homes.list().map(home => toProfile(home, active))),
-    create: (given: NewProfile): Home => createProfile(homes, env, given),
+    create(given: NewProfile): Home {
+      const home = createProfile(homes, env, given)
+      accepted.created(home.name, given.source?.name)
+      return home
+    },
     async remove(home: Home): Promise<void> {
       const removal = deleteProfile(homes, home)
+      accepted.forget(home.name)
       onDeleted(home.name)
       await removal.catch(logFailure)
     },

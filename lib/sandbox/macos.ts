@@ -107,3 +107,12 @@ export const NETWORK_RULES = [
   '(allow file-read* (literal "/private/var/run/resolv.conf"))',
   lookup(NETWORK_SERVICES),
 ] as const
+
+/**
+ * The proxy resolves names. Certificates are checked by libraries of their own: the services of the system that check them
+ * would fetch any address that a certificate names.
+ */
+export const proxyRules = (port: number): string[] => [
+  '(allow system-socket (socket-domain AF_INET) (socket-domain AF_INET6))',
+  `(allow network-outbound (remote ip "localhost:${port}"))`,
+]

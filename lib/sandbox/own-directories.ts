@@ -24,6 +24,8 @@ export type OwnDirectories = {
   tmp: string
   /** For scripts of every owner; a sandbox sees only the one it runs, and cannot change it. */
   shared: string
+  /** For the sockets of proxies, of every owner as well. */
+  network: string
 }
 
 /** Lines of a Git configuration that may contain a password or run a program with one. */
@@ -75,7 +77,13 @@ export const createOwnDirectories = (linksTools: boolean) => {
       root ??= realpathSync(mkdtempSync(join(parentDir(), 'agent-sandbox-')))
       const name = createHash('sha256').update(owner).digest('hex').slice(0, 12)
       const dir = join(root, name)
-      const own = { root, home: join(dir, 'home'), tmp: join(dir, 'tmp'), shared: join(root, 's') }
+      const own = {
+        root,
+        home: join(dir, 'home'),
+        tmp: join(dir, 'tmp'),
+        shared: join(root, 's'),
+        network: join(root, 'n'),
+      }
       // Before the first command: later, a command could have replaced a directory with a symlink.
       for (const path of Object.values(own)) mkdirSync(path, { recursive: true, mode: 0o700 })
       const text = home === undefined ? null : gitConfiguration(home)

@@ -1,6 +1,11 @@
 /** Sandboxes with bubblewrap or Seatbelt: one runner for each turn, private directories for each session. */
 import { join, relative } from 'node:path'
-import type { CommandPlacement, CommandRunner, PlacedProgram } from '../agent/tool-services.ts'
+import type {
+  CheckTarget,
+  CommandPlacement,
+  CommandRunner,
+  PlacedProgram,
+} from '../agent/tool-services.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import {
   type Availability,
@@ -9,16 +14,12 @@ import {
   sandboxSystem,
 } from './availability.ts'
 import { bubblewrapArguments, LOADER_VARIABLE } from './bubblewrap.ts'
+import { type CommandNetwork, openLocalNetwork, openMountedNetwork } from './command-network.ts'
 import { MACOS_SYSTEM } from './macos.ts'
-import type { Repository } from './git-directories.ts'
-import { gitOf, type Mount, type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
-import {
-  createFirstGit,
-  createPrivateGit,
-  type PrivateGit,
-  repositoriesInIndex,
-  variablesFor,
-} from './private-git.ts'
+import { mountGit, nameGit, planGit } from './git-mounts.ts'
+import { type Mount, type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
+import { PROXY_VARIABLES } from './network-bridge.ts'
+import type { NetworkAccess } from './network-opener.ts'
 import { createMountCheck } from './running-sandboxes.ts'
 import { createOwnDirectories } from './own-directories.ts'
 import { DROPPED_VARIABLES } from './places.ts'
@@ -29,7 +30,7 @@ import { signalInside } from './signal-children.ts'
 export type SandboxScope = Omit<Place, 'ownHome' | 'ownTmp'> & {
   /** Whose private directories it uses: a session, or a scheduled task. */
   owner: string
-  /** Commands that have network access: all, none, or patterns. */
+  /** True: commands share the network of this computer. Otherwise they are asked about each host that no pattern names. */
   network: boolean | readonly string[]
 }
 
@@ -38,16 +39,17 @@ const FAILURE_VALID_MS = 30_000
 const GIT =
   'The Git directory can be changed only by a command that runs nothing but git; hooks, configuration, and operations of several steps, such as rebase, never.'
 const ASK = 'Where a command needs more, set access; the user is asked.'
+const PROXY_NOTE =
+  'The network is reached through a proxy (HTTP_PROXY and the like are set), which asks the user about each new host while the command waits. What a denied host means is in the result.'
 const NOTES = {
   bubblewrap: {
     files: `Commands run in a sandbox: they can change the workspace and /tmp only, and see neither your home directory nor other processes. ${GIT}`,
-    withoutNetwork:
-      'There is no network, and each command has a localhost of its own: start a server and what connects to it in the same command.',
+    proxy: `${PROXY_NOTE} Each command has a localhost of its own: start a server and what connects to it in the same command.`,
     ask: `${ASK} Processes started with & end with the command.`,
   },
   seatbelt: {
     files: `Commands run in a sandbox: they can change the workspace, $TMPDIR, and a private $HOME only, not /tmp, and cannot read other files of the user. Hard links are not possible. ${GIT}`,
-    withoutNetwork: 'There is no network, localhost included.',
+    proxy: `${PROXY_NOTE} There is no localhost.`,
     ask: ASK,
   },
 } as const
@@ -56,8 +58,8 @@ const READ_ONLY_NOTE =
   'Commands run in a sandbox: they can change only a private /tmp, and there is no network.'
 
 const noteOf = (kind: SandboxSystem['kind'], network: SandboxScope['network']): string => {
-  const { files, withoutNetwork, ask } = NOTES[kind]
-  return [files, ...(network === true ? [] : [withoutNetwork]), ask].join(' ')
+  const { files, proxy, ask } = NOTES[kind]
+  return [files, ...(network === true ? [] : [proxy]), ask].join(' ')
 }
 
 const withoutSockets = (env: Readonly<Record<string, string>>): Record<string, string> =>
@@ -77,11 +79,13 @@ const splitVariables = (
 export const createSandboxes = (
   env: Readonly<Record<string, string | undefined>>,
   system: SandboxSystem = sandboxSystem(),
+  networkAccess: Partial<NetworkAccess> = {},
 ) => {
   const isSeatbelt = system.kind === 'seatbelt'
   const directories = createOwnDirectories(isSeatbelt)
   const plan = isSeatbelt ? { system: MACOS_SYSTEM } : {}
   const running = createMountCheck()
+  const networks = new Set<CommandNetwork>()
   /** Undefined: it is not known yet whether there is one. */
   let problem: string | null | undefined
   let checked: { at: number; result: Promise<Availability> } | null = null
@@ -97,6 +101,25 @@ export const createSandboxes = (
     return found
   }
 
+  /** Null: the command shares the network of this computer, or has none. */
+  const openNetwork = async (
+    { owner, env, network }: SandboxScope,
+    onTarget: CheckTarget | undefined,
+  ): Promise<CommandNetwork | null> => {
+    if (network === true || !onTarget) return null
+    const allowed = network === false ? [] : network
+    const options = { allowed, onTarget, env, access: networkAccess }
+    const opened = isSeatbelt
+      ? await openLocalNetwork(options)
+      : await openMountedNetwork(directories.of(owner, env.HOME).network, options)
+    networks.add(opened)
+    const close = () => {
+      opened.close()
+      networks.delete(opened)
+    }
+    return { ...opened, close }
+  }
+
   const createRunner = (scope: SandboxScope, isReadOnly: boolean): CommandRunner => {
     const own = () => directories.of(scope.owner, scope.env.HOME)
     const place = (): Place => {
@@ -110,14 +133,15 @@ export const createSandboxes = (
       kind: system.kind,
       problem,
       ...(isReadOnly
-        ? { note: READ_ONLY_NOTE, offers: [], network: false, isReadOnly }
+        ? { note: READ_ONLY_NOTE, network: false, isReadOnly }
         : {
             note: noteOf(system.kind, scope.network),
-            offers: scope.network === true ? ['unconfined'] : ['network', 'unconfined'],
-            network: scope.network,
+            canLeave: true,
+            network: scope.network === true,
             sharesFolders: scope.writable.length > 0,
             ...(!isSeatbelt && { readOnly: () => createRunner(scope, true) }),
           }),
+      sets: ['TMPDIR', ...PROXY_VARIABLES],
       reach: path => reachOf(planMounts(place(), { ...plan, isReadOnly }), path, plan.system),
       sharedDir: () => own().shared,
       hostPath: path =>
@@ -127,51 +151,50 @@ export const createSandboxes = (
         !isVisibleInTmp(scope, path)
           ? join(own().tmp, relative('/tmp', path))
           : path,
-      async place({ program, cwd, env: given, access, changesGit, readable = [] }) {
+      async place({ program, cwd, env: given, access, changesGit, readable = [], onTarget }) {
         const found = await availability()
         const why = found.problem ?? (await problem())
         if (found.problem !== null || why !== null) throw new Error(why ?? '')
         const variables = withoutSockets(given)
-        const more = [...readable, ...(isSeatbelt ? [XCODE] : [])]
+        const hasNetwork = !isReadOnly && (access === 'network' || scope.network === true)
+        const network = isReadOnly || hasNetwork ? null : await openNetwork(scope, onTarget)
+        // Node may be in a directory that is not shown otherwise.
+        const more = [...readable, ...(isSeatbelt ? [XCODE] : network ? [process.execPath] : [])]
         const here = place()
-        const git = gitOf(here)
-        const { workspace } = scope
-        const nested =
-          git?.repository && workspace !== null
-            ? repositoriesInIndex(git.repository).map(path => join(git.root, path))
-            : []
+        const git = planGit(here)
         const mounts = planMounts(
           { ...here, readable: [...scope.readable, ...more] },
-          { ...plan, git, nested, program: program.file, isReadOnly },
+          { ...plan, ...git, program: program.file, isReadOnly },
         )
         const placement = {
-          program,
+          program: network?.start(program) ?? program,
           cwd,
-          env: variables,
-          access: isReadOnly ? 'confined' : access,
-        } as const
-        const repository = !isReadOnly && changesGit ? (git?.repository ?? null) : null
-        const isFirst = !isReadOnly && workspace !== null && git?.root !== workspace
-        if (isSeatbelt) {
-          const own = repository && createPrivateGit(repository, { shown: repository.common })
-          const env = git && own ? { ...variables, ...variablesFor(git, own.dir) } : variables
-          const shown = [
-            ...mounts,
-            ...(isFirst ? [protectedGit(workspace)] : []),
-            ...(own ? [{ path: own.dir, access: 'write' } as const] : []),
-          ]
-          const placed = underSeatbelt({ ...placement, env, mounts: shown }, found, here)
-          return { ...placed, ...(own && { onEnd: own.finish }) }
+          hasNetwork,
+          proxyPort: network?.port ?? null,
         }
-        const safe = running.withoutReplaceable(mounts)
-        const changeable = [
-          ...(repository ? privateGit(repository, safe) : []),
-          ...(isFirst ? [firstGit(realPath(workspace), own().root)] : []),
-        ]
-        const all = changeable.reduce(withPrivate, safe)
-        running.starts(all)
-        const placed = underBubblewrap({ ...placement, mounts: all }, found)
-        return changeable.length === 0 ? placed : { ...placed, onEnd: () => finishAll(changeable) }
+        const { workspace } = scope
+        const all = [...mounts, ...(network?.mounts ?? [])]
+        const shown = isSeatbelt ? all : running.withoutReplaceable(all)
+        const given = { ...git, mounts: shown, workspace, changesGit: changesGit === true }
+        const gitPlace = isReadOnly
+          ? { mounts: shown, env: {}, finish: async () => null }
+          : isSeatbelt
+            ? nameGit(given)
+            : mountGit(given, own().root)
+        if (!isSeatbelt) running.starts(gitPlace.mounts)
+        const planned = {
+          ...placement,
+          mounts: gitPlace.mounts,
+          env: { ...variables, ...network?.env, ...gitPlace.env },
+        }
+        const placed = isSeatbelt
+          ? underSeatbelt(planned, found, here)
+          : underBubblewrap(planned, found)
+        const onEnd = () => {
+          network?.close()
+          return gitPlace.finish()
+        }
+        return { ...placed, onEnd }
       },
     }
   }
@@ -186,59 +209,26 @@ export const createSandboxes = (
       checked = null
       return availability()
     },
-    close: () => directories.close(),
+    close() {
+      for (const network of networks) network.close()
+      directories.close()
+    },
   }
 }
 
-/** What a private Git directory takes the place of, as real paths, and where the real one is visible instead. */
-type Private = PrivateGit & { at: string; below: string | null; shown: Mount[] }
-
-const REAL_GIT = '/run/repository.git'
-
-/** None where a running command could replace the real one, which has no mount then. */
-const privateGit = (repository: Repository, mounts: readonly Mount[]): Private[] => {
-  const at = realPath(repository.common)
-  if (!mounts.some(({ path, source = path, access }) => source === at && access === 'read'))
-    return []
-  const shown = [{ path: REAL_GIT, access: 'read', source: at } as const]
-  return [{ ...createPrivateGit(repository, { shown: REAL_GIT }), at, below: null, shown }]
-}
-
-const firstGit = (workspace: string, parent: string): Private => {
-  const at = join(workspace, '.git')
-  return { ...createFirstGit(at, parent), at, below: workspace, shown: [] }
-}
-
-const withPrivate = (mounts: Mount[], { dir, at, below, shown }: Private): Mount[] => {
-  const mount = (path: string): Mount => ({ path, access: 'write', source: dir })
-  const places = mounts.flatMap(({ path, source = path }) =>
-    source === at ? [path] : source === below ? [join(path, '.git')] : [],
-  )
-  return [...mounts.filter(({ path }) => !places.includes(path)), ...shown, ...places.map(mount)]
-}
-
-const finishAll = async (all: readonly Private[]): Promise<string | null> => {
-  const notes = await Promise.all(all.map(({ finish }) => finish()))
-  return notes.filter(note => note !== null).join(' ') || null
-}
-
-/** On macOS a rule applies to a name, whether it exists or not, so a command cannot make a repository. */
-const protectedGit = (workspace: string): Mount => ({
-  path: join(realPath(workspace), '.git'),
-  access: 'read',
-})
-
-type Planned = Pick<CommandPlacement, 'program' | 'cwd' | 'env' | 'access'> & {
+type Planned = Pick<CommandPlacement, 'program' | 'cwd' | 'env'> & {
   mounts: readonly Mount[]
+  hasNetwork: boolean
+  /** Of a proxy on the localhost of this computer. */
+  proxyPort: number | null
 }
 type Available = Extract<Availability, { problem: null }>
 
 const underBubblewrap = (
-  { program, cwd, env, access, mounts }: Planned,
+  { program, cwd, env, hasNetwork, mounts }: Planned,
   { program: bwrap, canDisableNamespaces, filter, limiter }: Available,
 ): PlacedProgram => {
   const [loaderVariables, ordinary] = splitVariables({ ...env, TMPDIR: '/tmp' })
-  const hasNetwork = access === 'network'
   const options = {
     mounts,
     cwd: realPath(cwd),
@@ -266,13 +256,13 @@ const XCODE = '/private/var/db/xcode_select_link'
  * and macOS removes them for programs of the system anyway.
  */
 const underSeatbelt = (
-  { program, cwd, env, access, mounts }: Planned,
+  { program, cwd, env, hasNetwork, proxyPort, mounts }: Planned,
   { program: sandboxExec }: Available,
   { env: { HOME: home }, ownHome, ownTmp }: Place,
 ): PlacedProgram => ({
   file: sandboxExec,
   args: [
-    ...seatbeltArguments({ mounts, hasNetwork: access === 'network' }),
+    ...seatbeltArguments({ mounts, hasNetwork, proxyPort }),
     '--',
     program.file,
     ...program.args,

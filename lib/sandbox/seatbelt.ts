@@ -1,6 +1,6 @@
 /** The arguments of sandbox-exec for a list of mounts: a Seatbelt profile with the same policy as that of bubblewrap. */
 import { dirname } from 'node:path'
-import { BASE_RULES, MACOS_SYSTEM, NETWORK_RULES, SYSTEM_LINKS } from './macos.ts'
+import { BASE_RULES, MACOS_SYSTEM, NETWORK_RULES, proxyRules, SYSTEM_LINKS } from './macos.ts'
 import type { Access, Mount } from './mounts.ts'
 
 const READ = 'file-read* file-test-existence file-map-executable'
@@ -56,9 +56,12 @@ const rulesOf = ({ path, access }: Visible, of: (path: string) => string): strin
 export const seatbeltArguments = ({
   mounts,
   hasNetwork,
+  proxyPort = null,
 }: {
   mounts: readonly Mount[]
   hasNetwork: boolean
+  /** The one port of this computer that may be connected to. */
+  proxyPort?: number | null
 }): string[] => {
   const visible = visibleOf(mounts)
   const parameters = new Map<string, string>()
@@ -73,7 +76,7 @@ export const seatbeltArguments = ({
   const aliases = mounts.flatMap(({ path, source = path }) => (source === path ? [] : [path]))
   const profile = [
     ...BASE_RULES,
-    ...(hasNetwork ? NETWORK_RULES : []),
+    ...(hasNetwork ? NETWORK_RULES : proxyPort === null ? [] : proxyRules(proxyPort)),
     `(allow ${READ} ${MACOS_SYSTEM.map(path => `(literal "${path}") (subpath "${path}")`).join(' ')})`,
     ...visible.flatMap(each => rulesOf(each, of)),
     // A rule applies to a name. What it protects must not get another one together with the directory that contains it.

@@ -1,5 +1,6 @@
 /** Safeguards in a shared home that this server does not support. */
 import { z } from 'zod'
+import { ChangedSettings } from './changed-settings.ts'
 
 /** What can be blocked while a safeguard is not supported. */
 export const BLOCKED_BY_GUARD = [
@@ -27,4 +28,9 @@ export const Guard = z.object({
 })
 export type Guard = z.output<typeof Guard>
 
-export const GuardsOut = z.object({ profile: z.string(), guards: z.array(Guard) })
+export const GuardsOut = z.object({
+  profile: z.string(),
+  guards: z.array(Guard),
+  /** Null: nothing waits to be accepted. */
+  changed: ChangedSettings.nullable(),
+})

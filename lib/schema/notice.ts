@@ -12,6 +12,8 @@ export const NoticeCode = z.enum([
   'file_kept',
   'file_lost',
   'file_readable',
+  'settings_changed',
+  'settings_unconfirmed',
   'backup_failed',
   'process_ended',
   'prompt_done',

@@ -34,6 +34,15 @@ export const Approval = z
     cwd: z.string().optional(),
     /** Where the command would run; absent: directly on this computer, as all commands of this home. */
     runs_in: RunsIn.optional(),
+    /** A running command waits to connect to this. `private`: in the person's own network; `address`: what the name stands for. */
+    network: z
+      .object({
+        host: z.string(),
+        port: z.number(),
+        private: z.literal(true).optional(),
+        address: z.string().optional(),
+      })
+      .optional(),
     /** Unified diff of the edit. */
     diff: z.string().optional(),
     /** Allowed answers, always with `deny`. Default: all four. */

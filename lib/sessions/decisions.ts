@@ -3,6 +3,7 @@
  * visible message above its `asked` line; a copied or imported message carries those of its original itself.
  */
 import { asString } from '../base/json.ts'
+import { placeOf } from '../base/network-key.ts'
 import type { Decision } from '../schema/decision.ts'
 import type { Message } from '../schema/message.ts'
 import type { Question, Unanswered } from '../schema/question.ts'
@@ -45,8 +46,12 @@ const firstLine = (markdown: string): string =>
 
 /** The lines may have been edited by hand. */
 const askedIn = (question: Question): Pick<Decision, 'kind' | 'what' | 'choices'> => {
-  if (question.kind === 'approval')
-    return { kind: 'approval', what: cut(asString(question.command), WHAT_CHARS) }
+  if (question.kind === 'approval') {
+    const { network } = question
+    const what = cut(asString(question.command), WHAT_CHARS)
+    const isKnown = typeof network?.host === 'string'
+    return { kind: 'approval', what: isKnown ? `${what} → ${placeOf(network)}` : what }
+  }
   const text = asString(question.question)
   if (question.plan === true) return { kind: 'plan', what: firstLine(text) }
   const { choices_offered: offered } = question

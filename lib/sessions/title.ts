@@ -94,7 +94,7 @@ const ownWords = (text: string): string =>
     text
       .slice(0, READ_CHARS)
       .replace(/^\[Workspace: [^\]\n]*\]\n/, '')
-      .replace(/\n*\[Attached files: [^\]\n]*\]\s*$/, ''),
+      .replace(/(?:^|\n+)\[Attached files: [^\n]*\]\s*$/, ''),
   )
 
 /** The title until a model has generated one: the beginning of the first message. */

@@ -80,6 +80,10 @@ const withValue = (map: JsonObject, path: readonly string[], value: unknown): Js
   return { ...map, [key]: withValue(old, rest, value) }
 }
 
+/** What the file holds after these edits. */
+export const withEdits = (values: JsonObject, edits: readonly YamlEdit[]): JsonObject =>
+  edits.reduce((map, [path, value]) => withValue(map, path, value), values)
+
 /** Fallback for unusual positions (anchors, keys in flow style): correct, but the printer decides the spacing. */
 const rewrite = (text: string, document: Document, path: readonly string[], value: unknown) => {
   for (let depth = 1; depth < path.length; depth++) {

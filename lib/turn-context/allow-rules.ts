@@ -8,8 +8,9 @@ const MARK = ' *'
 /** The text of a prefix rule, as shown and edited on the page. */
 export const ruleText = (words: readonly string[]): string => `${words.join(' ')}${MARK}`
 
-/** Keys that name one tool or one limit, not a kind of command. */
-export const isNonCommandKey = (key: string): boolean => /^(?:mcp|sampling|budget): /.test(key)
+/** Keys that name one tool, one limit, or one destination, not a kind of command. */
+export const isNonCommandKey = (key: string): boolean =>
+  /^(?:mcp|sampling|budget|network): /.test(key)
 
 const startsWith = (words: readonly string[], first: readonly string[]): boolean =>
   words.length >= first.length && first.every((word, at) => words[at] === word)
@@ -44,7 +45,8 @@ export const readRule = (
       code: 'rule_too_wide',
       values: { rule: asked.suggested_rule },
     })
-  if (!startsWith(plainWords(asked.command) ?? [], words))
+  // Of a command of several parts, the suggestion names the one that can change something.
+  if (!startsWith(plainWords(asked.command) ?? offered, words))
     throw invalid('The rule does not cover the command that is asked about.', {
       code: 'rule_other_command',
     })

@@ -1,7 +1,8 @@
 /** The approval policy: allows what the configuration, the session or a grant covers, and asks about the rest. */
 import { isAllowed } from '../agent/shell/labels.ts'
-import { spansIn } from '../agent/permissions/risky-parts.ts'
+import { spansIn } from './shown-spans.ts'
 import { suggestedPrefix } from '../agent/shell/prefix.ts'
+import type { NetworkTarget } from '../agent/tool-services.ts'
 import type { ApprovalRequest } from '../agent/types.ts'
 import type { Approval, ApprovalChoice } from '../schema/question.ts'
 import type { Rule } from '../schema/question.ts'
@@ -34,13 +35,21 @@ export const approvalTimeoutMs = ({ approvals }: Pick<ProfileConfig, 'approvals'
 
 /** The prefix rule to suggest. None for a command that is not shown verbatim. */
 const suggestion = (
-  { command, patternKeys, isControl, choices }: ApprovalRequest,
+  { command, patternKeys, isControl, choices, lines, network }: ApprovalRequest,
   shown: (text: string) => string,
 ): { suggested_rule?: string } => {
-  if (isControl || !(choices?.includes('always') ?? true) || shown(command) !== command) return {}
-  const words = suggestedPrefix(command, patternKeys)
+  if (network || isControl || !(choices?.includes('always') ?? true) || shown(command) !== command)
+    return {}
+  const words = suggestedPrefix(lines?.length === 1 ? (lines[0] ?? '') : command, patternKeys)
   return words ? { suggested_rule: ruleText(words) } : {}
 }
+
+const toShown = ({ host, port, isPrivate, address }: NetworkTarget): Approval['network'] => ({
+  host,
+  port,
+  ...(isPrivate && { private: true as const }),
+  ...(address !== undefined && { address }),
+})
 
 /** `once` runs this call only; `session` and `always` are remembered before it runs. */
 export const createApprovalPolicy =
@@ -75,6 +84,7 @@ export const createApprovalPolicy =
         ...(ask.diff !== undefined && { diff: deps.shown(ask.diff) }),
         ...((ask.isControl || ask.leavesSandbox) && { needs_owner: true as const }),
         ...(ask.choices && { choices: [...ask.choices] }),
+        ...(ask.network && { network: toShown(ask.network) }),
         ...suggestion(ask, deps.shown),
         ...(ask.waitingCall !== undefined && { call_id: ask.waitingCall }),
       },

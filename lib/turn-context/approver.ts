@@ -5,7 +5,8 @@ import { visibleText } from '../base/visible.ts'
 import type { AutoApproval } from '../schema/decision.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Questions } from '../turns/questions.ts'
-import { coveringIds, grantId, type Grants, ruleId } from './grants.ts'
+import { grantId, isCovered, type Grants, networkGrantId, ruleId } from './grants.ts'
+import { createNetworkAllowance } from './network-allowance.ts'
 import type { TurnScope } from './turn-scope.ts'
 import { createApprovalPolicy, type ApprovalPolicyOptions } from './approval-policy.ts'
 import { isNonCommandKey, ruleText } from './allow-rules.ts'
@@ -39,18 +40,36 @@ export const createApprover = (
       },
       auto,
     )
+  const isNetworkAllowed = createNetworkAllowance(
+    { sessionId, home, workspace },
+    { sessions, grants },
+  )
   const policy = createApprovalPolicy({
     sessionId,
     config: home.settings,
     noteAllowed: note,
     sessionAllowed: () => [...allowed],
     isGranted(ask) {
+      if (ask.network) return isNetworkAllowed(ask.patternKeys.join())
       if (ask.patternKeys.some(isNonCommandKey)) return allowed.has(grantId(ask))
-      const ids = coveringIds(ask, workspace)
-      return ids.some(id => allowed.has(id)) || grants.has(home.name, ids)
+      return isCovered(
+        ask,
+        workspace,
+        ids => ids.some(id => allowed.has(id)) || grants.has(home.name, ids),
+      )
     },
     grant(ask, until, rule) {
       // A tool or budget is allowed by its key, with any arguments; a command only verbatim.
+      if (ask.network && until === 'always') {
+        const [key = ''] = ask.patternKeys
+        return grants.add(home.name, {
+          id: networkGrantId(key, workspace),
+          command: shown(key),
+          cwd: workspace,
+          scope: 'workspace',
+          reasons: [key],
+        })
+      }
       const isTool = ask.patternKeys.every(isNonCommandKey)
       const isShort = until === 'session' || rule?.scope === 'session'
       const command = shown(rule?.words ? ruleText(rule.words) : ask.command)

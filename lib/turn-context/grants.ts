@@ -5,6 +5,7 @@ import { dirname } from 'node:path'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { z } from 'zod'
 import type { ApprovalRequest } from '../agent/types.ts'
+import { CHANGES } from '../agent/shell/labels.ts'
 import { coveringPrefixes } from '../agent/shell/prefix.ts'
 import { unavailable } from '../errors.ts'
 import { isInside, realPath } from '../store/path-within.ts'
@@ -54,6 +55,29 @@ export const ruleId = (
     words ?? command.trim(),
     [...patternKeys].sort(),
   )
+
+/**
+ * Whether the ids that are granted cover a request: the whole command, or each part of it that can change something (`cd x &&
+ * npm test | tail` is covered by a rule for `npm test`).
+ */
+export const isCovered = (
+  ask: ApprovalRequest,
+  workspace: string,
+  has: (ids: readonly string[]) => boolean,
+): boolean => {
+  if (has(coveringIds(ask, workspace))) return true
+  const { lines = [], patternKeys } = ask
+  // With another reason, it is not known which part has it.
+  return (
+    lines.length > 0 &&
+    patternKeys.every(key => key === CHANGES) &&
+    lines.every(command => has(coveringIds({ ...ask, command }, workspace)))
+  )
+}
+
+/** Identifies the permission of a workspace to reach a destination. */
+export const networkGrantId = (key: string, workspace: string): string =>
+  digest('network', realPath(workspace), key)
 
 /** Every id that an approval covering this request may have, in any scope. */
 export const coveringIds = (ask: ApprovalRequest, workspace: string): string[] => {

@@ -1,11 +1,13 @@
 /** The guards of a home, evaluated on each use so that a changed file takes effect immediately. */
 import { accessSync, constants } from 'node:fs'
 import { basename, delimiter, join } from 'node:path'
-import { deniedBy, matchesGlob } from '../agent/deny-rules.ts'
+import { deniedBy } from '../agent/deny-rules.ts'
+import { matchesGlob } from '../agent/glob.ts'
 import { listProblem } from '../agent/permissions/rule.ts'
 import type { Guards } from '../agent/types.ts'
 import { messageOf, missing } from '../errors.ts'
 import { type AcceptedGuards, valueId } from '../guards/accepted-guards.ts'
+import type { AcceptedSettings } from '../guards/accepted-settings.ts'
 import {
   type Closed,
   denyRules,
@@ -68,7 +70,8 @@ const TOOLS: Readonly<Record<string, Closed>> = {
 export type GuardsFor = (home: Home) => Guards
 
 export type GuardsOptions = {
-  accepted: AcceptedGuards
+  acceptedGuards: AcceptedGuards
+  acceptedSettings: Pick<AcceptedSettings, 'look' | 'problem' | 'path'>
   redact: (text: string) => string
   /** The names by which skills of a home can be disabled. */
   skillNames: (home: Home) => ReadonlySet<string>
@@ -76,9 +79,29 @@ export type GuardsOptions = {
 
 const SHOWN_CHARS = 400
 
-export const createGuards = ({ accepted, redact, skillNames }: GuardsOptions) => {
+/** What hooks may protect. */
+const HOOKED: readonly Closed[] = ['commands', 'scripts', 'writes']
+
+export const createGuards = ({
+  acceptedGuards: accepted,
+  acceptedSettings: settings,
+  redact,
+  skillNames,
+}: GuardsOptions) => {
+  /** Hooks that nobody confirmed do not run. Those that a damaged file says nothing of any more may protect something. */
+  const lostHooks = (home: Home, what: Closed): string | null => {
+    const problem = settings.problem()
+    if (problem === null || !HOOKED.includes(what)) return null
+    const { changes } = settings.look(home.name, home.config.path, home.config.read())
+    return changes.some(({ path }) => path[0] === 'hooks')
+      ? `Refused because ${settings.path} cannot be used (${problem}), so the hooks of ${home.config.path} do not run. Accept them in the settings under Security.`
+      : null
+  }
+
   /** The error of the first guard that blocks this and was not accepted; null when none does. */
   const closing = (home: Home, what: Closed): string | null => {
+    const lost = lostHooks(home, what)
+    if (lost !== null) return lost
     const found = unsupportedGuards(guardedHome(home, skillNames), what).find(
       guard => !accepted.has(home.name, guard),
     )
@@ -96,15 +119,15 @@ export const createGuards = ({ accepted, redact, skillNames }: GuardsOptions) =>
 
   const of: GuardsFor = home => ({
     commands: () => safely(() => closing(home, 'commands')),
-    command: (command, place) =>
+    command: command =>
       safely(() => {
         const why = closing(home, 'commands')
         if (why !== null) return why
         const { deny, review } = denyRules(home.values())
-        const denied = deniedBy(command, place, deny)
+        const denied = deniedBy(command, deny)
         if (denied !== undefined)
           return `Refused, and no approval can allow it: approvals.deny in ${home.config.path} forbids "${denied}".`
-        const reviewed = deniedBy(command, place, review)
+        const reviewed = deniedBy(command, review)
         return reviewed === undefined
           ? null
           : `Refused: approvals.command_approval_required in ${home.config.path} names "${reviewed}". Such commands run only in the command-line client.`

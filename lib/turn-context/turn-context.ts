@@ -1,5 +1,6 @@
 /** Builds what a turn is given: history, prompt, tools, environment, approvals and limits of its session and home. */
 import { join } from 'node:path'
+import { isServiceTarget } from '../own-processes/service-pids.ts'
 import { protectedPaths } from '../store/state-files.ts'
 import { stripVTControlCharacters } from 'node:util'
 import { fromSeconds } from '../base/clock.ts'
@@ -9,6 +10,7 @@ import type {
   Delegation,
   LoopMessage,
   ModelEndpoint,
+  OutsidePolicy,
   Providers,
   WireMessage,
 } from '../agent/types.ts'
@@ -24,6 +26,7 @@ import { Unapproved } from '../base/unapproved.ts'
 import { visibleWords } from '../base/visible.ts'
 import { toStateEntry, withStates } from './provider-states.ts'
 import { createApprover } from './approver.ts'
+import { createUnaskedAllowance } from './network-allowance.ts'
 import { instructionsFor } from './context-files.ts'
 import { createSteeringMessages } from './steering-messages.ts'
 import { annotateMessage, expandSkills, type MessageContext, replaySent } from './user-content.ts'
@@ -73,6 +76,8 @@ export type TurnContextOptions = {
   /** Control files of a home, and our own ports. */
   controlOf: (home: Home, workspace: string) => string[]
   ownPorts: () => string[]
+  /** Where `approvals.outside_sandbox` says nothing. */
+  outsideSandbox: OutsidePolicy
   grants: Grants
   /** Records file changes; null when checkpoints are not available. */
   checkpoints: CheckpointSource | null
@@ -234,6 +239,8 @@ export const createTurnContextFactory =
           forbidden,
           controlPaths: deps.controlOf(home, workspace),
           ownAddresses: deps.ownPorts(),
+          isOwnProcess: isServiceTarget,
+          outside: config.approvals.outside_sandbox ?? deps.outsideSandbox,
           guards: deps.guardsFor(home),
           planMode: createPlanMode(scope, { ...deps, clarify: questions.clarify }),
           rules,
@@ -248,6 +255,7 @@ export const createTurnContextFactory =
             ask: questions.approve,
             noteAllowed: questions.noteAllowed,
           }),
+          allowsNetwork: createUnaskedAllowance(scope, { grants: deps.grants, sessions }),
           clarify: clarifyFor(scope, questions, deps.redact),
           external: externalFor(scope, sessions),
           attachments,

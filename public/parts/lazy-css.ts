@@ -3,8 +3,13 @@
 const wait = (link: HTMLLinkElement): Promise<void> =>
   new Promise(resolve => {
     link.addEventListener('load', () => resolve(), { once: true })
-    // An unstyled view is better than none.
-    link.addEventListener('error', () => resolve(), { once: true })
+    const onError = () => {
+      // So that the next view requests it again.
+      link.remove()
+      // An unstyled view is better than none.
+      resolve()
+    }
+    link.addEventListener('error', onError, { once: true })
   })
 
 export const loadLazyCss = (): Promise<void> => {

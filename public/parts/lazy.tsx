@@ -1,5 +1,5 @@
 /** Lazily loaded component, with a loading text and a Retry button on failure. */
-import { type ComponentType, h } from 'preact'
+import { type ComponentChildren, type ComponentType, Fragment, h } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { canReach } from '../api.ts'
 import { Button } from './button.tsx'
@@ -13,18 +13,28 @@ const reloadIfReachable = async (): Promise<void> => {
   if (await canReach(document.baseURI)) location.reload()
 }
 
+/** Of the views that could not be loaded and are shown. */
+const retries = new Set<() => void>()
+
+/** The server can be reached again. Chromium keeps a module that could not be loaded as failed until the page is loaded again. */
+export const retryFailedViews = (): void => {
+  for (const retry of [...retries]) retry()
+}
+
 export const lazy = <P extends object>(
   load: () => Promise<ComponentType<P>>,
   /** Renders nothing while loading, or this. */
   quiet: boolean | ComponentType = false,
   /** False for components styled by the main style sheet. */
   styled = true,
+  /** Stands in for a view that could not be loaded; its children say so. */
+  StandIn: ComponentType<{ children: ComponentChildren }> = Fragment,
 ): ComponentType<P> => {
   /** Loaded once, then rendered synchronously. */
   const kept: State<P> = { view: null }
   return props => {
     const [state, setState] = useState<State<P>>({ view: kept.view })
-    const [attempt, setAttempt] = useState(0)
+    const [attempt, setAttempt] = useState({ isAsked: false })
     useEffect(() => {
       // Another instance may have loaded it since this one was rendered.
       if (kept.view) {
@@ -39,10 +49,16 @@ export const lazy = <P extends object>(
         // Offline, or the server was updated: offer a retry.
         () => {
           setState({ view: 'failed' })
-          if (attempt > 0) void reloadIfReachable()
+          if (attempt.isAsked) void reloadIfReachable()
         },
       )
     }, [attempt])
+    useEffect(() => {
+      if (state.view !== 'failed') return
+      const retry = () => setAttempt({ isAsked: false })
+      retries.add(retry)
+      return () => void retries.delete(retry)
+    }, [state.view])
     const View = state.view
     if (View === null) {
       if (quiet) return quiet === true ? null : h(quiet, {})
@@ -54,12 +70,14 @@ export const lazy = <P extends object>(
     }
     if (View !== 'failed') return <View {...props} />
     return (
-      <div class="welcome" role="alert">
-        <p>{t('view.failed')}</p>
-        <Button icon="refresh" onClick={() => setAttempt(attempt + 1)}>
-          {t('list.retry')}
-        </Button>
-      </div>
+      <StandIn>
+        <div class="welcome" role="alert">
+          <p>{t('view.failed')}</p>
+          <Button icon="refresh" onClick={() => setAttempt({ isAsked: true })}>
+            {t('list.retry')}
+          </Button>
+        </div>
+      </StandIn>
     )
   }
 }

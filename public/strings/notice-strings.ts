@@ -14,6 +14,10 @@ const t = translator({
   file_kept: 'Couldn’t read {file}: {reason}. The last readable version is still in use.',
   file_lost: 'Couldn’t read {file}: {reason}. What depends on it doesn’t work until you fix it.',
   file_readable: '{file} can be read again.',
+  settings_changed:
+    '{file} was changed: {keys}. The earlier values stay in force until you accept the change under Settings → Security.',
+  settings_unconfirmed:
+    '{file} cannot be used: {reason}. Settings that loosen what the agent may do stay off until you accept them under Settings → Security.',
   backup_failed: 'The backup failed. Settings → Backups says why.',
   process_ended: 'Exited with code {code}: {command}',
   prompt_done: '“{title}” is done.',

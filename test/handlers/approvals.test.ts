@@ -218,11 +218,7 @@ approvals(
       const first = await chat.newSession()
       const one = await asked(first)
       assert.is(one.data.suggested_rule, 'git push --force *')
-      const { command, marks = [], requested_at, expires_at = 0 } = one.data as Approval
-      assert.equal(
-        marks.map(({ start, end }) => command.slice(start, end)),
-        ['git push --force'],
-      )
+      const { requested_at, expires_at = 0 } = one.data as Approval
       assert.is(Math.round(expires_at - requested_at), 300)
       for (const rule of ['*', '', 'git push *', 'rm *', 'git push --force origin two']) {
         const { status, body } = await one.respond({ choice: 'always', rule })

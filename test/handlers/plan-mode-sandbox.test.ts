@@ -62,7 +62,7 @@ test('refuses the background, more access, and what no approval allows', async (
     const before = snapshot(app.userHome, [app.state])
     const given = [
       { command: 'ls', background: true },
-      { command: 'ls', access: 'network' },
+      { command: 'ls', access: 'unconfined' },
       { command: 'ls', access: 'unconfined' },
       'rm -rf /',
       `cat ${app.home}/config.yaml`,

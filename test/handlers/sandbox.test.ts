@@ -52,12 +52,11 @@ test('a card says where its command ran, and an approval where it would run', as
       name,
       arguments: { ...args },
     })
-    const code = 'print(terminal("echo x", access="network"))'
+    const code = 'print(terminal("echo x", access="unconfined"))'
     provider.push(
       {
         toolCalls: [
           run('inside', { command: 'echo x' }),
-          run('network', { command: 'echo x', access: 'network' }),
           run('outside', { command: 'echo x', access: 'unconfined' }),
           run('script', { code }, 'execute_code'),
           run('denied', { command: 'echo y', access: 'unconfined' }),
@@ -79,16 +78,15 @@ test('a card says where its command ran, and an approval where it would run', as
       }
       if (event === 'stream_end') break
     }
-    assert.equal(asked, ['sandbox_network', 'outside', 'sandbox_network', 'outside'])
+    assert.equal(asked, ['outside', 'outside', 'outside'])
     const results = (await chat.messages(id)).filter(({ role }) => role === 'tool')
     assert.equal(
       Object.fromEntries(results.map(each => [each.tool_call_id, each._ran_in ?? null])),
       {
         inside: 'sandbox',
-        network: 'sandbox_network',
         outside: 'outside',
         // The widest reach of the script and its commands.
-        script: 'sandbox_network',
+        script: 'outside',
         denied: null,
         file: null,
       },

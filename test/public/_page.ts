@@ -59,6 +59,7 @@ export const fakePlatform = (answers: Record<string, Answer> = {}) => {
     clock,
     serverClock: createServerClock(clock),
     exclusively: (_, work) => work(),
+    isFree: async () => true,
     nextFrame: run => run(),
   }
   return { platform, clock, service, device, tab }

@@ -56,7 +56,7 @@ const decide = async (
   if (denied)
     return { denied: 'the user denied it', sentence: 'The user denied this call.', approve }
   const isFree = (ask: ApprovalRequest) =>
-    decision === 'allow' && !ask.isControl && ask.rule === undefined
+    decision === 'allow' && !ask.isControl && ask.rule === undefined && !ask.network
   return {
     denied: null,
     sentence: '',

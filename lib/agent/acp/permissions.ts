@@ -6,9 +6,10 @@ import type {
 } from '@agentclientprotocol/sdk'
 import { CONTROL, describeLabels } from '../shell/labels.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
-import { CONTROL_APPROVAL, isControlled } from '../tools/allowed-paths.ts'
+import { CONTROL_APPROVAL } from '../tools/allowed-paths.ts'
+import { isControlled } from '../tools/protected-paths.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
-import { assessCommand, forbiddenPathIn } from '../command-risk.ts'
+import { decideCommand } from '../permissions/decide.ts'
 import type { ApprovalChoice } from '../../schema/question.ts'
 import { denial } from '../permissions/denied-path.ts'
 import type { AgentRequest, ApprovalRequest, Guards } from '../types.ts'
@@ -29,6 +30,8 @@ export type PermissionContext = {
     | 'tools'
     | 'controlPaths'
     | 'ownAddresses'
+    | 'outside'
+    | 'isOwnProcess'
     | 'rules'
   >
   /** Approved commands (`allowedKey`), which need no second approval when the agent runs them in our terminal. */
@@ -107,17 +110,11 @@ const namedAct = (call: Call, workspace: string): string => {
 
 const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
 
-/** Why the profile's guards forbid the request, or null. */
-const deniedByHome = (
-  guards: Guards | undefined,
-  call: Call,
-  command: string,
-  shell: { home: string; cwd: string },
-): string | null => {
+/** Why the profile's guards forbid a request that is no command, or null. */
+const deniedByHome = (guards: Guards | undefined, call: Call, cwd: string): string | null => {
   if (!guards) return null
-  if (command !== '') return guards.command(command, shell)
   if (call.kind === 'execute') return guards.commands()
-  const paths = CHANGES.has(call.kind) ? pathsOf(call, shell.cwd) : []
+  const paths = CHANGES.has(call.kind) ? pathsOf(call, cwd) : []
   return paths.map(path => guards.write(realPath(path))).find(why => why !== null) ?? null
 }
 
@@ -130,30 +127,32 @@ export const askPermission = async (
   const { workspace } = request
   const command = commandOf(call)
   const shell = shellContextFor(request, workspace)
-  const assessment = command === '' ? null : assessCommand(command, shell)
-  const blocked = assessment?.blocked
+  // The agent starts it by itself, outside the sandbox of this service.
+  const decision =
+    command === '' ? null : decideCommand(command, { ...request, runner: undefined, shell })
+  const question = decision?.kind === 'run' ? decision.ask : null
   const paths = pathsOf(call, workspace)
   const isControl =
-    assessment?.isControl === true ||
+    question?.isControl === true ||
     (call.kind !== 'read' && paths.some(path => isControlled(request, realPath(path))))
   const labels = [
-    ...(assessment?.labels ?? []),
-    ...(isControl && !assessment?.isControl ? [CONTROL] : []),
+    ...(question?.labels ?? []),
+    ...(isControl && !question?.isControl ? [CONTROL] : []),
   ]
-  const forbiddenPath =
-    (command === '' ? undefined : forbiddenPathIn(command, shell, request.forbidden)) ??
-    paths.find(path => request.forbidden.some(closed => isInside(closed, path)))
+  const forbiddenPath = paths.find(path => request.forbidden.some(closed => isInside(closed, path)))
   const { rules } = request
   const ruled = ruledCall(call, shell)
   const verdict = rules?.decide(ruled) ?? null
   const denied =
-    deniedByHome(request.guards, call, command, shell) ??
-    (rules && verdict?.list === 'deny' ? denial(verdict, rules) : null)
-  if (blocked !== undefined || forbiddenPath !== undefined || denied !== null) {
-    const why = denied ?? blocked ?? `it touches ${forbiddenPath}`
-    const what = command === '' ? 'access' : 'a command'
-    warn(`${name} was refused ${what}, and no approval can allow it: ${why}.`)
-    return refuse(denied ?? `Refused, and no approval can allow it: ${why}.`)
+    (decision?.kind === 'refuse' ? decision.sentence : null) ??
+    (command === '' ? deniedByHome(request.guards, call, workspace) : null) ??
+    (rules && verdict?.list === 'deny' ? denial(verdict, rules) : null) ??
+    (forbiddenPath === undefined
+      ? null
+      : `Refused, and no approval can allow it: it touches ${forbiddenPath}.`)
+  if (denied !== null) {
+    warn(`${name} was refused ${command === '' ? 'access' : 'a command'}. ${denied}`)
+    return refuse(denied)
   }
   if (command === '' && isQuestion(call, options)) {
     if (!request.tools.some(({ kind }) => kind === 'ask')) return answerFor('deny', options)
@@ -179,6 +178,8 @@ export const askPermission = async (
     cwd: workspace,
     ...addToApproval(verdict, labels.length > 0 ? labels : [`${name}: ${act}`], description),
     ...(diff !== '' && { diff }),
+    ...(question && question.marks.length > 0 && { marks: question.marks }),
+    ...(question?.lines && { lines: question.lines }),
     ...(isControl && CONTROL_APPROVAL),
   }
   const isAllowed = (rules?.covers(ruled, ask) ?? null) !== null

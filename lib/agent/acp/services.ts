@@ -24,6 +24,8 @@ export const toolContextOf = (request: AgentRequest, callId: string): ToolContex
   forbidden: request.forbidden,
   controlPaths: request.controlPaths,
   ownAddresses: request.ownAddresses,
+  outside: request.outside,
+  isOwnProcess: request.isOwnProcess,
   guards: request.guards,
   planMode: request.planMode,
   rules: request.rules,
@@ -34,6 +36,7 @@ export const toolContextOf = (request: AgentRequest, callId: string): ToolContex
     request.signal.throwIfAborted()
   },
   approve: ask => request.approve(ask, callId),
+  allowsNetwork: request.allowsNetwork,
   clarify: (question, choices, signal) => request.clarify(question, choices, callId, signal),
   memo: new Map(),
   runner: request.runner,

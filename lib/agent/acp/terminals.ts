@@ -5,16 +5,15 @@ import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
 import type { CreateTerminalRequest, TerminalExitStatus } from '@agentclientprotocol/sdk'
 import { spawnGroup, terminateGroup, waitForClose } from '../../base/process.ts'
-import { assessCommand, forbiddenPathIn } from '../command-risk.ts'
-import { confine } from '../permissions/confinement.ts'
-import { describeLabels } from '../shell/labels.ts'
-import { shellContextFor } from '../tools/command-gate.ts'
+import { decideCommand } from '../permissions/decide.ts'
+import { approvalFor, shellContextFor } from '../tools/command-gate.ts'
 import { denial } from '../permissions/denied-path.ts'
 import type { RuledCall } from '../permissions/types.ts'
 import { addToApproval } from './permission-rules.ts'
 import type { AgentHooks } from './hooks.ts'
 import { allowedKey } from './permissions.ts'
-import { CONTROL_APPROVAL, resolvePath } from '../tools/allowed-paths.ts'
+import { resolvePath } from '../tools/allowed-paths.ts'
+import { createNetworkGate } from '../tools/network-gate.ts'
 import { placeCommand, runsIn } from '../tools/place-command.ts'
 import { messageOf } from '../../errors.ts'
 import { planRefusal } from '../plan-mode.ts'
@@ -79,24 +78,14 @@ export const createTerminals = () => {
       const line = args.length > 0 ? [command, ...args].map(quoted).join(' ') : command
       const cwd = params.cwd ? resolvePath(ctx, params.cwd) : ctx.workspace
       const shell = shellContextFor(ctx, cwd)
-      const denied = ctx.guards?.command(line, shell) ?? null
-      if (denied !== null) throw new Error(denied)
+      const decision = decideCommand(line, { ...ctx, shell })
+      if (decision.kind === 'refuse') throw new Error(decision.sentence)
       const refused = planRefusal(ctx.planMode, line, shell)
       if (refused !== null) throw new Error(refused)
       const unavailable = (await ctx.runner?.problem()) ?? null
       if (unavailable !== null) throw new Error(unavailable)
-      const assessment = assessCommand(line, shell)
-      if (assessment.blocked !== undefined)
-        throw new Error(`Refused, and no approval can allow it: ${assessment.blocked}.`)
-      const forbiddenPath = forbiddenPathIn(line, shell, ctx.forbidden)
-      if (forbiddenPath !== undefined)
-        throw new Error(
-          `Access to ${forbiddenPath} is denied: it may hold secrets or the state of this service.`,
-        )
-      const { runner, canUndo = false } = ctx
-      const approved = confine(line, assessment, { runner, canUndo, shell })
-      const { labels, isControl, refusal } = approved
-      if (refusal !== null) throw new Error(refusal)
+      const { approved, ask: question } = decision
+      const { labels = [], isControl = false } = question ?? {}
       const call: RuledCall = {
         tool: 'terminal',
         accesses: [{ kind: 'command', command: line, shell }],
@@ -119,14 +108,18 @@ export const createTerminals = () => {
       if (hooked && hooked.denied !== null)
         throw new Error(`The command was refused: ${hooked.denied}.`)
       if ((labels.length > 0 || verdict) && !isAllowed) {
-        const description = `${agent.name} asks to run a command. ${describeLabels(labels)}`.trim()
-        const where = runsIn(ctx.runner, approved.access)
+        const asked = approvalFor(
+          {
+            command: line,
+            cwd,
+            question: question ?? { labels, isControl, marks: [] },
+            runsIn: runsIn(ctx.runner, approved.access),
+          },
+          `${agent.name} asks to run a command.`,
+        )
         const ask: ApprovalRequest = {
-          command: line,
-          cwd,
-          ...(where && { runsIn: where }),
-          ...addToApproval(verdict, labels, description),
-          ...(isControl && CONTROL_APPROVAL),
+          ...asked,
+          ...addToApproval(verdict, labels, asked.description),
         }
         const isCovered = (ctx.rules?.covers(call, ask) ?? null) !== null
         const approve = () => hooked?.approve(ask, callId) ?? ctx.approve(ask)
@@ -141,7 +134,10 @@ export const createTerminals = () => {
       const program = { file: file ?? '', args: words }
       // Variables of the agent could change what a reading command does.
       const env = { ...ctx.env, ...(ctx.planMode?.isOn() ? READING_GIT_ENV : added) }
-      const placed = await placeCommand(ctx, approved, { program, cwd, env })
+      const where = runsIn(ctx.runner, approved.access)
+      const gate = createNetworkGate(ctx, { command: line, cwd, runsIn: where })
+      const place = { program, cwd, env, onTarget: gate.check }
+      const placed = await placeCommand(ctx, approved, place)
       const stdio = ['ignore', 'pipe', 'pipe'] as const
       const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
       const terminal: Terminal = {

@@ -5,14 +5,21 @@ import { resolvePath } from '../tools/allowed-paths.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import { shellStateOf } from '../tools/shell-state.ts'
 import type { ToolContext } from '../types.ts'
-import { scriptAccesses } from './command-access.ts'
+import { scriptAccesses } from './command-reach.ts'
 import type { Access } from './types.ts'
 import { isObject } from '../../base/json.ts'
 
 type Args = Readonly<Record<string, unknown>>
 export type Place = Pick<
   ToolContext,
-  'workspace' | 'env' | 'forbidden' | 'controlPaths' | 'ownAddresses' | 'memo' | 'processes'
+  | 'workspace'
+  | 'env'
+  | 'forbidden'
+  | 'controlPaths'
+  | 'ownAddresses'
+  | 'isOwnProcess'
+  | 'memo'
+  | 'processes'
 >
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

@@ -1,6 +1,7 @@
 /** Applies permission rules to one tool call: refuses it, asks first, or answers the approvals it asks for. */
-import { assessCommand, assessScript } from '../command-risk.ts'
 import { describeLabels } from '../shell/labels.ts'
+import { shellContextFor } from '../tools/command-gate.ts'
+import { type Decision, decideCommand, decideScript } from './decide.ts'
 import type { ApprovalRequest } from '../tool-services.ts'
 import type { Tool, ToolContext } from '../types.ts'
 import { callAccesses } from './call-access.ts'
@@ -48,21 +49,25 @@ type Shown = Pick<ApprovalRequest, 'command' | 'cwd'> & {
 /** What the card shows, with the labels that the tool would ask about. */
 const shownCall = (tool: Tool, input: unknown, call: RuledCall, ctx: ToolContext): Shown => {
   const [first] = call.accesses
-  if (tool.name !== 'execute_code' && first?.kind === 'command') {
-    const { command, shell } = first
-    const { blocked, labels, isControl } = assessCommand(command, shell)
-    return {
-      command,
-      cwd: shell.cwd,
-      labels,
-      isLeftToTool: blocked !== undefined || isControl === true,
-    }
-  }
   const cwd = ctx.workspace
+  const asked = (command: string, at: string, decision: Decision): Shown => ({
+    command,
+    cwd: at,
+    labels: decision.kind === 'run' ? [...(decision.ask?.labels ?? [])] : [],
+    isLeftToTool: decision.kind === 'refuse' || decision.ask?.isControl === true,
+  })
   if (tool.name === 'execute_code') {
     const { code } = input as { code: string }
-    const { blocked, labels, isControl } = assessScript(code, { home: ctx.env.HOME ?? '', cwd })
-    return { command: code, cwd, labels, isLeftToTool: blocked !== undefined || isControl === true }
+    return asked(code, cwd, decideScript(code, { ...ctx, shell: shellContextFor(ctx, cwd) }))
+  }
+  if (first?.kind === 'command') {
+    const { command, shell } = first
+    const { access } = input as { access?: 'unconfined' }
+    return asked(
+      command,
+      shell.cwd,
+      decideCommand(command, { ...ctx, shell, ...(access && { wanted: access }) }),
+    )
   }
   const paths = call.accesses.flatMap(access =>
     'path' in access && access.path ? [access.path] : [],
@@ -72,9 +77,13 @@ const shownCall = (tool: Tool, input: unknown, call: RuledCall, ctx: ToolContext
   return { command, cwd, labels: [], isLeftToTool: false }
 }
 
-/** An MCP server may ask for other things during a call (sampling); what allows the call does not allow these. */
-export const isAboutCall = ({ server }: Tool, { patternKeys }: ApprovalRequest): boolean =>
-  server === undefined || patternKeys.every(key => key.startsWith('mcp: '))
+/**
+ * An MCP server may ask for other things during a call (sampling), and a command for destinations in the network; what allows
+ * the call does not allow these.
+ */
+export const isAboutCall = ({ server }: Tool, { patternKeys, network }: ApprovalRequest): boolean =>
+  network === undefined &&
+  (server === undefined || patternKeys.every(key => key.startsWith('mcp: ')))
 
 /** `input`: as validated by the tool. Throws when a path in it is invalid. */
 export const checkCall = (

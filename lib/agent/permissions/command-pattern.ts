@@ -1,11 +1,9 @@
 /** Command patterns of permission rules: `*` stands for any text, and ` *` at the end for any arguments or none. */
-import { MAX_COMMAND_CHARS, normalizeCommand, UNKNOWN, DATA, hasUnknown } from '../shell/syntax.ts'
-import { assessCommand } from '../command-risk.ts'
-import { matchesGlob } from '../deny-rules.ts'
-import { isLoadedSetting } from '../shell/environment.ts'
-import type { ShellContext, SimpleCommand } from '../shell/types.ts'
-import { innerCommands } from '../shell/wrappers.ts'
-import { linesOf, type ReadCommand } from './command-access.ts'
+import { matchesGlob } from '../glob.ts'
+import { readGit } from '../shell/git.ts'
+import { readingParts } from '../shell/readers.ts'
+import { MAX_COMMAND_CHARS, normalizeCommand } from '../shell/syntax.ts'
+import type { Part, ReadCommand, ShellContext, Value } from '../shell/types.ts'
 
 const oneLine = (text: string): string => text.trim().replace(/\s+/g, ' ')
 
@@ -15,106 +13,155 @@ const globsOf = (pattern: string): string[] => {
   return text.endsWith(' *') && text !== ' *' ? [text, text.slice(0, -2)] : [text]
 }
 
+/** Stands for what is known only at run time. */
+const UNKNOWN = '\0'
+const textOf = (value: Value): string => value ?? UNKNOWN
+
+/** The arguments, and what is left without the options before a subcommand: `git -C x push` is a `git push`. */
+const withoutLeadingOptions = (args: readonly string[]): string[][] => {
+  const found: string[][] = [[...args]]
+  let at = 0
+  while (at < args.length && found.length < 20) {
+    while (/^-./.test(args[at] ?? '')) at++
+    if (at === 0 || at === args.length) break
+    found.push(args.slice(at))
+    // The word may be the value of the option before it.
+    const before = args[at - 1] ?? ''
+    if (!/^-/.test(before) || before.includes('=')) break
+    at++
+    if (at < args.length) found.push(args.slice(at))
+  }
+  return found
+}
+
+/** An alias that `-c alias.x=…` defines for this call. */
+const gitAlias = (part: Part): string[] => {
+  const git = readGit(part)
+  const value = git?.options.findLast(option => option.startsWith(`alias.${git.sub}=`))
+  return value === undefined
+    ? []
+    : [...value.slice(value.indexOf('=') + 1).split(/\s+/), ...(git?.rest ?? [])]
+}
+
+/** A program with its arguments, in every form that a pattern may be written for. */
+const linesOf = (part: Part): string[] => {
+  const { name, program, words, redirects } = part
+  const args = words.map(({ value }) => textOf(value))
+  const forms = withoutLeadingOptions(args)
+  if (name === 'git') forms.push(gitAlias(part))
+  const git = /^git-(.+)/.exec(name)?.[1]
+  const names = new Set([name, textOf(program), ...(git ? [`git ${git}`] : [])])
+  const lines = [...names].flatMap(each => forms.map(form => [each, ...form].join(' ')))
+  const redirected = redirects.map(({ op, target }) => `${op} ${textOf(target)}`).join(' ')
+  const all = redirected === '' ? lines : [...lines, ...lines.map(line => `${line} ${redirected}`)]
+  return [...new Set(all.map(oneLine))]
+}
+
 /** Whether a value that is unknown before run time could make the line match. */
 const couldMatch = (glob: string, line: string): boolean => {
-  const known = line.slice(0, line.search(new RegExp(`[${UNKNOWN}${DATA}]`))).toLowerCase()
+  const known = line.slice(0, line.indexOf(UNKNOWN)).toLowerCase()
   const fixed = (glob.split('*')[0] ?? '').replace(/\[([?[])\]/g, '$1').toLowerCase()
   return known.startsWith(fixed) || fixed.startsWith(known)
 }
 
+/** Programs that run what they read or what was defined before, so that the text does not name it. */
+const RUNS_UNNAMED = /^(?:eval|alias|set|xargs|parallel|busybox)$/
+
 /**
- * Whether a command, or anything it starts, matches: for `deny` and `ask`. Null when that cannot be known before it runs.
+ * Whether a command, or anything that it is seen to start, matches: for `deny` and `ask`. Null when that cannot be known
+ * before it runs.
  */
 export const startsMatch = (
   pattern: string,
   command: string,
-  read: ReadCommand,
+  { parts, isFollowed }: ReadCommand,
 ): boolean | null => {
   const globs = globsOf(pattern)
   const text = normalizeCommand(command)
   const raw = [command, text, ...text.replace(/\\\r?\n/g, '').split('\n')].map(oneLine)
-  const lines = read.started
-    .flatMap(simple => linesOf(simple, read.startsOthers || read.unrecognized.has(simple.name)))
-    .map(oneLine)
+  const lines = parts.flatMap(linesOf)
   const isMatch = (line: string) => globs.some(glob => matchesGlob(glob, line))
   if (raw.some(isMatch) || lines.some(isMatch)) return true
   const isUnsure =
-    !read.isFollowed ||
-    lines.some(line => hasUnknown(line) && globs.some(glob => couldMatch(glob, line)))
+    !isFollowed ||
+    parts.some(({ name, isInner }) => !isInner && RUNS_UNNAMED.test(name)) ||
+    parts.some(({ name, words, inputs }) => isOpenShell(name, words.length, inputs.length)) ||
+    lines.some(line => line.includes(UNKNOWN) && globs.some(glob => couldMatch(glob, line)))
   return isUnsure ? null : false
 }
 
-const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`
+/** A shell that runs what comes through a pipe. */
+const isOpenShell = (name: string, words: number, inputs: number): boolean =>
+  /^(?:ba|z|k|da|fi)?sh$/.test(name) && words === 0 && inputs === 0
 
-/** Its redirections read and write only where nothing needs an approval. */
-const isRedirectionHarmless = ({ redirects, cwd }: SimpleCommand, shell: ShellContext): boolean =>
-  redirects
-    .filter(({ op, target }) => (op.includes('>') || op === '<') && !/^&?\d+-?$/.test(target))
-    .every(({ op, target }) => {
-      if (hasUnknown(target)) return false
-      const text = op.includes('>') ? `echo x ${op} ${quoted(target)}` : `cat ${quoted(target)}`
-      return assessCommand(text, { ...shell, cwd: cwd ?? shell.cwd }).labels.length === 0
-    })
-
-/** Certainly changes nothing, so it needs no rule. */
-const isHarmless = (part: SimpleCommand, shell: ShellContext): boolean => {
-  const { path, args, cwd } = part
-  if (path === '' && args.length === 0) return true
-  if ([path, ...args].some(hasUnknown)) return false
-  const text = [path, ...args].map(quoted).join(' ')
-  return assessCommand(text, { ...shell, cwd: cwd ?? shell.cwd }).isReadOnly
-}
-
+/** Variables that only change how a program prints or what it listens on. */
+const HARMLESS_VARIABLE =
+  /^(?:NODE_ENV|CI|DEBUG|FORCE_COLOR|NO_COLOR|RUST_BACKTRACE|RUST_LOG|PYTHONUNBUFFERED|TZ|LANG|LC_ALL|PORT|TERM|COLUMNS)$/
 /** Run another program without changing what it does. */
 const TRANSPARENT = /^(?:timeout|time|nice|nohup|stdbuf)$/
-
-/** Start other programs somewhere in their arguments. A pattern such as `find *` is not about those. */
+/** Start other programs somewhere in their arguments: a rule for one is not about those. */
 const STARTS_INSIDE = /^(?:g?find|fd|fdfind|xargs|parallel)$/
+const STARTS = /^(?:-exec(?:dir)?|-ok(?:dir)?|-x|-X|--exec(?:-batch)?)$/
 
-const areInnerCovered = (
-  part: SimpleCommand,
-  patterns: readonly string[],
-  shell: ShellContext,
-): boolean =>
-  innerCommands(part).every(inner => {
-    if (!('words' in inner)) return false
-    const [path = '', ...args] = inner.words
-    const own = { ...part, path, args, name: path.split('/').at(-1) ?? '', assigns: [] }
-    return patternFor(own, patterns, shell) !== undefined
-  })
-
-/** The pattern that covers the part; null: it needs none; undefined: none does. */
-const patternFor = (
-  part: SimpleCommand,
-  patterns: readonly string[],
-  shell: ShellContext,
-): string | null | undefined => {
-  if (part.assigns.some(([name, value]) => isLoadedSetting(name, value))) return undefined
-  if (!isRedirectionHarmless(part, shell)) return undefined
-  const [inner] = TRANSPARENT.test(part.path) ? innerCommands(part) : []
-  const words = inner && 'words' in inner ? inner.words : [part.path, ...part.args]
-  const isKnown = !words.some(word => word.includes(UNKNOWN)) && !/\s/.test(words[0] ?? '')
-  const line = words.join(' ')
-  const found = isKnown
-    ? patterns.find(pattern =>
-        globsOf(pattern).some(glob => matchesGlob(glob, line, { isExact: true })),
-      )
-    : undefined
-  if (found && STARTS_INSIDE.test(part.name) && !areInnerCovered(part, patterns, shell))
-    return undefined
-  return found ?? (isHarmless(part, shell) ? null : undefined)
+const knownArgs = ({ words }: Part): string[] | null => {
+  const args = words.map(({ value }) => value)
+  return args.includes(null) ? null : args.filter(value => value !== null)
 }
 
-/** The `allow` patterns that together cover every part of a command that needs it; null when a part is not covered. */
+const patternFor = (line: string, patterns: readonly string[]): string | undefined =>
+  patterns.find(pattern =>
+    globsOf(pattern).some(glob => matchesGlob(glob, line, { isExact: true })),
+  )
+
+/** The pattern that covers the part; null: none does. */
+const covering = (part: Part, patterns: readonly string[]): string | null => {
+  const { program, name, assigns, inputs } = part
+  const args = knownArgs(part)
+  if (args === null || program === null || /\s/.test(program) || inputs.length > 0) return null
+  if (assigns.some(([variable]) => !HARMLESS_VARIABLE.test(variable))) return null
+  const inner = TRANSPARENT.test(program) ? args.findIndex(arg => !/^-|^\d+[smh]?$/.test(arg)) : -1
+  const found = patternFor(
+    inner < 0 ? [program, ...args].join(' ') : args.slice(inner).join(' '),
+    patterns,
+  )
+  if (found === undefined) return null
+  if (STARTS_INSIDE.test(name)) {
+    const at = /^(?:xargs|parallel)$/.test(name)
+      ? args.findIndex(arg => !arg.startsWith('-'))
+      : args.findIndex(arg => STARTS.test(arg)) + 1
+    if (at > 0 || /^(?:xargs|parallel)$/.test(name)) {
+      const started = args.slice(at).filter(arg => !/^(?:\{\}|\+|;)$/.test(arg))
+      if (
+        at < 0 ||
+        patternFor(
+          started.join(' '),
+          patterns.filter(each => !STARTS_INSIDE.test(each.split(' ')[0] ?? '')),
+        ) === undefined
+      )
+        return null
+    }
+  }
+  return found
+}
+
+/**
+ * The `allow` patterns that together cover every part of a command that needs it; null when a part is not covered. Only for
+ * a command whose text is all that it means: programs and words, `|`, `&&`, `||`, `;`.
+ */
 export const coveringPatterns = (
   patterns: readonly string[],
   command: string,
   read: ReadCommand,
   shell: ShellContext,
 ): string[] | null => {
-  if (patterns.length === 0 || command.length > MAX_COMMAND_CHARS) return null
-  if (!read.isFollowed || command !== normalizeCommand(command)) return null
-  const found = read.parts.map(part => patternFor(part, patterns, shell))
-  const used = [...new Set(found.filter(pattern => typeof pattern === 'string'))]
-  return used.length > 0 && !found.includes(undefined) ? used : null
+  if (patterns.length === 0 || command.length > MAX_COMMAND_CHARS || !read.isPlain) return null
+  const reading = readingParts(read, shell)
+  const used = new Set<string>()
+  for (const part of read.parts) {
+    if (part.isInner || reading.has(part)) continue
+    const pattern = covering(part, patterns)
+    if (pattern === null) return null
+    used.add(pattern)
+  }
+  return used.size > 0 ? [...used] : null
 }

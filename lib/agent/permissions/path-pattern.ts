@@ -5,7 +5,7 @@
 import { join, normalize } from 'node:path/posix'
 import { type Dirent, readdirSync } from 'node:fs'
 import { realPath } from '../../store/path-within.ts'
-import { matchesGlob } from '../deny-rules.ts'
+import { matchesGlob } from '../glob.ts'
 import { findHardLink, statIfExists } from '../hard-links.ts'
 
 export type Place = {

@@ -2,7 +2,7 @@
  * Parses one permission rule: `tool` or `tool(what)`, as in `edit(src/**)`. Names of tools of widely used agents
  * (`Bash`, `Read`, `WebFetch`, `mcp__server__tool`) are accepted, so that rules can be typed from memory.
  */
-import { matchesGlob } from '../deny-rules.ts'
+import { matchesGlob } from '../glob.ts'
 import { TOOLSETS } from '../toolsets.ts'
 
 export type RuleKind = 'read' | 'write' | 'command' | 'host' | 'agent'

@@ -1,8 +1,10 @@
 /** Decides about a tool call by the rules of a profile: `deny` before `ask` before `allow`, whatever their order. */
 import { realPath } from '../../store/path-within.ts'
-import { matchesGlob } from '../deny-rules.ts'
+import { matchesGlob } from '../glob.ts'
 import type { ApprovalRequest } from '../tool-services.ts'
-import { commandAccesses, type ReadCommand, readCommand } from './command-access.ts'
+import { readCommand } from '../shell/read.ts'
+import type { ReadCommand } from '../shell/types.ts'
+import { commandAccesses } from './command-reach.ts'
 import { coveringPatterns, startsMatch } from './command-pattern.ts'
 import { compilePath, type PathPattern, type Place } from './path-pattern.ts'
 import { parseRule, type Rule, ruleEntries } from './rule.ts'
@@ -84,7 +86,7 @@ const matchAccess = (rule: Compiled, { access, read }: ReadAccess): Match => {
 const expand = (accesses: readonly Access[]): ReadAccess[] =>
   accesses.flatMap((access): ReadAccess[] => {
     if (access.kind !== 'command') return [{ access, read: null }]
-    const read = readCommand(access.command, access.shell)
+    const read = readCommand(access.command)
     return [
       { access, read },
       ...commandAccesses(read, access.shell).map(each => ({ access: each, read: null })),
@@ -158,7 +160,7 @@ export const createRules = ({ lists, workspace, homes, source }: CreateRulesOpti
       // The approval shows more than the command when an earlier one changed the environment.
       if (access.kind !== 'command' || access.command.trim() !== ask.command.trim()) continue
       const { command, shell } = access
-      const used = coveringPatterns(patterns, command, readCommand(command, shell), shell)
+      const used = coveringPatterns(patterns, command, readCommand(command), shell)
       if (used)
         return rules
           .flatMap(({ what, text }) => (used.includes(what?.pattern ?? '') ? [text] : []))

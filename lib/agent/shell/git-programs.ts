@@ -1,17 +1,35 @@
 /** Programs that reading git commands start because of a repository's configuration, and how plan mode prevents it. */
-import { existsSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { configEnv, localGitEnv } from '../../base/git.ts'
-import { readScript } from './local-programs.ts'
 
 /**
  * Sections and keys of gitconfig(5) that name programs for `status`, `diff`, `log`, and `show`, or other files. `ignore`
  * can make git look into a submodule, whose own configuration would apply.
  */
 const NAMES_PROGRAM =
-  /\[\s*(?:filter|include|includeif|gpg|diff\s*["'.])|\b(?:external|textconv|showsignature)\b|\bignore\s*=/i
+  /\[\s*(?:filter|include|includeif|gpg|diff\s*["'.])|\b(?:external|textconv|showsignature|hookspath|worktree)\b|\bfsmonitor\s*=\s*(?!true\b|false\b)|\bignore\s*=/i
 
 const MAX_DEPTH = 64
+const MAX_CONFIG_BYTES = 200_000
+
+const readScript = (path: string): { text: string; isWhole: boolean } | null => {
+  let fd: number
+  try {
+    // Opening a pipe would wait.
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch {
+    // Missing or unreadable: Git does not read it either.
+    return null
+  }
+  try {
+    const stat = fstatSync(fd)
+    if (!stat.isFile() || stat.size > MAX_CONFIG_BYTES) return { text: '', isWhole: false }
+    return { text: readFileSync(fd, 'utf8'), isWhole: true }
+  } finally {
+    closeSync(fd)
+  }
+}
 
 /** As git decides it; anything else it passes over. */
 const isGitDir = (dir: string): boolean =>
@@ -41,6 +59,14 @@ const configFiles = (start: string): string[] => {
     dir = parent
   }
   return found
+}
+
+/** Whether Git would take a folder below the workspace for a repository: the agent could have made it. */
+export const isInNestedRepository = (cwd: string, workspace: string): boolean => {
+  for (let dir = cwd; dir !== workspace; dir = dirname(dir)) {
+    if (dir === dirname(dir) || existsSync(join(dir, '.git')) || isGitDir(dir)) return true
+  }
+  return isGitDir(workspace)
 }
 
 /** True when the repository's own configuration names programs, or cannot be found out. `paths`: the values of `-C`. */

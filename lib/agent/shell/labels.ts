@@ -1,30 +1,22 @@
 /** Labels of reasons for approval, and what each means. Never change a label: they are stored in `command_allowlist`. */
-import { moreReasons, STAKES, unknownProgram } from '../../base/stakes.ts'
+import { moreReasons, STAKES } from '../../base/stakes.ts'
 
-export const UNCLEAR = 'command not understood'
-const UNRECOGNIZED = 'program not recognized: '
-export const unrecognized = (name: string): string => `${UNRECOGNIZED}${name}`
-/** The program that such a label names; null for other labels. */
-export const unrecognizedName = (label: string): string | null =>
-  label.startsWith(UNRECOGNIZED) ? label.slice(UNRECOGNIZED.length) : null
-export const OUTSIDE = 'write outside the workspace'
-export const ELSEWHERE = 'program from outside the workspace'
+/** Outside a sandbox: anything that is not certainly a reader. */
+export const CHANGES = 'command that can change something'
 export const CONTROL = 'change what decides about the agent'
 export const OWN_ADDRESS = 'request to this service'
+export const LOGIN_FILE = 'credential file read'
+export const GIT_LOSS = 'destructive git command'
 export const CODE_FLAG = 'script execution via -e/-c flag'
 /** Of the sandbox: what a command needs beyond it. */
-export const NETWORK = 'network access from the sandbox'
 export const UNCONFINED = 'run outside the sandbox'
+/** Of the file tools. */
+export const OUTSIDE = 'write outside the workspace'
 export const UNSEEN = 'read outside the sandbox'
 export const PROTECTED = 'change a file that other programs run'
-export const STARTS_OTHER = 'program starts another command'
-export const SHELL_FLAG = 'shell command via -c/-lc flag'
 
-export const stakeOf = (label: string): string => {
-  const name = unrecognizedName(label)
-  if (name !== null) return unknownProgram(name)
-  return STAKES[label] ?? `${label.slice(0, 1).toUpperCase()}${label.slice(1)}.`
-}
+const stakeOf = (label: string): string =>
+  STAKES[label] ?? `${label.slice(0, 1).toUpperCase()}${label.slice(1)}.`
 
 const MOST_SENTENCES = 4
 
@@ -42,9 +34,7 @@ const ARBITRARY = new Set([
   'pipe remote content to shell',
   'execute remote script via process substitution',
   'decoded text piped to shell',
-  UNCLEAR,
-  'run downloaded code',
-  STARTS_OTHER,
+  CHANGES,
   CONTROL,
   OWN_ADDRESS,
   UNCONFINED,
@@ -62,5 +52,3 @@ const ALSO_STORED_AS: Record<string, string[]> = {
 export const isAllowed = (label: string, allowlist: readonly string[]): boolean =>
   !ARBITRARY.has(label) &&
   [label, ...(ALSO_STORED_AS[label] ?? [])].some(form => allowlist.includes(form))
-
-export const isKnownLabel = (label: string): boolean => label in STAKES

@@ -1,253 +1,163 @@
-/** Classifies paths in commands: control file, secret, system, workspace, or elsewhere. */
-import { resolve } from 'node:path/posix'
-import { readdirSync } from 'node:fs'
-import { createDisk, type Disk } from './disk.ts'
-import { DATA, hasUnknown, UNKNOWN } from './syntax.ts'
-import type { ShellContext } from './types.ts'
+/** The files and hosts that the words of a command name. What a program reaches beyond them is not known. */
+import { globSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { statIfExists } from '../hard-links.ts'
+import type { Part, ReadCommand, ShellContext } from './types.ts'
 
-/** In a home directory: keys, logins, histories. */
-const SECRET_AT_HOME =
-  /^(?:\.ssh\/(?!known_hosts|config$|[^/]*\.pub$)[^/]|\.ssh\/?\*|\.aws\/(?:credentials|\*|sso|cli\/cache|$)|\.gnupg(?:\/|$)|\.kube\/(?:config|cache|\*)|\.docker\/config\.json|\.azure(?:\/|$)|\.config\/(?:gh\/hosts|gcloud|op|hub|rclone|doctl|heroku|stripe|git\/credentials|google-chrome|chromium|BraveSoftware|microsoft-edge|vivaldi|opera|sops|age|filezilla|1Password)|\.(?:netrc|pgpass|my\.cnf|mylogin\.cnf|git-credentials|npmrc|yarnrc\.yml|pypirc|vault-token|boto|s3cfg|htpasswd|authinfo(?:\.gpg)?|terraformrc|bash_history|zsh_history|histfile|psql_history|mysql_history|python_history|node_repl_history|sqlite_history|lesshst|viminfo|password-store|dockercfg|fetchmailrc|msmtprc|muttrc|cargo\/credentials(?:\.toml)?|gem\/credentials|terraform\.d\/credentials[^/]*|composer\/auth\.json|m2\/settings(?:-security)?\.xml|gradle\/gradle\.properties|mozilla|thunderbird|electrum|bitcoin|ethereum|claude\.json|claude\/\.credentials\.json|codex\/auth\.json|gemini\/oauth_creds\.json|local\/share\/(?:keyrings|kwalletd|fish\/fish_history|gnupg))(?:\/|$)|Library\/(?:Keychains|Cookies|Application Support\/(?:Google\/Chrome|Firefox|BraveSoftware|Chromium|com\.apple\.TCC)))/i
-const SECRET_ANYWHERE =
-  /(?:^|\/)\.env(?:\.(?!example$|sample$|template$|dist$|test$|defaults$|schema$|d\.ts$)[\w.-]+)?$|(?:^|\/)\.envrc$|(?:^|\/)(?:id_(?:rsa|dsa|ecdsa|ed25519)(?:_\w+)?|credentials\.json|service[-_]account[^/]*\.json|secrets?\.(?:json|ya?ml|toml|env)|[^/]+\.(?:keystore|jks|p12|pfx|kdbx|ppk))$|(?:^|\/)(?:\.git-credentials|\.netrc|\.pgpass|\.npmrc|\.pypirc|\.htpasswd)$|(?:^|\/)\.aws\/credentials|(?:^|\/)\.(?:agent|hermes)\/(?:[^/]+\/)*(?:\.env|auth\.json)$|(?:^|\/)\.ssh\/(?!known_hosts|config$|[^/]*\.pub$)[^/]/i
-const SECRET_OF_SYSTEM =
-  /^(?:\/private)?\/etc\/(?:shadow|gshadow|sudoers|master\.passwd|ssl\/private|ssh\/ssh_host|security\/opasswd|krb5\.keytab|NetworkManager\/system-connections|wireguard|openvpn|kubernetes|rancher)|^\/proc\/(?:[^/]+\/)+(?:environ|mem|cmdline|maps|fd|root|cwd)(?:\/|$)|^\/proc\/(?:kcore|kmem)|^\/dev\/(?:k?mem|port)$|^\/(?:var\/)?run\/(?:docker\.sock|secrets)|^\/var\/(?:lib\/(?:kubelet|docker|pgsql|mysql|redis)|run\/secrets|backups|log\/(?:auth|secure))|^\/root(?:\/|$)/
-
-/** In a home directory: files that run on the next login or with another program. */
-const STARTUP_AT_HOME =
-  /^(?:\.(?:bash(?:rc|_profile|_login|_logout|_aliases)|profile|z(?:shrc|shenv|profile|login|logout)|inputrc|xinitrc|xprofile|xsession|vimrc|exrc|emacs|tmux\.conf|screenrc|gitconfig|npmrc|pythonrc|irbrc|gdbinit|lldbinit|condarc|curlrc|wgetrc|nanorc|hgrc|pam_environment|forward|procmailrc|crontab)|\.ssh|\.config\/(?:fish|systemd|autostart|git|environment\.d|nvim|pip|plasma-workspace)|\.(?:vim|emacs\.d|oh-my-zsh|gnupg|local\/bin|local\/share\/(?:applications|systemd|dbus-1)|git-templates|cargo\/(?:bin|config(?:\.toml)?|env)|ipython|jupyter|docker|kube|aws)|bin|Library\/(?:LaunchAgents|LaunchDaemons|Application Support\/[^/]+\/Startup))(?:\/|$)/
-const SYSTEM =
-  /^\/(?:private\/)?(?:etc|boot|proc|sys|dev|usr|bin|sbin|lib\d*|opt|var|root|run|srv|snap|nix|Applications|System|Library|Windows)(?:\/|$)/i
-const HARMLESS_DEVICE = /^\/dev\/(?:null|zero|full|std(?:in|out|err)|tty|fd\/.*|u?random)$/
-
-const TEMPORARY = /^\/(?:private\/)?(?:tmp|var\/tmp|var\/folders)(?:\/|$)|^\/dev\/shm(?:\/|$)/
-
-export type PathKind =
-  | 'workspace'
-  | 'temporary'
-  | 'device'
-  | 'startup'
-  | 'system'
-  | 'outside'
-  | 'unknown'
-
-/** `/proc/self/root/etc` is `/etc`. */
-const throughProcess = (path: string, cwd: string | null): string => {
-  const [link, kind] = /^\/+proc\/+[^/]+\/+(?:task\/+[^/]+\/+)?(root|cwd)(?=\/)/.exec(path) ?? []
-  if (link === undefined) return path
-  if (kind === 'root')
-    return throughProcess(`/${path.slice(link.length)}`.replace(/^\/+/, '/'), cwd)
-  return /^\/+proc\/+(?:self|thread-self)\//.test(path) && cwd !== null
-    ? `${cwd}${path.slice(link.length)}`
-    : path
+export type NamedPath = {
+  /** Absolute; null: known only at run time. */
+  path: string | null
+  /** What the program certainly does with it; `either`: it reads it, and may change it. */
+  kind: 'read' | 'write' | 'both' | 'either'
+  /** With everything below it. */
+  isTree: boolean
+  /** It may be no path at all, as in the text of a script. */
+  isUnsure: boolean
 }
 
-/** Absolute path with `~` and `..` resolved; null if unknown before run time. */
-export const absolute = (
-  path: string,
-  cwd: string | null,
-  { home }: ShellContext,
-): string | null => {
-  if (path.startsWith(UNKNOWN)) return null
-  // The working directory, and the one before it, which is not tracked.
-  const [stack, sign] = /^~([+-])(?=\/|$)/.exec(path) ?? []
-  if (stack !== undefined)
-    return sign === '-' || cwd === null ? null : resolve(cwd, `.${path.slice(stack.length)}`)
-  const full = throughProcess(path.replace(/^~(?=\/|$)/, home), cwd)
-  if (/^~[\w.-]+/.test(full)) return resolve('/home', full.slice(1))
-  if (full.startsWith('/')) return resolve(full)
-  return cwd === null ? null : resolve(cwd, full)
-}
-
-const below = (home: string, path: string): string | null =>
-  path.startsWith(`${home}/`)
-    ? path.slice(home.length + 1)
-    : (/^\/(?:home|Users)\/[^/]+\/(.*)$/.exec(path)?.[1] ??
-      /^\/root\/(.*)$/.exec(path)?.[1] ??
-      (path === home ? '' : null))
-
-/** As in the shell, `*` doesn't match a leading dot. */
-const globRegex = (glob: string): RegExp | null => {
-  // So many wildcards match nearly everything, and matching them is too slow.
-  if ((glob.match(/[*?[]/g)?.length ?? 0) > 8) return /^/
-  try {
-    return new RegExp(
-      `^${glob
-        .replace(/[.+^${}()|\\]/g, '\\$&')
-        .replace(/(^|\/)\*+/g, '$1(?!\\.)[^/]*')
-        .replace(/\*+/g, '[^/]*')
-        .replace(/\?/g, '[^/]')
-        .replace(/\[!/g, '[^')}$`,
-    )
-  } catch {
-    // An unclosed bracket is literal.
-    return null
-  }
-}
-
-const SECRET_NAMES =
-  '.env .env.local .env.production .netrc .npmrc .pgpass .git-credentials .bash_history .zsh_history .ssh/id_rsa .ssh/id_ed25519 .ssh/id_ecdsa .aws/credentials .kube/config .docker/config.json .pypirc .gnupg/secring.gpg .config/gh/hosts.yml .vault-token'.split(
-    ' ',
-  )
-
-/** True for files with keys or logins, and directories that contain only those. */
-export const isSecret = (path: string, context: ShellContext): boolean => {
-  const rest = below(context.home, path)
-  if (SECRET_OF_SYSTEM.test(path) && !/^\/proc\/(?:cpuinfo|meminfo)/.test(path)) {
-    // /root may be the user's home.
-    if (!/^\/root(?:\/|$)/.test(path) || !context.home.startsWith('/root')) return true
-  }
-  if (SECRET_ANYWHERE.test(path)) return true
-  if (rest !== null && SECRET_AT_HOME.test(rest)) return true
-  if (rest !== null && /^\.(?:ssh|aws|kube|docker)\/?$/.test(rest)) return true
-  if (!/[*?[]/.test(path)) return false
-  const pattern = globRegex(path)
-  if (!pattern) return false
-  const dir = path.slice(0, path.search(/[*?[]/)).replace(/[^/]*$/, '')
-  return (
-    SECRET_NAMES.some(
-      name =>
-        pattern.test(`${context.home}/${name}`) ||
-        (!name.includes('/') && name.startsWith('.env') && pattern.test(`${dir}${name}`)),
-    ) ||
-    ['/etc/shadow', '/etc/sudoers', '/etc/gshadow', '/proc/self/environ', '/proc/1/environ'].some(
-      name => pattern.test(name),
-    )
-  )
-}
-
-const isWithin = (root: string, path: string): boolean =>
-  path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`)
-
-/** Each path is resolved once per classification: a script can contain hundreds, each compared with every control path. */
-const reallyInside = (root: string, path: string, { disk = createDisk() }: ShellContext): boolean =>
-  isWithin(disk.realPath(root), disk.realPath(path))
-
-/**
- * The workspace, and the directory that the command starts in where that is another name for a part of it: below a
- * workspace that is a symlink, for example.
- */
-const workspaceRoots = (context: ShellContext): string[] => {
-  const { cwd, workspace = cwd } = context
-  return cwd !== workspace && reallyInside(workspace, cwd, context) ? [workspace, cwd] : [workspace]
-}
-
-/** The kind of a path that is written or deleted. */
-export const kindOf = (path: string, cwd: string | null, context: ShellContext): PathKind => {
-  if (path === '-' || path === '') return 'device'
-  const full = absolute(path, cwd, context)
-  const workspace = context.workspace ?? context.cwd
-  if (full === null || path.startsWith(UNKNOWN))
-    return path === DATA || path.startsWith(DATA) ? 'workspace' : 'unknown'
-  if (HARMLESS_DEVICE.test(full)) return 'device'
-  const rest = below(context.home, full)
-  if (rest !== null && STARTUP_AT_HOME.test(rest) && !isWithin(`${context.home}/bin`, workspace))
-    return 'startup'
-  if (workspaceRoots(context).some(root => isWithin(root, full))) {
-    // A symlink may lead outside; names that don't exist yet stay as they are.
-    const isReal = !hasUnknown(full) && !/[*?[]/.test(full)
-    return !isReal || reallyInside(workspace, full, context) || reallyInside('/tmp', full, context)
-      ? 'workspace'
-      : 'outside'
-  }
-  if (TEMPORARY.test(full)) return 'temporary'
-  return SYSTEM.test(full) && !isWithin(context.home, full) ? 'system' : 'outside'
-}
-
-/** True if the path is certainly in the workspace, symlinks resolved. */
-export const isInWorkspace = (full: string, context: ShellContext): boolean => {
-  const workspace = context.workspace ?? context.cwd
-  return isWithin(workspace, full)
-    ? hasUnknown(full) || /[*?[]/.test(full) || reallyInside(workspace, full, context)
-    : !hasUnknown(full) && reallyInside(workspace, full, context)
-}
-
-/** Parts of arguments that may be paths: option values, `@file`, `a:b`. */
-export const pathsIn = (words: readonly string[]): string[] =>
-  words.flatMap(word => {
-    if (word.length > 4_096) return []
-    const value = /^(?:--?[\w-]+=|[\w.-]+=@?|@|-[a-zA-Z](?=[/~.]))([\s\S]+)$/.exec(word)?.[1]
-    const parts = /^[^:]+:[^:]/.test(word) && !/^\w+:\/\//.test(word) ? word.split(':') : []
-    return [word, ...(value === undefined ? [] : [value]), ...parts]
-  })
-
-/** The control file that this word could name or contain, or undefined. */
-export const controlIn = (
-  path: string,
-  cwd: string | null,
-  given: ShellContext,
-): string | undefined => {
-  if (!given.controlPaths?.length) return undefined
-  const { disk = createDisk() } = given
-  const context = { ...given, disk, controlPaths: given.controlPaths }
-  const full = absolute(path, cwd, context)
-  if (full === null) return undefined
-  const glob = /[*?[\0\u0001]/.test(full) ? full.replace(/[\0\u0001]+/g, '*') : null
-  const pattern = glob === null ? null : globRegex(glob)
-  const found = context.controlPaths.find(control =>
-    control.includes('/**/')
-      ? belowPattern(control, full)
-      : pattern
-        ? prefixesOf(control).some(each => pattern.test(each))
-        : isWithin(control, full) || (!hasUnknown(full) && reallyInside(control, full, context)),
-  )
-  if (found !== undefined) return found
-  for (const each of glob === null ? [full] : matching(glob, pattern)) {
-    const held = disk.free.has(each) ? undefined : heldBy(each, context.controlPaths, disk)
-    if (held !== undefined) return held
-    disk.free.add(each)
-  }
-  return undefined
-}
-
+const MAX_WORD_CHARS = 4_096
+const MAX_TOKENS = 500
 const MAX_NAMES = 2_000
 
-/** Files that match a glob in the last part of a path. */
-const matching = (glob: string, pattern: RegExp | null): string[] => {
-  const dir = glob.slice(0, glob.lastIndexOf('/')) || '/'
-  if (pattern === null || /[*?[]/.test(dir)) return []
-  try {
-    return readdirSync(dir)
-      .slice(0, MAX_NAMES)
-      .map(name => `${dir === '/' ? '' : dir}/${name}`)
-      .filter(path => pattern.test(path))
-  } catch {
-    // The folder doesn't exist, so nothing matches.
-    return []
+/** Change every file that they name. */
+const CHANGES =
+  /^(?:rm|rmdir|unlink|shred|srm|touch|truncate|tee|sponge|chmod|chown|chgrp|mkdir|rimraf|trash|patch)$/
+/** Change the last one, and read the others. */
+const COPIES = /^(?:cp|install|ln|rsync|scp|gcp|ditto)$/
+/** Only print; their words are texts. */
+const PRINTS = /^(?:echo|printf|true|false|export|sleep|which|type|alias|trap)$/
+/** Show the names of files, not what is in them. */
+const LISTS =
+  /^(?:ls|stat|test|\[|cd|pushd|pwd|basename|dirname|realpath|readlink|du|df|tree|find|fd|fdfind|touch|mkdir|chmod|chown|chgrp|rmdir)$/
+const READS =
+  /^(?:cat|head|tail|wc|nl|tac|less|more|grep|egrep|fgrep|rg|ag|ack|sort|uniq|cut|diff|cmp|comm|file|strings|od|xxd|hexdump|base64|md5sum|sha\d*sum|jq|bat|source|\.)$/
+
+const inPlace = ({ name, words }: Part): boolean =>
+  /^(?:g?sed|perl|ruby)$/.test(name) &&
+  words.some(({ value }) => value !== null && /^-[a-zA-Z]*i|^--in-?p/.test(value))
+
+/** What may be paths in a text that is none: `open('secret/key')`, `if=secret/key`, `HEAD:secret/key`, `@secret/key`. */
+const tokensIn = (text: string): string[] =>
+  [...new Set(text.split(/[\s"'`(),;=:@<>|&]+/))]
+    .filter(token => token !== '' && token.length < 500)
+    .slice(0, MAX_TOKENS)
+
+const isTree = (path: string): boolean => statIfExists(path)?.isDirectory() === true
+
+/** A word of variables that the environment has: `"$HOME/.ssh"`. Null: it needs more than that. */
+export const fromEnvironment = (
+  raw: string | undefined,
+  { env = {} }: ShellContext,
+): string | null => {
+  const text = raw
+    ?.replaceAll('"', '')
+    .replace(/\$(?:(\w+)|\{(\w+)\})/g, (whole, name, other) => env[name ?? other] ?? whole)
+  return text === undefined || /[$`'\\]/.test(text) ? null : text
+}
+
+/** Lead to what is known only at run time. */
+const RUN_TIME = /^~|^\/proc\/(?:self|thread-self|\d+)\/(?:cwd|root|fd)\b/
+/** Take the files that they work on from elsewhere. */
+const TAKES_NAMES = /^(?:xargs|parallel|cpio|pax)$/
+
+/** The folders in which a part may run: where the command starts, and where a `cd` in it leads. */
+const foldersOf = ({ parts }: ReadCommand, shell: ShellContext): (string | null)[] => {
+  const found: (string | null)[] = [shell.cwd]
+  for (const { name, words } of parts) {
+    const dirs =
+      name === 'cd' || name === 'pushd'
+        ? words.slice(0, 1)
+        : words.filter((_, at) => /^(?:-C|--chdir|--directory)$/.test(words[at - 1]?.value ?? ''))
+    for (const { value: known, raw } of dirs) {
+      const value = known ?? fromEnvironment(raw, shell)
+      const to = value?.replace(/^~(?=\/|$)/, () => shell.home)
+      found.push(...(to === undefined ? [null] : found.map(dir => dir && resolve(dir, to))))
+    }
+    if (found.length > 16) return [...found.slice(0, 16), null]
   }
+  return [...new Set(found)]
 }
 
-/** The control file behind this path, by a symlink or a hard link. */
-const heldBy = (full: string, control: readonly string[], disk: Disk): string | undefined => {
-  const real = disk.realPath(full)
-  return (
-    control.find(path => {
-      const [root = '', name] = path.split('/**/')
-      return name === undefined
-        ? real !== full && isWithin(disk.realPath(path), real)
-        : belowPattern(`${disk.realPath(root)}/**/${name}`, real)
-    }) ?? disk.findHardLink(control, real)
+/** Every file that the words name, in every folder in which the command may run. */
+export const namedPaths = (command: ReadCommand, shell: ShellContext): NamedPath[] => {
+  const folders = foldersOf(command, shell)
+  const known = folders.filter(dir => dir !== null)
+  const found: NamedPath[] = folders.length > known.length ? [UNKNOWN] : []
+  const add = (value: string | null, given: Omit<NamedPath, 'path'>, isGlob = false): void => {
+    if (value === null) return void found.push({ ...UNKNOWN, kind: given.kind })
+    if (value === '' || value === '-' || value.length > MAX_WORD_CHARS || value.includes('\0'))
+      return
+    if (/^\w+:\/\//.test(value) || /^\/dev\/(?!shm)/.test(value)) return
+    const text = value.replace(/^~(?=\/|$)/, () => shell.home)
+    if (RUN_TIME.test(text)) return void found.push({ ...UNKNOWN, kind: given.kind })
+    for (const dir of known) {
+      const names = isGlob ? globSync(text, { cwd: dir }).slice(0, MAX_NAMES) : [text]
+      for (const name of names) {
+        const path = resolve(dir, name)
+        found.push({ ...given, path, isTree: given.isTree && isTree(path) })
+      }
+    }
+  }
+  for (const part of command.parts) {
+    const { name, words, redirects, inputs, assigns } = part
+    for (const { op, target: known, raw } of redirects) {
+      const target = known ?? fromEnvironment(raw, shell)
+      if (!(op === '>&' && target !== null && /^[\d-]+$/.test(target)))
+        add(target, { kind: op.includes('>') ? 'write' : 'read', isTree: false, isUnsure: false })
+    }
+    if (PRINTS.test(name)) continue
+    if (TAKES_NAMES.test(name)) found.push(UNKNOWN)
+    const runsOthers = words.some(({ value }) => /^-(?:exec|ok)|^-x$/i.test(value ?? ''))
+    const operands = words.filter(({ value }) => value === null || !value.startsWith('-'))
+    const searchesHere =
+      /^(?:rg|ag|ack)$/.test(name) ||
+      (/grep$/.test(name) && words.some(({ value }) => /^-[a-zA-Z]*[rR]/.test(value ?? '')))
+    if ((searchesHere && operands.length < 2) || (runsOthers && operands.length === 0))
+      add('.', { kind: 'read', isTree: true, isUnsure: false })
+    words.forEach(word => {
+      const { isGlob, raw } = word
+      const value = word.value ?? fromEnvironment(raw, shell)
+      const isLast = word === operands.at(-1)
+      const kind =
+        name === 'mv'
+          ? 'both'
+          : CHANGES.test(name) || inPlace(part) || (COPIES.test(name) && isLast)
+            ? 'write'
+            : READS.test(name) || LISTS.test(name) || COPIES.test(name)
+              ? 'read'
+              : 'either'
+      const isTreeToo = (!LISTS.test(name) || runsOthers) && name !== 'git'
+      if (value === null || /^[^-\s"'`()=@:][^\s"'`()]*$/.test(value))
+        add(value, { kind, isTree: isTreeToo, isUnsure: false }, isGlob)
+      if (value !== null && /[\s"'`(),;=:@-]/.test(value))
+        for (const token of tokensIn(value.replace(/^--?[\w-]+=/, '').replace(/^-[a-zA-Z]/, '')))
+          add(token, { kind, isTree: isTreeToo, isUnsure: /[\s"'`(]/.test(value) })
+    })
+    for (const text of [...inputs, ...assigns.map(([, value]) => value)])
+      if (text !== null)
+        for (const token of tokensIn(text))
+          add(token, { kind: 'either', isTree: false, isUnsure: true })
+  }
+  return found
+}
+
+const UNKNOWN: NamedPath = { path: null, kind: 'either', isTree: false, isUnsure: true }
+
+const HOST = /^(?:[\w.+-]+@)?((?:[\w-]+\.)+[a-z]{2,}|\d+(?:\.\d+){3})(?=[:/]|$)/i
+const TALKS = /^(?:curl|wget|https?|xh|aria2c|nc|ncat|netcat|ssh|scp|sftp|ftp|telnet|rsync|git)$/
+
+/** Hosts that the words name; null: known only at run time. */
+export const namedHosts = ({ parts }: ReadCommand): (string | null)[] =>
+  parts.flatMap(({ name, words }) =>
+    PRINTS.test(name) || /grep$|^rg$/.test(name)
+      ? []
+      : words.flatMap(({ value }): (string | null)[] => {
+          if (value === null) return TALKS.test(name) && name !== 'git' ? [null] : []
+          const word = value.replace(/^--?[\w-]+=/, '')
+          const urls = [...word.matchAll(/\b[a-z][a-z+]*:\/\/[^\s"'`]+/gi)].flatMap(([url]) =>
+            URL.canParse(url) ? [new URL(url).hostname] : [],
+          )
+          const host = urls.length === 0 && TALKS.test(name) ? HOST.exec(word)?.[1] : undefined
+          return [...urls, ...(host ? [host] : [])].map(each => each.toLowerCase())
+        }),
   )
-}
-
-/** Two stars between a root and a name: everything in a folder of that name below the root. */
-const belowPattern = (control: string, full: string): boolean => {
-  const [root = '', name = ''] = control.split('/**/')
-  return isWithin(root, full) && full.split('/').includes(name)
-}
-
-const prefixesOf = (path: string): string[] => {
-  const parts = path.split('/')
-  return parts.map((_, at) => parts.slice(0, at + 1).join('/')).filter(each => each !== '')
-}
-
-/** Control files in a folder that a command changes as a whole. */
-export const controlBelow = (
-  path: string,
-  cwd: string | null,
-  context: ShellContext,
-): string | undefined => {
-  const full = absolute(path, cwd, context)
-  if (full === null || !context.controlPaths?.length) return undefined
-  return context.controlPaths.find(control => isWithin(full, control.split('/**/')[0] ?? control))
-}

@@ -2,10 +2,11 @@
  * Which commands a rule such as `git push --force *` may cover: one plain command of a program in this table, with
  * arguments that can't make it run or affect something else.
  */
+import { CHANGES, GIT_LOSS } from './labels.ts'
 import { normalizeCommand } from './syntax.ts'
 
 /** Labels that don't depend on the arguments after the subcommand. */
-const LABELS = new Set(['destructive git command', 'docker removal', 'publish to others'])
+const LABELS = new Set([CHANGES, GIT_LOSS, 'docker removal'])
 
 type Program = {
   /** Subcommand words that must be part of the rule. */
@@ -14,9 +15,21 @@ type Program = {
   options: RegExp
 }
 
+/** Tests, builds, and checks take options of their own that stay in the project. */
+const ANY_OPTION = /^--?[\w-]+(?:=[^/~]*)?$/
+const SCRIPTS: Program = { verb: /^(?:test|lint|build|run [\w:.-]+)$/, options: ANY_OPTION }
+
 const PROGRAMS: Readonly<Record<string, Program>> = {
+  npm: SCRIPTS,
+  pnpm: SCRIPTS,
+  yarn: SCRIPTS,
+  bun: SCRIPTS,
+  cargo: { verb: /^(?:test|build|check|clippy|fmt|bench)$/, options: ANY_OPTION },
+  go: { verb: /^(?:test|build|vet|fmt)$/, options: ANY_OPTION },
+  npx: { verb: /^(?:tsc|eslint|prettier|vitest|jest|biome|playwright test)$/, options: ANY_OPTION },
+  make: { verb: /^[\w-]+$/, options: /^-[kBsj]\d*$/ },
   git: {
-    verb: /^(?:push|reset|clean|branch|checkout|restore|stash|tag)$/,
+    verb: /^(?:add|commit|merge|pull|fetch|switch|rebase|push|reset|clean|branch|checkout|restore|stash|tag)$/,
     options: /^(?:--|-[uvqn]|--(?:set-upstream|verbose|quiet|dry-run|tags|follow-tags))$/,
   },
   docker: {

@@ -1,55 +1,55 @@
-/** Types of the command classification. */
-import type { Disk } from './disk.ts'
+/** Types of the reading of commands. */
 
-/** Where a command would run. All values are passed in; the classification reads no globals. */
+/** Where a command would run. All values are passed in; the reading uses no globals. */
 export type ShellContext = {
   home: string
   cwd: string
   /** The workspace; `cwd` if absent. */
   workspace?: string
-  /** The environment of the command; if absent, no variable counts as unset. */
+  /** The environment of the command. */
   env?: Readonly<Record<string, string>>
   /** Files and directories that control the agent; they always need approval. */
   controlPaths?: readonly string[]
-  /** Our own addresses, as `host:port` or a socket path. */
+  /** Our own ports. */
   ownAddresses?: readonly string[]
-  /** Cached for this classification. */
-  disk?: Disk
+  /** Whether a signal to this process, or group, reaches the service. */
+  isOwnProcess?: (pid: number) => boolean
 }
 
-/** A program as the shell would start it. */
-export type SimpleCommand = {
-  /** Base name in lower case; UNKNOWN if unknown before run time. */
+/** A word as the program gets it; null: known only at run time. */
+export type Value = string | null
+
+export type Word = {
+  value: Value
+  /** An unquoted wildcard: `value` is the pattern, and the program gets the names that fit. */
+  isGlob: boolean
+  /** As it is written, where the value is not known. */
+  raw?: string
+}
+
+export type Redirect = { op: string; target: Value; raw?: string }
+
+/** One program with its arguments, wherever it stands in the text. */
+export type Part = {
+  /** The program as it is written; null: known only at run time. */
+  program: Value
+  /** Its base name, in lower case; '' for assignments alone. */
   name: string
-  /** The name as written. */
-  path: string
-  args: string[]
-  redirects: Redirect[]
-  /** Text on its stdin; null if unknown, undefined if none. */
-  input: string | null | undefined
-  /** Programs before it in its pipeline. */
-  from: SimpleCommand[]
-  /** Null if unknown before run time. */
-  cwd: string | null
-  /** Variables set for this command only. */
-  assigns: [name: string, value: string][]
-  background: boolean
-  /** It runs another program, which is classified separately. */
-  wraps: boolean
+  words: readonly Word[]
+  redirects: readonly Redirect[]
+  /** Names of the variables that are set for it. */
+  assigns: readonly (readonly [name: string, value: Value])[]
+  /** Texts given to it by here-documents and here-strings; null: known only at run time. */
+  inputs: readonly Value[]
+  /** Started by another part (`sudo`, `bash -c`), not by the shell itself. */
+  isInner?: true
 }
 
-export type Redirect = { op: string; target: string }
-
-/** One reason for approval or refusal. */
-export type Finding = {
-  /** Stored in rules and allowlists; never change a label. */
-  label: string
-  /** Why it is refused without asking. */
-  blocked?: string
-  /** It couldn't be parsed completely; the parsed part is still classified. */
-  isUnclear?: true
-  /** It affects a control file, so no grant covers it. */
-  isControl?: true
-  /** Only counts in a typed command; project files may do it. */
-  isOrdinary?: true
+export type ReadCommand = {
+  /** Every program that the text names, in order: in substitutions, loops, and functions, and those that wrappers start. */
+  parts: readonly Part[]
+  /** Programs, words, `|`, `&&`, `||`, `;`, and redirections to nowhere: nothing whose meaning depends on the run. */
+  isPlain: boolean
+  /** Every program that it starts is named in the text; what those programs do themselves is never known. */
+  isFollowed: boolean
 }

@@ -2,14 +2,12 @@
 import { diffToApprove } from './edit-diff.ts'
 import { join, relative, resolve, sep } from 'node:path'
 import { isBelow, isInside, realPath } from '../../store/path-within.ts'
-import { findHardLink, statIfExists } from '../hard-links.ts'
+import { statIfExists } from '../hard-links.ts'
 import { deniedPath } from '../permissions/denied-path.ts'
 import { CONTROL, describeLabels, OUTSIDE, PROTECTED, UNSEEN } from '../shell/labels.ts'
 import type { ToolContext } from '../types.ts'
+import { isControlled, isCredential, isRunByOthers } from './protected-paths.ts'
 
-/** In the home directory: keys and logins. No reads, no writes. */
-const SECRET =
-  /^(?:\.ssh|\.gnupg|\.aws|\.azure|\.kube|\.docker|\.config\/gh|\.config\/gcloud)(?:\/|$)|^(?:\.netrc|\.pgpass|\.npmrc|\.pypirc|\.git-credentials)$/
 /** In the home directory: login scripts. Reads only. */
 const STARTUP =
   /^\.(?:bash(?:rc|_profile|_login|_logout|_aliases)|profile|z(?:shrc|shenv|profile|login|logout)|config\/(?:fish|systemd|autostart)(?:\/.*)?)$/
@@ -44,7 +42,7 @@ export const displayPath = (ctx: ToolContext, fullPath: string): string => {
 export const readGuard = (
   ctx: Pick<Place, 'env' | 'forbidden' | 'readable'>,
 ): ((fullPath: string) => boolean) => {
-  const home = ctx.env.HOME ? realPath(ctx.env.HOME) : null
+  const home = ctx.env.HOME ?? ''
   const [forbidden, readable] = [ctx.forbidden, ctx.readable ?? []].map(paths =>
     paths.map(path => realPath(path)),
   ) as [string[], string[]]
@@ -66,7 +64,7 @@ export const readGuard = (
     SYSTEM_SECRET.test(fullPath) ||
     (isIn(forbidden, fullPath) && !isIn(readable, fullPath)) ||
     isLinked(fullPath) ||
-    (home !== null && SECRET.test(below(home, fullPath)))
+    isCredential(home, fullPath)
 }
 
 /**
@@ -121,18 +119,6 @@ const inodeOf = (path: string): { key: string; links: number } | null => {
   return stat?.isFile() ? { key: `${stat.dev}:${stat.ino}`, links: stat.nlink } : null
 }
 
-/** Whether the path is a control file, under any of its names. */
-export const isControlled = (ctx: Pick<ToolContext, 'controlPaths'>, fullPath: string): boolean =>
-  (ctx.controlPaths ?? []).some(path => controls(path, fullPath)) ||
-  findHardLink(ctx.controlPaths ?? [], fullPath) !== undefined
-
-const controls = (path: string, fullPath: string): boolean => {
-  const [root = '', name] = path.split('/**/')
-  return name === undefined
-    ? isInside(path, fullPath)
-    : isInside(root, fullPath) && fullPath.split(sep).includes(name)
-}
-
 /** Asks for approval before control files are changed. True if all are approved. */
 export const mayControl = async (
   ctx: ToolContext,
@@ -175,7 +161,9 @@ export const mayWrite = async (
   )
   const kept = fullPaths.filter(
     fullPath =>
-      isInside(ctx.workspace, fullPath) && (ctx.runner?.reach?.(fullPath) ?? 'write') !== 'write',
+      isInside(ctx.workspace, fullPath) &&
+      ((ctx.runner?.reach?.(fullPath) ?? 'write') !== 'write' ||
+        isRunByOthers(relative(realPath(ctx.workspace), fullPath))),
   )
   const labels = [...(outside.length > 0 ? [OUTSIDE] : []), ...(kept.length > 0 ? [PROTECTED] : [])]
   const asked = [...outside, ...kept]

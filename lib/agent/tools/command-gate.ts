@@ -1,15 +1,19 @@
 /** The check of every command before it runs, however it is started: refuse, ask for approval, or run. */
-import { assessCommand, forbiddenPathIn, type ShellContext } from '../command-risk.ts'
-import { confine } from '../permissions/confinement.ts'
-import { riskyParts } from '../permissions/risky-parts.ts'
-import { describeLabels, UNCONFINED } from '../shell/labels.ts'
-import { CONTROL_APPROVAL } from './allowed-paths.ts'
 import type { RunsIn } from '../../schema/command-place.ts'
+import {
+  type Approved,
+  type Decision,
+  decideCommand,
+  type Question,
+} from '../permissions/decide.ts'
+import { describeLabels, UNCONFINED } from '../shell/labels.ts'
+import type { ShellContext } from '../shell/types.ts'
 import type { CommandAccess } from '../tool-services.ts'
-import type { ToolContext, ToolResult } from '../types.ts'
-import { type Approved, runsIn } from './place-command.ts'
+import type { ApprovalRequest, ToolContext, ToolResult } from '../types.ts'
+import { CONTROL_APPROVAL } from './allowed-paths.ts'
+import { runsIn } from './place-command.ts'
 
-export const blockedResult = (error: string, hint: string): ToolResult => ({
+const blockedResult = (error: string, hint: string): ToolResult => ({
   content: JSON.stringify({ status: 'blocked', output: '', exit_code: -1, error, hint }),
   isError: true,
 })
@@ -17,43 +21,47 @@ export const blockedResult = (error: string, hint: string): ToolResult => ({
 /** Not for good: in the sandbox, the agent may change the files that the same command runs later. */
 const OUTSIDE = { leavesSandbox: true, choices: ['once', 'session', 'deny'] } as const
 
-/** Asks for approval with these labels; null if approved. */
-export const askApproval = async (
-  ctx: Pick<ToolContext, 'approve'>,
-  { command, labels, cwd, isControl = false, runsIn: where, shell }: Question,
-): Promise<ToolResult | null> => {
-  const marks = shell ? riskyParts(command, labels, shell) : []
-  const choice = await ctx.approve({
+export type Asked = {
+  command: string
+  cwd: string
+  question: Question
+  runsIn?: RunsIn | undefined
+}
+
+/** The approval to ask for. `who` asks, where it is not this agent. */
+export const approvalFor = (
+  { command, cwd, question, runsIn: where }: Asked,
+  who = '',
+): ApprovalRequest => {
+  const { labels, isControl, marks, lines } = question
+  return {
     command,
-    patternKeys: labels,
-    description: describeLabels(labels),
-    ...(marks.length > 0 && { marks }),
     cwd,
+    patternKeys: [...labels],
+    description: [who, describeLabels(labels)].filter(text => text !== '').join(' '),
+    ...(marks.length > 0 && { marks: [...marks] }),
+    ...(lines && { lines: [...lines] }),
     ...(where && { runsIn: where }),
     ...(labels.includes(UNCONFINED) && OUTSIDE),
     ...(isControl && CONTROL_APPROVAL),
-  })
-  return choice === 'deny'
+  }
+}
+
+/** Asks; null if approved. */
+export const askApproval = async (
+  ctx: Pick<ToolContext, 'approve'>,
+  asked: Asked,
+): Promise<ToolResult | null> =>
+  (await ctx.approve(approvalFor(asked))) === 'deny'
     ? blockedResult(
-        `The user denied this command (${labels.join('; ')}).`,
+        `The user denied this command (${asked.question.labels.join('; ')}).`,
         'Do not try the same by another way.',
       )
     : null
-}
-
-export type Question = {
-  command: string
-  labels: string[]
-  cwd: string
-  isControl?: boolean
-  runsIn?: RunsIn | undefined
-  /** To find the parts that lead to the labels; absent: nothing is marked. */
-  shell?: ShellContext
-}
 
 /** The shell context of a command in this turn. */
 export const shellContextFor = (
-  ctx: Pick<ToolContext, 'env' | 'workspace' | 'controlPaths' | 'ownAddresses'>,
+  ctx: Pick<ToolContext, 'env' | 'workspace' | 'controlPaths' | 'ownAddresses' | 'isOwnProcess'>,
   cwd: string,
 ): ShellContext => ({
   home: ctx.env.HOME ?? '',
@@ -62,6 +70,7 @@ export const shellContextFor = (
   env: ctx.env,
   ...(ctx.controlPaths && { controlPaths: ctx.controlPaths }),
   ...(ctx.ownAddresses && { ownAddresses: ctx.ownAddresses }),
+  ...(ctx.isOwnProcess && { isOwnProcess: ctx.isOwnProcess }),
 })
 
 /** The refusal where the runner cannot run anything; null otherwise. */
@@ -71,6 +80,17 @@ export const unavailableRunner = async ({
   const problem = (await runner?.problem()) ?? null
   return problem === null ? null : blockedResult(problem, 'The command was not run.')
 }
+
+export const refusedResult = ({
+  by,
+  sentence,
+}: Extract<Decision, { kind: 'refuse' }>): ToolResult =>
+  blockedResult(
+    sentence,
+    by === 'guard'
+      ? 'The command was not run. Do not try it another way.'
+      : 'The command was not run.',
+  )
 
 export type GateOptions = {
   cwd: string
@@ -86,40 +106,31 @@ export const approveCommand = async (
   command: string,
   { cwd, shown = command, wanted }: GateOptions,
 ): Promise<Approved | { refused: ToolResult }> => {
-  const refuse = (error: string, hint = 'The command was not run.') => ({
-    refused: blockedResult(error, hint),
+  const decision = decideCommand(command, {
+    ...ctx,
+    shell: shellContextFor(ctx, cwd),
+    ...(wanted && { wanted }),
   })
-  const here = shellContextFor(ctx, cwd)
-  const denied = ctx.guards?.command(command, here) ?? null
-  if (denied !== null) return refuse(denied, 'The command was not run. Do not try it another way.')
+  if (decision.kind === 'refuse') return { refused: refusedResult(decision) }
   const unavailable = await unavailableRunner(ctx)
   if (unavailable) return { refused: unavailable }
-  const assessment = assessCommand(command, here)
-  if (assessment.blocked !== undefined)
-    return refuse(`Refused, and no approval can allow it: ${assessment.blocked}.`)
-  const kept = forbiddenPathIn(command, here, ctx.forbidden, ctx.readable)
-  if (kept !== undefined)
-    return refuse(`Access to ${kept} is denied: it may hold secrets or the state of this service.`)
-  const { runner, canUndo = false } = ctx
-  const { access, changesGit, labels, isControl, refusal } = confine(command, assessment, {
-    runner,
-    wanted,
-    canUndo,
-    shell: here,
-  })
-  if (refusal !== null) return refuse(refusal)
+  const { approved, ask, isReadOnly } = decision
+  // What is shown says more than the command, so its parts are not all that is approved.
+  const { lines, ...whole } = ask ?? { labels: [], isControl: false, marks: [] }
+  const question =
+    lines && shown === command
+      ? { ...whole, lines }
+      : { ...whole, marks: shown === command ? whole.marks : [] }
   const refused =
-    labels.length > 0
-      ? await askApproval(ctx, {
+    ask === null
+      ? null
+      : await askApproval(ctx, {
           command: shown,
-          labels,
           cwd,
-          isControl,
-          runsIn: runsIn(runner, access),
-          shell: here,
+          question,
+          runsIn: runsIn(ctx.runner, approved.access),
         })
-      : null
   if (refused) return { refused }
-  if (!assessment.isReadOnly && !runner?.isReadOnly) await ctx.beforeChange?.('workspace')
-  return { access, changesGit }
+  if (!isReadOnly && !ctx.runner?.isReadOnly) await ctx.beforeChange?.('workspace')
+  return approved
 }

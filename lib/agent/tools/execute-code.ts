@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Clock } from '../../base/clock.ts'
 import { z } from 'zod'
 import {
   type Exit,
@@ -15,13 +14,13 @@ import {
 } from '../../base/process.ts'
 import { CALLABLE, type Language } from '../code/languages.ts'
 import { openToolSocket } from '../code/tool-socket.ts'
-import { assessScript, deniedInScript } from '../command-risk.ts'
-import { confine } from '../permissions/confinement.ts'
-import { CODE_FLAG } from '../shell/labels.ts'
+import { type Approved, decideScript } from '../permissions/decide.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
-import { askApproval, blockedResult, shellContextFor, unavailableRunner } from './command-gate.ts'
+import { askApproval, refusedResult, shellContextFor, unavailableRunner } from './command-gate.ts'
+import { createCountdown } from './countdown.ts'
+import { createNetworkGate, deniedFields, type NetworkGate } from './network-gate.ts'
 import { createOutput } from './command-output.ts'
-import { type Approved, placeCommand, runsIn } from './place-command.ts'
+import { placeCommand, runsIn } from './place-command.ts'
 
 const KILL_AFTER_MS = 250
 const MAX_ERROR_CHARS = 4_000
@@ -36,6 +35,7 @@ const input = z.object({
 type Ended = 'timeout' | 'stopped' | null
 type Run = {
   ctx: ToolContext
+  code: string
   language: Language
   limits: CodeLimits
   dir: string
@@ -56,35 +56,14 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
   preview: ({ code }) => code.split('\n').find(line => line.trim() !== '') ?? '',
   async run(ctx, { code }) {
     if (!ctx.call) throw new Error('Scripts cannot call tools here.')
-    const here = shellContextFor(ctx, ctx.workspace)
-    const denied = ctx.guards && deniedInScript(code, here, ctx.guards)
-    if (denied) return blockedResult(denied, 'The script was not run.')
+    const decision = decideScript(code, { ...ctx, shell: shellContextFor(ctx, ctx.workspace) })
+    if (decision.kind === 'refuse') return refusedResult(decision)
     const unavailable = await unavailableRunner(ctx)
     if (unavailable) return unavailable
-    const kept = ctx.forbidden.find(path => code.includes(path))
-    if (kept !== undefined)
-      return blockedResult(
-        `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
-        'The script was not run.',
-      )
-    const assessment = assessScript(code, here)
-    if (assessment.blocked !== undefined)
-      return blockedResult(
-        `Refused, and no approval can allow it: ${assessment.blocked}.`,
-        'The script was not run.',
-      )
-    const { runner, canUndo = false } = ctx
-    const labels = [...new Set([...assessment.labels, CODE_FLAG])]
-    const all = { ...assessment, labels, isReadOnly: false, isClear: false }
-    const approved = confine(code, all, { runner, canUndo })
-    if (approved.refusal !== null) return blockedResult(approved.refusal, 'The script was not run.')
-    const question = {
-      ...approved,
-      command: code,
-      cwd: ctx.workspace,
-      runsIn: runsIn(runner, approved.access),
-    }
-    const refused = approved.labels.length > 0 ? await askApproval(ctx, question) : null
+    const { approved, ask: question } = decision
+    const place = runsIn(ctx.runner, approved.access)
+    const asked = question && { command: code, cwd: ctx.workspace, question, runsIn: place }
+    const refused = asked ? await askApproval(ctx, asked) : null
     if (refused) return refused
     await ctx.beforeChange?.('workspace')
     const dir = mkdtempSync(join(ctx.runner?.sharedDir() ?? tmpdir(), 'agent-code-'))
@@ -92,7 +71,7 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
       const tools = Object.keys(CALLABLE).filter(name => ctx.toolNames?.includes(name))
       for (const [name, text] of Object.entries(language.files(code, tools)))
         writeFileSync(join(dir, name), text, { mode: 0o600 })
-      return await runScript({ ctx, language, limits, dir, approved }, tools)
+      return await runScript({ ctx, code, language, limits, dir, approved }, tools)
     } finally {
       rmSync(dir, { recursive: true, force: true })
     }
@@ -106,8 +85,15 @@ const toLine = (tool: string, args: Record<string, unknown>): string => {
 }
 
 const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult> => {
-  const { ctx, dir, limits } = run
-  const countdown = createCountdown(ctx.clock, limits.timeoutMs)
+  const { ctx, code, dir, limits } = run
+  const over = Promise.withResolvers<void>()
+  const countdown = createCountdown(ctx.clock, limits.timeoutMs, over.resolve)
+  const gate = createNetworkGate(ctx, {
+    command: code,
+    cwd: ctx.workspace,
+    runsIn: runsIn(ctx.runner, run.approved.access),
+  })
+  gate.pauses(countdown)
   const token = randomBytes(24).toString('hex')
   const socket = await openToolSocket({
     path: join(dir, 'tools.sock'),
@@ -127,44 +113,24 @@ const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult
     },
   })
   try {
-    return await start(run, countdown, token, socket.calls)
+    return await start(run, { over: over.promise, gate, token, calls: socket.calls })
   } finally {
     countdown.stop()
     socket.close()
   }
 }
 
-/** A countdown that can be paused. */
-const createCountdown = (clock: Pick<Clock, 'monotonic' | 'timer'>, totalMs: number) => {
-  const over = Promise.withResolvers<void>()
-  let left = totalMs
-  let since = clock.monotonic()
-  let cancel: (() => void) | undefined
-  let isStopped = false
-  const pause = () => {
-    if (!cancel) return
-    cancel()
-    cancel = undefined
-    left -= clock.monotonic() - since
-  }
-  const go = () => {
-    if (isStopped) return
-    since = clock.monotonic()
-    cancel = clock.timer(Math.max(0, left), over.resolve)
-  }
-  go()
-  const stop = () => {
-    isStopped = true
-    pause()
-  }
-  return { over: over.promise, pause, go, stop }
+type Started = {
+  /** Resolves at the time limit. */
+  over: Promise<void>
+  gate: NetworkGate
+  token: string
+  calls: () => number
 }
 
 const start = async (
   { ctx, language, dir, limits, approved }: Run,
-  countdown: ReturnType<typeof createCountdown>,
-  token: string,
-  calls: () => number,
+  { over, gate, token, calls }: Started,
 ): Promise<ToolResult> => {
   const startedAt = ctx.clock.monotonic()
   const env = {
@@ -175,13 +141,14 @@ const start = async (
     AGENT_TOOLS_TOKEN: token,
   }
   const program = { file: language.program, args: language.args(dir) }
+  ctx.signal.throwIfAborted()
   const placed = await placeCommand(ctx, approved, {
     program,
     cwd: ctx.workspace,
     env,
     readable: [dir],
+    onTarget: gate.check,
   })
-  ctx.signal.throwIfAborted()
   const stdio = ['ignore', 'pipe', 'pipe'] as const
   const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
   const output = createOutput(ctx.clock, ctx.output)
@@ -196,7 +163,9 @@ const start = async (
   }
   const cancel = () => stop('stopped')
   ctx.signal.addEventListener('abort', cancel, { once: true })
-  void countdown.over.then(() => stop('timeout'))
+  // It may have been aborted while the program was placed.
+  if (ctx.signal.aborted) cancel()
+  void over.then(() => stop('timeout'))
   readThrottled(child.stdout, output.write)
   readThrottled(child.stderr, errors.write)
   let exit: Exit
@@ -220,6 +189,7 @@ const start = async (
       duration_seconds: Math.round((ctx.clock.monotonic() - startedAt) / 10) / 100,
       error: failed ? errorOf(ended, exit, complaint, limits) : null,
       ...(!failed && complaint && { warnings: complaint }),
+      ...deniedFields(gate),
     }),
     isError: failed,
     ...(printed.colored !== undefined && { colored: printed.colored }),

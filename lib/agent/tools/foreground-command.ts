@@ -12,6 +12,8 @@ import {
 import { messageOf } from '../../errors.ts'
 import type { CommandAccess, PlacedProgram, ProcessView, Program } from '../tool-services.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
+import { createCountdown } from './countdown.ts'
+import type { NetworkGate } from './network-gate.ts'
 import { createOutput, type Printed } from './command-output.ts'
 
 /** Time between SIGTERM and SIGKILL. */
@@ -44,6 +46,8 @@ export type ForegroundOptions = {
   notify: boolean
   /** Read what it writes to descriptor 3. */
   hasReport: boolean
+  /** Its time limit stands still while the gate asks. */
+  gate?: Pick<NetworkGate, 'pauses'>
 }
 
 type Stopped = 'timeout' | 'stopped' | null
@@ -80,7 +84,7 @@ export const startError = (file: string, error: unknown): unknown =>
 /** Runs it to its end. At the time limit it moves to the background, or is stopped where there is none. */
 export const runForeground = async (
   ctx: ToolContext,
-  { command, placed, cwd, access, timeoutMs, notify, hasReport }: ForegroundOptions,
+  { command, placed, cwd, access, timeoutMs, notify, hasReport, gate }: ForegroundOptions,
 ): Promise<ForegroundResult> => {
   const startedAt = ctx.clock.monotonic()
   const stdio = ['ignore', 'pipe', 'ignore', hasReport ? 'pipe' : undefined] as const
@@ -119,7 +123,8 @@ export const runForeground = async (
       stop('timeout')
     }
   }
-  const cancelTimeout = ctx.clock.timer(timeoutMs, onTimeout)
+  const countdown = createCountdown(ctx.clock, timeoutMs, onTimeout)
+  gate?.pauses(countdown)
   const onAbort = () => stop('stopped')
   ctx.signal.addEventListener('abort', onAbort, { once: true })
   try {
@@ -130,7 +135,7 @@ export const runForeground = async (
     const result = exitResult(output.text(ctx.offload), ended, stopped, timeoutError)
     return { ...result, report: hasReport && stopped === null ? readReport() : null }
   } finally {
-    cancelTimeout()
+    countdown.stop()
     cancelKill()
     ctx.signal.removeEventListener('abort', onAbort)
   }

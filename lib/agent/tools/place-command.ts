@@ -1,4 +1,5 @@
 /** Decides how a command is started: directly on this computer, or by the runner of its turn. */
+import type { Approved } from '../permissions/decide.ts'
 import type { RunsIn } from '../../schema/command-place.ts'
 import type {
   CommandAccess,
@@ -8,18 +9,15 @@ import type {
 } from '../tool-services.ts'
 import type { ToolContext } from '../types.ts'
 
-/** A command that was approved: what it can reach. */
-export type Approved = { access: CommandAccess; changesGit?: boolean }
-
 /** Where a command runs; undefined where all commands run directly on this computer. */
 export const runsIn = (
-  runner: Pick<CommandRunner, 'kind'> | undefined,
+  runner: Pick<CommandRunner, 'kind' | 'network'> | undefined,
   access: CommandAccess,
 ): RunsIn | undefined => {
   if (!runner) return undefined
   if (access === 'unconfined') return 'outside'
   const place = runner.kind === 'docker' || runner.kind === 'podman' ? 'container' : 'sandbox'
-  return access === 'network' ? `${place}_network` : place
+  return runner.network === true ? `${place}_network` : place
 }
 
 /** By reach, least first. */
@@ -37,12 +35,13 @@ export const widest = (a: RunsIn | undefined, b: RunsIn): RunsIn =>
 /** Rejects with a sentence when the runner cannot run it. It never runs directly instead. */
 export const placeCommand = async (
   { runner, onCommand }: Pick<ToolContext, 'runner' | 'onCommand'>,
-  { access, changesGit }: Approved,
+  { access, changesGit = false }: Approved,
   placement: Omit<CommandPlacement, 'access' | 'changesGit'>,
 ): Promise<PlacedProgram> => {
   const { program, cwd, env } = placement
   const where = runsIn(runner, access)
   if (where !== undefined) onCommand?.(where)
   if (!runner || access === 'unconfined') return { ...program, cwd, env }
-  return runner.place({ ...placement, access, changesGit })
+  const network = runner.network === true ? 'network' : 'confined'
+  return runner.place({ ...placement, access: network, changesGit })
 }

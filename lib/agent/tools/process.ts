@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { truncateMiddle } from '../long-result.ts'
 import type { ProcessView, Processes } from '../tool-services.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
-import { approveCommand, blockedResult } from './command-gate.ts'
+import { approveCommand } from './command-gate.ts'
 
 const DEFAULT_WAIT_S = 60
 const MAX_WAIT_S = 600
@@ -95,15 +95,9 @@ const act = async (ctx: ToolContext, processes: Processes, given: Input): Promis
   const access = processes.accessOf(id)
   // What is typed runs where the process runs.
   const runner = access === 'unconfined' ? undefined : ctx.runner
-  const place = runner && { ...runner, network: access === 'network' }
   const { cwd } = processes.view(id)
-  const approval = await approveCommand({ ...ctx, runner: place }, typed, { cwd })
+  const approval = await approveCommand({ ...ctx, runner }, typed, { cwd })
   if ('refused' in approval) return approval.refused
-  if (approval.access === 'network' && access === 'confined')
-    return blockedResult(
-      'The process runs in a sandbox without network.',
-      'Start it again with access "network" where the task needs one.',
-    )
   await processes.write(id, action === 'submit' ? `${data}\n` : data)
   return answer({ ...stateOf(processes.view(id)), characters_written: data.length })
 }

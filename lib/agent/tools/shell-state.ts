@@ -5,8 +5,6 @@
  */
 import { join, relative } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
-import { isLoadedSetting } from '../shell/environment.ts'
-import { DATA, HIDDEN_INDEX } from '../shell/syntax.ts'
 
 type Variables = Readonly<Record<string, string>>
 
@@ -46,26 +44,32 @@ const parseReport = (report: string): { cwd: string; env: Map<string, string> } 
   return cwd.startsWith('/') && env.size > 0 ? { cwd: cwd.replace(/\n$/, ''), env } : null
 }
 
+/** Variables by which other programs run or load something, or look elsewhere for their settings. */
+const LOADED =
+  /^(?:(?:BASH|LD|DYLD|GIT|SSH|SUDO|NODE|NPM|npm|PIP|UV|JAVA|JDK|DOTNET|CORECLR|GEM|BUNDLE|COMPOSER|MAVEN|GRADLE|CARGO|LUA|PHP|DOCKER|KUBE|AWS|GCONV|MALLOC|TAR|RSYNC|RIPGREP|GLIBC|QT|GTK|GIO|XDG|AGENT|HERMES)(?:_\w*)?|(?:PYTHON|PERL|RUBY|LESS|RUSTC)\w*|GO(?:PROXY|FLAGS|ROOT|PATH|TOOLCHAIN|INSECURE|BIN)|MAKE(?:FLAGS|FILES)|RUSTFLAGS|KUBECONFIG|_JAVA_OPTIONS|ENV|IFS|CDPATH|PROMPT_COMMAND|PS[0124]|SHELL|SHELLOPTS|EDITOR|VISUAL|PAGER|MANPAGER|BROWSER|CLASSPATH|CC|CXX|AR|LDFLAGS|HTTPS?_PROXY|https?_proxy|ALL_PROXY|all_proxy|HOME|HISTFILE|INPUTRC|GDBINIT|VIMINIT|EXINIT|MYVIMRC|WGETRC|CURL_HOME|ZDOTDIR|OPENSSL_CONF|HOSTALIASES|TZDIR|TMPDIR|TERMINFO|LOCPATH|NLSPATH)$/
+/** Ordinary settings with such a name. */
+const HARMLESS =
+  /^(?:NODE_ENV|RUST_LOG|RUST_BACKTRACE|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|GOOS|GOARCH|AWS_REGION|AWS_PROFILE)$/
+const TOOL_DIRECTORY =
+  /^\/(?:usr(?:\/local)?|opt\/[\w.-]+)?\/?s?bin\/?$|\/(?:\.cargo|\.local|go|\.bun|\.deno|\.nvm\/versions\/node\/[^/]+|\.pyenv|\.rbenv|\.volta|\.asdf|(?:mini|ana)conda3(?:\/envs\/[\w.-]+)?|node_modules\/\.|\.?v?env|venv\w*)\/?(?:bin|Scripts|shims)\/?$/
+
 /** Directories that PATH had before are as trusted as before, in any order. */
 const isLoadedPath = (value: string, before: string): boolean => {
   const known = new Set(before.split(':'))
   const added = value.split(':').filter(dir => !known.has(dir))
-  return added.some(dir => !dir.startsWith('/') || isLoadedSetting('PATH', dir))
+  return added.some(dir => !TOOL_DIRECTORY.test(dir) || dir.includes('..'))
 }
 
-/**
- * Values that arithmetic would run (`a[$(…)]`), values with a placeholder of the check, and values that are not UTF-8, which
- * would come back as others.
- */
+/** Values that arithmetic would run (`a[$(…)]`), and values that are not UTF-8, which would come back as others. */
 const isUnsafe = (value: string): boolean =>
-  HIDDEN_INDEX.test(value) || value.includes(DATA) || value.includes('\uFFFD')
+  /\w\[[\s\S]*(?:\$\(|`)/.test(value) || value.includes('\uFFFD')
 
 const isKept = (name: string, value: string | null, before: string): boolean =>
   value !== null && isUnsafe(value)
     ? false
     : name === 'PATH'
       ? value !== null && !isLoadedPath(value, before)
-      : !isLoadedSetting(name, value ?? '')
+      : !LOADED.test(name) || HARMLESS.test(name)
 
 /** The name below the workspace that the user knows, which may be a symlink. */
 const asSeenFrom = (workspace: string, cwd: string): string =>
@@ -73,18 +77,23 @@ const asSeenFrom = (workspace: string, cwd: string): string =>
 
 /**
  * The state after a command. A variable that decides which programs run is kept only with a value that needs no approval:
- * the approval of `export LD_PRELOAD=…` is not one of all later commands. `dropped` are the names of the others.
+ * the approval of `export LD_PRELOAD=…` is not one of all later commands. `dropped` are the names of the others. `own`: variables that every command gets anew.
  */
 export const nextState = (
   before: ShellState,
   report: string,
-  { env, workspace, keepsCwd }: { env: Variables; workspace: string; keepsCwd: boolean },
+  {
+    env,
+    workspace,
+    keepsCwd,
+    own = [],
+  }: { env: Variables; workspace: string; keepsCwd: boolean; own?: readonly string[] | undefined },
 ): { state: ShellState; dropped: string[] } => {
   const after = parseReport(report)
   if (!after) return { state: before, dropped: [] }
   // Sorted: an approval remembers the text of `withAssignments`.
   const names = [...new Set([...Object.keys(env), ...after.env.keys()])]
-    .filter(name => /^[A-Za-z_]\w*$/.test(name) && !IGNORED.test(name))
+    .filter(name => /^[A-Za-z_]\w*$/.test(name) && !IGNORED.test(name) && !own.includes(name))
     .sort()
   const changed = names.flatMap((name): [string, string | null][] => {
     const value = after.env.get(name) ?? null

@@ -1,13 +1,15 @@
 /** Tool: runs a shell command in the workspace, in the foreground or in the background. */
 import { statSync } from 'node:fs'
 import { z } from 'zod'
-import { failureHint } from '../permissions/confinement.ts'
+import type { Approved } from '../permissions/decide.ts'
+import { failureHint } from './failure-hint.ts'
 import type { CommandRunner } from '../tool-services.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { resolvePath } from './allowed-paths.ts'
 import { approveCommand } from './command-gate.ts'
 import { runForeground, shellProgram, startError } from './foreground-command.ts'
-import { type Approved, placeCommand } from './place-command.ts'
+import { createNetworkGate, deniedFields, type NetworkGate } from './network-gate.ts'
+import { placeCommand, runsIn } from './place-command.ts'
 import {
   environmentAfter,
   nextState,
@@ -26,26 +28,20 @@ export type TerminalSettings = {
   /** The directory and variables of a command apply to the next one of the run. */
   isPersistent: boolean
   /** What the model must know about the runner of commands, where there is one. */
-  runner?: Pick<CommandRunner, 'note' | 'offers'>
+  runner?: Pick<CommandRunner, 'note' | 'canLeave'>
 }
 
 const DEFAULTS: TerminalSettings = { timeoutS: 180, isPersistent: false }
 
-const ACCESS_MEANS: Readonly<Record<CommandRunner['offers'][number], string>> = {
-  network: 'network: in the sandbox, with network.',
-  unconfined:
-    'unconfined: outside the sandbox; variables that other commands have set do not apply.',
-}
-
 /** Described only where there is something to choose. */
-const accessField = (offers: CommandRunner['offers']) => ({
+const accessField = {
   access: z
-    .enum(offers as ['network', 'unconfined'])
+    .enum(['unconfined'])
     .optional()
     .describe(
-      `Only where the command fails without it; the user is asked. ${offers.map(offer => ACCESS_MEANS[offer]).join(' ')}`,
+      'Only where the command fails without it; the user is asked. unconfined: outside the sandbox; variables that other commands have set do not apply.',
     ),
-})
+}
 
 const inputWith = ({ timeoutS, runner }: TerminalSettings) =>
   z.object({
@@ -65,9 +61,7 @@ const inputWith = ({ timeoutS, runner }: TerminalSettings) =>
       .boolean()
       .default(false)
       .describe('background: notify the user when it exits.'),
-    ...((runner?.offers.length ? accessField(runner.offers) : {}) as ReturnType<
-      typeof accessField
-    >),
+    ...((runner?.canLeave ? accessField : {}) as typeof accessField),
   })
 
 const LASTING = {
@@ -108,14 +102,19 @@ export const createTerminal = (
     const approval = await approveCommand({ ...ctx, env }, command, {
       cwd,
       shown: withAssignments(command, before),
-      wanted: access,
+      ...(access && { wanted: access }),
     })
     if ('refused' in approval) return approval.refused
     ctx.signal.throwIfAborted()
-    if (background) return startInBackground(ctx, approval, { command, cwd, env, notify })
+    const gate = createNetworkGate(ctx, {
+      command,
+      cwd,
+      runsIn: runsIn(ctx.runner, approval.access),
+    })
+    if (background) return startInBackground(ctx, approval, { command, cwd, env, notify, gate })
     const hasReport = settings.isPersistent && !isOutside
     const program = shellProgram(command, env, hasReport ? REPORTING_SHELL : undefined)
-    const place = { program, cwd, env, hasReport }
+    const place = { program, cwd, env, hasReport, onTarget: gate.check }
     const { report, fields, ...result } = await runForeground(ctx, {
       command,
       placed: await placeCommand(ctx, approval, place),
@@ -124,6 +123,7 @@ export const createTerminal = (
       timeoutMs: timeout * 1_000,
       notify,
       hasReport,
+      gate,
     })
     const lasting = report === null ? {} : keepState(ctx, before, report, workdir === undefined)
     const hint =
@@ -132,7 +132,12 @@ export const createTerminal = (
         : null
     return {
       ...result,
-      content: JSON.stringify({ ...fields, ...lasting, ...(hint !== null && { hint }) }),
+      content: JSON.stringify({
+        ...fields,
+        ...lasting,
+        ...deniedFields(gate),
+        ...(hint !== null && { hint }),
+      }),
     }
   },
 })
@@ -150,7 +155,12 @@ const keepState = (
 ): { cwd?: string; note?: string } => {
   const { workspace, memo } = ctx
   const env = startEnvironment(ctx)
-  const { state, dropped } = nextState(before, report, { env, workspace, keepsCwd })
+  const { state, dropped } = nextState(before, report, {
+    env,
+    workspace,
+    keepsCwd,
+    own: ctx.runner?.sets,
+  })
   saveShellState(memo, state)
   return {
     ...((state.cwd !== workspace || state.cwd !== before.cwd) && { cwd: state.cwd }),
@@ -165,17 +175,19 @@ type BackgroundOptions = {
   cwd: string
   env: Readonly<Record<string, string>>
   notify: boolean
+  gate: NetworkGate
 }
 
 /** Starts a background process with a writable stdin. */
 const startInBackground = async (
   ctx: ToolContext,
   approved: Approved,
-  { command, cwd, env, notify }: BackgroundOptions,
+  { command, cwd, env, notify, gate }: BackgroundOptions,
 ): Promise<ToolResult> => {
   if (!ctx.processes) throw new Error('Commands cannot run in the background here.')
   const program = shellProgram(command, env)
-  const placed = await placeCommand(ctx, approved, { program, cwd, env, hasInput: true })
+  const place = { program, cwd, env, hasInput: true, onTarget: gate.check }
+  const placed = await placeCommand(ctx, approved, place)
   const { access } = approved
   const { session_id, pid } = await ctx.processes
     .start({ command, cwd, placed, notify, access })

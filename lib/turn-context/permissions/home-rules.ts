@@ -1,4 +1,5 @@
 /** The permission rules of a home for one workspace, read on each use so that a changed file takes effect immediately. */
+import { readText } from '../../store/read-text.ts'
 import { join } from 'node:path'
 import { reasonFor } from '../../agent/permissions/check-call.ts'
 import { denial } from '../../agent/permissions/denied-path.ts'
@@ -77,7 +78,9 @@ export const scriptDenial = (
   const rules = rulesFor(home, dir, env)
   const path = join(dir, script)
   const quoted = `'${path.replaceAll("'", `'\\''`)}'`
-  const command = /\.(?:sh|bash)$/i.test(script) ? `bash ${quoted}` : quoted
+  // What a shell script contains is the command; of others only the name is known.
+  const text = /\.(?:sh|bash)$/i.test(script) ? readText(path).text : null
+  const command = text ?? quoted
   const shell = { home: env.HOME ?? '', cwd: dir, workspace: dir, env }
   const call: RuledCall = { tool: 'terminal', accesses: [{ kind: 'command', command, shell }] }
   return rules.decide(call)?.list === 'ask' && mayApprove ? null : refusalOf(rules, call)

@@ -1,7 +1,11 @@
 /** The permission rules of a profile as the page shows and edits them, and what they would do to one command or path. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { assessCommand, type ShellContext } from '../../agent/command-risk.ts'
+import { decideCommand } from '../../agent/permissions/decide.ts'
+import { isAllowed } from '../../agent/shell/labels.ts'
+import type { ShellContext } from '../../agent/shell/types.ts'
+import type { CommandRunner } from '../../agent/tool-services.ts'
+import type { ApprovalRequest, Guards, OutsidePolicy } from '../../agent/types.ts'
 import { parseRule, ruleEntries } from '../../agent/permissions/rule.ts'
 import {
   type Access,
@@ -95,10 +99,11 @@ export const PermissionCheck = z.object({
 
 export const PermissionOutcome = z.object({
   /**
-   * `deny`, `ask`, `allow`: a rule decides. `unsure`: asked, because the rule may apply. Without a rule, `refused` and
-   * `approval` are for what the service refuses or asks about anyway, `free` for the rest.
+   * `deny`, `ask`, `allow`: a rule decides. `unsure`: asked, because the rule may apply. `refused` and `approval` are for what
+   * the service refuses or asks about anyway, `free` for the rest.
    */
   outcome: z.enum(['deny', 'ask', 'unsure', 'allow', 'refused', 'approval', 'free']),
+  /** What decides: the rule, or the key of config.yaml. For `refused` a sentence. */
   rule: z.string().nullable(),
   /** Labels of the risks of a command. */
   reasons: z.array(z.string()),
@@ -133,34 +138,60 @@ const callFor = (
   }
 }
 
-/** What would happen to a call, without running it. `forbids`: the other guards of the home. */
+/** What would happen to a call, without running it, and what decides that. */
 export const checkPermission = (
   home: Home,
   given: z.output<typeof PermissionCheck>,
-  {
-    workspace,
-    controlPaths,
-    forbids,
-  }: {
-    workspace: string
-    controlPaths: readonly string[]
-    forbids: (command: string, shell: ShellContext) => string | null
-  },
+  { workspace, controlPaths, guards, runner, outsideSandbox, isRemembered }: CheckPlace,
 ): z.output<typeof PermissionOutcome> => {
   const env = home.childEnv()
   const shell = { home: env.HOME ?? '', cwd: workspace, workspace, env, controlPaths }
   const rules: Rules = rulesFor(home, workspace, env)
+  const { approvals, command_allowlist: allowlist } = home.settings()
   const call = callFor(given, shell)
   const verdict = rules.decide(call)
-  const assessed = given.kind === 'command' ? assessCommand(given.value, shell) : null
-  const reasons = assessed?.labels ?? []
-  if (verdict?.list === 'deny') return { outcome: 'deny', rule: verdict.rule, reasons }
-  const isRefused = given.kind === 'command' && forbids(given.value, shell) !== null
-  if (isRefused || assessed?.blocked !== undefined)
-    return { outcome: 'refused', rule: null, reasons }
-  if (verdict) return { outcome: verdict.isUnsure ? 'unsure' : 'ask', rule: verdict.rule, reasons }
+  const outside = approvals.outside_sandbox ?? outsideSandbox
+  const decision =
+    given.kind === 'command'
+      ? decideCommand(given.value, { guards, runner, outside, shell, forbidden: [], canUndo: true })
+      : null
+  const question = decision?.kind === 'run' ? decision.ask : null
+  const reasons = [...(question?.labels ?? [])]
+  const because = (
+    outcome: z.output<typeof PermissionOutcome>['outcome'],
+    rule: string | null,
+  ) => ({
+    outcome,
+    rule,
+    reasons,
+  })
+  if (verdict?.list === 'deny') return because('deny', verdict.rule)
+  if (decision?.kind === 'refuse') return because('refused', decision.sentence)
+  if (verdict) return because(verdict.isUnsure ? 'unsure' : 'ask', verdict.rule)
+  if (reasons.length === 0) {
+    const place = runner ? `sandbox.enabled, terminal.backend: ${runner.kind}` : null
+    return because('free', given.kind === 'command' ? place : null)
+  }
   const ask = { command: given.value, patternKeys: reasons, description: '', cwd: workspace }
-  const covering = assessed?.isControl ? null : rules.covers(call, ask)
-  if (covering !== null) return { outcome: 'allow', rule: covering, reasons }
-  return { outcome: reasons.length > 0 ? 'approval' : 'free', rule: null, reasons }
+  const lines = question?.lines && { lines: question.lines }
+  if (question?.isControl) return because('approval', null)
+  const covering = rules.covers(call, { ...ask, ...lines })
+  if (covering !== null) return because('allow', covering)
+  if (approvals.mode === 'off') return because('allow', 'approvals.mode: off')
+  if (reasons.every(label => isAllowed(label, allowlist)))
+    return because('allow', 'command_allowlist')
+  return isRemembered({ ...ask, ...lines })
+    ? because('allow', 'an answer that was given before')
+    : because('approval', runner ? null : `approvals.outside_sandbox: ${outside}`)
+}
+
+type CheckPlace = {
+  workspace: string
+  controlPaths: readonly string[]
+  guards: Guards
+  runner: CommandRunner | undefined
+  /** Where the profile says nothing. */
+  outsideSandbox: OutsidePolicy
+  /** An answer for this profile covers it. */
+  isRemembered: (ask: ApprovalRequest) => boolean
 }

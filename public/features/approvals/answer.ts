@@ -21,6 +21,8 @@ const ANSWER_MS = 35_000
 
 /** By the id of the question: null while its answer is under way, or why it failed. */
 const unsettled = signal<ReadonlyMap<string, string | null>>(new Map())
+/** What is being written as the answer, by the id of the question: its card is gone while another chat is shown. */
+const written = signal<ReadonlyMap<string, string>>(new Map())
 /** By the question as it was shown: one that is asked anew has the same id. */
 const settled = new WeakMap<Question, string>()
 
@@ -42,6 +44,16 @@ export const answerState = (question: Question): AnswerState => {
     isSettled: failure === undefined && words !== undefined,
     words: failure ?? words ?? '',
   }
+}
+
+export const writtenAnswer = (question: Question): string =>
+  written.value.get(questionId(question)) ?? ''
+
+export const writeAnswer = (question: Question, text: string): void => {
+  const next = new Map(written.value)
+  if (text) next.set(questionId(question), text)
+  else next.delete(questionId(question))
+  written.value = next
 }
 
 /** `undefined`: settled. */
@@ -107,6 +119,7 @@ export const answerQuestion = async (
     failureOf,
   )
   if (outcome.kind !== 'failed') settled.set(question, outcome.words)
+  if (outcome.kind === 'counted') writeAnswer(question, '')
   note(question, outcome.kind === 'failed' ? outcome.words : undefined)
   return outcome
 }

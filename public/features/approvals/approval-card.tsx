@@ -1,4 +1,5 @@
 /** Approval card: the command, folder and reason, with up to four answers; Enter allows once, Esc denies. */
+import { placeOf } from '../../../lib/base/network-key.ts'
 import { translateStakes } from './stake-strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
@@ -125,7 +126,13 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
     (approval.choices?.includes(choice) ?? true) &&
     !(isBudget && choice === 'always')
   const isTool = /^(?:mcp|sampling): /.test(approval.pattern_key)
-  const isRule = !isBudget && !isTool
+  const { network } = approval
+  const isRule = !isBudget && !isTool && !network
+  const title = t(network ? 'ask.network' : 'ask.approval')
+  const labelOf = (choice: ApprovalChoice) => {
+    if (isBudget && choice === 'once') return t('ask.again')
+    return t(network && choice === 'always' ? 'ask.always.here' : `ask.${choice}`)
+  }
   const button = (choice: ApprovalChoice, key?: string) => (
     <button
       type="button"
@@ -135,7 +142,7 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
       onClick={() => (choice === 'always' && isRule ? setRuling(true) : onAnswer(choice))}
       aria-keyshortcuts={key}
     >
-      {t(isBudget && choice === 'once' ? 'ask.again' : `ask.${choice}`)}
+      {labelOf(choice)}
       {key && (
         <span class="ask-key" aria-hidden="true">
           {key === 'Enter' ? '↵' : 'esc'}
@@ -144,10 +151,15 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
     </button>
   )
   return (
-    <article class="ask" ref={card} aria-label={t('ask.approval')}>
+    <article class="ask" ref={card} aria-label={title}>
       <h3 class="ask-title">
-        <Icon name="shield" /> {t('ask.approval')}
+        <Icon name="shield" /> {title}
       </h3>
+      {network && (
+        <p class="ask-host" dir="ltr">
+          {visibleText(placeOf(network))}
+        </p>
+      )}
       {approval.runs_in && (
         <p class={`ask-place${approval.runs_in === 'outside' ? ' ask-outside' : ''}`}>
           {t(`ask.in.${approval.runs_in}`)}
@@ -202,9 +214,11 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
         <p class="ask-covers">
           {t(
             offers('always') || offers('session')
-              ? isTool
-                ? 'ask.covers.tool'
-                : 'ask.covers'
+              ? network
+                ? 'ask.covers.network'
+                : isTool
+                  ? 'ask.covers.tool'
+                  : 'ask.covers'
               : 'ask.covers.once',
           )}
         </p>

@@ -1,5 +1,4 @@
 /** Question card: the agent's choices as buttons, and a field for another answer. */
-import { useState } from 'preact/hooks'
 import type { Clarify } from '../../../lib/schema/question.ts'
 import { t } from './strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
@@ -9,7 +8,7 @@ import { may } from '../../parts/may.ts'
 import { PlanCard, PlanText } from '../plan/plan-card.tsx'
 import { Countdown } from './countdown.tsx'
 import { AnswerNote } from './answer-note.tsx'
-import { answerState } from './answer.ts'
+import { answerState, writeAnswer, writtenAnswer } from './answer.ts'
 
 export type QuestionCardProps = {
   question: Clarify
@@ -44,8 +43,8 @@ function ReadOnlyQuestion({ question }: Pick<QuestionCardProps, 'question'>) {
 }
 
 function OpenQuestion({ question, clock, onAnswer }: QuestionCardProps) {
-  const [text, setText] = useState('')
   const { isSent: sent, isSettled, words } = answerState(question)
+  const text = writtenAnswer(question)
   const answer = (given: string) => {
     if (given.trim()) onAnswer(given.trim())
   }
@@ -84,7 +83,7 @@ function OpenQuestion({ question, clock, onAnswer }: QuestionCardProps) {
             }
             value={text}
             disabled={sent}
-            onInput={event => setText(event.currentTarget.value)}
+            onInput={event => writeAnswer(question, event.currentTarget.value)}
           />
           <button type="submit" class="ask-button ask-main" disabled={sent || !text.trim()}>
             {t('ask.answer.send')}

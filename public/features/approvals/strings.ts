@@ -3,6 +3,7 @@ import { translator } from '../../strings/t.ts'
 
 export const t = translator({
   'ask.approval': 'Approval needed',
+  'ask.network': 'Allow network access?',
   'ask.approval.text': 'The agent wants to run:',
   'ask.command': 'Command',
   'ask.more': 'Show the full command',
@@ -21,10 +22,13 @@ export const t = translator({
   'ask.again': 'Add the same amount again',
   'ask.session': 'Allow for this chat',
   'ask.always': 'Always allow',
+  'ask.always.here': 'Always allow here',
   'ask.deny': 'Deny',
   'ask.covers':
     '“Allow for this chat” covers only this exact command in this folder. “Always allow” first shows what it will cover.',
   'ask.covers.tool': '“Allow for this chat” and “Always allow” cover every call of this tool.',
+  'ask.covers.network':
+    '“Allow once” covers this command, “Allow for this chat” the commands of this chat, and “Always allow here” those in this workspace.',
   'ask.owner': 'Only an owner can allow this.',
   'ask.member': 'You can read this, but not answer it.',
   'ask.covers.once': 'The agent has to ask about this every time.',

@@ -1,10 +1,9 @@
 /** An approval or a question of a cell, to be answered in the list. */
-import { useSignal } from '@preact/signals'
 import { visibleName, visibleText } from '../../../lib/base/visible.ts'
 import type { Question } from '../../../lib/schema/question.ts'
 import type { Route } from '../../parts/may.ts'
 import { AnswerNote } from '../approvals/answer-note.tsx'
-import { answerState } from '../approvals/answer.ts'
+import { answerState, writeAnswer, writtenAnswer } from '../approvals/answer.ts'
 import { BidiSafeCode } from '../approvals/bidi-safe-code.tsx'
 import { translateStakes } from '../approvals/stake-strings.ts'
 import { isAnswerable } from '../home/answerable.ts'
@@ -45,8 +44,8 @@ const Asked = ({ question }: { question: Question }) =>
 
 export const WaitingItem = (props: WaitingItemProps) => {
   const { question, href, allows, onAnswer } = props
-  const text = useSignal('')
   const { isSent, isSettled, words } = answerState(question)
+  const text = writtenAnswer(question)
   const isDecided =
     !isSettled && isAnswerable(question, { allows, maxChars: MAX_CHARS, showsChange: true })
   const isDenied =
@@ -75,19 +74,19 @@ export const WaitingItem = (props: WaitingItemProps) => {
           class="buttons"
           onSubmit={event => {
             event.preventDefault()
-            answer(text.value)
+            answer(text)
           }}
         >
           <input
             aria-label={shared('waiting.reply')}
             placeholder={shared('waiting.reply')}
-            value={text.value}
+            value={text}
             disabled={isSent}
             onInput={event => {
-              text.value = event.currentTarget.value
+              writeAnswer(question, event.currentTarget.value)
             }}
           />
-          <button type="submit" class="main" disabled={isSent || !text.value.trim()}>
+          <button type="submit" class="main" disabled={isSent || !text.trim()}>
             {shared('waiting.send')}
           </button>
         </form>

@@ -20,11 +20,9 @@ export type ChatOptions = {
   key: string
   /** Empty for a new chat. */
   sessionId: string
-  /** Key of the stored draft of a new chat. */
-  draftKey?: string | undefined
 }
 
-export const createChat = (shared: PaneShared, { key, sessionId: id, draftKey }: ChatOptions) => {
+export const createChat = (shared: PaneShared, { key, sessionId: id }: ChatOptions) => {
   const { sidebar, models, settings, workspaces, composing, outbox, cursors, tabs } = shared
   const { platform, toasts, attempt, api, announce } = shared.shell
   const { sessions, titleOfSession } = sidebar
@@ -44,10 +42,9 @@ export const createChat = (shared: PaneShared, { key, sessionId: id, draftKey }:
     },
   })
   const composer = createComposer(platform, {
-    sessionId,
+    ...{ key, sessionId },
     savesDraft: session => !isHostSession(sessions.row(session)),
     isSending: message => outbox.list.peek().some(({ id }) => id === message),
-    ...(draftKey && { draftKey }),
   })
   const queue = createQueue(platform)
   const { personalities } = composing

@@ -2,9 +2,12 @@
 import type { Signal } from '@preact/signals'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { Pane, PaneShared } from '../../pane.ts'
+import { moveDraft } from '../composer/stored-draft.ts'
 import { type Chat, createChat } from './chat.ts'
 
 const MAX_IDLE = 20
+
+const lockOf = (key: string): string => `chat:${key}`
 
 export class Chats {
   readonly #shared: PaneShared
@@ -33,18 +36,30 @@ export class Chats {
   }
 
   /** A chat whose session does not exist yet. */
-  begin(key: string, draftKey?: string): Chat {
-    return this.keep(createChat(this.#shared, { key, sessionId: '', draftKey }))
+  begin(key: string): Chat {
+    // Until the page is closed: other pages leave its draft alone.
+    const { exclusively } = this.#shared.shell.platform
+    void exclusively(lockOf(key), () => new Promise(() => undefined)).catch(() => undefined)
+    return this.keep(createChat(this.#shared, { key, sessionId: '' }))
   }
+
+  /** No page of this browser has begun this new chat: that of its draft was closed. */
+  isLeft = async (key: string): Promise<boolean> =>
+    (await this.#shared.shell.platform.isFree(lockOf(key))) && !this.#all.has(key)
 
   /** The session of a new chat was created. */
   created(key: string, row: SessionRow): void {
     const id = row.session_id
     this.#shared.sidebar.sessions.upsert(row)
     const chat = this.#all.get(key)
-    if (!chat || chat.sessionId.peek()) return
+    if (!chat) return void this.#shared.shell.attempt(() => this.#moveDraft(key, id))
+    if (chat.sessionId.peek()) return
     chat.begin(id)
     for (const pane of this.#panes.peek()) pane.created(chat)
+  }
+
+  async #moveDraft(key: string, sessionId: string): Promise<void> {
+    if (await this.isLeft(key)) moveDraft(this.#shared.shell.platform.drafts, key, sessionId)
   }
 
   /** A pane shows another chat. */

@@ -9,28 +9,40 @@ const idOf = (question: Question): string =>
 
 export const createInbox = (
   { api }: Pick<Platform, 'api'>,
-  onAsked: (question: Question) => void,
+  /** Returns what ends with the question. */
+  onAsked: (question: Question) => () => void,
 ) => {
   const open = signal<ReadonlyMap<string, Question>>(new Map())
+  const ends = new Map<string, () => void>()
+
+  const set = (questions: ReadonlyMap<string, Question>): void => {
+    open.value = questions
+    for (const [id, end] of ends) {
+      if (questions.has(id)) continue
+      ends.delete(id)
+      end()
+    }
+  }
 
   return {
     open,
     count: computed(() => open.value.size),
     receive(frame: Frame): void {
       if (frame.type === 'asked') {
-        const known = open.value.has(idOf(frame.data))
-        open.value = new Map(open.value).set(idOf(frame.data), frame.data)
-        if (!known) onAsked(frame.data)
+        const id = idOf(frame.data)
+        const known = open.value.has(id)
+        set(new Map(open.value).set(id, frame.data))
+        if (!known) ends.set(id, onAsked(frame.data))
       } else if (frame.type === 'settled') {
         const rest = new Map(open.value)
         rest.delete(frame.data.id)
-        open.value = rest
+        set(rest)
       }
     },
     /** Loads the pending questions; returns the event cursor of the reply. */
     async load(): Promise<string> {
       const { questions, cursor } = await api('GET /api/inbox')
-      open.value = new Map(questions.map(question => [idOf(question), question]))
+      set(new Map(questions.map(question => [idOf(question), question])))
       return cursor
     },
   }

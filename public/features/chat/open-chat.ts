@@ -70,8 +70,8 @@ const withSent = (chat: TranscriptState, sent: readonly Listed[]): TranscriptSta
   return { ...chat, messages: [...stored, ...shown.map(toMessage)], error: null }
 }
 
-/** A long pasted text that became a file. */
-export type PastedFile = { name: string; chars: number }
+/** A long pasted text that became a file. `chars`: absent after it waited to be sent. */
+export type PastedFile = { name: string; chars?: number }
 
 /** The message of the person that is being edited, and its new text and files. */
 export type Editing = {
@@ -225,6 +225,8 @@ export const createOpenChat = (options: OpenChatOptions) => {
       if (!id) return
       cursors.unsubscribe(sourceOf(id))
       onSubscriptionsChange()
+      // Their events are not awaited any more.
+      outbox.settle(id, outbox.mark())
       frames = []
       opening = null
       starting.value = false

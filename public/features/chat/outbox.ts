@@ -67,6 +67,8 @@ export type OutboxOptions = {
   exclusively: <T>(name: string, work: () => Promise<T>) => Promise<T>
   /** A session was created for the messages of a new chat. */
   onCreated: (chat: string, session: SessionRow) => void
+  /** The events of this session arrive here. */
+  isFollowed: (sessionId: string) => boolean
   /** Before a message is sent: a session of the command line is imported. */
   beforeSend: (sessionId: string) => Promise<void>
 }
@@ -297,8 +299,14 @@ export class Outbox {
 
   #accept(id: string): void {
     this.#options.storage.remove(PREFIX + id)
+    const found = this.#find(id)
     // Its event may have been faster than the reply.
-    if (!this.#find(id)) return
+    if (!found) return
+    // What is fetched when its chat is opened contains it.
+    if (!this.#options.isFollowed(found.session_id ?? '')) {
+      this.#drop(id)
+      return
+    }
     this.#accepted += 1
     this.#acceptedAs.set(id, this.#accepted)
     this.#list.value = this.#list

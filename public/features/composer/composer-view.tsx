@@ -1,4 +1,6 @@
 /** The composer: text, attachments, chips, and the button that sends or stops. */
+import type { ComponentChildren } from 'preact'
+import { splitComments } from '../../../lib/base/comment-text.ts'
 import { usePart } from '../../parts/use-part.ts'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { modName, sendHint } from '../shell/keys.ts'
@@ -6,6 +8,7 @@ import { IconButton } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
 import { AttachButton, AttachmentChips, LongTextLine } from './attachments-view.tsx'
 import { Chips } from './chips.tsx'
+import { withoutFiles } from './composer.ts'
 import { COMPLETION_ID, offerId } from './completion.ts'
 import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
@@ -37,9 +40,28 @@ const CommentChips = lazy(
   true,
 )
 const LivePlan = lazy(async () => (await import('../plan/live-plan.tsx')).LivePlan, true)
+/** In place of the list that could not be loaded, which is needed most when there is no connection. */
+const UnsentTexts = ({ children }: { children: ComponentChildren }) => {
+  const { outbox } = useShell()
+  const { chat, key } = useChat()
+  const unsent = outbox.of(key, chat.sessionId.value || null).filter(isListed)
+  if (unsent.length === 0) return <>{children}</>
+  return (
+    <ul class="queue">
+      {unsent.map(({ id, text }) => (
+        <li key={id} class="queued" dir="auto">
+          {splitComments(withoutFiles(text)).text}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 const ComposerBanners = lazy(
   async () => (await import('../queue/lazy-queue.ts')).ComposerBanners,
   true,
+  true,
+  UnsentTexts,
 )
 
 const SendButton = () => {

@@ -9,7 +9,7 @@ export { messageOf, withFiles } from '../../../lib/base/draft-message.ts'
 
 /** The text as the user wrote it. */
 export const withoutFiles = (text: string): string =>
-  text.replace(/\s*\[Attached files: [^\]]*\]$/, '')
+  text.replace(/(?:^|\s*\n)\[Attached files: [^\n]*\]$/, '')
 
 export type ComposerOptions = DraftPlace & {
   /** Whether the message with this id is on its way: what it was written in is a draft no more. */

@@ -4,7 +4,7 @@ import { MAX_DRAFT_CHARS } from '../../../lib/base/draft-limit.ts'
 import type { Draft } from '../../../lib/schema/session.ts'
 import { isUnreachable } from '../../api.ts'
 import { randomId } from '../../parts/random-id.ts'
-import type { Platform } from '../../platform.ts'
+import type { JsonStorage, Platform } from '../../platform.ts'
 
 const PAUSE_MS = 600
 /** Of a draft that the server does not store: each write is of megabytes, and stops the page. */
@@ -17,21 +17,35 @@ const KEEPALIVE_BYTES = 30_000
 /** Drafts by session that the server does not have yet. */
 const UNSAVED = 'unsaved-drafts'
 export const noDraft: Draft = { text: '', files: [] }
+/** Of the draft of a new chat in this browser, followed by the client's id of the chat. */
+const NEW = 'draft:'
 /** Equals no draft. */
 const UNKNOWN: Draft = { text: '\0', files: [], comments: [] }
 
-const isSame = (a: Draft, b: Draft): boolean =>
+export const isSame = (a: Draft, b: Draft): boolean =>
   a.text === b.text &&
   a.files.join('\n') === b.files.join('\n') &&
   JSON.stringify(a.comments ?? []) === JSON.stringify(b.comments ?? [])
 
+/** New chats whose drafts this browser has. */
+export const chatsWithDraft = ({ keys }: JsonStorage): string[] =>
+  keys().flatMap(key => (key.startsWith(NEW) ? [key.slice(NEW.length)] : []))
+
+/** A draft that no page shows: the session of its new chat was created. The page that opens it first saves it there. */
+export const moveDraft = (drafts: JsonStorage, chat: string, sessionId: string): void => {
+  const draft = drafts.read<Draft | null>(NEW + chat, null)
+  if (!draft) return
+  drafts.write(UNSAVED, { [sessionId]: draft, ...drafts.read<object>(UNSAVED, {}) })
+  drafts.remove(NEW + chat)
+}
+
 export type DraftPlace = {
   /** Of the chat; empty until it was created: its draft is then stored in this browser. */
   sessionId: ReadonlySignal<string>
+  /** The client's id of the chat. */
+  key: string
   /** Whether the server stores drafts of this session. */
   savesDraft?: (id: string) => boolean
-  /** Key of the draft of a new chat in this browser. */
-  draftKey?: string
 }
 
 export class StoredDraft {
@@ -50,20 +64,19 @@ export class StoredDraft {
 
   constructor(
     platform: Pick<Platform, 'api' | 'drafts' | 'clock'>,
-    { sessionId, savesDraft = () => true, draftKey = 'draft' }: DraftPlace,
+    { sessionId, key, savesDraft = () => true }: DraftPlace,
     now: () => Draft,
   ) {
     this.#platform = platform
-    this.#place = { sessionId, savesDraft, draftKey }
+    this.#place = { sessionId, key: NEW + key, savesDraft }
     this.#now = now
   }
 
   /** What this browser has of it. A draft that the server does not have is saved again with the next `save`. */
   load(): { draft: Draft; isUnsaved: boolean } {
     const id = this.#place.sessionId.peek()
-    const found = id
-      ? this.#unsaved()[id]
-      : this.#platform.drafts.read(this.#place.draftKey, noDraft)
+    const { drafts } = this.#platform
+    const found = id ? this.#unsaved()[id] : drafts.read(this.#place.key, noDraft)
     const draft = found ?? noDraft
     this.adopt(draft)
     const isUnsaved = id !== '' && found !== undefined
@@ -101,7 +114,7 @@ export class StoredDraft {
     const comments = draft.comments ?? (this.#saved.comments && [])
     this.#saved = draft
     const { drafts } = this.#platform
-    if (!id) return void drafts.write(this.#place.draftKey, draft)
+    if (!id) return this.#storeNew(draft)
     // In this browser until the server has it: the chat or the tab may be left before that.
     drafts.write(UNSAVED, { ...this.#unsaved(), [id]: draft })
     if (draft.text.length > MAX_DRAFT_CHARS) return
@@ -136,16 +149,18 @@ export class StoredDraft {
     this.#saved = noDraft
     const id = this.#place.sessionId.peek()
     if (id) this.#forget(id)
-    else this.#platform.drafts.write(this.#place.draftKey, noDraft)
+    else this.#storeNew(noDraft)
   }
 
   /** The session of a new chat was created: the server stores the draft from now on. */
   begin(): void {
-    const { drafts } = this.#platform
-    const { draftKey } = this.#place
-    if (isSame(drafts.read(draftKey, noDraft), this.#saved)) drafts.write(draftKey, noDraft)
+    this.#storeNew(noDraft)
     this.#saved = noDraft
-    if (!this.isSaved()) this.changed()
+    if (this.isSaved()) return
+    // At once: the page may be closed before it is saved.
+    const id = this.#place.sessionId.peek()
+    this.#platform.drafts.write(UNSAVED, { ...this.#unsaved(), [id]: this.#now() })
+    this.changed()
   }
 
   async #send(input: { session_id: string } & Draft): Promise<void> {
@@ -153,6 +168,12 @@ export class StoredDraft {
     // `keepalive` sends the draft even while the tab closes; a longer one is in the browser if that is too soon.
     const keepalive = new Blob([JSON.stringify(named)]).size <= KEEPALIVE_BYTES
     await this.#platform.api('POST /api/session/draft', named, { keepalive })
+  }
+
+  #storeNew(draft: Draft): void {
+    const { drafts } = this.#platform
+    if (isSame(draft, noDraft)) drafts.remove(this.#place.key)
+    else drafts.write(this.#place.key, draft)
   }
 
   /** The server may be back before this is known to have failed, so its return alone would save nothing. */

@@ -9,7 +9,7 @@ import { useChat, useComposer, useSessions, useShell } from '../../contexts.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { questionId } from '../chat/chat-reducer.ts'
 import { formatAgo } from '../sessions/relative-time.ts'
-import { titleOf } from '../sessions/sessions.ts'
+import { previewOf, titleOf } from '../sessions/sessions.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
 import { joinSentences } from '../../strings/join-sentences.ts'
@@ -36,15 +36,16 @@ const Section = ({ title, class: name = '', children }: SectionProps) => (
 const Row = ({ row, state }: { row: SessionRow; state: ComponentChildren }) => {
   const { route } = useShell()
   const { sessions } = useSessions()
+  const preview = previewOf(row)
   return (
     <li>
       <a class="home-row" href={route.hrefOf({ view: 'chat', sessionId: row.session_id })}>
         <span class="home-title" dir="auto">
           {titleOf(row)}
         </span>
-        {row.preview && (
+        {preview && (
           <span class="home-preview" dir="auto">
-            {row.preview}
+            {preview}
           </span>
         )}
         <span class="home-state">{state ?? formatAgo(row.updated_at, sessions.now.value)}</span>

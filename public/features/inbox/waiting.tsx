@@ -1,13 +1,12 @@
 /** A question of the agent, to be answered outside its chat; for the inbox and the first page. */
 import { translateStakes } from '../approvals/stake-strings.ts'
-import { useSignal } from '@preact/signals'
 import type { Question } from '../../../lib/schema/question.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { useSessions, useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { may } from '../../parts/may.ts'
 import { AnswerNote } from '../approvals/answer-note.tsx'
-import { answerState, answerWithToast } from '../approvals/answer.ts'
+import { answerState, answerWithToast, writeAnswer, writtenAnswer } from '../approvals/answer.ts'
 import { BidiSafeCode } from '../approvals/bidi-safe-code.tsx'
 import { isAnswerable } from '../home/answerable.ts'
 import { t } from './strings.ts'
@@ -24,9 +23,9 @@ export type WaitingProps = {
 export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
   const { api, route, toasts } = useShell()
   const { titleOfSession } = useSessions()
-  const reply = useSignal('')
   const session_id = question.session_id
   const { isSent, isSettled, words } = answerState(question)
+  const text = writtenAnswer(question)
   const answer = (given: string) => {
     if (given.trim()) void answerWithToast({ api, toasts }, question, given.trim())
   }
@@ -73,7 +72,7 @@ export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
           class="waiting-reply"
           onSubmit={event => {
             event.preventDefault()
-            answer(reply.value)
+            answer(text)
           }}
         >
           <input
@@ -81,13 +80,11 @@ export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
             data-key="r"
             aria-label={t('waiting.reply')}
             placeholder={t('waiting.reply')}
-            value={reply.value}
+            value={text}
             disabled={isSent}
-            onInput={event => {
-              reply.value = event.currentTarget.value
-            }}
+            onInput={event => writeAnswer(question, event.currentTarget.value)}
           />
-          <Button kind="primary" type="submit" disabled={isSent || !reply.value.trim()}>
+          <Button kind="primary" type="submit" disabled={isSent || !text.trim()}>
             {t('waiting.send')}
           </Button>
         </form>

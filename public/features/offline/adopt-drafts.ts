@@ -2,6 +2,8 @@
 import { createStore, del, values } from 'idb-keyval'
 import type { PageApp } from '../../app.ts'
 import type { JsonStorage } from '../../platform.ts'
+import type { Draft } from '../../../lib/schema/session.ts'
+import { isSame, noDraft } from '../composer/stored-draft.ts'
 import type { Outgoing } from '../chat/outbox.ts'
 
 /** Once: what this person has written since stays. `device`: where they were; `drafts`: of this person. */
@@ -11,6 +13,12 @@ export const adoptDrafts = (device: JsonStorage, drafts: JsonStorage): void => {
     if (before === null || drafts.read(key, null) !== null) continue
     drafts.write(key, before)
     device.write(key, null)
+  }
+  // Those of new chats had no id of a chat.
+  for (const key of ['draft', 'draft-beside']) {
+    const before = drafts.read<Draft | null>(key, null)
+    if (before && !isSame(before, noDraft)) drafts.write(`draft:${key}`, before)
+    drafts.remove(key)
   }
 }
 

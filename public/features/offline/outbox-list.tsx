@@ -1,23 +1,19 @@
 /** Messages above the composer that wait for the network. */
 import { splitComments } from '../../../lib/base/comment-text.ts'
-import { useChat, useComposer, useShell } from '../../contexts.ts'
+import { useChat, useShell } from '../../contexts.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { isListed, type Listed } from '../chat/outbox.ts'
 import { withoutFiles } from '../composer/composer.ts'
+import { useApp } from '../shell/context.ts'
+import { editWaiting } from './edit-waiting.ts'
 import { t } from './strings.ts'
 
 const Item = ({ message }: { message: Listed }) => {
-  const { attempt, layout, outbox } = useShell()
-  const { composer } = useComposer()
-  const { text, comments } = splitComments(withoutFiles(message.text))
+  const app = useApp()
+  const { attempt, outbox } = app
+  const { text } = splitComments(withoutFiles(message.text))
   const reason = message.error ?? message.reason
-  const edit = async () => {
-    // It may have been sent just now.
-    if (!(await outbox.remove(message.id))) return
-    composer.restoreDraft({ text, comments, files: [...message.files] })
-    layout.composerFocus.value += 1
-  }
   return (
     <li class={`queued${reason ? ' outbox-held' : ''}`}>
       <Icon name={reason ? 'alert' : 'clock'} size={14} />
@@ -43,7 +39,7 @@ const Item = ({ message }: { message: Listed }) => {
             icon="edit"
             size={14}
             label={t('outbox.edit')}
-            onClick={() => void attempt(edit)}
+            onClick={() => void attempt(() => editWaiting(app, message))}
           />
           <IconButton
             icon="close"

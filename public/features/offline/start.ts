@@ -179,6 +179,7 @@ export const startOffline = async (app: PageApp): Promise<void> => {
   reportUnsavedChanges(app)
   followRole(app)
   adoptDrafts(app.platform.device, app.platform.drafts)
+  void app.attempt(() => app.first.takeOver())
   saveDrafts(app)
   // A page without it offers a reload (`main.tsx`).
   announceAnswers(app).catch(() => undefined)

@@ -10,6 +10,7 @@ export const t = translator({
   'outbox.held': 'Not sent: {reason}',
   'outbox.retry': 'Retry',
   'outbox.edit': 'Edit message',
+  'outbox.edit.open': 'First resend or cancel the message that you are editing.',
   'outbox.remove': 'Remove message',
 
   'copy.age': 'Showing chats saved {ago}.',

@@ -1,12 +1,11 @@
 /** A plan that waits for approval, and the plan of an earlier call. */
-import { useState } from 'preact/hooks'
 import { APPROVE_PLAN, KEEP_PLANNING } from '../../../lib/base/plan-answers.ts'
 import type { Clarify } from '../../../lib/schema/question.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { AnswerNote } from '../approvals/answer-note.tsx'
-import { answerState } from '../approvals/answer.ts'
+import { answerState, writeAnswer, writtenAnswer } from '../approvals/answer.ts'
 import { parseArgs } from '../tool-calls/describe-tool-call.ts'
 import { t } from './strings.ts'
 
@@ -22,8 +21,8 @@ export type PlanCardProps = {
 }
 
 export const PlanCard = ({ question, onAnswer }: PlanCardProps) => {
-  const [comment, setComment] = useState('')
   const { isSent, isSettled, words } = answerState(question)
+  const comment = writtenAnswer(question)
   return (
     <article class="ask" aria-label={t('plan.title')}>
       <h3 class="ask-title">
@@ -45,7 +44,7 @@ export const PlanCard = ({ question, onAnswer }: PlanCardProps) => {
             placeholder={t('plan.comment.hint')}
             value={comment}
             disabled={isSent}
-            onInput={event => setComment(event.currentTarget.value)}
+            onInput={event => writeAnswer(question, event.currentTarget.value)}
           />
           <button type="submit" class="ask-button" disabled={isSent}>
             {t('plan.keep')}

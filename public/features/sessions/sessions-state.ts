@@ -80,9 +80,10 @@ export const createSessionsState = (options: SessionsOptions): SessionsBase => {
     inbox: createInbox(platform, ({ session_id: id }) => {
       const message = t('chat.waiting', { title: titleOfSession(id) })
       announce(message)
-      if (route.isOpen(id)) return
+      if (route.isOpen(id)) return () => undefined
       const run = () => route.openSession(id)
-      toasts.show(message, { action: { label: t('row.open'), run } })
+      const shown = toasts.show(message, { action: { label: t('row.open'), run } })
+      return () => toasts.dismiss(shown)
     }),
     hostSessions: createHostSessions({
       platform,

@@ -19,6 +19,12 @@ export type ListItem =
 export const titleOf = (row: Pick<SessionRow, 'title'>): string =>
   row.title && row.title !== 'Untitled' ? visibleName(row.title) : t('chat.untitled')
 
+/** The beginning of the latest message of the person; the names of its files where it has no text. It may be cut in them. */
+export const previewOf = ({ preview }: Pick<SessionRow, 'preview'>): string =>
+  preview
+    .replace(/^(.+?) \[(?:Attached files: |Comment on ).*$/, '$1')
+    .replace(/^\[Attached files: (.*?)\]?$/, '$1')
+
 /** Name of the source of a session. */
 export const sourceOf = (row: SessionRow): string => {
   if (row.source_tag === 'api') return t('row.api')

@@ -148,7 +148,8 @@ const RuleList = ({ list, entries, save }: RuleListProps) => {
 
 const outcomeText = ({ outcome, rule, reasons }: Outcome): string => {
   const text = t(`rules.outcome.${outcome}`, { rule: rule ?? '' })
-  return rule === null && reasons.length > 0 ? `${text} ${reasons.join('; ')}` : text
+  const because = rule !== null && !text.includes(rule) ? [rule] : []
+  return [text, [...reasons, ...because].join('; ')].filter(part => part !== '').join(' ')
 }
 
 const TryRules = () => {

@@ -12,6 +12,7 @@ import { Codes } from '../identity/codes.tsx'
 import { Devices } from '../identity/devices.tsx'
 import { Linked } from '../identity/linked.tsx'
 import { Passkeys } from '../identity/passkeys.tsx'
+import { ChangedSettings } from './changed-settings.tsx'
 import { Hooks } from './hooks.tsx'
 import { Safety } from './safety.tsx'
 import { useShell, useSettings } from '../../contexts.ts'
@@ -199,6 +200,7 @@ export const Security = () => {
           <CommandPlace />
           <PermissionRules />
           <AllowedCommands />
+          <ChangedSettings />
           <Safety />
           <Hooks />
           {password !== 'none' && <Activity />}

@@ -86,6 +86,7 @@ export const settingEntries = (): SettingEntry[] => [
   entry('security', t('api.title'), t('api.enable')),
   entry('security', inShares('share.settings'), inShares('share.allow')),
   entry('security', t('hooks.title'), t('hooks.text')),
+  entry('security', t('settings.changed')),
   entry('security', t('settings.safety')),
   entry('security', t('allowed.title'), t('allowed.text')),
   entry('security', inRules('rules.title')),

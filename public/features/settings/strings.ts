@@ -21,6 +21,13 @@ const enSettings = {
   'settings.role.viewer': 'As a viewer you can read chats, files, tasks, and usage in: {profiles}.',
   'settings.role.none': 'You don’t have a profile yet. Ask an owner.',
   'settings.role.yours': 'You can change or look at:',
+  'settings.changed': 'Changed settings',
+  'settings.changed.text':
+    'Something other than this page changed these settings in {file}. The earlier values stay in force until you decide.',
+  'settings.changed.values': 'In force: {before}. In the file: {now}.',
+  'settings.changed.nothing': 'nothing',
+  'settings.changed.accept': 'Accept changes',
+  'settings.changed.restore': 'Restore earlier values',
   'settings.safety': 'Safety',
   'settings.safety.text':
     'Your configuration asks for these safeguards, but this server can’t provide them. Anything a safeguard would protect is blocked until you accept its value. If the value changes, you have to accept it again.',

@@ -9,7 +9,7 @@ export const ConfigProblemBar = () => {
   const { configProblems, route, layout, attempt, api } = useShell()
   const { chat } = useChat()
   const { profiles } = useProfiles()
-  const { problems, guards } = configProblems.current.value
+  const { problems, guards, changed } = configProblems.current.value
   const closing = guards.filter(({ closes }) => closes.length > 0)
   const notes = guards.filter(({ closes }) => closes.length === 0)
   const open = chat.details.value
@@ -21,7 +21,7 @@ export const ConfigProblemBar = () => {
   }, [other, open?.session_id])
   const known = profiles.list.value
   const gone = other && known.length > 0 && !known.some(({ name }) => name === other)
-  if (problems.length === 0 && guards.length === 0 && !gone) return null
+  if (problems.length === 0 && guards.length === 0 && !changed && !gone) return null
   return (
     <div class="trouble" role="status" data-narrow={layout.narrow.value}>
       {problems.map(({ file, reason, in_force }) => (
@@ -29,6 +29,12 @@ export const ConfigProblemBar = () => {
           {t(in_force ? 'problems.kept' : 'problems.lost', { file, reason: causeText(reason) })}
         </p>
       ))}
+      {changed && (
+        <p>
+          {t('problems.changed', { keys: changed.changes.map(({ key }) => key) })}{' '}
+          <a href={route.hrefOf({ view: 'settings', section: 'security' })}>{t('problems.look')}</a>
+        </p>
+      )}
       {[closing, notes].map(
         (found, at) =>
           found.length > 0 && (

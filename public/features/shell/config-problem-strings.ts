@@ -7,6 +7,8 @@ export const t = translator({
   'problems.guards':
     'The agent is restricted because this server can’t apply these settings: {keys}.',
   'problems.notes': 'These settings may not work as expected: {keys}.',
+  'problems.changed':
+    'Something other than this page changed {keys} in config.yaml. The earlier values stay in force.',
   'problems.look': 'Review',
   'problems.profile': 'This chat’s profile, “{name}”, no longer exists.',
   'problems.adopt': 'Continue with {name}',

@@ -1,4 +1,4 @@
-/** Configuration problems that affect every turn: unreadable files and unsupported security settings. */
+/** Configuration problems that affect every turn: unreadable files, unsupported security settings, and settings that wait to be accepted. */
 import { signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import type { ApiCall } from '../../api.ts'
@@ -6,10 +6,15 @@ import type { ApiCall } from '../../api.ts'
 export type ConfigProblems = Api['GET /api/config/problems']['output']
 
 export const createConfigProblems = (api: ApiCall) => {
-  const current = signal<ConfigProblems>({ problems: [], guards: [] })
+  const current = signal<ConfigProblems>({ problems: [], guards: [], changed: null })
   return {
     current,
     async load(): Promise<void> {
+      current.value = await api('GET /api/config/problems')
+    },
+    /** Accepts what something else changed in guarded settings, or restores the values in force. */
+    async settle(change_id: string, accept: boolean): Promise<void> {
+      await api('POST /api/guards/changes', { change_id, accept })
       current.value = await api('GET /api/config/problems')
     },
     /** Accepts a security setting that isn't supported, until its value changes; or revokes that. */

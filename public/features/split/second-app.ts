@@ -27,7 +27,7 @@ export const openSecond = (page: PageApp): Pane => {
       closeSide: signal(null),
     },
     panel,
-    draftKey: 'draft-beside',
+    memory: 'new-chat-beside',
     leave: () => route.first.openBeside(null),
   })
   second.layout.closeSide.value = () => void close(page, second)

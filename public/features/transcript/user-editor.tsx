@@ -5,6 +5,7 @@ import type { Editing, PastedFile } from '../chat/open-chat.ts'
 import { ATTACHED_CHARS, toPastedFile } from '../composer/long-text.ts'
 import { saveAsCommand } from '../own-files/save-as-command.ts'
 import { useApp } from '../shell/context.ts'
+import { nameOf } from '../workspace/file-kind.ts'
 import { t } from './user-editor-strings.ts'
 import { useTranscript } from './transcript-context.ts'
 
@@ -127,7 +128,7 @@ const PastedFiles = ({
     {files.map(({ name, chars }) => (
       <p key={name} class="user-edit-file" role="status">
         <Icon name="file" size={14} />
-        {t('edit.attached', { count: chars })}
+        {chars === undefined ? nameOf(name) : t('edit.attached', { count: chars })}
         <button
           type="button"
           class="icon-button"

@@ -88,6 +88,7 @@ export const run = async (
       workspace: '/',
       env: {},
       forbidden: [],
+      outside: 'dangerous',
       maxSteps: 10,
       signal: new AbortController().signal,
       nextMessageId: () => `m${++next}`,

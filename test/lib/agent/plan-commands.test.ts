@@ -47,15 +47,6 @@ test('a program of the workspace does not run under the name of a reading one', 
   rmSync(bin, { recursive: true })
 })
 
-test('no dangerous command of the corpus runs', () => {
-  const all = ['dangerous', 'floor', 'control', 'elsewhere']
-    .flatMap(corpus)
-    // The last line of a longer one.
-    .filter(command => command !== 'ls')
-  assert.ok(all.length > 1_000)
-  assert.equal(all.filter(runs), [])
-})
-
 test('git does not run where the repository names programs in its configuration', () => {
   mkdirSync(join(WORKSPACE, '.git'))
   writeFileSync(join(WORKSPACE, '.git/HEAD'), 'ref: refs/heads/main\n')
@@ -76,7 +67,7 @@ test('git does not run where the repository names programs in its configuration'
   assert.not.ok(runs('cd "$X"; git status'), 'an unknown directory')
 })
 
-test('the configuration of a bare repository counts, and no other directory hides it', () => {
+test('git does not run in a repository below the workspace', () => {
   const bare = join(WORKSPACE, 'bare')
   for (const dir of ['', 'objects', 'refs', 'deep/.git'])
     mkdirSync(join(bare, dir), { recursive: true })
@@ -84,9 +75,8 @@ test('the configuration of a bare repository counts, and no other directory hide
   writeFileSync(join(bare, 'config'), '[core]\n\tbare = true\n')
   // Git passes over a directory that is no repository.
   writeFileSync(join(bare, 'deep/.git/HEAD'), 'nothing\n')
-  const commands = ['git -C bare log', 'cd bare; git log', 'git -C bare/deep log']
-  assert.equal(commands.filter(runs), commands)
-  writeFileSync(join(bare, 'config'), '[diff]\n\texternal = touch f\n')
+  // The agent could have made it.
+  const commands = ['git -C bare log', 'cd bare; git log', 'cd bare/deep && git log']
   assert.equal(commands.filter(runs), [])
 })
 

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
-import { isReadOnly } from '../../../lib/agent/command-risk.ts'
+import { isReadingCommand } from '../../../lib/agent/plan-mode.ts'
 import { patch } from '../../../lib/agent/tools/patch.ts'
 import { createTerminal } from '../../../lib/agent/tools/terminal.ts'
 import { writeFile } from '../../../lib/agent/tools/write-file.ts'
@@ -56,9 +56,9 @@ const doing = [
 ]
 
 test('an unclear command counts as one that changes something', () => {
-  const place = { home: '/root', cwd: '/work' }
-  for (const command of doing) assert.not(isReadOnly(command, place), command)
-  for (const command of looking) assert.ok(isReadOnly(command, place), command)
+  const place = { home: '/root', cwd: '/work', env: { PATH: '/usr/bin:/bin' } }
+  for (const command of doing) assert.not(isReadingCommand(command, place), command)
+  for (const command of looking) assert.ok(isReadingCommand(command, place), command)
 })
 
 test('tools announce changes before they make them', async () => {

@@ -114,11 +114,12 @@ export const createDesk = () => {
     root,
     home,
     workspace,
-    config: (text: string) => writeFileSync(join(home, 'config.yaml'), text),
+    config: (text: string) => writeFileSync(join(home, 'config.yaml'), text, { mode: 0o600 }),
     useProvider: (url: string) =>
       writeFileSync(
         join(home, 'config.yaml'),
         `model:\n  provider: custom\n  base_url: ${url}\n  default: test-model\n`,
+        { mode: 0o600 },
       ),
     start,
     run: (args: readonly string[], given?: Parameters<typeof start>[1]) => start(args, given).ended,

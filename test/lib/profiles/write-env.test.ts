@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { writeEnv } from '../../../lib/profiles/write-env.ts'
-import { restrictSecrets } from '../../../lib/profiles/file-permissions.ts'
+import { findExposed, restrictSecrets } from '../../../lib/profiles/file-permissions.ts'
 
 const test = suite<{ dir: string }>('secrets on disk')
 test.before.each(context => {
@@ -99,6 +99,8 @@ test('contract §3.7: restricts permissions of sensitive files only, at start, i
     join(dir, 'google_client_secret.json'),
     join(work, '.env'),
     join(stateDir, '.signing_key'),
+    join(stateDir, '.password'),
+    join(stateDir, 'people.json'),
   ]
   const left = [join(dir, 'config.yaml'), join(managed, '.env')]
   for (const path of [...open, ...left]) {
@@ -116,6 +118,37 @@ test('contract §3.7: restricts permissions of sensitive files only, at start, i
   assert.is(said.length, open.length)
   restrictSecrets({ baseHome: dir, stateDir }, line => said.push(line))
   assert.is(said.length, open.length)
+})
+
+test('every file with secrets, and every place that others could change, is found with the mode it needs', ({
+  dir,
+}) => {
+  const work = join(dir, 'profiles', 'work')
+  const stateDir = join(dir, 'webui')
+  for (const place of [work, stateDir]) mkdirSync(place, { recursive: true })
+  const files = [
+    join(dir, 'config.yaml'),
+    join(work, 'config.yaml'),
+    join(work, 'auth.json'),
+    join(stateDir, '.password'),
+    join(stateDir, 'settings.json'),
+    join(stateDir, 'people.json'),
+  ]
+  for (const path of files) {
+    writeFileSync(path, 'x')
+    chmodSync(path, path.endsWith('people.json') ? 0o666 : 0o640)
+  }
+  writeFileSync(join(stateDir, 'instance.lock'), '', { mode: 0o644 })
+  for (const place of [dir, stateDir]) chmodSync(place, 0o777)
+  chmodSync(work, 0o755)
+  const found = findExposed({ baseHome: dir, stateDir })
+  const named = (text: string) =>
+    found.filter(({ said }) => said.includes(text)).map(({ path }) => path)
+  assert.equal(named('readable').toSorted(), files.slice(0, -1).toSorted())
+  assert.equal(named('changed').toSorted(), [dir, stateDir, files.at(-1)].toSorted())
+  for (const { path, mode } of found) chmodSync(path, mode)
+  assert.equal(findExposed({ baseHome: dir, stateDir }), [])
+  assert.equal([dir, ...files].map(modeOf), [0o755, ...files.map(() => 0o600)])
 })
 
 test('a missing home is not an error', ({ dir }) => {

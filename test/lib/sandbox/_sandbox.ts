@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { CommandPlacement, CommandRunner } from '../../../lib/agent/tool-services.ts'
 import { run, type RunResult } from '../../../lib/base/process.ts'
+import type { NetworkAccess } from '../../../lib/sandbox/network-opener.ts'
 import type { SandboxSystem } from '../../../lib/sandbox/availability.ts'
 import { createSandboxes } from '../../../lib/sandbox/sandboxes.ts'
 import { git } from '../../_git.ts'
@@ -56,7 +57,7 @@ const write = (path: string, text: string): void => {
 }
 
 export type TreeOptions = Partial<Pick<Tree, 'env'>> & {
-  network?: boolean
+  network?: boolean | string[]
   writable?: string[]
   /** Where the tree is created. */
   parent?: string
@@ -64,6 +65,8 @@ export type TreeOptions = Partial<Pick<Tree, 'env'>> & {
   workspaceOf?: 'home' | 'agentHome' | 'alias' | 'tmp'
   /** Absent: what this computer has. */
   system?: SandboxSystem
+  /** Where connections of commands lead to. */
+  access?: Partial<NetworkAccess>
 }
 
 /** Files that no command in the sandbox may see. */
@@ -133,7 +136,7 @@ export const createTree = (options: TreeOptions = {}): Tree => {
     LANG: 'C.UTF-8',
     ...options.env,
   }
-  const sandboxes = createSandboxes(process.env, options.system)
+  const sandboxes = createSandboxes(process.env, options.system, options.access)
   const alias = join(root, 'alias')
   symlinkSync(workspace, alias)
   const within = (chosen: string): Pick<Tree, 'runner' | 'exec' | 'sh'> => {

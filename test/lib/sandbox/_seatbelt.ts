@@ -54,8 +54,8 @@ export const parseCall = (args: readonly string[]): SandboxExecCall => {
   return { profile, parameters, program: args.slice(at + 1) }
 }
 
-/** What a program wants to do. `path`: of a file or a socket; the real one. */
-export type Attempt = { operation: string; path?: string; name?: string; ip?: boolean }
+/** What a program wants to do. `path`: of a file or a socket, the real one; `ip`: an address with its port, as profiles name it. */
+export type Attempt = { operation: string; path?: string; name?: string; ip?: string }
 
 const OPERATIONS =
   /^(?:default|process-(?:exec|fork|info\*)|signal|sysctl-read|mach-(?:host\*|lookup)|user-preference-read|iokit-open|ipc-posix-(?:sem|shm-read\*)|pseudo-tty|system-socket|network-(?:outbound|inbound|bind)|file-(?:read\*|read-data|read-metadata|test-existence|map-executable|write\*|write-data|write-unlink|ioctl))$/
@@ -101,7 +101,12 @@ export const createPolicy = ({
         return filter.slice(1).every(each => matches(each, attempt))
       case 'remote':
       case 'local':
-        if (first === 'ip') return attempt.ip === true && textOf(second) === '*:*'
+        if (first === 'ip') {
+          const address = textOf(second)
+          // Other addresses are not possible in a profile.
+          if (!/^(?:\*|localhost):(?:\*|\d+)$/.test(address)) throw new ProfileError(address)
+          return attempt.ip !== undefined && ['*:*', attempt.ip].includes(address)
+        }
         if (first === 'unix-socket' && second !== undefined) return matches(second, attempt)
         throw new ProfileError(`unknown address: ${JSON.stringify(filter)}`)
       case 'global-name':

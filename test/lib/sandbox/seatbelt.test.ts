@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
@@ -299,13 +300,55 @@ test('programs start and signal each other; no service is asked that acts for th
       assert.not.ok(look(name), name)
   }))
 
+test('a proxy: its port of this computer and no other, and no service that would connect for the command', () => {
+  const args = seatbeltArguments({ mounts: [], hasNetwork: false, proxyPort: 4_321 })
+  const { allows } = createPolicy(parseCall([...args, '--', 'true']))
+  const operation = 'network-outbound'
+  assert.ok(allows({ operation, ip: 'localhost:4321' }))
+  for (const ip of ['localhost:4322', '10.0.0.1:4321', '127.0.0.2:4321'])
+    assert.not.ok(allows({ operation, ip }), ip)
+  for (const operation of ['network-bind', 'network-inbound'])
+    assert.not.ok(allows({ operation, ip: 'localhost:4321' }))
+  for (const name of ['trustd', 'trustd.agent', 'ocspd', 'dnssd.service', 'networkd'])
+    assert.not.ok(allows({ operation: 'mach-lookup', name: `com.apple.${name}` }), name)
+  assert.not.ok(allows({ operation, path: '/private/var/run/mDNSResponder' }))
+})
+
+test('a command that may ask has the port of its proxy, which the end of the command closes', () =>
+  using(async tree => {
+    const placed = await tree.runner.place({
+      program: { file: 'true', args: [] },
+      cwd: tree.workspace,
+      env: tree.env,
+      access: 'confined',
+      onTarget: async () => null,
+    })
+    const { port } = new URL(placed.env.HTTPS_PROXY ?? '')
+    const { allows } = createPolicy(parseCall(placed.args))
+    assert.ok(allows({ operation: 'network-outbound', ip: `localhost:${port}` }))
+    const connects = async () => {
+      const socket = connect(Number(port), '127.0.0.1')
+      try {
+        await once(socket, 'connect')
+        return true
+      } catch {
+        return false
+      } finally {
+        socket.destroy()
+      }
+    }
+    assert.ok(await connects())
+    placed.onEnd?.()
+    assert.not.ok(await connects())
+  }))
+
 test('no network without access to it; sockets in the workspace only', () =>
   using(async tree => {
     const without = await policyIn(tree)
     const withNetwork = await policyIn(tree, { network: true })
     for (const operation of ['network-outbound', 'network-bind', 'network-inbound']) {
-      assert.not.ok(without.allows({ operation, ip: true }))
-      assert.ok(withNetwork.allows({ operation, ip: true }))
+      assert.not.ok(without.allows({ operation, ip: 'localhost:80' }))
+      assert.ok(withNetwork.allows({ operation, ip: 'localhost:80' }))
     }
     const resolver = { operation: 'network-outbound', path: '/private/var/run/mDNSResponder' }
     assert.equal([without.allows(resolver), withNetwork.allows(resolver)], [false, true])

@@ -117,6 +117,8 @@ test('provisional: the first 64 characters of the user’s message', () => {
   assert.is(provisionalTitle('  hello \n world '), 'hello world')
   assert.is(provisionalTitle('a'.repeat(70)), 'a'.repeat(64))
   assert.is(provisionalTitle('look at this\n\n[Attached files: a.txt, b.txt]'), 'look at this')
+  assert.is(provisionalTitle('look at this\n\n[Attached files: a[1].txt]'), 'look at this')
+  assert.is(provisionalTitle('[Attached files: a[1].txt, b.txt]'), 'Untitled')
   assert.is(provisionalTitle('[Workspace: /home/u]\nlook'), 'look')
   assert.is(provisionalTitle(''), 'Untitled')
 })

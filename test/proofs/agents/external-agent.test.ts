@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bundleProgram } from '../../_program.ts'
-import { type SpawnedApp, spawnApp, startApp, type TestApp } from '../../_app.ts'
+import { acceptSettings, type SpawnedApp, spawnApp, startApp, type TestApp } from '../../_app.ts'
 import { PASSWORD, setPerson, signIn } from '../../_people.ts'
 import { createProvider } from '../../_provider.ts'
 import { until } from '../../_wait.ts'
@@ -37,6 +37,7 @@ providers:
     acp_args: ["${AGENT}"]
 `,
   )
+  await acceptSettings(app)
   const newSession = async (model = '@acp:tester'): Promise<string> =>
     (await app.post('/api/session/new', { model })).body.session.session_id
   const send = async (session_id: string, message: string, model?: string): Promise<string> => {

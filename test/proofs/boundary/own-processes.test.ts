@@ -1,10 +1,12 @@
 /** What the agent's programs may do with the service that runs them: read, and nothing that is for the person to decide. */
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type SpawnedApp, spawnApp } from '../../_app.ts'
+import { programEnv, SERVICE } from '../../../build/start-program.ts'
+import { acceptSettings, type SpawnedApp, spawnApp } from '../../_app.ts'
 import { autoApprove } from '../../_auto-approve.ts'
 import { createProvider } from '../../_provider.ts'
 import { until } from '../../_wait.ts'
@@ -19,11 +21,13 @@ const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 type Line = { label: string; base: string; path: string; status: number; text: string; done?: true }
 
-const configure = (app: SpawnedApp, url: string, more = '') =>
+const configure = async (app: SpawnedApp, url: string, more = '', headers = {}) => {
   writeFileSync(
     join(app.home, 'config.yaml'),
     `model:\n  provider: custom\n  base_url: ${url}\n  default: test-model\napprovals:\n  mode: off\n${more}`,
   )
+  await acceptSettings(app, headers)
+}
 
 /** Every line, once each of these has said that it is done. */
 const linesOf = async (out: string, labels: readonly string[]): Promise<Line[]> => {
@@ -101,7 +105,7 @@ test('every way the agent can start a program: each request that decides somethi
     const run = (label: string, more?: object) =>
       `${node} ${quote(ATTACK)} ${quote(attack(label, more))}`
     const mcp = { command: process.execPath, args: [ATTACK, attack('mcp')] }
-    configure(app, provider.url, `mcp_servers:\n  attack: ${JSON.stringify(mcp)}\n`)
+    await configure(app, provider.url, `mcp_servers:\n  attack: ${JSON.stringify(mcp)}\n`)
     mkdirSync(join(app.home, 'scripts'))
     writeFileSync(join(app.home, 'scripts', 'attack.sh'), `${run('cron')}\n`)
     const command = [
@@ -185,10 +189,10 @@ test('by whatever address of this machine, with the password and with a stolen c
   })
   try {
     const out = join(app.userHome, 'attack.jsonl')
-    configure(app, provider.url)
     const signedIn = await app.post('/api/auth/login', { password: 'correct horse' })
     const cookie = (signedIn.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? ''
     const headers = { cookie }
+    await configure(app, provider.url, '', headers)
     const { session_id } = (await app.post('/api/session/new', {}, { headers })).body.session
     const { port } = new URL(app.url)
     const hosts = ['127.0.0.1', '127.0.0.2', 'localhost', ...ownAddresses()]
@@ -232,7 +236,7 @@ const themeAfter = async (commandFor: (app: SpawnedApp, request: string) => stri
   const provider = await createProvider()
   const app = await spawnApp()
   try {
-    configure(app, provider.url)
+    await configure(app, provider.url)
     const { session_id } = (await app.post('/api/session/new', {})).body.session
     const body = JSON.stringify({ theme: 'stolen' })
     const request = `POST /api/settings HTTP/1.1\\r\\nHost: localhost:${new URL(app.url).port}\\r\\nContent-Length: ${body.length}\\r\\n\\r\\n${body}`
@@ -263,6 +267,47 @@ test('a program that closes its connection at once is refused, too', async () =>
     return `bash -c ${quote(`for i in $(seq 15); do (${once}); done`)}`
   })
   assert.is(theme, 'dark')
+})
+
+test('SIGUSR1 opens no debugger, in the service and in the other commands', async () => {
+  const app = await spawnApp()
+  try {
+    const { pid } = JSON.parse(readFileSync(join(app.state, 'instance.json'), 'utf8'))
+    process.kill(pid, 'SIGUSR1')
+    assert.is((await app.get('/health')).status, 200)
+    assert.not.match(app.output(), /Debugger listening/)
+    for (const command of ['mcp', 'acp']) {
+      const child = spawn(process.execPath, [SERVICE, command], {
+        env: programEnv(app.userHome, 0),
+        stdio: 'pipe',
+      })
+      const texts: string[] = []
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', text => texts.push(String(text)))
+      const ended = new Promise(resolve => child.once('close', (_, signal) => resolve(signal)))
+      // The answer says that it runs.
+      const params =
+        command === 'mcp'
+          ? {
+              protocolVersion: '2025-06-18',
+              capabilities: {},
+              clientInfo: { name: 'a', version: '1' },
+            }
+          : { protocolVersion: 1 }
+      const ask = (id: number, method: string, input: object) =>
+        child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params: input })}\n`)
+      ask(1, 'initialize', params)
+      await until(() => texts.join('').includes('"id":1'), `${command} answers`)
+      child.kill('SIGUSR1')
+      ask(2, 'no/such/method', {})
+      await until(() => texts.join('').includes('"id":2'), `${command} still answers`)
+      assert.not.match(texts.join(''), /Debugger listening/)
+      child.stdin.end()
+      assert.is(await ended, null, command)
+    }
+  } finally {
+    await app.close()
+  }
 })
 
 /** The descriptor is in the buffer of a Unix socket when the request arrives: no process has the connection open. */

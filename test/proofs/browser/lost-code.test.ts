@@ -8,6 +8,7 @@ import { startChat } from '../../handlers/_chat.ts'
 
 const test = suite('code that could not be loaded')
 
+const QUEUE = '**/static/lazy-queue-*.js'
 const LATE = '**/static/announce-answers-*.js'
 
 /** What the page loads after it was shown is there: a module is, once importing it again succeeds. */
@@ -28,7 +29,7 @@ const open = async () => {
   const network = await createNetwork(() => chat.app.url, '')
   const id = await chat.newSession()
   await chat.turn(id, 'hello')
-  return { chat, network, url: `${network.url}/session/${id}` }
+  return { chat, network, id, url: `${network.url}/session/${id}` }
 }
 
 test('a message that has to wait is shown as such, although none has waited before', async () => {
@@ -45,6 +46,35 @@ test('a message that has to wait is shown as such, although none has waited befo
     chat.provider.push({ text: 'The later answer' })
     await network.up()
     await page.getByText('The later answer').first().waitFor()
+  } finally {
+    await at.close()
+    await network.cut().catch(() => undefined)
+    await chat.close()
+  }
+})
+
+test('a message that has to wait is shown although the code for it could not be loaded, and sent later; Retry brings the view', async () => {
+  const { chat, network, id, url } = await open()
+  await chat.app.post('/api/session/yolo', { session_id: id, enabled: true })
+  const at = await openPage('about:blank')
+  const { page } = at
+  try {
+    await page.route(QUEUE, route => route.abort())
+    await page.goto(url)
+    await page.getByText('An answer').first().waitFor()
+    const failed = page.locator('.composer-place').getByRole('alert')
+    await failed.waitFor()
+    await network.cut()
+    await write(page, 'later')
+    await page.locator('.queued').filter({ hasText: 'later' }).waitFor()
+    assert.is(await failed.count(), 0)
+    await page.unroute(QUEUE)
+    chat.provider.push({ text: 'The later answer' })
+    await network.up()
+    await page.getByText('The later answer').first().waitFor()
+    // This browser requests a module again only with the page.
+    await failed.getByRole('button', { name: 'Retry' }).click()
+    await page.locator('.yolo').waitFor()
   } finally {
     await at.close()
     await network.cut().catch(() => undefined)

@@ -19,7 +19,8 @@ export type Setup = {
   doctor?: readonly Line[]
 }
 
-export const put = (path: string, text: string): undefined => void writeFileSync(path, text)
+export const put = (path: string, text: string): undefined =>
+  void writeFileSync(path, text, { mode: 0o600 })
 export const config = (text: string) => (desk: Desk) => void desk.config(text)
 export const stateFile = (name: string, text: string) => (_: Desk, state: string) =>
   put(join(state, name), text)

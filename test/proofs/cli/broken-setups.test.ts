@@ -176,8 +176,8 @@ test('--fix changes what is safe and says so; --dry-run changes nothing', async 
   writeFileSync(key, Buffer.alloc(32, 7))
   chmodSync(key, 0o644)
   writeFileSync(note, '{"pid": 4194304, "address": "http://127.0.0.1:1"}')
-  writeFileSync(settings, '{"theme": "da')
-  const changes = [`let only the owner read ${key} (chmod 600)`, `delete ${note}`].map(does => ({
+  writeFileSync(settings, '{"theme": "da', { mode: 0o600 })
+  const changes = [`set the mode of ${key} to 600`, `delete ${note}`].map(does => ({
     does,
     problem: null,
   }))

@@ -7,6 +7,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bundleProgram } from '../../_program.ts'
 import type { Check } from '../../../lib/cli/check.ts'
+import { openSigningKey, signing } from '../../../lib/auth/signing-key.ts'
+import { openAcceptedSettings } from '../../../lib/guards/accepted-settings.ts'
 import { startApp } from '../../_app.ts'
 import { addConversation, createStateDb } from '../../_state-db.ts'
 import { createFakeDocker } from '../boundary/_place.ts'
@@ -145,6 +147,22 @@ test('reports which external agents are installed and respond', async ({ desk })
     ['far', 'ok'],
   ])
     assert.is(level(`agent ${id}`), wanted, id)
+})
+
+test('names settings that nobody confirmed, and a file of confirmed ones that is damaged', async ({
+  desk,
+}) => {
+  const state = join(desk.home, 'webui')
+  mkdirSync(state)
+  openSigningKey(state)
+  openAcceptedSettings(state, signing(state)).accept('default', {})
+  desk.config('approvals:\n  mode: "off"\n')
+  const waits = await report(desk)
+  assert.match(waits.about('approvals.mode')[0]?.said ?? '', /the earlier values stay in force/)
+  writeFileSync(join(state, 'accepted-settings.json'), '{')
+  const damaged = await report(desk)
+  assert.is(damaged.about('confirmed settings')[0]?.level, 'fail')
+  assert.match(damaged.about('approvals.mode')[0]?.advice ?? '', /agent-webui config/)
 })
 
 test('reports readable secrets without changing their permissions', async ({ desk }) => {

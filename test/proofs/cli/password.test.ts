@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openPeople } from '../../../lib/auth/people.ts'
-import { spawnApp } from '../../_app.ts'
+import { acceptSettings, spawnApp } from '../../_app.ts'
 import { autoApprove } from '../../_auto-approve.ts'
 import { programEnv, SERVICE } from '../../../build/start-program.ts'
 import { createProvider } from '../../_provider.ts'
@@ -108,6 +108,7 @@ test('rejects programs started by the agent, even with a changed environment', a
       join(app.home, 'config.yaml'),
       `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\napprovals:\n  mode: off\n`,
     )
+    await acceptSettings(app)
     assert.is((await run(app.userHome, [], 'correct horse'))[0], 0)
     const before = readFileSync(join(app.state, '.password'), 'utf8')
     const signedIn = await app.post('/api/auth/login', { password: 'correct horse' })

@@ -1,10 +1,13 @@
 /** Proof: the executable, inside a checkout, offers no update that it could not apply. Built only at full size. */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { BRIDGE_ARGUMENT } from '../../../lib/sandbox/network-bridge.ts'
 import { createClient } from '../../_http.ts'
 import { startProgram } from '../../../build/start-program.ts'
 
@@ -28,6 +31,11 @@ test('inside a checkout the executable responds, and its own update is neither o
   assert.is((await get('/health')).status, 200)
   closeClient()
   assert.is(await program.stop(), 0)
+  // It takes no code as an argument, so the bridge of sandboxes is a part of it.
+  const bridge = spawn(join(process.cwd(), 'dist/agent-webui'), [BRIDGE_ARGUMENT])
+  await once(bridge.stdout.resume(), 'end')
+  await once(connect(28_128, '127.0.0.1'), 'connect')
+  bridge.kill('SIGKILL')
   rmSync(home, { recursive: true, force: true })
 })
 

@@ -231,8 +231,8 @@ test('the property list of launchd can be read, and has what the service needs',
     'import json, plistlib; print(json.dumps(plistlib.load(open("launchd/agent-webui.plist", "rb"))))'
   const list = JSON.parse(execFileSync('python3', ['-c', read], { encoding: 'utf8' }))
   assert.equal(
-    [list.Label, list.RunAtLoad, list.KeepAlive.SuccessfulExit, list.Umask],
-    ['agent-webui', true, false, 0o077],
+    [list.Label, list.RunAtLoad, list.KeepAlive, list.Umask],
+    ['agent-webui', true, true, 0o077],
   )
   // The command as launchd runs it, with a program that prints its arguments.
   const home = mkdtempSync(join(tmpdir(), 'launchd-'))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import BetterSqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type SpawnedApp, spawnApp } from '../../_app.ts'
+import { acceptSettings, type SpawnedApp, spawnApp } from '../../_app.ts'
 import { createProvider, type Scripted, type Step } from '../../_provider.ts'
 import { until } from '../../_wait.ts'
 
@@ -23,6 +23,7 @@ const spawned =
       // JSON is YAML.
       const text = JSON.stringify({ model, checkpoints: { enabled: false }, ...config })
       writeFileSync(join(app.home, 'config.yaml'), text)
+      await acceptSettings(app)
       const { session_id } = (await app.post('/api/session/new', {})).body.session
       await app.post('/api/session/rename', { session_id, title: 'Named' })
       await run({ app, provider, session_id })

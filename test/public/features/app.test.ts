@@ -41,7 +41,7 @@ const page = async (
     }),
     'GET /api/workspaces': () => ({ workspaces: [{ path: '/w/one', name: 'one' }], last: '/w' }),
     'GET /api/commands': () => ({ commands: [] }),
-    'GET /api/config/problems': () => ({ problems: [], guards: [] }),
+    'GET /api/config/problems': () => ({ problems: [], guards: [], changed: null }),
     'GET /api/projects': () => ({ projects: [] }),
     'GET /api/personalities': () => ({ personalities: [{ name: 'calm', description: '' }] }),
     'POST /api/personality/set': ({ name }) => ({ ok: true, personality: name || null }),
@@ -139,6 +139,35 @@ test('on a phone the open chat is requested before the lists; a chat that stalls
   arrive({ session: fakeSession('a', { cursor: 'aaaaaaaa-10' }) })
   const { app } = await opening
   assert.is(app.chat.state.value, 'ready')
+})
+
+test('the message that a chat needs input ends with its question: answered, timed out, or gone while the page was not connected', async () => {
+  const { app, say, service } = await page('')
+  let n = 0
+  const texts = () => app.toasts.list.value.map(({ text }) => text)
+  const ask = () => {
+    n += 1
+    const data = { clarify_id: `c${n}`, session_id: 'a', question: '?', choices_offered: [] }
+    say('inbox', 'asked', { kind: 'clarify', ...data, requested_at: 1 })
+    assert.equal(texts(), ['Needs your input: Title a'])
+    app.toasts.pauseTimers()
+  }
+  ask()
+  say('inbox', 'settled', { id: 'other', session_id: 'a', answer: 'x' })
+  assert.is(texts().length, 1)
+  say('inbox', 'settled', { id: 'c1', session_id: 'a', answer: 'x' })
+  assert.equal(texts(), [])
+  ask()
+  say('inbox', 'settled', { id: 'c2', session_id: 'a', answer: '', reason: 'timeout' })
+  assert.equal(texts(), [])
+  ask()
+  const asked = [...app.inbox.open.value.values()]
+  service.answers['GET /api/inbox'] = () => ({ questions: asked, cursor: 'aaaaaaaa-90' })
+  await app.inbox.load()
+  assert.is(texts().length, 1)
+  service.answers['GET /api/inbox'] = () => ({ questions: [], cursor: 'aaaaaaaa-91' })
+  await app.inbox.load()
+  assert.equal(texts(), [])
 })
 
 test('two chats side by side: one address, no session twice, a deleted one closes its side', async () => {

@@ -49,6 +49,26 @@ test('only the answers on offer', () => {
   assert.is(count(draw({ choices: ['deny'] })), 1)
 })
 
+test('a question about the network: the host is prominent, and what each answer covers is said', () => {
+  const shown = draw({
+    command: 'npm install',
+    pattern_key: 'network: nas.example:8080',
+    pattern_keys: ['network: nas.example:8080'],
+    description:
+      '`npm install` wants to reach nas.example:8080, which is 10.0.0.5 in your own network.',
+    network: { host: 'nas.example', port: 8_080, private: true, address: '10.0.0.5' },
+  })
+  const text = shown.replace(/<[^>]*>/g, '')
+  for (const words of [
+    'Allow network access?',
+    '“npm install” wants to reach nas.example:8080, which is 10.0.0.5 in your own network.',
+    'Always allow here',
+    'those in this workspace',
+  ])
+    assert.ok(text.includes(words), words)
+  assert.match(shown, /<p class="ask-host" dir="ltr">nas\.example:8080<\/p>/)
+})
+
 test('characters that hide others are shown once, whether the service showed them already or not', () => {
   const raw = 'ls \u202e\u200b gpj.x\u001b[8m ; rm -rf ~'
   const shown = 'ls ⟨U+202E⟩⟨U+200B⟩ gpj.x⟨U+001B⟩[8m ; rm -rf ~'

@@ -22,7 +22,7 @@ const page = () => {
       sending.push({ ...options, arrive, fail: reject })
       options.signal?.addEventListener('abort', () => reject(new Error('aborted')))
     })
-  const composer = createComposer(fake.platform, { sessionId: signal('s') })
+  const composer = createComposer(fake.platform, { key: 's', sessionId: signal('s') })
   const attachments = createAttachments({
     platform: { upload },
     composer,
@@ -136,7 +136,7 @@ test('after a switch to another chat the files go into the draft of theirs, also
   attachments.add([file('a'), file('b')])
   await settle()
   await composer.leave()
-  const other = createComposer(platform, { sessionId: signal('other') })
+  const other = createComposer(platform, { key: 'other', sessionId: signal('other') })
   sending[0]!.arrive('a')
   await settle()
   assert.is(sending[1]?.sessionId, 's')

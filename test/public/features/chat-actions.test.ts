@@ -6,6 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import type { App, PageApp } from '../../../public/app.ts'
+import { editWaiting } from '../../../public/features/offline/edit-waiting.ts'
 import { steeringActions } from '../../../public/features/queue/actions.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { createPage } from '../_open-page.ts'
@@ -99,7 +100,7 @@ const createServer = () => {
     'GET /api/workspaces': () => ({ workspaces: [{ path: '/w/one', name: 'one' }], last: '/w' }),
     'POST /api/workspaces/add': () => ({ ok: true, workspaces: [] }),
     'GET /api/commands': () => ({ commands: [] }),
-    'GET /api/config/problems': () => ({ problems: [], guards: [] }),
+    'GET /api/config/problems': () => ({ problems: [], guards: [], changed: null }),
     'GET /api/projects': () => ({ projects: [] }),
     'GET /api/personalities': () => ({ personalities: [{ name: 'calm', description: '' }] }),
     'POST /api/personality/set': input => {
@@ -214,10 +215,14 @@ type Hold = {
   isReached?: boolean
 }
 
+type Memory = ReturnType<typeof fakeMemory>
+/** What the page that is loaded again finds. */
+type Opened = { hold?: Hold; storage?: Memory; tab?: Memory }
+
 const openPage = async (
   server: Server,
   href: string,
-  { hold, storage = fakeMemory() }: { hold?: Hold; storage?: ReturnType<typeof fakeMemory> } = {},
+  { hold, storage = fakeMemory(), tab = fakeMemory() }: Opened = {},
 ) => {
   let count = 0
   const answers = Object.fromEntries(
@@ -236,7 +241,7 @@ const openPage = async (
     ]),
   )
   const fake = fakePlatform(answers)
-  const platform = { ...fake.platform, drafts: storage }
+  const platform = { ...fake.platform, drafts: storage, tab }
   const { page, stream, start } = createPage(platform, href)
   const receive = (frame: Frame): void => {
     // The service sends what this page has subscribed to.
@@ -247,7 +252,7 @@ const openPage = async (
   server.readers.add(receive)
   await start()
   await settle()
-  return { page, fake, storage, close: () => server.readers.delete(receive) }
+  return { page, fake, storage, tab, close: () => server.readers.delete(receive) }
 }
 
 const show = async (page: PageApp, id: string | null): Promise<App> => {
@@ -587,7 +592,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       }
       test(`${name}: the page is loaded again during ${where}`, async () => {
         const { begun, hold } = holding(new Promise<void>(() => {}))
-        const { app, page, server, storage, close } = await begin(action, hold)
+        const { app, page, server, storage, tab, close } = await begin(action, hold)
         void action.run(app)
         await settle()
         void page.first.shown.peek().composer.save()
@@ -597,7 +602,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
         await settle()
         close()
         const id = page.route.sessionId.peek()
-        const again = await openPage(server, id ? `session/${id}` : '', { storage })
+        const again = await openPage(server, id ? `session/${id}` : '', { storage, tab })
         await again.page.outbox.takeOver()
         await again.page.outbox.flush()
         await settle()
@@ -622,6 +627,76 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       })
     }
 }
+
+const START = 'POST /api/chat/start'
+const unreachable = () => {
+  throw new ApiError(0, 'Can’t reach the server')
+}
+
+test('Edit on a version that waits opens the editor of its message again; it never becomes another message', async () => {
+  const server = createServer()
+  const { page, fake } = await openPage(server, 'session/a')
+  const { [START]: start } = fake.service.answers
+  fake.service.answers[START] = unreachable
+  const app = page.first.app.peek()
+  assert.ok(await app.edit('m3', 'edited', ['more.txt']))
+  const waiting = () => page.outbox.list.peek().find(({ state }) => state === 'waiting')
+  assert.is(waiting()?.replace, 'm3')
+  // One that is being edited is not overwritten.
+  app.chat.editing.value = { id: 'm1', text: 'half', files: [], uploads: 0 }
+  await editWaiting(app, waiting()!).catch(() => undefined)
+  assert.equal([app.chat.editing.peek()?.text, waiting()?.replace], ['half', 'm3'])
+  app.chat.editing.value = null
+  await editWaiting(app, waiting()!)
+  const editing = { id: 'm3', text: 'edited', files: [{ name: 'more.txt' }], uploads: 0 }
+  assert.equal([app.chat.editing.peek(), waiting()], [editing, undefined])
+  assert.is(app.composer.text.peek(), '')
+  fake.service.answers[START] = start!
+  assert.ok(await app.edit('m3', 'edited again', ['more.txt']))
+  await settle()
+  assert.equal(
+    viewOf(page, server).stored?.texts.map(([, content]) => content),
+    ['first of a', 'answer of a', 'edited again\n\n[Attached files: more.txt]'],
+  )
+})
+
+test('Edit on a version that waits whose message is gone puts the text into the composer', async () => {
+  const server = createServer()
+  server.answers[START] = unreachable
+  const { page } = await openPage(server, 'session/a')
+  const app = page.first.app.peek()
+  await app.edit('m3', 'edited')
+  server.sessions.get('a')!.messages.length = 2
+  await app.chat.reload()
+  await editWaiting(app, page.outbox.list.peek()[0]!)
+  assert.equal([app.composer.text.peek(), app.chat.editing.peek()], ['edited', null])
+  assert.equal(page.outbox.list.peek(), [])
+})
+
+test('a chat that was left is released once its message is accepted, before or after that', async () => {
+  for (const isLeftFirst of [true, false]) {
+    const begun = Promise.withResolvers<void>()
+    const release = Promise.withResolvers<void>()
+    const server = createServer()
+    const hold = { route: START, at: 1, until: release.promise, begun: begun.resolve }
+    const { page } = await openPage(server, 'session/a', { hold })
+    // No event arrives.
+    server.readers.clear()
+    const left = page.first.shown.peek()
+    const sent = write(page.first.app.peek(), 'hello')
+    await begun.promise
+    if (isLeftFirst) await show(page, 'b')
+    assert.ok(left.isInUse())
+    release.resolve()
+    await sent
+    await settle()
+    assert.is(left.isInUse(), !isLeftFirst)
+    await show(page, 'b')
+    assert.equal([left.isInUse(), page.outbox.list.peek()], [false, []])
+    await show(page, 'a')
+    assert.is(viewOf(page, server).texts.at(-1)?.[1], 'hello')
+  }
+})
 
 test('there are enough cases', () => assert.ok(cases >= 40, `${cases}`))
 

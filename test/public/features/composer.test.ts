@@ -22,7 +22,7 @@ const setUp = () => {
   const fake = fakePlatform({ [DRAFT]: () => ({ ok: true }) })
   /** That of a chat, as when the page was just loaded; of a chat without a session: ''. */
   const open = (id: string, platform = fake.platform) =>
-    createComposer(platform, { sessionId: signal(id) })
+    createComposer(platform, { key: 'k', sessionId: signal(id) })
   return { ...fake, open }
 }
 
@@ -230,17 +230,17 @@ test("the server's draft fills an untouched box only; one that was left and save
 test('stores the draft of a new chat in the browser, under its key, until its session is created', async () => {
   const { clock, device, platform, service, open } = setUp()
   const sessionId = signal('')
-  const composer = createComposer(platform, { sessionId })
+  const composer = createComposer(platform, { key: 'k', sessionId })
   composer.edit('idea')
   await clock.advance(600)
   await composer.leave()
   assert.is(open('').text.value, 'idea')
-  const beside = createComposer(platform, { sessionId: signal(''), draftKey: 'draft-beside' })
+  const beside = createComposer(platform, { key: 'other', sessionId: signal('') })
   assert.is(beside.text.value, '')
   composer.takeDraft()
   sessionId.value = 'n'
   composer.begin()
-  assert.equal(device.values.get('draft'), { text: '', files: [] })
+  assert.is(device.values.get('draft:k'), undefined)
   // What is written from now on is of the session.
   composer.edit('more')
   await clock.advance(600)
@@ -252,7 +252,7 @@ test('stores the draft of a new chat in the browser, under its key, until its se
 test('what was written while the session of a new chat was created is saved there', async () => {
   const { clock, device, platform, service } = setUp()
   const sessionId = signal('')
-  const composer = createComposer(platform, { sessionId })
+  const composer = createComposer(platform, { key: 'k', sessionId })
   composer.edit('first')
   composer.takeDraft()
   composer.edit('second')
@@ -262,8 +262,8 @@ test('what was written while the session of a new chat was created is saved ther
   await clock.advance(600)
   await settle()
   assert.equal(
-    [unnamed(service.of(DRAFT)), device.values.get('draft')],
-    [[{ session_id: 'n', text: 'second', files: [] }], { text: '', files: [] }],
+    [unnamed(service.of(DRAFT)), device.values.get('draft:k')],
+    [[{ session_id: 'n', text: 'second', files: [] }], undefined],
   )
 })
 
@@ -273,6 +273,10 @@ test('files are named below the text, and come off again', () => {
   assert.is(sent, 'look\n\n[Attached files: a.ts, b.ts]')
   assert.is(withoutFiles(sent), 'look')
   assert.is(withFiles('', ['a.ts']), '[Attached files: a.ts]')
+  // Names may have brackets, and a text that only looks like the line stays.
+  for (const text of ['look', '', 'see [Attached files: x] of [y]'])
+    assert.is(withoutFiles(withFiles(text, ['a[1].ts', 'b.ts'])), text)
+  assert.is(withoutFiles('see [Attached files: x] of [y]'), 'see [Attached files: x] of [y]')
 })
 
 test('earlier prompts are recalled and left again', () => {
@@ -419,7 +423,7 @@ test('Escape dismisses completion until the query changes', async () => {
 
 test('texts that were refused one after the other are put back in their order, before what was written since', () => {
   const { platform } = fakePlatform({ [DRAFT]: () => ({ ok: true }) })
-  const composer = createComposer(platform, { sessionId: signal('a') })
+  const composer = createComposer(platform, { key: 'a', sessionId: signal('a') })
   composer.edit('three')
   composer.restoreDraft({ text: 'one', files: [] })
   composer.restoreDraft({ text: 'two', files: [] })

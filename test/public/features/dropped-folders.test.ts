@@ -81,7 +81,7 @@ test('reports an empty folder', async () => {
 
 test('is one attachment in the composer, and resumes after a failure', async () => {
   const fake = fakePlatform({ 'POST /api/session/draft': () => ({ ok: true }) })
-  const composer = createComposer(fake.platform, { sessionId: signal('s') })
+  const composer = createComposer(fake.platform, { key: 's', sessionId: signal('s') })
   const { sent, upload } = uploading('c.txt')
   const attachments = createAttachments({
     platform: { upload },

@@ -80,6 +80,7 @@ const fakeBrowser = ({ hasLocks = true } = {}) => {
       },
     }
     const created: string[][] = []
+    const unfollowed = new Set<string>()
     const outbox = new Outbox({
       ...{ api, storage, clock },
       newId() {
@@ -100,6 +101,7 @@ const fakeBrowser = ({ hasLocks = true } = {}) => {
       },
       onCreated: (chat, { session_id }) => void created.push([chat, session_id]),
       beforeSend: async () => undefined,
+      isFollowed: id => !unfollowed.has(id),
     })
     tabs.set(outbox, account)
     const notes: string[] = []
@@ -124,7 +126,19 @@ const fakeBrowser = ({ hasLocks = true } = {}) => {
       service.calls.length = 0
     }
     return {
-      ...{ outbox, service, created, notes, send, sent, listed, storage, memory, writeOffline },
+      ...{
+        outbox,
+        service,
+        created,
+        unfollowed,
+        notes,
+        send,
+        sent,
+        listed,
+        storage,
+        memory,
+        writeOffline,
+      },
       stored: () => storedIn(memory),
     }
   }
@@ -162,6 +176,15 @@ test('a message is stored before it is sent, until the server has it, and listed
   assert.ok(outbox.confirm(idsOf(outbox.list.value)))
   assert.not(outbox.confirm(['id-1']))
   assert.equal(listed(), [])
+})
+
+test('an accepted message is listed only while its event is awaited', async () => {
+  const { send, unfollowed, listed } = fakeBrowser().open('ann')
+  unfollowed.add('s2').add('new-1')
+  await send('one')
+  await send('elsewhere', 's2')
+  await send('of a new chat that was left', null)
+  assert.equal(listed(), ['one: accepted'])
 })
 
 test('two messages on a slow connection are requested one after the other, also in the same millisecond', async () => {

@@ -139,7 +139,7 @@ test('comments are part of the draft: saved, applied, sent once, and put back wh
       return { ok: true, draft: { text: '', files: [] } }
     },
   })
-  const composer = createComposer(fake.platform, { sessionId: signal('s') })
+  const composer = createComposer(fake.platform, { key: 's', sessionId: signal('s') })
   composer.applyServerDraft({ text: 'x', files: [], comments: [comment()] })
   assert.is(composer.comments.value.length, 1)
   composer.edit('')
@@ -169,7 +169,7 @@ test('comments are part of the draft: saved, applied, sent once, and put back wh
     composer.comments.value.map(({ text }) => text),
     ['Second'],
   )
-  const other = createComposer(fake.platform, { sessionId: signal('other') })
+  const other = createComposer(fake.platform, { key: 'other', sessionId: signal('other') })
   assert.equal(other.comments.value, [])
 })
 

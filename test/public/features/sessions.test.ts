@@ -7,7 +7,7 @@ import type { SessionRow } from '../../../lib/schema/session.ts'
 import { ApiError } from '../../../public/api.ts'
 import { insertRow } from '../../../public/features/sessions/known-sessions.ts'
 import { createSelection } from '../../../public/features/sessions/selection.ts'
-import { createSessions, toItems } from '../../../public/features/sessions/sessions.ts'
+import { createSessions, previewOf, toItems } from '../../../public/features/sessions/sessions.ts'
 import { createToasts } from '../../../public/features/shell/toast.ts'
 import { fakePlatform, fakeRow, rowFrame } from '../_page.ts'
 
@@ -381,6 +381,20 @@ test('a reply that was overtaken by another filter changes nothing', async () =>
   await more
   assert.is(ids(sessions.rows.value), 'xyz')
   assert.is(sessions.next.value, 'after xyz')
+})
+
+test('the snippet of a chat is the text without its files and comments; of files only, their names', () => {
+  for (const [preview, shown] of [
+    ['look', 'look'],
+    ['look [Attached files: a[1].png, b.png]', 'look'],
+    // The server cuts it.
+    ['look at [this] [Attached files: a.png, b.p', 'look at [this]'],
+    ['[Attached files: a[1].png, b.png]', 'a[1].png, b.png'],
+    ['[Attached files: a.png, b.p', 'a.png, b.p'],
+    ['better so [Comment on src/a.ts, line 3] > -const a', 'better so'],
+    ['', ''],
+  ] as const)
+    assert.is(previewOf({ preview }), shown)
 })
 
 test.run()

@@ -243,7 +243,10 @@ test('reports a pending question once and removes it when answered', async () =>
   const { platform } = fakePlatform({
     'GET /api/inbox': () => ({ questions: [], cursor: 'aaaaaaaa-9' }),
   })
-  const inbox = createInbox(platform, question => received.push(question.session_id))
+  const inbox = createInbox(platform, question => {
+    received.push(question.session_id)
+    return () => undefined
+  })
   const data = {
     kind: 'clarify' as const,
     clarify_id: 'c1',
@@ -358,15 +361,16 @@ test('after a sign-out nothing of what this person wrote is stored, and nothing 
 
 test('drafts of a build that knew one person are taken over once, by the first', () => {
   const [device, bea, ann] = [fakeMemory(), fakeMemory(), fakeMemory()]
-  device.write('draft', 'before')
-  device.write('draft-beside', 'older')
-  bea.write('draft-beside', 'newer')
+  const [before, older, newer] = ['before', 'older', 'newer'].map(text => ({ text, files: [] }))
+  device.write('draft', before)
+  device.write('draft-beside', older)
+  bea.write('draft-beside', newer)
   adoptDrafts(device, bea)
   assert.equal(
     [...bea.values],
     [
-      ['draft-beside', 'newer'],
-      ['draft', 'before'],
+      ['draft:draft', before],
+      ['draft:draft-beside', newer],
     ],
   )
   device.write('draft-beside', null)

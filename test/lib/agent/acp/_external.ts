@@ -132,6 +132,7 @@ export const createExternal = (traits = '', options: Partial<ExternalAgentsOptio
           workspace,
           env,
           forbidden: [],
+          outside: 'dangerous',
           maxSteps: 90,
           signal,
           nextMessageId: () => `m${++next}`,

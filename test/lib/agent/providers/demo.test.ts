@@ -34,6 +34,7 @@ const say = (text: string, more: Partial<AgentRequest> = {}) =>
     workspace: bench.workspace,
     env: bench.ctx.env,
     forbidden: bench.ctx.forbidden,
+    outside: 'dangerous',
     ...more,
   })
 

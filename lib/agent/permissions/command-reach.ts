@@ -1,0 +1,52 @@
+/** What a command or script reaches by its words, as permission rules see it. */
+import { realPath } from '../../store/path-within.ts'
+import { namedHosts, namedPaths, type NamedPath } from '../shell/paths.ts'
+import { readCommand } from '../shell/read.ts'
+import type { ReadCommand, ShellContext } from '../shell/types.ts'
+import type { Access } from './types.ts'
+
+const asAccesses = ({ path, kind, isTree, isUnsure }: NamedPath): Access[] => {
+  const at = (as: 'read' | 'write', isGuess: boolean): Access => ({
+    kind: as,
+    path: path === null ? null : realPath(path),
+    ...(path !== null && { named: path }),
+    reach: isTree ? 'tree' : 'file',
+    ...(isGuess && { isUnsure: true as const }),
+  })
+  switch (kind) {
+    case 'read':
+    case 'write':
+      return [at(kind, isUnsure)]
+    case 'both':
+      return [at('read', isUnsure), at('write', isUnsure)]
+    case 'either':
+      return [at('read', isUnsure), at('write', true)]
+  }
+}
+
+/** The files and hosts that a command names. What a program does beyond its arguments is not known. */
+export const commandAccesses = (read: ReadCommand, shell: ShellContext): Access[] => [
+  ...namedPaths(read, shell).flatMap(asAccesses),
+  ...namedHosts(read).map((host): Access => ({ kind: 'host', host })),
+]
+
+/** As above, for a script of `execute_code`: its literals may be paths, hosts, and commands. */
+export const scriptAccesses = (code: string, shell: ShellContext): Access[] => {
+  const word = { value: code, isGlob: false }
+  const part = {
+    program: 'python3',
+    name: 'python3',
+    words: [word],
+    redirects: [],
+    assigns: [],
+    inputs: [],
+  }
+  const script: ReadCommand = { parts: [part], isPlain: false, isFollowed: true }
+  const commands = [...code.matchAll(/(["'`])((?:(?!\1)[^\n])+)\1/g)].map(([, , text = '']) => text)
+  return [
+    ...commandAccesses(script, shell),
+    ...commands
+      .filter(text => readCommand(text).parts.length > 0)
+      .map((command): Access => ({ kind: 'command', command, shell })),
+  ]
+}

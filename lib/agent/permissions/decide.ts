@@ -1,0 +1,207 @@
+/**
+ * Decides about one command, however it is started: whether it runs, is refused, or needs the user's approval, and where it
+ * runs. What the words of a command say decides little here: a sandbox contains what runs in it, and outside of one
+ * everything that can change something is asked about, unless the user chose otherwise. See
+ * docs/decisions/0007-one-decision.md.
+ *
+ * Answers that exist already (rules that allow, remembered approvals, approval modes) are looked up when the user would be
+ * asked: `lib/turn-context/approval-policy.ts`.
+ */
+import { isBelow, realPath } from '../../store/path-within.ts'
+import { isControlled, isCredential } from '../tools/protected-paths.ts'
+import { changesOwnGit, losesHistory, losesWork } from '../shell/git.ts'
+import { floorReason } from '../shell/floor.ts'
+import { hostFindings, marksOf } from '../shell/host-patterns.ts'
+import {
+  CHANGES,
+  CODE_FLAG,
+  CONTROL,
+  LOGIN_FILE,
+  GIT_LOSS,
+  OWN_ADDRESS,
+  UNCONFINED,
+} from '../shell/labels.ts'
+import { namedPaths } from '../shell/paths.ts'
+import { readCommand } from '../shell/read.ts'
+import { readingParts } from '../shell/readers.ts'
+import { MAX_COMMAND_CHARS } from '../shell/syntax.ts'
+import type { Part, ReadCommand, ShellContext } from '../shell/types.ts'
+import type { CommandAccess } from '../tool-services.ts'
+import type { TextSpan } from '../../schema/question.ts'
+import type { ToolContext } from '../types.ts'
+
+/** Where a command may run, and what it may change there. */
+export type Approved = { access: CommandAccess; changesGit?: boolean }
+
+/** Why the user is asked. */
+export type Question = {
+  labels: readonly string[]
+  /** It may change what decides about the agent: no earlier answer applies. */
+  isControl: boolean
+  /** Places of the host agent's patterns in the text. */
+  marks: readonly TextSpan[]
+  /** The parts that can change something, as lines; absent where the text does not say. */
+  lines?: readonly string[]
+}
+
+export type RefusedBy = 'guard' | 'floor' | 'files'
+
+export type Decision =
+  | { kind: 'refuse'; by: RefusedBy; sentence: string }
+  | { kind: 'run'; approved: Approved; ask: Question | null; isReadOnly: boolean }
+
+export type Site = Pick<
+  ToolContext,
+  'guards' | 'runner' | 'canUndo' | 'forbidden' | 'readable' | 'outside'
+> & {
+  shell: ShellContext
+  /** What the model asked for. */
+  wanted?: CommandAccess
+}
+
+/** Deletes or empties files, which a checkpoint brings back where there is one. */
+const DESTRUCTIVE =
+  /^(?:recursive delete.*|delete in root path|xargs with rm|find -exec rm|find -delete|overwrite project env file|SQL .*)$/
+
+const refuse = (by: RefusedBy, sentence: string): Decision => ({ kind: 'refuse', by, sentence })
+
+/** `kill -9 123`: whatever the process is called. */
+const endsThisService = ({ name, words }: Part, { isOwnProcess }: ShellContext): boolean =>
+  name === 'kill' &&
+  words.some(({ value }, at) => {
+    const isTarget = value !== null && /^-?\d+$/.test(value) && !(at === 0 && value.startsWith('-'))
+    return isTarget && isOwnProcess?.(Number(value)) === true
+  })
+
+const asksThisService = (command: string, { ownAddresses = [] }: ShellContext): boolean =>
+  ownAddresses.some(port =>
+    new RegExp(
+      `(?:localhost|127\\.[\\d.]+|\\[?::1?\\]?|0\\.0\\.0\\.0|\\b0|\\b0x7f\\w*|\\b2130706433):${port}\\b`,
+      'i',
+    ).test(command),
+  )
+
+/** Why a command that runs with everything the user can do is asked about, apart from the host agent's patterns. */
+const ownReasons = (
+  command: string,
+  read: ReadCommand,
+  shell: ShellContext,
+): { control: string[]; more: string[] } => {
+  const named = namedPaths(read, shell).flatMap(each =>
+    each.path === null ? [] : { ...each, path: realPath(each.path) },
+  )
+  const control = [
+    ...(read.parts.some(part => endsThisService(part, shell)) ||
+    named.some(({ kind, path }) => kind !== 'read' && isControlled(shell, path))
+      ? [CONTROL]
+      : []),
+    ...(asksThisService(command, shell) ? [OWN_ADDRESS] : []),
+  ]
+  const isSecret = named.some(({ path }) => isCredential(shell.home, path))
+  return { control, more: isSecret ? [LOGIN_FILE] : [] }
+}
+
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+
+const lineOf = ({ program, words }: Part): string | null => {
+  const all = [program, ...words.map(({ value, isGlob }) => (isGlob ? null : value))]
+  return all.includes(null) ? null : all.map(word => quoted(word ?? '')).join(' ')
+}
+
+/** The parts that are more than readers, where the text says everything. */
+const changingLines = (
+  read: ReadCommand,
+  reading: ReadonlySet<Part>,
+): readonly string[] | undefined => {
+  if (!read.isPlain) return undefined
+  const lines = read.parts
+    .filter(part => !part.isInner && !reading.has(part))
+    .map(part => (part.assigns.length > 0 ? null : lineOf(part)))
+  return lines.includes(null) ? undefined : lines.filter(line => line !== null)
+}
+
+const forbiddenPath = (
+  read: ReadCommand,
+  { shell, forbidden, readable = [] }: Site,
+): string | undefined => {
+  const roots = forbidden.map(path => realPath(path))
+  const open = readable.map(path => realPath(path))
+  const isIn = (all: readonly string[], path: string) => all.some(root => isBelow(root, path))
+  return namedPaths(read, shell)
+    .flatMap(({ path }) => (path === null ? [] : realPath(path)))
+    .find(path => isIn(roots, path) && !isIn(open, path))
+}
+
+/** Decides about a command. `site.runner` must be able to run something at this moment: see `unavailableRunner`. */
+export const decideCommand = (command: string, site: Site): Decision => {
+  const { shell, guards, runner, wanted, canUndo = false, outside = 'changes' } = site
+  const denied = guards?.command(command) ?? null
+  if (denied !== null) return refuse('guard', denied)
+  if (command.length > MAX_COMMAND_CHARS)
+    return refuse('floor', 'Refused, and no approval can allow it: a command of this length.')
+  const read = readCommand(command)
+  const floor = floorReason(read, command, shell)
+  if (floor !== null) return refuse('floor', `Refused, and no approval can allow it: ${floor}.`)
+  const kept = forbiddenPath(read, site)
+  if (kept !== undefined)
+    return refuse(
+      'files',
+      `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
+    )
+
+  const reading = readingParts(read, shell)
+  const isReadOnly = reading.size > 0 && read.parts.every(part => part.isInner || reading.has(part))
+  const findings = hostFindings(command)
+  const found = [...new Set(findings.map(({ label }) => label))]
+  const run = (approved: Approved, labels: readonly string[], isControl = false): Decision => {
+    const lines = changingLines(read, reading)
+    const ask = { labels, isControl, marks: marksOf(findings), ...(lines && { lines }) }
+    return { kind: 'run', approved, ask: labels.length > 0 ? ask : null, isReadOnly }
+  }
+
+  if (runner && (wanted !== 'unconfined' || runner.isReadOnly)) {
+    const loses = read.parts.some(losesHistory) || (!canUndo && read.parts.some(losesWork))
+    const labels = runner.isReadOnly
+      ? []
+      : [
+          ...(loses ? [GIT_LOSS] : []),
+          ...(canUndo ? [] : found.filter(label => DESTRUCTIVE.test(label))),
+        ]
+    return run(
+      { access: 'confined', changesGit: read.isPlain && changesOwnGit(read.parts) },
+      labels,
+    )
+  }
+  const { control, more } = ownReasons(command, read, shell)
+  const loses = read.parts.some(part => losesHistory(part) || losesWork(part)) ? [GIT_LOSS] : []
+  const reasons = [...control, ...found, ...loses, ...more]
+  const approved: Approved = { access: 'unconfined' }
+  if (runner) return run(approved, [UNCONFINED, ...reasons], control.length > 0)
+  if (outside === 'dangerous') return run(approved, reasons, control.length > 0)
+  return isReadOnly && reasons.length === 0
+    ? run(approved, [])
+    : run(approved, [CHANGES, ...reasons], control.length > 0)
+}
+
+/** Decides about a script of `execute_code`, which is never only a reader. */
+export const decideScript = (code: string, site: Site): Decision => {
+  const { runner, guards, forbidden } = site
+  const denied = guards?.commands() ?? guards?.command(code) ?? null
+  if (denied !== null) return refuse('guard', denied)
+  const kept = forbidden.find(path => code.includes(path))
+  if (kept !== undefined)
+    return refuse(
+      'files',
+      `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
+    )
+  if (runner) return { kind: 'run', approved: { access: 'confined' }, ask: null, isReadOnly: false }
+  const findings = hostFindings(code)
+  const labels = [...new Set([CODE_FLAG, ...findings.map(({ label }) => label)])]
+  return {
+    kind: 'run',
+    approved: { access: 'unconfined' },
+    ask: { labels, isControl: false, marks: marksOf(findings) },
+    isReadOnly: false,
+  }
+}

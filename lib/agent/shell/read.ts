@@ -1,0 +1,172 @@
+/**
+ * Reads the programs and words of a command. It decides nothing about safety: what a program does is not in the text
+ * (docs/decisions/0007-one-decision.md).
+ */
+import {
+  type Command,
+  forEachChild,
+  type Redirection,
+  type SyntaxNode,
+  type Word as Node,
+  type WordPart,
+} from 'unbash'
+import { MAX_COMMAND_CHARS, normalizeCommand, parseShell } from './syntax.ts'
+import { innerTexts, innerWords } from './inner.ts'
+import type { Part, ReadCommand, Redirect, Value, Word } from './types.ts'
+
+/** `bash -c` in `bash -c` … */
+const MAX_DEPTH = 4
+const MAX_PARTS = 2_000
+
+const UNREADABLE: ReadCommand = { parts: [], isPlain: false, isFollowed: false }
+
+/** The parts of both readings of a text: as it is, and without what hides text from a reader. */
+export const readCommand = (command: string): ReadCommand => {
+  if (command.length > MAX_COMMAND_CHARS) return UNREADABLE
+  const plain = normalizeCommand(command)
+  const read = readText(plain, 0)
+  if (plain === command) return read
+  const raw = readText(command, 0)
+  return {
+    parts: [...raw.parts, ...read.parts],
+    isPlain: false,
+    isFollowed: raw.isFollowed && read.isFollowed,
+  }
+}
+
+/** Nodes of a text that means the same whenever it runs. Who allows a command looks at its assignments. */
+const PLAIN = new Set([
+  'Script',
+  'Statement',
+  'AndOr',
+  'Pipeline',
+  'Command',
+  'Word',
+  'Literal',
+  'SingleQuoted',
+  'DoubleQuoted',
+  'Glob',
+  'Redirect',
+  'FileDescriptor',
+  'Assignment',
+])
+
+const readText = (text: string, depth: number): ReadCommand => {
+  const tree = parseShell(text)
+  if (!tree) return UNREADABLE
+  const parts: Part[] = []
+  let isPlain = tree.errors === undefined || tree.errors.length === 0
+  let isFollowed = isPlain
+  const add = (part: Part): void => {
+    if (parts.length >= MAX_PARTS || part.program === null) isFollowed = false
+    if (parts.length >= MAX_PARTS) return
+    parts.push(part)
+    for (const words of innerWords(part)) add({ ...fromWords(words), isInner: true })
+    for (const { text: inner, isCertain } of innerTexts(part)) {
+      const read = inner === null || depth >= MAX_DEPTH ? UNREADABLE : readText(inner, depth + 1)
+      if (isCertain) isFollowed &&= read.isFollowed
+      for (const each of read.parts)
+        if (parts.length < MAX_PARTS) parts.push({ ...each, isInner: true })
+    }
+  }
+  const visit = (node: SyntaxNode): void => {
+    if (!PLAIN.has(node.type)) isPlain = false
+    if (node.type === 'Function') isFollowed = false
+    if (node.type === 'Statement' && node.background) isPlain = false
+    if (node.type === 'Redirect' && !isQuiet(node)) isPlain = false
+    if (node.type === 'Command') add(toPart(node))
+    // A redirection of a loop or group belongs to no program, but it reads or writes a file all the same.
+    if (node.type === 'Redirected') add({ ...EMPTY, ...redirectsOf(node.redirects) })
+    forEachChild(node, visit)
+  }
+  visit(tree)
+  return { parts, isPlain: isPlain && parts.every(({ program }) => program !== null), isFollowed }
+}
+
+const EMPTY: Part = { program: '', name: '', words: [], redirects: [], assigns: [], inputs: [] }
+
+/** Also on other systems, where a program may be found in another case. */
+const baseName = (program: Value): string =>
+  program === null ? '' : program.slice(program.lastIndexOf('/') + 1).toLowerCase()
+
+const fromWords = ([first, ...words]: readonly Word[]): Part => {
+  const program = first?.value ?? null
+  return { ...EMPTY, program, name: baseName(program), words }
+}
+
+const toPart = (command: Command): Part => {
+  const assigns: [string, Value][] = []
+  const words: Word[] = []
+  for (const each of [...command.prefix, ...command.args])
+    if (each.type === 'Assignment')
+      assigns.push([each.name, each.value.type === 'Word' ? textOf(each.value) : null])
+    else if (each.type === 'Word') words.push({ ...valueAndText(each), isGlob: isGlob(each) })
+  const program = command.name ? textOf(command.name) : ''
+  return {
+    program: command.name && isGlob(command.name) ? null : program,
+    name: baseName(program),
+    words,
+    assigns,
+    ...redirectsOf(command.redirects),
+  }
+}
+
+const redirectsOf = (all: readonly Redirection[]): Pick<Part, 'redirects' | 'inputs'> => {
+  const redirects: Redirect[] = []
+  const inputs: Value[] = []
+  for (const each of all)
+    if (each.type === 'Redirect') redirects.push(toRedirect(each))
+    else if (each.type === 'HereString') inputs.push(each.target ? textOf(each.target) : null)
+    else
+      inputs.push(each.body.parts?.some(({ type }) => type !== 'Literal') ? null : each.body.text)
+  return { redirects, inputs }
+}
+
+const valueAndText = (node: Node): Pick<Word, 'value' | 'raw'> => {
+  const value = textOf(node)
+  return { value, ...(value === null && { raw: node.text }) }
+}
+
+const toRedirect = ({
+  operator: op,
+  target,
+}: Extract<Redirection, { type: 'Redirect' }>): Redirect => {
+  const { value = null, raw } = target ? valueAndText(target) : {}
+  return { op, target: value, ...(raw !== undefined && { raw }) }
+}
+
+/** Hides output, or joins the two kinds: `2>/dev/null`, `2>&1`. */
+const isQuiet = ({ operator, target }: Extract<Redirection, { type: 'Redirect' }>): boolean => {
+  const to = target ? textOf(target) : null
+  return (operator === '>' || operator === '&>') && to === '/dev/null'
+    ? true
+    : operator === '>&' && to !== null && /^[12]$/.test(to)
+}
+
+const partsOf = (node: Node): readonly WordPart[] => node.parts ?? []
+
+const isGlob = (node: Node): boolean =>
+  partsOf(node).some(
+    ({ type }) => type === 'Glob' || type === 'ExtendedGlob' || type === 'BraceExpansion',
+  ) ||
+  (node.parts === undefined && /^[^'"\\]*[*?[]/.test(node.text))
+
+const KNOWN = new Set([
+  'Literal',
+  'SingleQuoted',
+  'AnsiCQuoted',
+  'Glob',
+  'ExtendedGlob',
+  'BraceExpansion',
+])
+
+/** A tilde stays one; the value of a wildcard is its pattern. */
+const textOf = (node: Node): Value =>
+  partsOf(node).every(
+    part =>
+      KNOWN.has(part.type) ||
+      ((part.type === 'DoubleQuoted' || part.type === 'LocaleString') &&
+        part.parts.every(({ type }) => type === 'Literal')),
+  )
+    ? node.value
+    : null

@@ -1,0 +1,46 @@
+/** `agent-webui config`: shows the settings of config.yaml that wait to be confirmed, accepts them, or restores those in force. */
+import { systemClock } from '../base/clock.ts'
+import type { Config } from '../config.ts'
+import { forbidden, invalid } from '../errors.ts'
+import { signing } from '../auth/signing-key.ts'
+import { openAcceptedSettings } from '../guards/accepted-settings.ts'
+import { settle, shownChanges } from '../guards/setting-changes.ts'
+import { isStartedByAgent } from '../own-processes/started-by-agent.ts'
+import { createHomes } from '../profiles/homes.ts'
+import { createKnownSecrets } from '../profiles/known-secrets.ts'
+import { redact, watchSecrets } from '../redact/redact.ts'
+import type { ConfigArguments } from './arguments.ts'
+import type { Terminal } from './terminal.ts'
+
+export const changeConfig = async (
+  { does, profile }: ConfigArguments,
+  { config, terminal }: { config: Config; terminal: Terminal },
+): Promise<number> => {
+  if (does !== 'show' && isStartedByAgent(config))
+    throw forbidden('The agent cannot confirm settings. Run the command in your own terminal.')
+  const accepted = openAcceptedSettings(config.stateDir, signing(config.stateDir))
+  const homes = createHomes(config, systemClock, accepted)
+  watchSecrets(createKnownSecrets(homes.list))
+  const home = homes.open(profile ?? homes.active())
+  const problem = home.config.problem()
+  if (problem) throw invalid(`config.yaml: ${problem}`)
+  const found = shownChanges(home, { accepted, redact })
+  if (found === null) {
+    terminal.out(`Nothing waits to be confirmed in ${home.config.path}.\n`)
+  } else {
+    if (does !== 'show')
+      settle(home, accepted, { shown: found.change_id, accepts: does === 'accept' })
+    const end = {
+      show: 'The earlier values are in force. agent-webui config accept, or config restore.',
+      accept: 'Accepted.',
+      restore: 'The earlier values are in the file again.',
+    }[does]
+    const lines = found.changes.map(
+      ({ key, accepted: before, now }) =>
+        `${key}\n  in force: ${before ?? 'nothing'}\n  in the file: ${now ?? 'nothing'}`,
+    )
+    terminal.out(`${found.file}\n\n${lines.join('\n')}\n\n${end}\n`)
+  }
+  await terminal.drain()
+  return 0
+}

@@ -1,0 +1,35 @@
+/** Takes a message that waits back to where it was written. */
+import { splitComments } from '../../../lib/base/comment-text.ts'
+import type { App } from '../../app.ts'
+import { t as tPage } from '../../strings/t.ts'
+import type { Listed } from '../chat/outbox.ts'
+import { withoutFiles } from '../composer/composer.ts'
+import { t } from './strings.ts'
+
+type Place = Pick<App, 'chat' | 'composer' | 'layout' | 'outbox' | 'route'>
+
+export const editWaiting = async (app: Place, message: Listed): Promise<void> => {
+  const { chat, composer, layout, outbox, route } = app
+  const { id, replace } = message
+  const { text, comments } = splitComments(withoutFiles(message.text))
+  const replaced = replace === undefined ? null : await findReplaced(chat, replace)
+  // It may have been sent just now.
+  if (!(await outbox.remove(id))) return
+  if (replaced) {
+    const given = chat.promptOf(replaced)?.attachments ?? []
+    // The message that is replaced has the others, and its comments.
+    const files = message.files.filter(name => !given.includes(name)).map(name => ({ name }))
+    chat.editing.value = { id: replaced, text, files, uploads: 0 }
+    route.jumpTo(replaced)
+    return
+  }
+  composer.restoreDraft({ text, comments, files: [...message.files] })
+  layout.composerFocus.value += 1
+}
+
+/** Its id; null when the chat has no such message any more: then the text can only be a message of its own. */
+const findReplaced = async (chat: App['chat'], id: string): Promise<string | null> => {
+  if (chat.editing.peek()) throw new Error(t('outbox.edit.open'))
+  if (chat.state.peek() !== 'ready') throw new Error(tPage('chat.failed.title'))
+  return (await chat.loadUntil(id)) ? id : null
+}
