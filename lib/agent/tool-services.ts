@@ -169,7 +169,8 @@ export type CommandPlacement = {
   cwd: string
   /** The complete environment. It must not become visible in the arguments of a process. */
   env: Readonly<Record<string, string>>
-  access: Exclude<CommandAccess, 'unconfined'>
+  /** `network`: it shares the network of this computer. */
+  access: 'confined' | 'network'
   /**
    * It runs Git in the repository of the workspace, so it gets a Git directory that can change. `git init` and `git clone`
    * need none. In containers and on macOS that is one of other name, in GIT_DIR.

@@ -175,12 +175,12 @@ export const createSandboxes = (
         const { workspace } = scope
         const all = [...mounts, ...(network?.mounts ?? [])]
         const shown = isSeatbelt ? all : running.withoutReplaceable(all)
-        const given = { ...git, mounts: shown, workspace, changesGit: changesGit === true }
+        const withGit = { ...git, mounts: shown, workspace, changesGit: changesGit === true }
         const gitPlace = isReadOnly
           ? { mounts: shown, env: {}, finish: async () => null }
           : isSeatbelt
-            ? nameGit(given)
-            : mountGit(given, own().root)
+            ? nameGit(withGit)
+            : mountGit(withGit, own().root)
         if (!isSeatbelt) running.starts(gitPlace.mounts)
         const planned = {
           ...placement,
