@@ -117,6 +117,8 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
       AGENT_WEBUI_PORT: '0',
       // As on a computer without bubblewrap, unless config.yaml turns the sandbox on.
       AGENT_WEBUI_SANDBOX: 'off',
+      // Most tests are not about what is asked: commands run as in the command line.
+      AGENT_WEBUI_OUTSIDE_SANDBOX: 'dangerous',
       ...options.env,
     }
     const config = readConfig(environment, ['--no-browser', ...(options.argv ?? [])])

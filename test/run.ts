@@ -39,8 +39,6 @@ const env: NodeJS.ProcessEnv = {
   ...{ TEST_ASSETS: join(home, 'assets'), TEST_PROGRAMS: join(home, 'programs') },
   // Returns freed memory to the system sooner.
   MALLOC_ARENA_MAX: '2',
-  // Most tests are not about what is asked: commands run as in the command line.
-  AGENT_WEBUI_OUTSIDE_SANDBOX: 'dangerous',
   // A quarter of the CPU time of the first import of our sources.
   NODE_COMPILE_CACHE: resolve('node_modules/.cache/agent-webui/compile'),
 }

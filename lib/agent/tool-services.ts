@@ -157,7 +157,7 @@ export type PlacedProgram = Program & {
   env: Readonly<Record<string, string>>
   /** For a runner whose process group does not contain what it runs, such as `docker exec`. */
   onSignal?: OnSignal
-  /** Closes what belongs to it, and keeps what it has done in the Git directory. */
+  /** Keeps what it has done in the Git directory, and closes its network. */
   onEnd?: OnEnd
   /** Bytes that it reads from a descriptor of its own: the filter of system calls. */
   filter?: Uint8Array
