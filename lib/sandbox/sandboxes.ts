@@ -16,17 +16,10 @@ import {
 import { bubblewrapArguments, LOADER_VARIABLE } from './bubblewrap.ts'
 import { type CommandNetwork, openLocalNetwork, openMountedNetwork } from './command-network.ts'
 import { MACOS_SYSTEM } from './macos.ts'
-import type { Repository } from './git-directories.ts'
-import { gitOf, type Mount, type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
+import { mountGit, nameGit, planGit } from './git-mounts.ts'
+import { type Mount, type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
 import { PROXY_VARIABLES } from './network-bridge.ts'
 import type { NetworkAccess } from './network-opener.ts'
-import {
-  createFirstGit,
-  createPrivateGit,
-  type PrivateGit,
-  repositoriesInIndex,
-  variablesFor,
-} from './private-git.ts'
 import { createMountCheck } from './running-sandboxes.ts'
 import { createOwnDirectories } from './own-directories.ts'
 import { DROPPED_VARIABLES } from './places.ts'
@@ -168,58 +161,40 @@ export const createSandboxes = (
         // Node may be in a directory that is not shown otherwise.
         const more = [...readable, ...(isSeatbelt ? [XCODE] : network ? [process.execPath] : [])]
         const here = place()
-        const git = gitOf(here)
-        const { workspace } = scope
-        const nested =
-          git?.repository && workspace !== null
-            ? repositoriesInIndex(git.repository).map(path => join(git.root, path))
-            : []
+        const git = planGit(here)
         const mounts = planMounts(
           { ...here, readable: [...scope.readable, ...more] },
-          { ...plan, git, nested, program: program.file, isReadOnly },
+          { ...plan, ...git, program: program.file, isReadOnly },
         )
         const placement = {
           program: network?.start(program) ?? program,
           cwd,
-          env: { ...variables, ...network?.env },
           hasNetwork,
           proxyPort: network?.port ?? null,
         }
-        const planned = [...mounts, ...(network?.mounts ?? [])]
-        const repository = !isReadOnly && changesGit ? (git?.repository ?? null) : null
-        const isFirst = !isReadOnly && workspace !== null && git?.root !== workspace
-        /** What must be done when it has ended. */
-        const ends = (finish?: PrivateGit['finish']): Pick<PlacedProgram, 'onEnd'> =>
-          network || finish
-            ? {
-                async onEnd() {
-                  network?.close()
-                  return (await finish?.()) ?? null
-                },
-              }
-            : {}
-        if (isSeatbelt) {
-          const own = repository && createPrivateGit(repository, { shown: repository.common })
-          const env =
-            git && own ? { ...placement.env, ...variablesFor(git, own.dir) } : placement.env
-          const shown = [
-            ...planned,
-            ...(isFirst ? [protectedGit(workspace)] : []),
-            ...(own ? [{ path: own.dir, access: 'write' } as const] : []),
-          ]
-          const placed = underSeatbelt({ ...placement, env, mounts: shown }, found, here)
-          return { ...placed, ...ends(own?.finish) }
+        const { workspace } = scope
+        const all = [...mounts, ...(network?.mounts ?? [])]
+        const shown = isSeatbelt ? all : running.withoutReplaceable(all)
+        const withGit = { ...git, mounts: shown, workspace, changesGit: changesGit === true }
+        const gitPlace = isReadOnly
+          ? { mounts: shown, env: {}, finish: async () => null }
+          : isSeatbelt
+            ? nameGit(withGit)
+            : mountGit(withGit, own().root)
+        if (!isSeatbelt) running.starts(gitPlace.mounts)
+        const planned = {
+          ...placement,
+          mounts: gitPlace.mounts,
+          env: { ...variables, ...network?.env, ...gitPlace.env },
         }
-        const safe = running.withoutReplaceable(planned)
-        const changeable = [
-          ...(repository ? privateGit(repository, safe) : []),
-          ...(isFirst ? [firstGit(realPath(workspace), own().root)] : []),
-        ]
-        const all = changeable.reduce(withPrivate, safe)
-        running.starts(all)
-        const placed = underBubblewrap({ ...placement, mounts: all }, found)
-        const finish = changeable.length === 0 ? undefined : () => finishAll(changeable)
-        return { ...placed, ...ends(finish) }
+        const placed = isSeatbelt
+          ? underSeatbelt(planned, found, here)
+          : underBubblewrap(planned, found)
+        const onEnd = () => {
+          network?.close()
+          return gitPlace.finish()
+        }
+        return { ...placed, onEnd }
       },
     }
   }
@@ -240,44 +215,6 @@ export const createSandboxes = (
     },
   }
 }
-
-/** What a private Git directory takes the place of, as real paths, and where the real one is visible instead. */
-type Private = PrivateGit & { at: string; below: string | null; shown: Mount[] }
-
-const REAL_GIT = '/run/repository.git'
-
-/** None where a running command could replace the real one, which has no mount then. */
-const privateGit = (repository: Repository, mounts: readonly Mount[]): Private[] => {
-  const at = realPath(repository.common)
-  if (!mounts.some(({ path, source = path, access }) => source === at && access === 'read'))
-    return []
-  const shown = [{ path: REAL_GIT, access: 'read', source: at } as const]
-  return [{ ...createPrivateGit(repository, { shown: REAL_GIT }), at, below: null, shown }]
-}
-
-const firstGit = (workspace: string, parent: string): Private => {
-  const at = join(workspace, '.git')
-  return { ...createFirstGit(at, parent), at, below: workspace, shown: [] }
-}
-
-const withPrivate = (mounts: Mount[], { dir, at, below, shown }: Private): Mount[] => {
-  const mount = (path: string): Mount => ({ path, access: 'write', source: dir })
-  const places = mounts.flatMap(({ path, source = path }) =>
-    source === at ? [path] : source === below ? [join(path, '.git')] : [],
-  )
-  return [...mounts.filter(({ path }) => !places.includes(path)), ...shown, ...places.map(mount)]
-}
-
-const finishAll = async (all: readonly Private[]): Promise<string | null> => {
-  const notes = await Promise.all(all.map(({ finish }) => finish()))
-  return notes.filter(note => note !== null).join(' ') || null
-}
-
-/** On macOS a rule applies to a name, whether it exists or not, so a command cannot make a repository. */
-const protectedGit = (workspace: string): Mount => ({
-  path: join(realPath(workspace), '.git'),
-  access: 'read',
-})
 
 type Planned = Pick<CommandPlacement, 'program' | 'cwd' | 'env'> & {
   mounts: readonly Mount[]
