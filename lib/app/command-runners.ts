@@ -152,8 +152,10 @@ export const createCommandRunners = ({
 export const commandsOf = (
   { runnerFor }: Pick<CommandRunners, 'runnerFor'>,
   { checkFor }: LanguageServers,
-): Pick<TurnContextOptions, 'runnerFor' | 'commandsFor'> => ({
+  { outsideSandbox }: Pick<Config, 'outsideSandbox'>,
+): Pick<TurnContextOptions, 'runnerFor' | 'commandsFor' | 'outsideSandbox'> => ({
   runnerFor,
+  outsideSandbox,
   commandsFor({ env, ...scope }) {
     const { home, workspace, owner } = scope
     const runner = runnerFor(scope)

@@ -17,6 +17,7 @@ import type {
 import type { ImageStore } from '../agent/images.ts'
 import type { Processes, ReadDocument, Secrets } from '../agent/tool-services.ts'
 import { invalid, UserError } from '../errors.ts'
+import type { ProfileConfig } from '../profiles/config.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { Meta, Sent } from '../sessions/entries.ts'
@@ -151,6 +152,16 @@ const withoutKnown = (message: NewMessage, redactKnown: (text: string) => string
   }
 }
 
+/** What commands must not reach, and what is asked about outside a sandbox. */
+const serviceFacts = (
+  { ownPorts, outsideSandbox }: TurnContextOptions,
+  { approvals }: ProfileConfig,
+): Pick<AgentRequest, 'ownAddresses' | 'isOwnProcess' | 'outside'> => ({
+  ownAddresses: ownPorts(),
+  isOwnProcess: isServiceTarget,
+  outside: approvals.outside_sandbox ?? outsideSandbox,
+})
+
 export const createTurnContextFactory =
   (deps: TurnContextOptions) =>
   (turn: Turn, given: Questions, said: string | null): TurnContext => {
@@ -245,9 +256,7 @@ export const createTurnContextFactory =
           forbidden,
           // A command of a member's turn that names an owned path is asked of an owner.
           controlPaths: [...deps.controlOf(home, workspace), ...pathsFor(role(), owned)],
-          ownAddresses: deps.ownPorts(),
-          isOwnProcess: isServiceTarget,
-          outside: config.approvals.outside_sandbox ?? deps.outsideSandbox,
+          ...serviceFacts(deps, config),
           guards: withRole(deps.guardsFor(home), { role, profile: home.name, owned }),
           planMode: createPlanMode(scope, { ...deps, clarify: questions.clarify }),
           rules,

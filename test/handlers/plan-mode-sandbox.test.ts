@@ -63,16 +63,15 @@ test('refuses the background, more access, and what no approval allows', async (
     const given = [
       { command: 'ls', background: true },
       { command: 'ls', access: 'unconfined' },
-      { command: 'ls', access: 'unconfined' },
       'rm -rf /',
       `cat ${app.home}/config.yaml`,
       `echo x >> ${app.home}/config.yaml`,
       `touch ${app.userHome}/shared/x`,
     ]
     const all = await run(given)
-    for (const text of all.slice(0, 3)) assert.match(text, 'not in the background, and without')
-    for (const text of all.slice(3, 6)) assert.match(text, '"status":"blocked"')
-    assert.match(all[6] ?? '', '"exit_code":1')
+    for (const text of all.slice(0, 2)) assert.match(text, 'not in the background, and without')
+    for (const text of all.slice(2, 5)) assert.match(text, '"status":"blocked"')
+    assert.match(all[5] ?? '', '"exit_code":1')
     assert.equal(snapshot(app.userHome, [app.state]), before)
     assert.ok(dir.startsWith(app.userHome))
   } finally {

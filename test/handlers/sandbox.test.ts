@@ -167,7 +167,11 @@ test('by default it is on, except in a workspace that it cannot protect', async 
     assert.equal([shown.place, shown.sandbox.enabled, shown.problem], ['sandbox', 'auto', null])
     const project = join(app.userHome, 'project')
     mkdirSync(project)
-    assert.equal(await here(app, project), { place: 'sandbox', problem: null })
+    assert.equal(await here(app, project), {
+      place: 'sandbox',
+      outside: 'dangerous',
+      problem: null,
+    })
     const home = await here(app, app.userHome)
     assert.is(home.place, 'computer')
     assert.match(home.problem, 'contains your home directory')
@@ -197,7 +201,11 @@ sandboxed(
       assert.equal((await place(app)).place, 'sandbox')
       // One that stops working is never left.
       rmSync(join(bin, 'bwrap'))
-      assert.equal(await here(app, project), { place: 'sandbox', problem: null })
+      assert.equal(await here(app, project), {
+        place: 'sandbox',
+        outside: 'dangerous',
+        problem: null,
+      })
       const after = await place(app)
       assert.is(after.place, 'sandbox')
       assert.match(after.problem, "bwrap isn't installed")

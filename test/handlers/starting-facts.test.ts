@@ -25,7 +25,7 @@ test('rejects directories that are not trusted; tells an empty one from a reposi
       test_command: null,
       changed_files: null,
       todos: null,
-      commands: { place: 'computer', problem: null },
+      commands: { place: 'computer', outside: 'dangerous', problem: null },
     })
 
     const shop = join(app.userHome, 'shop')

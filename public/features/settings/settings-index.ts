@@ -92,6 +92,7 @@ export const settingEntries = (): SettingEntry[] => [
   entry('security', inRules('rules.title')),
   entry('security', inPlace('place.title')),
   entry('security', inPlace('place.sandbox.label')),
+  entry('security', inPlace('place.outside.label')),
   entry('security', inPlace('place.network.label')),
   entry('budgets', t('budget.turn'), t('budget.turn.hint')),
   entry('budgets', t('budget.session'), t('budget.session.hint')),
