@@ -233,11 +233,7 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
       )}
       <AnswerNote words={words} />
       {!mayAllow && <p class="ask-covers">{t(mayAnswer ? 'ask.owner' : 'ask.member')}</p>}
-      {!isBudget && !isRuling && mayAllow && (
-        <p class="ask-covers">
-          {covered()}
-        </p>
-      )}
+      {!isBudget && !isRuling && mayAllow && <p class="ask-covers">{covered()}</p>}
     </article>
   )
 }

@@ -2,8 +2,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { visibleText } from '../../../lib/base/visible.ts'
-import type { CommandsHere } from '../../../lib/schema/command-place.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { useChat, useComposer, useSessions, useShell } from '../../contexts.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -12,13 +10,14 @@ import { formatAgo } from '../sessions/relative-time.ts'
 import { previewOf, titleOf } from '../sessions/sessions.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
-import { joinSentences } from '../../strings/join-sentences.ts'
-import { causeText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 import { type Facts, type Suggestion, suggestionsFor } from './suggestions.ts'
 
 /** Few first pages have a question; its sentences are long. */
 const Waiting = lazy(async () => (await import('../inbox/waiting.tsx')).Waiting)
+
+/** Its sentences of the server are long. */
+const CommandsLine = lazy(async () => (await import('./commands-line.tsx')).CommandsLine)
 
 const MAX_WAITING = 3
 const MAX_RUNNING = 3
@@ -79,22 +78,6 @@ const Suggested = ({ suggestion }: { suggestion: Suggestion }) => {
         <span class="home-preview">{hint}</span>
       </button>
     </li>
-  )
-}
-
-/** Where commands run in this workspace, what would put them into a sandbox, and where to choose what asks. */
-const Commands = ({ place, outside, problem }: CommandsHere) => {
-  const { route } = useShell()
-  return (
-    <p class="home-commands">
-      {joinSentences(
-        t(`commands.${place === 'computer' ? outside : place}`),
-        problem !== null && causeText(visibleText(problem)),
-      )}{' '}
-      {place === 'computer' && may('POST /api/sandbox') && (
-        <a href={route.hrefOf({ view: 'settings', section: 'security' })}>{t('commands.choose')}</a>
-      )}
-    </p>
   )
 }
 
@@ -175,7 +158,7 @@ export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }
           </ul>
         </Section>
       )}
-      {facts.value && <Commands {...facts.value.commands} />}
+      {facts.value && <CommandsLine {...facts.value.commands} />}
     </div>
   )
 }
