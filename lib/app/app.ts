@@ -258,7 +258,7 @@ export const createApp = async (
     continued: continuedTasks(data, conversation.turnStarter),
     forbids: (home, script) =>
       guards.of(home).commands() ??
-      scriptDenial(home, script, home.settings().approvals.cron_mode !== 'deny'),
+      scriptDenial(home, script, home.settings().approvals.cron_mode !== 'deny', guards.of(home)),
     runnerFor: (home, jobId) => engine.runners.runnerFor({ home, workspace: null, owner: jobId }),
     skill: skills.contentIfAny,
     redact,

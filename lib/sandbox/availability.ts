@@ -73,7 +73,7 @@ export const causeOf = (complaint: string, facts: SandboxFacts): string => {
   if (facts.maxNamespaces === 0)
     return 'the kernel allows no user namespaces. Allow them: sudo sysctl -w user.max_user_namespaces=15000'
   if (facts.isContainer)
-    return `this container forbids it (${complaint}). Start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or leave sandbox.enabled off: the container is a wall of its own`
+    return `this container forbids it (${complaint}). Start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or leave sandbox.enabled off: the container contains them already`
   if (facts.isUnit)
     return `the systemd unit forbids it (${complaint}). Install the unit of this version: systemd/agent-webui.service`
   if (NO_NAMESPACES.test(complaint))

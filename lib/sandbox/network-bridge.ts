@@ -66,6 +66,10 @@ export const proxyVariables = (port: number = PORT): Record<string, string> => {
     ...Object.fromEntries(Object.entries(both).map(([name, value]) => [name.toLowerCase(), value])),
     // Node's own fetch.
     NODE_USE_ENV_PROXY: '1',
+    // Looks for newer versions of themselves, which nobody asked for, would be a question each.
+    NO_UPDATE_NOTIFIER: '1',
+    npm_config_update_notifier: 'false',
+    PIP_DISABLE_PIP_VERSION_CHECK: '1',
   }
 }
 

@@ -24,7 +24,7 @@ export const CommandPlace = z.object({
   profile: z.string(),
   /** The file with these settings. */
   source: z.string(),
-  /** `computer`: directly, without a wall around them. */
+  /** `computer`: directly, with the rights of the service. */
   place: z.enum(['computer', 'sandbox', 'container']),
   /** Why no command can run there at the moment, and what to do; null: they run. */
   problem: z.string().nullable(),

@@ -136,7 +136,7 @@ const PLACES = [
   'AppArmor forbids user namespaces (Ubuntu 24.04 and later). Load the profile for bwrap: {command}',
   'the kernel forbids user namespaces. Allow them: {command}',
   'the kernel allows no user namespaces. Allow them: {command}',
-  'this container forbids it ({reason}). Start the container with {options}, or leave sandbox.enabled off: the container is a wall of its own',
+  'this container forbids it ({reason}). Start the container with {options}, or leave sandbox.enabled off: the container contains them already',
   'the systemd unit forbids it ({reason}). Install the unit of this version: systemd/agent-webui.service',
   'user namespaces are off, or not allowed here ({reason}). Allow them in the kernel, or for the program that started this one',
   'this service runs in a sandbox of macOS itself, and sandboxes cannot be nested. Start it outside of that',

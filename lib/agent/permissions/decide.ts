@@ -7,7 +7,7 @@
  * Answers that exist already (rules that allow, remembered approvals, approval modes) are looked up when the user would be
  * asked: `lib/turn-context/approval-policy.ts`.
  */
-import { isBelow, realPath } from '../../store/path-within.ts'
+import { isBelow, isInside, realPath } from '../../store/path-within.ts'
 import { isControlled, isCredential } from '../tools/protected-paths.ts'
 import { changesOwnGit, losesHistory, losesWork } from '../shell/git.ts'
 import { floorReason } from '../shell/floor.ts'
@@ -26,7 +26,7 @@ import { readCommand } from '../shell/read.ts'
 import { readingParts } from '../shell/readers.ts'
 import { MAX_COMMAND_CHARS } from '../shell/syntax.ts'
 import type { Part, ReadCommand, ShellContext } from '../shell/types.ts'
-import type { CommandAccess } from '../tool-services.ts'
+import type { CommandAccess, CommandRunner } from '../tool-services.ts'
 import type { TextSpan } from '../../schema/question.ts'
 import type { ToolContext } from '../types.ts'
 
@@ -44,7 +44,7 @@ export type Question = {
   lines?: readonly string[]
 }
 
-export type RefusedBy = 'guard' | 'floor' | 'files'
+export type RefusedBy = 'guard' | 'floor' | 'files' | 'sandbox'
 
 export type Decision =
   | { kind: 'refuse'; by: RefusedBy; sentence: string }
@@ -133,6 +133,26 @@ const forbiddenPath = (
     .find(path => isIn(roots, path) && !isIn(open, path))
 }
 
+/** A file outside that the words certainly change: inside, that would fail or change a private copy, and seem to have worked. */
+const lostWrite = (
+  read: ReadCommand,
+  shell: ShellContext,
+  runner: CommandRunner,
+): string | null => {
+  if (runner.hasOwnSystem || runner.isReadOnly || !runner.reach) return null
+  const { workspace = shell.cwd } = shell
+  const lost = namedPaths(read, shell).find(({ path, kind, isUnsure }) => {
+    if (path === null || isUnsure || (kind !== 'write' && kind !== 'both')) return false
+    const real = realPath(runner.hostPath(path))
+    return !isInside(workspace, real) && !isBelow('/tmp', path) && runner.reach?.(real) !== 'write'
+  })
+  if (!lost) return null
+  const otherwise = runner.canLeave
+    ? ' Where the task needs it, repeat it with access "unconfined"; the user is asked.'
+    : ''
+  return `Not run: it changes ${lost.path}, which the sandbox does not allow.${otherwise}`
+}
+
 /** Decides about a command. `site.runner` must be able to run something at this moment: see `unavailableRunner`. */
 export const decideCommand = (command: string, site: Site): Decision => {
   const { shell, guards, runner, wanted, canUndo = false, outside = 'changes' } = site
@@ -161,12 +181,16 @@ export const decideCommand = (command: string, site: Site): Decision => {
   }
 
   if (runner && (wanted !== 'unconfined' || runner.isReadOnly)) {
-    const loses = read.parts.some(losesHistory) || (!canUndo && read.parts.some(losesWork))
+    const lost = lostWrite(read, shell, runner)
+    if (lost !== null) return refuse('sandbox', lost)
+    // No checkpoint covers other folders that it may change.
+    const isUndoable = canUndo && runner.sharesFolders !== true
+    const loses = read.parts.some(losesHistory) || (!isUndoable && read.parts.some(losesWork))
     const labels = runner.isReadOnly
       ? []
       : [
           ...(loses ? [GIT_LOSS] : []),
-          ...(canUndo ? [] : found.filter(label => DESTRUCTIVE.test(label))),
+          ...(isUndoable ? [] : found.filter(label => DESTRUCTIVE.test(label))),
         ]
     return run(
       { access: 'confined', changesGit: read.isPlain && changesOwnGit(read.parts) },

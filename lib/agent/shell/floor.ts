@@ -1,6 +1,6 @@
 /**
- * Commands that no approval permits: their only effect is to destroy the machine or its data. A seat belt for slips, not a
- * wall: outside a sandbox there are other ways to the same end.
+ * Commands that no approval permits: their only effect is to destroy the machine or its data. They are for slips:
+ * outside a sandbox there are other ways to the same end.
  */
 import { resolve } from 'node:path/posix'
 import { fromEnvironment } from './paths.ts'

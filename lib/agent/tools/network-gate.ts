@@ -1,6 +1,7 @@
 /** Asks about each new destination of a running command. The command waits for the answer. */
 import { networkKey, placeOf } from '../../base/network-key.ts'
 import { Unapproved } from '../../base/unapproved.ts'
+import { denial } from '../permissions/denied-path.ts'
 import type { RunsIn } from '../../schema/command-place.ts'
 import type { ApprovalRequest, CheckTarget, NetworkTarget } from '../tool-services.ts'
 import type { ToolContext } from '../types.ts'
@@ -28,6 +29,12 @@ const describe = (command: string, target: NetworkTarget): string => {
 
 const END = 'Do not try to reach it another way.'
 
+/** A rule that denies a host to the web tools denies it to commands. */
+const deniedHost = (rules: ToolContext['rules'], host: string): string | null => {
+  const verdict = rules?.decide({ tool: '', accesses: [{ kind: 'host', host }] })
+  return rules && verdict?.list === 'deny' ? denial(verdict, rules) : null
+}
+
 export type NetworkGate = {
   check: CheckTarget
   /** What stands still while a question is open. */
@@ -41,7 +48,7 @@ export const deniedFields = ({ denied }: Pick<NetworkGate, 'denied'>) =>
   denied().length > 0 ? { network: `Not allowed: ${denied().join(', ')}.` } : {}
 
 type Asked = Pick<ApprovalRequest, 'command' | 'cwd'> & { runsIn: RunsIn | undefined }
-type Context = Pick<ToolContext, 'approve' | 'allowsNetwork' | 'signal'>
+type Context = Pick<ToolContext, 'approve' | 'allowsNetwork' | 'rules' | 'signal'>
 
 /** One per command: an answer for this command is remembered, a denial as well. */
 export const createNetworkGate = (ctx: Context, { command, cwd, runsIn }: Asked): NetworkGate => {
@@ -85,6 +92,11 @@ export const createNetworkGate = (ctx: Context, { command, cwd, runsIn }: Asked)
   return {
     async check(target, ended) {
       const key = networkKey(target)
+      const ruled = deniedHost(ctx.rules, target.host)
+      if (ruled !== null) {
+        denied.add(placeOf(target))
+        return ruled
+      }
       const known = answers.get(key)
       const answer = known ?? (ctx.signal.aborted ? null : ask(key, target, ended))
       if (!known && answer) answers.set(key, answer)

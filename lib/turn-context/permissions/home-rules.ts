@@ -1,4 +1,5 @@
 /** The permission rules of a home for one workspace, read on each use so that a changed file takes effect immediately. */
+import { decideCommand } from '../../agent/permissions/decide.ts'
 import { readText } from '../../store/read-text.ts'
 import { join } from 'node:path'
 import { reasonFor } from '../../agent/permissions/check-call.ts'
@@ -7,6 +8,7 @@ import { createRules, parseLists } from '../../agent/permissions/rules.ts'
 import { RULE_LISTS, type RuledCall, type Rules } from '../../agent/permissions/types.ts'
 import { asObject } from '../../base/json.ts'
 import type { ProfileConfig } from '../../profiles/config.ts'
+import type { Guards } from '../../agent/types.ts'
 import type { Home } from '../../profiles/home.ts'
 
 type RulesHome = Pick<Home, 'values' | 'env' | 'config' | 'dir'>
@@ -72,6 +74,7 @@ export const scriptDenial = (
   home: RulesHome,
   script: string,
   mayApprove: boolean,
+  guards?: Guards,
 ): string | null => {
   const dir = join(home.dir, 'scripts')
   const env = home.env()
@@ -82,6 +85,9 @@ export const scriptDenial = (
   const text = /\.(?:sh|bash)$/i.test(script) ? readText(path).text : null
   const command = text ?? quoted
   const shell = { home: env.HOME ?? '', cwd: dir, workspace: dir, env }
+  // Of the decision about commands only what no one could allow: changes of scripts are approved by a person.
+  const decision = decideCommand(command, { guards, shell, forbidden: [] })
+  if (decision.kind === 'refuse') return decision.sentence
   const call: RuledCall = { tool: 'terminal', accesses: [{ kind: 'command', command, shell }] }
   return rules.decide(call)?.list === 'ask' && mayApprove ? null : refusalOf(rules, call)
 }
