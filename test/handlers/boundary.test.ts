@@ -75,7 +75,12 @@ test('the ten worst ways reach nothing outside the workspace', async () => {
     assert.equal(world.wasRead(), [])
     assert.equal(differences(before, world.everything()), [])
     assert.equal(world.nextGit(), [])
-    assert.equal(differences(before, world.everything()), [])
+    // Git itself refreshes an index.
+    const after = differences(before, world.everything())
+    assert.equal(
+      after.filter(path => !path.endsWith('/.git/index')),
+      [],
+    )
     assert.equal([connections, signals], [[], []])
     assert.is((await app.get('/health')).status, 200)
   } finally {
