@@ -9,7 +9,7 @@ import { startPushService } from '../_push-service.ts'
 
 const test = suite('notification settings')
 
-const HARMLESS = 'program not recognized: deploy'
+const HARMLESS = 'command that can change something'
 const onLoopback = { allowPush: (host: string) => host === '127.0.0.1', firstDelayMs: 20 }
 
 test('an address of the page that is none is refused; one that was stored before holds no push message back', async () => {

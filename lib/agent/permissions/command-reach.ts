@@ -1,7 +1,7 @@
 /** What a command or script reaches by its words, as permission rules see it. */
 import { realPath } from '../../store/path-within.ts'
 import { namedHosts, namedPaths, type NamedPath } from '../shell/paths.ts'
-import { readCommand } from '../shell/read.ts'
+import { readCommand, scriptAsCommand } from '../shell/read.ts'
 import type { ReadCommand, ShellContext } from '../shell/types.ts'
 import type { Access } from './types.ts'
 
@@ -32,16 +32,7 @@ export const commandAccesses = (read: ReadCommand, shell: ShellContext): Access[
 
 /** As above, for a script of `execute_code`: its literals may be paths, hosts, and commands. */
 export const scriptAccesses = (code: string, shell: ShellContext): Access[] => {
-  const word = { value: code, isGlob: false }
-  const part = {
-    program: 'python3',
-    name: 'python3',
-    words: [word],
-    redirects: [],
-    assigns: [],
-    inputs: [],
-  }
-  const script: ReadCommand = { parts: [part], isPlain: false, isFollowed: true }
+  const script = scriptAsCommand(code)
   const commands = [...code.matchAll(/(["'`])((?:(?!\1)[^\n])+)\1/g)].map(([, , text = '']) => text)
   return [
     ...commandAccesses(script, shell),

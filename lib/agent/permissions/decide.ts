@@ -22,7 +22,7 @@ import {
   UNCONFINED,
 } from '../shell/labels.ts'
 import { namedPaths } from '../shell/paths.ts'
-import { readCommand } from '../shell/read.ts'
+import { readCommand, scriptAsCommand } from '../shell/read.ts'
 import { readingParts } from '../shell/readers.ts'
 import { MAX_COMMAND_CHARS } from '../shell/syntax.ts'
 import type { Part, ReadCommand, ShellContext } from '../shell/types.ts'
@@ -198,20 +198,29 @@ export const decideCommand = (command: string, site: Site): Decision => {
     )
   }
   const { control, more } = ownReasons(command, read, shell)
+  // Too long or too nested to be read: it could change anything.
+  const isUnread = read.parts.length === 0 && command.trim() !== ''
+  const isControl = control.length > 0 || isUnread
   const loses = read.parts.some(part => losesHistory(part) || losesWork(part)) ? [GIT_LOSS] : []
   const reasons = [...control, ...found, ...loses, ...more]
+  const changes = [CHANGES, ...reasons]
   const approved: Approved = { access: 'unconfined' }
-  if (runner) return run(approved, [UNCONFINED, ...reasons], control.length > 0)
-  if (outside === 'dangerous') return run(approved, reasons, control.length > 0)
-  return isReadOnly && reasons.length === 0
-    ? run(approved, [])
-    : run(approved, [CHANGES, ...reasons], control.length > 0)
+  if (runner) return run(approved, [UNCONFINED, ...reasons], isControl)
+  if (outside === 'dangerous') return run(approved, isUnread ? changes : reasons, isControl)
+  return isReadOnly && reasons.length === 0 ? run(approved, []) : run(approved, changes, isControl)
 }
 
 /** Decides about a script of `execute_code`, which is never only a reader. */
 export const decideScript = (code: string, site: Site): Decision => {
-  const { runner, guards, forbidden } = site
-  const denied = guards?.commands() ?? guards?.command(code) ?? null
+  const { runner, guards, forbidden, shell } = site
+  const texts = [
+    code,
+    ...[...code.matchAll(/(["'`])((?:(?!\1)[^\n])+)\1/g)].map(([, , text = '']) => text),
+  ]
+  const denied =
+    guards?.commands() ??
+    texts.map(text => guards?.command(text) ?? null).find(why => why !== null) ??
+    null
   if (denied !== null) return refuse('guard', denied)
   const kept = forbidden.find(path => code.includes(path))
   if (kept !== undefined)
@@ -219,13 +228,17 @@ export const decideScript = (code: string, site: Site): Decision => {
       'files',
       `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
     )
+  if (code.length > MAX_COMMAND_CHARS)
+    return refuse('floor', 'Refused, and no approval can allow it: a script of this length.')
   if (runner) return { kind: 'run', approved: { access: 'confined' }, ask: null, isReadOnly: false }
   const findings = hostFindings(code)
-  const labels = [...new Set([CODE_FLAG, ...findings.map(({ label }) => label)])]
+  const { control, more } = ownReasons(code, scriptAsCommand(code), shell)
+  const found = findings.map(({ label }) => label)
+  const labels = [...new Set([...control, CODE_FLAG, ...found, ...more])]
   return {
     kind: 'run',
     approved: { access: 'unconfined' },
-    ask: { labels, isControl: false, marks: marksOf(findings) },
+    ask: { labels, isControl: control.length > 0, marks: marksOf(findings) },
     isReadOnly: false,
   }
 }

@@ -51,9 +51,27 @@ const PLAIN = new Set([
   'Assignment',
 ])
 
+/** Variables that the text itself sets, to one known value: `p=push; git $p`. */
+type Variables = ReadonlyMap<string, Value>
+
+const variablesIn = (tree: SyntaxNode): Variables => {
+  const found = new Map<string, Value>()
+  const visit = (node: SyntaxNode): void => {
+    if (node.type === 'Assignment') {
+      const value = node.value.type === 'Word' && !node.append ? textOf(node.value, found) : null
+      found.set(node.name, found.has(node.name) && found.get(node.name) !== value ? null : value)
+    }
+    if (node.type === 'For' || node.type === 'Select') found.set(node.name.value, null)
+    forEachChild(node, visit)
+  }
+  visit(tree)
+  return found
+}
+
 const readText = (text: string, depth: number): ReadCommand => {
   const tree = parseShell(text)
   if (!tree) return UNREADABLE
+  const variables = variablesIn(tree)
   const parts: Part[] = []
   let isPlain = tree.errors === undefined || tree.errors.length === 0
   let isFollowed = isPlain
@@ -73,10 +91,10 @@ const readText = (text: string, depth: number): ReadCommand => {
     if (!PLAIN.has(node.type)) isPlain = false
     if (node.type === 'Function') isFollowed = false
     if (node.type === 'Statement' && node.background) isPlain = false
-    if (node.type === 'Redirect' && !isQuiet(node)) isPlain = false
-    if (node.type === 'Command') add(toPart(node))
+    if (node.type === 'Redirect' && !isQuiet(node, variables)) isPlain = false
+    if (node.type === 'Command') add(toPart(node, variables))
     // A redirection of a loop or group belongs to no program, but it reads or writes a file all the same.
-    if (node.type === 'Redirected') add({ ...EMPTY, ...redirectsOf(node.redirects) })
+    if (node.type === 'Redirected') add({ ...EMPTY, ...redirectsOf(node.redirects, variables) })
     forEachChild(node, visit)
   }
   visit(tree)
@@ -84,6 +102,16 @@ const readText = (text: string, depth: number): ReadCommand => {
 }
 
 const EMPTY: Part = { program: '', name: '', words: [], redirects: [], assigns: [], inputs: [] }
+
+/** A script of an interpreter, whose literals may be paths and hosts. */
+export const scriptAsCommand = (code: string): ReadCommand => {
+  const words = [{ value: code, isGlob: false }]
+  return {
+    parts: [{ ...EMPTY, program: 'python3', name: 'python3', words }],
+    isPlain: false,
+    isFollowed: true,
+  }
+}
 
 /** Also on other systems, where a program may be found in another case. */
 const baseName = (program: Value): string =>
@@ -94,50 +122,58 @@ const fromWords = ([first, ...words]: readonly Word[]): Part => {
   return { ...EMPTY, program, name: baseName(program), words }
 }
 
-const toPart = (command: Command): Part => {
+const toPart = (command: Command, variables: Variables): Part => {
   const assigns: [string, Value][] = []
   const words: Word[] = []
   for (const each of [...command.prefix, ...command.args])
     if (each.type === 'Assignment')
-      assigns.push([each.name, each.value.type === 'Word' ? textOf(each.value) : null])
-    else if (each.type === 'Word') words.push({ ...valueAndText(each), isGlob: isGlob(each) })
-  const program = command.name ? textOf(command.name) : ''
+      assigns.push([each.name, each.value.type === 'Word' ? textOf(each.value, variables) : null])
+    else if (each.type === 'Word')
+      words.push({ ...valueAndText(each, variables), isGlob: isGlob(each) })
+  const program = command.name ? textOf(command.name, variables) : ''
   return {
     program: command.name && isGlob(command.name) ? null : program,
     name: baseName(program),
     words,
     assigns,
-    ...redirectsOf(command.redirects),
+    ...redirectsOf(command.redirects, variables),
   }
 }
 
-const redirectsOf = (all: readonly Redirection[]): Pick<Part, 'redirects' | 'inputs'> => {
+const redirectsOf = (
+  all: readonly Redirection[],
+  variables: Variables,
+): Pick<Part, 'redirects' | 'inputs'> => {
   const redirects: Redirect[] = []
   const inputs: Value[] = []
   for (const each of all)
-    if (each.type === 'Redirect') redirects.push(toRedirect(each))
-    else if (each.type === 'HereString') inputs.push(each.target ? textOf(each.target) : null)
+    if (each.type === 'Redirect') redirects.push(toRedirect(each, variables))
+    else if (each.type === 'HereString')
+      inputs.push(each.target ? textOf(each.target, variables) : null)
     else
       inputs.push(each.body.parts?.some(({ type }) => type !== 'Literal') ? null : each.body.text)
   return { redirects, inputs }
 }
 
-const valueAndText = (node: Node): Pick<Word, 'value' | 'raw'> => {
-  const value = textOf(node)
+const valueAndText = (node: Node, variables: Variables): Pick<Word, 'value' | 'raw'> => {
+  const value = textOf(node, variables)
   return { value, ...(value === null && { raw: node.text }) }
 }
 
-const toRedirect = ({
-  operator: op,
-  target,
-}: Extract<Redirection, { type: 'Redirect' }>): Redirect => {
-  const { value = null, raw } = target ? valueAndText(target) : {}
+const toRedirect = (
+  { operator: op, target }: Extract<Redirection, { type: 'Redirect' }>,
+  variables: Variables,
+): Redirect => {
+  const { value = null, raw } = target ? valueAndText(target, variables) : {}
   return { op, target: value, ...(raw !== undefined && { raw }) }
 }
 
 /** Hides output, or joins the two kinds: `2>/dev/null`, `2>&1`. */
-const isQuiet = ({ operator, target }: Extract<Redirection, { type: 'Redirect' }>): boolean => {
-  const to = target ? textOf(target) : null
+const isQuiet = (
+  { operator, target }: Extract<Redirection, { type: 'Redirect' }>,
+  variables: Variables,
+): boolean => {
+  const to = target ? textOf(target, variables) : null
   return (operator === '>' || operator === '&>') && to === '/dev/null'
     ? true
     : operator === '>&' && to !== null && /^[12]$/.test(to)
@@ -161,12 +197,26 @@ const KNOWN = new Set([
 ])
 
 /** A tilde stays one; the value of a wildcard is its pattern. */
-const textOf = (node: Node): Value =>
-  partsOf(node).every(
-    part =>
-      KNOWN.has(part.type) ||
-      ((part.type === 'DoubleQuoted' || part.type === 'LocaleString') &&
-        part.parts.every(({ type }) => type === 'Literal')),
-  )
-    ? node.value
-    : null
+const textOf = (node: Node, variables: Variables): Value => {
+  let text = ''
+  for (const part of partsOf(node)) {
+    const known = partText(part, variables)
+    if (known === null) return null
+    text += known
+  }
+  return node.parts === undefined || text === '' ? node.value : text
+}
+
+const partText = (part: WordPart, variables: Variables): Value => {
+  if (part.type === 'DoubleQuoted' || part.type === 'LocaleString') {
+    const inner = part.parts.map(each => partText(each, variables))
+    return inner.includes(null) ? null : inner.join('')
+  }
+  if (part.type === 'SimpleExpansion') return variables.get(part.text.slice(1)) ?? null
+  if (part.type === 'ParameterExpansion')
+    return part.operation || part.prefix || part.index
+      ? null
+      : (variables.get(part.parameter) ?? null)
+  if (!KNOWN.has(part.type)) return null
+  return 'value' in part ? part.value : part.text
+}
