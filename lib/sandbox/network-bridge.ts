@@ -66,6 +66,10 @@ export const proxyVariables = (port: number = PORT): Record<string, string> => {
     ...Object.fromEntries(Object.entries(both).map(([name, value]) => [name.toLowerCase(), value])),
     // Node's own fetch.
     NODE_USE_ENV_PROXY: '1',
+    // Looking for a newer version of itself would be a question to the user, which nobody's task is about.
+    npm_config_update_notifier: 'false',
+    NO_UPDATE_NOTIFIER: '1',
+    PIP_DISABLE_PIP_VERSION_CHECK: '1',
   }
 }
 

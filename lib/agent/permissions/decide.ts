@@ -168,10 +168,7 @@ export const decideCommand = (command: string, site: Site): Decision => {
           ...(loses ? [GIT_LOSS] : []),
           ...(canUndo ? [] : found.filter(label => DESTRUCTIVE.test(label))),
         ]
-    return run(
-      { access: 'confined', changesGit: read.isPlain && changesOwnGit(read.parts) },
-      labels,
-    )
+    return run({ access: 'confined', changesGit: changesOwnGit(read) }, labels)
   }
   const { control, more } = ownReasons(command, read, shell)
   const loses = read.parts.some(part => losesHistory(part) || losesWork(part)) ? [GIT_LOSS] : []

@@ -215,7 +215,15 @@ test('the Git directory is for Git alone, in its own repository', () => {
     const found = decide(command, { runner })
     return found.kind === 'run' && found.approved.changesGit
   }
-  for (const command of ['git add -A && git commit -m x', 'git status', 'git fetch | tail -1'])
+  for (const command of [
+    'git add -A && git commit -m x',
+    'git status',
+    'git fetch | tail -1',
+    'echo x >> a.txt; git commit -am "Fix: a; see #12" 2>&1 | tail -1',
+    `git commit -m "$(printf 'Add\\n\\nIt reads "quotes".')"`,
+    `git add -A && git commit --message="$(cat <<'EOF'\nAdd\n\nMore (text).\nEOF\n)"`,
+    'if git diff --quiet; then echo none; else git commit -am x; fi',
+  ])
     assert.ok(changes(command), command)
   for (const command of [
     'git status; ./x',
@@ -226,6 +234,14 @@ test('the Git directory is for Git alone, in its own repository', () => {
     'cd vendor && git status',
     'echo x > .git/commondir && git status',
     'git status $(sh x)',
+    'git commit -m "$(sh x)"',
+    'git commit -m $(cat x)',
+    'git checkout -m "$(cat x)"',
+    'git fetch "$(cat x)"',
+    'git log > "$x"',
+    'git log > sub/.GIT/config',
+    'PATH=. cat x; git status',
+    'git() { sh x; }; git status',
     'git rebase -x sh HEAD',
     './git status',
     'git config core.fsmonitor sh',
