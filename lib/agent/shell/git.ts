@@ -60,8 +60,7 @@ export const changesOwnGit = ({ parts, isFollowed }: ReadCommand): boolean =>
     if (BESIDE.test(part.name)) return true
     const git = part.name === 'git' ? readGit(withoutMessages(part)) : null
     return (
-      git !== null &&
-      git.options.every(option => HARMLESS_OPTIONS.test(option)) &&
+      git?.options.every(option => HARMLESS_OPTIONS.test(option)) &&
       ORDINARY.has(git.sub) &&
       !git.rest.some(word => RUNS.test(word))
     )
