@@ -90,9 +90,10 @@ export const mountGit = (
 /** On macOS, where a rule applies to a name, whether it exists or not: a command cannot make a repository. */
 export const nameGit = ({ git, mounts, workspace, changesGit }: Given): GitPlacement => {
   const isFirst = workspace !== null && git?.root !== workspace
-  const guarded: Mount[] = isFirst
-    ? [{ path: join(realPath(workspace), '.git'), access: 'read' }]
-    : []
+  // With a HEAD, the workspace itself would be one.
+  const guarded = (isFirst ? ['.git', 'HEAD'] : []).map(
+    (name): Mount => ({ path: join(realPath(workspace ?? ''), name), access: 'read' }),
+  )
   if (!changesGit || !git?.repository)
     return { mounts: [...mounts, ...guarded], env: {}, finish: async () => null }
   const { dir, finish } = createPrivateGit(git.repository, { shown: git.repository.common })

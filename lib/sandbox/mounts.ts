@@ -104,6 +104,9 @@ const isPrivate = ({ source }: Mount): boolean => source !== undefined
 /** Sockets of terminals, displays, and agents are there, and programs that others run. */
 const OF_EVERY_PROGRAM = ['/tmp', '/var/tmp', '/run', '/dev', '/proc', '/etc', '/usr'] as const
 
+/** What Git looks for. */
+const GIT_DIRECTORY = ['HEAD', 'objects', 'refs'] as const
+
 const isLink = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
 
@@ -127,7 +130,9 @@ export const workspaceProblem = ({
         ? 'it contains files of other programs'
         : isLink(join(real, '.git'))
           ? 'its .git is a link, which a command could replace'
-          : null
+          : GIT_DIRECTORY.every(name => existsSync(join(real, name)))
+            ? 'it is a Git directory, whose configuration names programs'
+            : null
   if (what === null) return null
   return `The sandbox can't protect the workspace ${workspace}, because ${what}. Choose a folder with only the files of the project, or turn sandbox.enabled off.`
 }

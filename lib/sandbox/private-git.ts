@@ -69,6 +69,8 @@ const REFUSED = [
 ]
 /** A symbolic ref or an object id. With anything else in HEAD, the directory is no Git directory for Git. */
 const REF = /^(?:ref: refs\/\S+|[0-9a-f]{40}|[0-9a-f]{64})\n?$/
+/** What Git looks at to find out whether a directory is one of its own. */
+const STARTS_AS_REF = /^(?:ref:\s*refs\/|[0-9a-f]{40})/
 /** A component of the name of a ref; see git-check-ref-format. */
 const REF_NAME = /^(?!\.)(?!.*\.lock$)(?!.*(?:\.\.|@\{))[^\0-\x20\x7f~^:?*[\\]+$/
 
@@ -478,6 +480,19 @@ const FIRST_CONFIG =
   '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n'
 
 /**
+ * Git takes a directory with a HEAD for a repository, and runs what its `config` says: a command could make the workspace
+ * itself one.
+ */
+const renameHead = (workspace: string): string[] => {
+  const path = join(workspace, 'HEAD')
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  const text = contentOf(path, 4_096)?.bytes.toString() ?? ''
+  if (!stat || (!stat.isSymbolicLink() && !STARTS_AS_REF.test(text))) return []
+  renameSync(path, `${path}.renamed`)
+  return ['HEAD (with it, the folder would be a Git directory; it is HEAD.renamed now)']
+}
+
+/**
  * In place of a `.git` that does not exist: otherwise a command could make one whose configuration runs a program at the
  * user's next `git status`, or which hides the repository that contains the workspace. Where the command has made a
  * repository, the service makes one with what is on the list.
@@ -489,16 +504,18 @@ export const createFirstGit = (path: string, parent: string): PrivateGit => {
   mkdirSync(dir, { mode: 0o700 })
   const repository = { common: path, worktree: null }
   const finish = finishing(dir, async () => {
-    if (!lstatSync(join(dir, 'HEAD'), { throwIfNoEntry: false })) return []
+    const renamed = renameHead(dirname(path))
+    if (!lstatSync(join(dir, 'HEAD'), { throwIfNoEntry: false })) return renamed
     const others = isDirectory(path)
       ? readdirSync(path).filter(name => !name.startsWith(PREFIX))
       : ['.git']
-    if (others.length > 0) return [`.git (${CONFLICT})`]
+    if (others.length > 0) return [...renamed, `.git (${CONFLICT})`]
     for (const name of ['objects', 'refs']) mkdirSync(join(path, name))
     writeFileSync(join(path, 'config'), FIRST_CONFIG, { flag: 'wx' })
     await takeObjects(dir, path)
     const config = contentOf(join(dir, 'config'), MAX_TEXT_BYTES)?.bytes.toString() ?? ''
     return [
+      ...renamed,
       ...(await takeOver(repository, dir, new Map())),
       ...(/^\s*\[(?!core\])/m.test(config) ? ['config (a new repository has its defaults)'] : []),
     ]

@@ -192,10 +192,7 @@ export const decideCommand = (command: string, site: Site): Decision => {
           ...(loses ? [GIT_LOSS] : []),
           ...(isUndoable ? [] : found.filter(label => DESTRUCTIVE.test(label))),
         ]
-    return run(
-      { access: 'confined', changesGit: read.isPlain && changesOwnGit(read.parts) },
-      labels,
-    )
+    return run({ access: 'confined', changesGit: changesOwnGit(read) }, labels)
   }
   const { control, more } = ownReasons(command, read, shell)
   // Too long or too nested to be read: it could change anything.

@@ -1,5 +1,5 @@
 /** What the words of a `git` say: the subcommand, and whether it is about the repository of the working directory only. */
-import type { Part } from './types.ts'
+import type { Part, ReadCommand, Word } from './types.ts'
 
 /** Options before the subcommand with a value of their own. */
 const WITH_VALUE =
@@ -23,12 +23,8 @@ export const readGit = ({ words }: Pick<Part, 'words'>): GitCall | null => {
   return { sub, rest, options: known.slice(0, at) }
 }
 
+/** Not `-C`, `--git-dir`, or `-c`: it works where it is started, with the settings that are there. */
 const HARMLESS_OPTIONS = /^--(?:no-pager|literal-pathspecs|no-optional-locks|version)$/
-
-/** No `-C`, `--git-dir`, or `-c`, and no variable of Git: it works where it is started, with the settings that are there. */
-const isOwnRepository = (part: Part): boolean =>
-  part.assigns.length === 0 &&
-  readGit(part)?.options.every(option => HARMLESS_OPTIONS.test(option)) === true
 
 /** Change the repository as a person's own work does, and start no program but hooks and filters. */
 const ORDINARY = new Set(
@@ -38,18 +34,33 @@ const ORDINARY = new Set(
 )
 /** An option by which one of them runs another program. */
 const RUNS = /^--(?:exec|upload-pack|receive-pack|extcmd|ext-diff|textconv)\b|^-x$/
-const BESIDE = /^(?:echo|pwd|true|ls|cat|head|tail|wc|grep)$/
+const BESIDE = /^(?:echo|printf|pwd|true|ls|cat|head|tail|wc|grep)$/
+
+const TAKES_MESSAGE = /^(?:commit|merge|tag|stash|notes)$/
+/** Without `-m "$(cat …)"`: in quotes it is one word, and Git only keeps it. */
+const withoutMessages = (part: Part): Part => {
+  if (!part.words.some(({ value }) => value !== null && TAKES_MESSAGE.test(value))) return part
+  const isMessage = ({ value, raw = '' }: Word, at: number): boolean =>
+    value === null &&
+    (/^--message="[\s\S]*"$/.test(raw) ||
+      (/^"[\s\S]*"$/.test(raw) &&
+        /^(?:-[a-zA-Z]*m|--message)$/.test(part.words[at - 1]?.value ?? '')))
+  return { ...part, words: part.words.filter((word, at) => !isMessage(word, at)) }
+}
+
+const writesGit = ({ redirects }: Part): boolean =>
+  redirects.some(({ target }) => target === null || /(?:^|\/)\.git(?:\/|$)/i.test(target))
 
 /** Only Git in the workspace's own repository, with harmless programs beside it: its `.git` may change. */
-export const changesOwnGit = (parts: readonly Part[]): boolean =>
+export const changesOwnGit = ({ parts, isFollowed }: ReadCommand): boolean =>
+  isFollowed &&
   parts.some(({ name }) => name === 'git') &&
   parts.every(part => {
-    if (part.program !== part.name) return false
+    if (part.program !== part.name || part.assigns.length > 0 || writesGit(part)) return false
     if (BESIDE.test(part.name)) return true
-    const git = part.name === 'git' ? readGit(part) : null
+    const git = part.name === 'git' ? readGit(withoutMessages(part)) : null
     return (
-      git !== null &&
-      isOwnRepository(part) &&
+      git?.options.every(option => HARMLESS_OPTIONS.test(option)) &&
       ORDINARY.has(git.sub) &&
       !git.rest.some(word => RUNS.test(word))
     )

@@ -6,6 +6,7 @@ import { globSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, resolve } from 'node:path'
 import { findProgram } from '../../base/find-program.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
+import { statIfExists } from '../hard-links.ts'
 import { readGit } from './git.ts'
 import { hasProgramConfig, isInNestedRepository } from './git-programs.ts'
 import type { Part, ReadCommand, ShellContext } from './types.ts'
@@ -16,8 +17,11 @@ const set = (names: string): ReadonlySet<string> => new Set(names.trim().split(/
 const ANY_OPTIONS = set(`
   ls dir vdir cat head tail wc nl tac rev cut tr paste fold fmt od hexdump basename dirname realpath readlink stat du df
   pwd echo true false cd which type cmp comm join column expand unexpand seq sleep nproc arch whoami logname id groups
-  uname pgrep md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum
+  uname pgrep
 `)
+const SUMS = set('md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum')
+/** With a list of the files to read in another file. */
+const FROM_A_LIST = /^--files0/
 
 type Reads = (args: readonly string[]) => boolean
 
@@ -37,7 +41,8 @@ const GIT_READS = set(`
   show-ref show-branch for-each-ref whatchanged cherry range-diff diff-tree grep count-objects version
 `)
 /** Options that write a file, start a program, check signatures with one, look into submodules, or read outside. */
-const GIT_ACTS = /^--(?:ou|op|ex|te|fi|show-s|subm|ignore-su|no-i|contents|d|b)|^-\w*O|%G/
+const GIT_ACTS =
+  /^--(?:ou|op|ex|te|fi|show-s|subm|ignore-su|no-i|contents|d|b|reme)|^-\w*O|%G|%\(signature/
 const LISTS =
   /^(?:-[arvl]+|-n\d+|--(?:list|all|remotes|show-current|(?:no-)?contains|(?:no-)?merged|points-at|(?:sort|format)=.*))$/
 const listsRefs: Reads = args =>
@@ -58,7 +63,7 @@ const GIT_LISTS: Readonly<Record<string, Reads>> = {
 const READERS: Readonly<Record<string, Reads>> = {
   // With the environment, its keys.
   ps: unless(/^[a-zA-Z]*e|^-\w*E/),
-  jq: unless(/env|ENV|import|include|^-\w*L/),
+  jq: unless(/env|ENV|import|include|^-\w*[Lf]|^--from/),
   find: unless(/^-(?:delete|exec|execdir|ok|okdir|fls|fprint.*|L|follow|files0-from)$/),
   fd: unless(/^-[^-]*[xXL]|^--(?:exec|follow)/),
   fdfind: unless(/^-[^-]*[xXL]|^--(?:exec|follow)/),
@@ -67,10 +72,10 @@ const READERS: Readonly<Record<string, Reads>> = {
   egrep: unless(/^-[a-zA-Z]*R|^--deref/),
   fgrep: unless(/^-[a-zA-Z]*R|^--deref/),
   rg: unless(/^--(?:pre|host|follow|search-zip)|^-[a-zA-Z]*[Lz]/),
-  file: unless(/^-[^-]*[CzZm]|^--(?:c|u|m)/),
+  file: unless(/^-[^-]*[CfzZm]|^--(?:c|f|u|m)/),
   test: unless(/^-[vR]$/),
   '[': unless(/^-[vR]$/),
-  diff: unless(/^--to-file|^--from-file/),
+  diff: unless(/^--to|^--from/),
   sort: only(/^-(?:[bdfghimnrRsuVcCz]+|[kt].*)$|^--(?:reverse|unique|numeric-sort|version-sort)$/),
   tree: only(/^-(?:[adfpsugDhrtvCAnNQFiS]+|[LIP])$|^--(?:noreport|dirsfirst|du|gitignore|prune)$/),
   // A second file is the output.
@@ -104,21 +109,23 @@ const isSystemProgram = (
   return found === undefined || !isInside(workspace, realPath(dirname(found)))
 }
 
-/** A path in a word: itself, or the value of an option. */
-const pathIn = (word: string): string =>
+/** The paths that a word may be: itself, or the value of an option, which may be the last of several. */
+const pathsIn = (word: string): string[] =>
   word.startsWith('--')
-    ? word.slice(word.indexOf('=') + 1 || word.length)
+    ? [word.slice(word.indexOf('=') + 1 || word.length)]
     : word.startsWith('-')
-      ? word.replace(/^-[a-zA-Z]?/, '')
-      : word
+      ? [word.replace(/^-\w?/, ''), word.replace(/^-\w*/, '')]
+      : [word]
 
 /** A word that leads out of the workspace, also through a link. What is no path is none of a file either. */
-const leadsOut = (word: string, { cwd, workspace = cwd }: ShellContext): boolean => {
-  const path = pathIn(word)
-  if (path.startsWith('~')) return true
-  const full = resolve(cwd, path)
-  return !isInside(realPath(workspace), realPath(full))
-}
+const leadsOut = (word: string, { cwd, workspace = cwd }: ShellContext): boolean =>
+  pathsIn(word).some(
+    path => path.startsWith('~') || !isInside(realPath(workspace), realPath(resolve(cwd, path))),
+  )
+
+/** A wildcard that means other names for the service than for some shell: `.*` is also `..` there. */
+const isUncertain = (pattern: string): boolean =>
+  /^~|\.\.|(?:^|\/)\.[^\w/]/.test(pattern) || isAbsolute(pattern)
 
 /** The words as the program gets them; null where a wildcard may become an option, or stands for too much. */
 const expanded = ({ words, name }: Part, { cwd }: ShellContext): string[] | null => {
@@ -127,7 +134,7 @@ const expanded = ({ words, name }: Part, { cwd }: ShellContext): string[] | null
     if (value === null) return null
     if (!isGlob) all.push(value)
     else if (!ANY_OPTIONS.has(name) && !/^(?:[\w./]|--[\w-]+=)/.test(value)) return null
-    else if (value.startsWith('~') || isAbsolute(value) || value.includes('..')) return null
+    else if (isUncertain(value)) return null
     else all.push(value, ...globSync(value, { cwd }))
     if (all.length > 2_000) return null
   }
@@ -142,7 +149,12 @@ const readsWith = (name: string, args: readonly string[], shell: ShellContext): 
   )
     return true
   if (name === 'git') return readsOwnGit(args, shell)
-  if (ANY_OPTIONS.has(name)) return true
+  if (ANY_OPTIONS.has(name)) return !args.some(arg => FROM_A_LIST.test(arg))
+  // Also abbreviated, and the list has names of files.
+  if (SUMS.has(name)) return !args.some(arg => /^-[a-z]*c|^--c/.test(arg))
+  // It follows the links in directories.
+  if (name === 'diff' && args.some(arg => statIfExists(resolve(shell.cwd, arg))?.isDirectory()))
+    return false
   return Object.hasOwn(READERS, name) && READERS[name]?.(args) === true
 }
 
@@ -161,19 +173,50 @@ const readsOwnGit = (args: readonly string[], { cwd, workspace = cwd }: ShellCon
 const NO_PATHS = set(
   'echo printf true false sleep seq date which type pwd whoami id uname nproc arch ps pgrep tr',
 )
+/** Options whose value, in the next word, is no path. */
+const TAKES_TEXT: Readonly<Record<string, RegExp>> = {
+  find: /^-i?(?:name|path|regex|wholename)$/,
+  grep: /^-[eABCm]$/,
+  egrep: /^-[eABCm]$/,
+  fgrep: /^-[eABCm]$/,
+  rg: /^(?:-[egtTABCm]|--glob)$/,
+  cut: /^-[dfcb]$/,
+  sort: /^-[kt]$/,
+  paste: /^-d$/,
+}
+/** Certainly no option that takes the next word, which would be an option otherwise. */
+const TAKES_NOTHING = /^(?:[^-]|--[\w-]+=|-[a-zA-Z]*[aFGHhiIlLnoPqsvwxz]$)/
+const FIND_TAKES_NOTHING = /^(?!-D)/
+
 /** Their first operand is a pattern or a program of their own. */
 const PATTERN_FIRST = set('grep egrep fgrep rg jq')
-const TAKES_PATTERN = /^-(?:i?name|i?path|i?regex|i?wholename|e|g|-glob|d|k|t)$/
+
+const withoutTexts = (name: string, args: readonly string[]): string[] => {
+  const takes = Object.hasOwn(TAKES_TEXT, name) ? TAKES_TEXT[name] : undefined
+  const before = name === 'find' ? FIND_TAKES_NOTHING : TAKES_NOTHING
+  const end = args.indexOf('--')
+  const found: string[] = []
+  let isFree = true
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] ?? ''
+    const isTaken = isFree && (end < 0 || at < end) && takes?.test(arg) === true
+    if (isTaken) at++
+    else if (name !== 'cut' || !arg.startsWith('-')) found.push(arg)
+    isFree = isTaken || before.test(arg)
+  }
+  return found
+}
 
 /** The words that may be paths. */
 const pathWords = (name: string, args: readonly string[]): readonly string[] => {
   if (NO_PATHS.has(name)) return []
-  const open = args.filter(
-    (arg, at) =>
-      !TAKES_PATTERN.test(args[at - 1] ?? '') && !(name === 'cut' && arg.startsWith('-')),
-  )
+  const open = withoutTexts(name, args)
   const first = PATTERN_FIRST.has(name) ? open.findIndex(arg => !arg.startsWith('-')) : -1
-  return first < 0 || args.some(arg => /^-[a-zA-Z]*[ef]|^--(?:regexp|file)/.test(arg))
+  // After a long option, it may be the value of that one.
+  const before = open.slice(0, Math.max(first, 0))
+  return first < 0 ||
+    before.some(arg => /^--\w[^=]*$/.test(arg)) ||
+    args.some(arg => /^-[a-zA-Z]*[ef]|^--(?:regexp|file)/.test(arg))
     ? open
     : open.toSpliced(first, 1)
 }

@@ -17,9 +17,9 @@ export const isCredential = (home: string, fullPath: string): boolean => {
   )
 }
 
-/** Of a repository, or obeyed by an editor or shell: what other programs run without being started by the user. */
+/** Of a repository (a folder with a HEAD is one), or obeyed by an editor or shell: what other programs run without being started by the user. */
 const RUN_BY_OTHERS =
-  /(?:^|\/)\.git(?:$|\/)|^(?:\.vscode|\.idea|\.zed|\.devcontainer|\.envrc|\.mcp\.json|\.claude|\.cursor|\.gemini|\.codex)(?:$|\/)/
+  /(?:^|\/)\.git(?:$|\/)|^(?:\.vscode|\.idea|\.zed|\.devcontainer|\.envrc|\.mcp\.json|\.claude|\.cursor|\.gemini|\.codex|HEAD)(?:$|\/)/
 
 /** `path` is relative to the workspace. */
 export const isRunByOthers = (path: string): boolean => RUN_BY_OTHERS.test(path)

@@ -192,4 +192,26 @@ test('a new repository is made by the service: without configuration and hooks o
     { parent: '/var/tmp' },
   ))
 
+test('a workspace that a command made look like a Git directory is none', () =>
+  using(
+    async tree => {
+      const fresh = join(tree.root, 'fresh')
+      mkdirSync(fresh)
+      const place = tree.with(fresh)
+      writeFileSync(join(fresh, 'config'), '[core]\n\trepositoryformatversion = 0\n')
+      for (const head of ['echo "ref: refs/heads/main" > HEAD', 'ln -s refs/heads/main HEAD']) {
+        const { note } = await place.sh(`mkdir -p objects refs; ${head}`, { cwd: fresh })
+        assert.match(String(note), 'HEAD.renamed')
+        assert.throws(() => git(fresh, 'rev-parse', '--git-dir'), /not a git repository/i)
+      }
+      const { note } = await place.sh('echo x > HEAD', { cwd: fresh })
+      assert.is(note, null)
+      // One that was there before is the user's.
+      git(fresh, 'init', '--quiet', '--bare', 'bare')
+      const bare = join(fresh, 'bare')
+      assert.match(String(await tree.with(bare).runner.problem()), 'it is a Git directory')
+    },
+    { parent: '/var/tmp' },
+  ))
+
 all.run()

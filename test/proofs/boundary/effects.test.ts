@@ -17,14 +17,14 @@ const TROUBLE = 0.02
 
 /** Corpora that are judged together, with every n-th line at the short size. */
 const ATTACKS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  steps: { steps: 2 },
-  git: { git: 2 },
-  guards: { guards: 3 },
-  reads: { reads: 4 },
-  service: { service: 2 },
-  commands: { control: 6, assigning: 12, elsewhere: 30, floor: 30, workspace: 20, dangerous: 40 },
+  steps: { steps: 4 },
+  git: { git: 3 },
+  guards: { guards: 4 },
+  reads: { reads: 6 },
+  service: { service: 3 },
+  commands: { control: 8, assigning: 15, elsewhere: 20, floor: 20, dangerous: 20 },
 }
-const EVERYDAY = { readers: 3, everyday: 3 } as const
+const EVERYDAY = { readers: 4, everyday: 4 } as const
 
 const linesOf = (name: string, every: number): string[] =>
   corpus(name)
