@@ -89,3 +89,15 @@ export const resolveInside = (root: string, path: string): string => {
   if (!isInside(root, full)) throw missing('Path not found', { code: 'file_not_found' })
   return full
 }
+
+/**
+ * The real path of what a program opens by this name: `..` after a link is the folder above its target, as for the kernel and
+ * unlike for `path.resolve`.
+ */
+export const followPath = (cwd: string, path: string): string => {
+  let at = isAbsolute(path) ? '/' : realPath(cwd)
+  for (const part of path.split('/'))
+    if (part === '..') at = dirname(at)
+    else if (part !== '' && part !== '.') at = realPath(join(at, part))
+  return at
+}

@@ -117,7 +117,8 @@ const changingLines = (
   if (!read.isPlain) return undefined
   const lines = read.parts
     .filter(part => !part.isInner && !reading.has(part))
-    .map(part => (part.assigns.length > 0 ? null : lineOf(part)))
+    // What it reads from a pipe may be anything, as for a shell.
+    .map(part => (part.assigns.length > 0 || part.isPiped ? null : lineOf(part)))
   return lines.includes(null) ? undefined : lines.filter(line => line !== null)
 }
 

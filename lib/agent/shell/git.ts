@@ -101,7 +101,11 @@ export const losesWork = (part: Part): boolean => {
     case 'clean':
       return has(rest, /^-[a-zA-Z]*f|^--fo/)
     case 'checkout':
-      return has(rest, /^-[a-zA-Z]*f$|^--(?:force|ours|theirs)?$|^\.\/?$|^:\/$/)
+      // With a file after the branch, that one is overwritten.
+      return (
+        has(rest, /^-[a-zA-Z]*f$|^--(?:force|ours|theirs)?$|^\.\/?$|^:\/$/) ||
+        (rest.filter(word => !word.startsWith('-')).length > 1 && !has(rest, /^-[bB]$/))
+      )
     case 'restore':
       return !has(rest, /^(?:--staged|-S)$/)
     case 'switch':

@@ -1,6 +1,7 @@
 /** The files and hosts that the words of a command name. What a program reaches beyond them is not known. */
 import { globSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { followPath } from '../../store/path-within.ts'
 import { statIfExists } from '../hard-links.ts'
 import type { Part, ReadCommand, ShellContext } from './types.ts'
 
@@ -93,7 +94,7 @@ export const namedPaths = (command: ReadCommand, shell: ShellContext): NamedPath
     for (const dir of known) {
       const names = isGlob ? globSync(text, { cwd: dir }).slice(0, MAX_NAMES) : [text]
       for (const name of names) {
-        const path = resolve(dir, name)
+        const path = name.includes('..') ? followPath(dir, name) : resolve(dir, name)
         found.push({ ...given, path, isTree: given.isTree && isTree(path) })
       }
     }

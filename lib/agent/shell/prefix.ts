@@ -13,10 +13,13 @@ type Program = {
   verb: RegExp
   /** Options that may follow without being part of the rule. */
   options: RegExp
+  /** Other words would be more of what the verb names. */
+  hasNoOperands?: true
 }
 
 /** Tests, builds, and checks take options of their own that stay in the project. */
-const ANY_OPTION = /^--?[\w-]+(?:=[^/~]*)?$/
+const ANY_OPTION =
+  /^--?(?!-?(?:prefix|C|cwd|dir|config|c|require|r|import|loader|eval|e|exec|x|rulesdir|plugin|script-shell|node-options|target-dir|manifest-path|o|write|fix)\b)[\w-]+(?:=[^/~]*)?$/
 const SCRIPTS: Program = { verb: /^(?:test|lint|build|run [\w:.-]+)$/, options: ANY_OPTION }
 
 const PROGRAMS: Readonly<Record<string, Program>> = {
@@ -27,7 +30,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   cargo: { verb: /^(?:test|build|check|clippy|fmt|bench)$/, options: ANY_OPTION },
   go: { verb: /^(?:test|build|vet|fmt)$/, options: ANY_OPTION },
   npx: { verb: /^(?:tsc|eslint|prettier|vitest|jest|biome|playwright test)$/, options: ANY_OPTION },
-  make: { verb: /^[\w-]+$/, options: /^-[kBsj]\d*$/ },
+  make: { verb: /^[\w-]+$/, options: /^-[kBsj]\d*$/, hasNoOperands: true },
   git: {
     verb: /^(?:add|commit|merge|pull|fetch|switch|rebase|push|reset|clean|branch|checkout|restore|stash|tag)$/,
     options: /^(?:--|-[uvqn]|--(?:set-upstream|verbose|quiet|dry-run|tags|follow-tags))$/,
@@ -37,14 +40,14 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     options: /^(?:-[ft]|--(?:force|time|timeout|remove-orphans))$/,
   },
   gh: {
-    verb: /^(?:(?:pr|issue) (?:create|comment|close|reopen|edit|merge|review|ready)|release create)$/,
+    verb: /^(?:(?:pr|issue) (?:create|comment|close|reopen|edit|merge|review|ready)|release view)$/,
     options:
       /^(?:-[tbBHdlarsmn]|--(?:title|body|base|head|draft|label|assignee|reviewer|squash|merge|rebase|notes|fill))(?:=.*)?$/s,
   },
 }
 
 /** Other paths, URLs, and references that delete or overwrite. */
-const REACHES_FURTHER = /^[/~+:]|\.\.|::|:\/\/|[:=@]\//
+const REACHES_FURTHER = /^[/~+:]|\.\.|:|[=@]\/|@.*\.|(?:^|\/)\.git(?:\/|$)/
 
 const WORD = /([\w./:=@,+%-]+)|'([^'\p{C}]*)'|"([^"$`\\!\p{C}]*)"/uy
 
@@ -75,7 +78,7 @@ const verbLength = ([name = '', ...words]: readonly string[]): number => {
 const mayFollow = (name: string, word: string): boolean =>
   word.startsWith('-')
     ? PROGRAMS[name]?.options.test(word) === true && !REACHES_FURTHER.test(word)
-    : !REACHES_FURTHER.test(word)
+    : !PROGRAMS[name]?.hasNoOperands && !REACHES_FURTHER.test(word)
 
 /** All rules that cover the command, shortest first, each as words. */
 export const coveringPrefixes = (command: string, labels: readonly string[]): string[][] => {

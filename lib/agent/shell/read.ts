@@ -73,6 +73,8 @@ const readText = (text: string, depth: number): ReadCommand => {
   if (!tree) return UNREADABLE
   const variables = variablesIn(tree)
   const parts: Part[] = []
+  /** What reads the output of another program. */
+  const piped = new Set<SyntaxNode>()
   let isPlain = tree.errors === undefined || tree.errors.length === 0
   let isFollowed = isPlain
   const add = (part: Part): void => {
@@ -92,7 +94,9 @@ const readText = (text: string, depth: number): ReadCommand => {
     if (node.type === 'Function') isFollowed = false
     if (node.type === 'Statement' && node.background) isPlain = false
     if (node.type === 'Redirect' && !isQuiet(node, variables)) isPlain = false
-    if (node.type === 'Command') add(toPart(node, variables))
+    if (node.type === 'Pipeline') for (const each of node.commands.slice(1)) piped.add(each)
+    if (node.type === 'Command')
+      add({ ...toPart(node, variables), ...(piped.has(node) && { isPiped: true as const }) })
     // A redirection of a loop or group belongs to no program, but it reads or writes a file all the same.
     if (node.type === 'Redirected') add({ ...EMPTY, ...redirectsOf(node.redirects, variables) })
     forEachChild(node, visit)

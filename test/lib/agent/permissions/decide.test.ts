@@ -21,6 +21,11 @@ for (const dir of [workspace, join(workspace, 'src'), join(home, '.aws'), state]
 writeFileSync(join(home, '.aws', 'credentials'), 'key\n')
 writeFileSync(join(workspace, 'a.txt'), 'a\n')
 symlinkSync(join(home, '.aws'), join(workspace, 'link'))
+mkdirSync(join(workspace, 'deep', 'er'), { recursive: true })
+// Above it, `..` leads to another folder than the text says.
+symlinkSync('..', join(workspace, 'deep', 'er', 'up'))
+mkdirSync(join(workspace, '--x'))
+writeFileSync(join(workspace, 'p.jq'), 'env.HOME')
 execFileSync('git', ['init', '-q', workspace])
 test.after(() => rmSync(root, { recursive: true }))
 
@@ -98,6 +103,35 @@ const OTHERS = [
   'ps eww',
   'sed -n 1w/x a.txt',
   'cd / && ls',
+  // Options and words that a reader knows otherwise than by their looks.
+  "echo 'touch x' | bash -v",
+  "echo 'print(1)' | python3 -v",
+  'python3 version',
+  'make version',
+  'cmake version',
+  'cat deep/er/up/../../home/.aws/credentials',
+  'cat -e /etc/passwd',
+  'sort -d /etc/passwd',
+  'od -d /etc/passwd',
+  'grep --reg=. /etc/passwd',
+  'grep -5e. /etc/passwd',
+  'grep -5R x .',
+  'grep --der x .',
+  'grep -rf/etc/passwd .',
+  'rg -0L x',
+  'diff -rN src deep',
+  'cat **/a.txt',
+  'cat .*/a.txt',
+  'cat -- --x/../../home/.aws/credentials',
+  'jq -nf p.jq',
+  'ps -oenviron',
+  'file -f list',
+  'wc --files0-from=list',
+  'date 01020304',
+  'tail -f a.txt',
+  'tree -o x',
+  'find . -fprint x',
+  'find -files0-from list',
   'cat ../home/.aws/credentials',
   'printf -v PATH x; ls',
   'xargs cat < list',
