@@ -151,13 +151,14 @@ const contentOf = (path: string, maxBytes = MAX_BYTES): Content | null => {
 }
 
 const CONFLICT = 'another program changed it at the same time'
+const HELD = 'it stays, because not all refs were taken over'
 const LOCK_TRIES = 20
 const LOCK_WAIT_MS = 50
 
 /** Under the lock of Git, so that no change of another Git is lost. Returns why nothing was changed; null: it was. */
 const underLock = async (
   path: string,
-  known: Stamp | undefined,
+  isUnchanged: () => boolean,
   change: (lock: string, descriptor: number) => void,
 ): Promise<string | null> => {
   const lock = `${path}.lock`
@@ -172,7 +173,7 @@ const underLock = async (
       continue
     }
     try {
-      if (stampAt(path)?.text !== known?.text) return CONFLICT
+      if (!isUnchanged()) return CONFLICT
       change(lock, descriptor)
       return null
     } finally {
@@ -281,77 +282,237 @@ const objectionTo = (
   return added ? `it contains ${added.path}, which is a repository of its own` : null
 }
 
-/** The stamps of a file when it was copied. */
-type Known = ReadonlyMap<string, { real: Stamp; own: Stamp }>
+const refValueOf = (content: Content | null): string | undefined => content?.bytes.toString().trim()
+
+/** The names of refs and their object ids. */
+const packedIn = (packed: Content | null): ReadonlyMap<string, string> => {
+  const lines = packed?.bytes.toString().matchAll(/^([0-9a-f]{40,64}) (refs\/.+)$/gm) ?? []
+  return new Map([...lines].map(([, id = '', name = '']) => [name, id]))
+}
+
+const directoriesOf = (name: string): string[] => {
+  const parts = name.split('/')
+  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('/'))
+}
+
+type Known = {
+  /** The stamps of a file when it was copied. */
+  files: ReadonlyMap<string, { real: Stamp; own: Stamp }>
+  /** What each ref was that had a file of its own. */
+  loose: ReadonlyMap<string, string>
+  packed: Content | null
+}
+
+/**
+ * What each ref was, is for the command, and is for everybody else. A ref is in a file of its own or in packed-refs, and each
+ * Git may move it at any time, so that only its value says whether it was changed or deleted.
+ */
+const compareRefs = (
+  real: string,
+  given: { known: Known; loose: ReadonlyMap<string, string>; packed: Content | null },
+) => {
+  const [packedBefore, packedInside] = [packedIn(given.known.packed), packedIn(given.packed)]
+  const path = join(real, 'packed-refs')
+  let read: { stamp: string | undefined; refs: ReadonlyMap<string, string> } | null = null
+  const packedNow = (): ReadonlyMap<string, string> => {
+    const stamp = stampAt(path)?.text
+    if (read?.stamp !== stamp || read === null) read = { stamp, refs: packedIn(contentOf(path)) }
+    return read.refs
+  }
+  const before = (name: string) => given.known.loose.get(name) ?? packedBefore.get(name)
+  const inside = (name: string) => given.loose.get(name) ?? packedInside.get(name)
+  const looseNow = (name: string) => refValueOf(contentOf(join(real, name), MAX_TEXT_BYTES))
+  const now = (name: string) => looseNow(name) ?? packedNow().get(name)
+  return {
+    before,
+    inside,
+    now,
+    looseNow,
+    packedNow,
+    set: () =>
+      [...new Set([...given.loose.keys(), ...packedInside.keys()])].filter(
+        name => inside(name) !== before(name),
+      ),
+    /** No longer in packed-refs, nor in a file. */
+    deletedFromPacked: [...packedBefore.keys()].filter(name => inside(name) === undefined),
+    /** What the packed-refs of the command says about a ref would not undo what others did to that ref. */
+    mayReplacePacked: () =>
+      [...packedInside].every(
+        ([name, id]) =>
+          id === packedBefore.get(name) || [before(name), inside(name)].includes(now(name)),
+      ),
+  }
+}
+
+const NOTHING: Known = { files: new Map(), loose: new Map(), packed: null }
+
+/** When each change is made: each thing before what refers to it, and nothing is deleted before all that replaces it. */
+const ORDER = { packed: 0, remove: 1, removeLog: 2, add: 3, file: 4, index: 5, head: 6 }
+const ORDER_LAST = { packed: 7, remove: 8, removeLog: 9 }
 
 /** Changes the real directory as the command changed its copy. Returns what was not taken over, and why. */
 const takeOver = async (repository: Repository, own: string, known: Known): Promise<string[]> => {
-  const { common: real } = repository
+  const { common: real, worktree } = repository
+  const head = worktree === null ? 'HEAD' : `worktrees/${worktree}/HEAD`
   const present = new Set<string>()
-  const changed: { name: string; content: Content | null }[] = []
+  const loose = new Map<string, string>()
+  const changed = new Map<string, Content | null>()
   for (const { name, path } of filesIn(own)) {
-    if (kindOf(name, repository) === null) continue
+    const kind = kindOf(name, repository)
+    if (kind === null) continue
     present.add(name)
-    if (stampAt(path)?.text !== known.get(name)?.own.text)
-      changed.push({
+    if (stampAt(path)?.text !== known.files.get(name)?.own.text)
+      changed.set(name, contentOf(path, LASTING.test(name) ? MAX_BYTES : MAX_TEXT_BYTES))
+    if (kind === 'ref')
+      loose.set(
         name,
-        content: contentOf(path, LASTING.test(name) ? MAX_BYTES : MAX_TEXT_BYTES),
-      })
+        (changed.has(name) ? refValueOf(changed.get(name) ?? null) : known.loose.get(name)) ?? '',
+      )
   }
+  const refs = compareRefs(real, {
+    known,
+    loose,
+    packed: changed.get('packed-refs') ?? known.packed,
+  })
   const given = {
     hashBytes: hashBytesOf(real),
     repositories: repositoriesInIndex(repository),
   }
-  const take = async (name: string, content: Content | null): Promise<string | null> => {
+  const isSame = (name: string): boolean =>
+    stampAt(join(real, name))?.text === known.files.get(name)?.real.text
+  /** Another program has made it the current branch since. */
+  const isInUse = (name: string): boolean =>
+    !isSame(head) &&
+    refs.now(head) === `ref: ${name}` &&
+    refValueOf(contentOf(join(own, head), MAX_TEXT_BYTES)) !== `ref: ${name}`
+  let isHeld = false
+
+  const take = async (
+    name: string,
+    content: Content | null,
+    isUnchanged = () => isSame(name),
+  ): Promise<string | null> => {
     if (content === null) return 'it is no plain file'
     const objection = objectionTo(name, content, given)
     if (objection !== null) return objection
     if (!makeParents(real, name)) return 'there is a link on the way'
     const path = join(real, name)
-    const before = known.get(name)
+    const before = known.files.get(name)
     // Git adds to logs. What others have added meanwhile stays.
     if (before?.own.file === content.stamp.file && kindOf(name, repository) === 'log') {
       writeFileSync(path, content.bytes.subarray(before.own.size), { flag: 'a' })
       return null
     }
     removeEmpty(path)
-    return underLock(path, before?.real, (lock, descriptor) => {
+    return underLock(path, isUnchanged, (lock, descriptor) => {
       writeFileSync(descriptor, content.bytes)
       setTime(time => futimesSync(descriptor, time, time), content.mtimeMs)
       renameSync(lock, path)
     })
   }
-  const drop = async (name: string): Promise<string | null> => {
+  const takePacked = async (content: Content | null): Promise<string | null> => {
+    if (refs.deletedFromPacked.length > 0 && isHeld) return HELD
+    return take(
+      'packed-refs',
+      content,
+      () =>
+        isSame('packed-refs') && refs.mayReplacePacked() && !refs.deletedFromPacked.some(isInUse),
+    )
+  }
+  const takeRef = async (name: string): Promise<string | null> => {
+    const value = refs.inside(name)
+    if (refs.now(name) === value) return null
+    const packed = loose.has(name) ? undefined : (changed.get('packed-refs') ?? undefined)
+    const content = packed ? { ...packed, bytes: Buffer.from(`${value}\n`) } : changed.get(name)
+    return take(name, content ?? null, () => refs.now(name) === refs.before(name))
+  }
+  const takeHead = async (content: Content | null): Promise<string | null> => {
+    const branch = refValueOf(content)?.replace(/^ref: /, '') ?? ''
+    if (refs.inside(branch) !== undefined && refs.now(branch) === undefined)
+      return 'its branch was not taken over'
+    return take(head, content)
+  }
+
+  const unlink = async (name: string, isUnchanged: () => boolean): Promise<string | null> => {
     const path = join(real, name)
-    const why = await underLock(path, known.get(name)?.real, () => unlinkSync(path))
+    const why = await underLock(path, isUnchanged, () => unlinkSync(path))
     const parts = name.split('/')
     if (parts.length > 3) removeEmpty(join(real, ...parts.slice(0, 3)))
     return why
   }
-  const removed = [...known.keys()].filter(name => !present.has(name) && !LASTING.test(name))
-  // Each thing before what refers to it. A ref that was packed is in both places for a moment.
-  const orderOf = (name: string): number =>
-    SHARED_FILE.test(name)
-      ? 0
-      : kindOf(name, repository) !== 'file'
-        ? 2
-        : name.endsWith('HEAD') && LASTING.test(name)
-          ? 5
-          : name.endsWith('index')
-            ? 4
-            : 3
-  const steps = [
-    ...changed.map(({ name, content }) => ({
+  const dropRef = async (name: string): Promise<string | null> => {
+    const value = refs.inside(name)
+    if (value !== undefined) {
+      // The command has packed it. Its file goes only if the real packed-refs has it.
+      const isPacked = () => refs.looseNow(name) === value && refs.packedNow().get(name) === value
+      if (isPacked()) await unlink(name, isPacked)
+      return null
+    }
+    if (refs.now(name) === undefined) return null
+    if (isHeld) return HELD
+    if (isInUse(name)) return CONFLICT
+    // With an entry in packed-refs, it would only go back to an earlier value.
+    return unlink(
       name,
-      order: orderOf(name),
-      run: () => take(name, content),
+      () => refs.looseNow(name) === refs.before(name) && !refs.packedNow().has(name),
+    )
+  }
+
+  const set = refs.set().filter(name => kindOf(name, repository) === 'ref')
+  const logs = [...changed.keys()].filter(name => kindOf(name, repository) === 'log')
+  const added = new Set([...set, ...logs])
+  const directories = new Set([...added].flatMap(directoriesOf))
+  /** `a` cannot exist beside `a/b`. */
+  const isInTheWay = (name: string): boolean =>
+    directories.has(name) || directoriesOf(name).some(each => added.has(each))
+  type Step = { name: string; order: number; run: () => Promise<string | null> }
+  const steps: Step[] = [
+    ...set.map(name => ({ name, order: ORDER.add, run: () => takeRef(name) })),
+    ...logs.map(name => ({
+      name,
+      order: ORDER.add,
+      run: () => take(name, changed.get(name) ?? null),
     })),
-    ...removed.map(name => ({ name, order: 1, run: () => drop(name) })),
   ]
+  for (const [name, content] of changed)
+    if (name === 'packed-refs') {
+      const { packed: order } = refs.deletedFromPacked.length > 0 ? ORDER_LAST : ORDER
+      steps.push({ name, order, run: () => takePacked(content) })
+    } else if (name === head) steps.push({ name, order: ORDER.head, run: () => takeHead(content) })
+    else if (kindOf(name, repository) === 'file') {
+      const order = SHARED_FILE.test(name)
+        ? ORDER.packed
+        : name.endsWith('index')
+          ? ORDER.index
+          : ORDER.file
+      steps.push({ name, order, run: () => take(name, content) })
+    }
+  for (const name of known.files.keys()) {
+    if (present.has(name) || LASTING.test(name)) continue
+    const kind = kindOf(name, repository)
+    const first = isInTheWay(name)
+    const { remove, removeLog } = first ? ORDER : ORDER_LAST
+    if (kind === 'ref') steps.push({ name, order: remove, run: () => dropRef(name) })
+    else if (kind === 'file')
+      steps.push({ name, order: ORDER.remove, run: () => unlink(name, () => isSame(name)) })
+    else {
+      const ref = name.replace(/(^|\/)logs\//, '$1')
+      steps.push({
+        name,
+        order: removeLog,
+        // The log of a ref that stays, stays.
+        run: async () =>
+          first || refs.now(ref) === undefined ? unlink(name, () => isSame(name)) : null,
+      })
+    }
+  }
   const refused: string[] = []
-  for (const { name, run } of steps.toSorted((a, b) => a.order - b.order)) {
+  for (const { name, order, run } of steps.toSorted((a, b) => a.order - b.order)) {
     const why = await run()
-    if (why !== null) refused.push(`${name} (${why})`)
+    if (why === null) continue
+    refused.push(`${name} (${why})`)
+    const isOfRefs = name === head || name === 'packed-refs' || kindOf(name, repository) === 'ref'
+    if (isOfRefs && order <= ORDER_LAST.packed) isHeld = true
   }
   return refused
 }
@@ -363,7 +524,8 @@ const setTime = (set: (seconds: number) => void, mtimeMs: number): void =>
 /** Copies what is on the list, and links to the rest, as commands see it at `shown`. */
 const fill = (repository: Repository, own: string, shown: string): Known => {
   const { common: real, worktree } = repository
-  const known = new Map<string, { real: Stamp; own: Stamp }>()
+  const files = new Map<string, { real: Stamp; own: Stamp }>()
+  const loose = new Map<string, string>()
   const copy = (name: string): void => {
     const [from, to] = [join(real, name), join(own, name)]
     const before = lstatSync(from, { throwIfNoEntry: false, bigint: true })
@@ -372,7 +534,9 @@ const fill = (repository: Repository, own: string, shown: string): Known => {
     copyFileSync(from, to, constants.COPYFILE_FICLONE)
     setTime(time => utimesSync(to, time, time), Number(before.mtimeMs))
     const stamp = stampAt(to)
-    if (stamp) known.set(name, { real: stampOf(before), own: stamp })
+    if (stamp) files.set(name, { real: stampOf(before), own: stamp })
+    if (kindOf(name, repository) === 'ref')
+      loose.set(name, refValueOf(contentOf(to, MAX_TEXT_BYTES)) ?? '')
   }
   const fillDirectory = (below: string, more: readonly string[]): void => {
     mkdirSync(join(own, below), { mode: 0o700 })
@@ -398,7 +562,7 @@ const fill = (repository: Repository, own: string, shown: string): Known => {
   mkdirSync(join(own, 'objects', 'info'), { recursive: true })
   mkdirSync(join(own, 'objects', 'pack'))
   writeFileSync(join(own, 'objects', 'info', 'alternates'), `${join(shown, 'objects')}\n`)
-  return known
+  return { files, loose, packed: contentOf(join(own, 'packed-refs')) }
 }
 
 const PREFIX = 'agent-webui-'
@@ -516,7 +680,7 @@ export const createFirstGit = (path: string, parent: string): PrivateGit => {
     const config = contentOf(join(dir, 'config'), MAX_TEXT_BYTES)?.bytes.toString() ?? ''
     return [
       ...renamed,
-      ...(await takeOver(repository, dir, new Map())),
+      ...(await takeOver(repository, dir, NOTHING)),
       ...(/^\s*\[(?!core\])/m.test(config) ? ['config (a new repository has its defaults)'] : []),
     ]
   })
