@@ -139,6 +139,9 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
   // The first start accepts what is there. The key that signs it exists now.
   if (acceptedSettings.isNew() && options.isConfigTrusted !== true)
     for (const home of homes.list()) acceptedSettings.accept(home.name, home.config.peek())
+  acceptedSettings.extend(
+    homes.list().map(home => ({ name: home.name, values: home.config.peek() })),
+  )
   const audit = openAudit(join(stateDir, 'audit.jsonl'), {
     clock,
     redact,

@@ -12,11 +12,19 @@ import type { JsonObject } from '../base/json.ts'
 import { cachedFile, type FileText } from '../store/cached-file.ts'
 import { jsonReason } from '../store/json-file.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
-import { guardedPart, mergeEdit, type SettingChange, withAccepted } from './guarded-settings.ts'
+import {
+  guardedPart,
+  mergeEdit,
+  type SettingChange,
+  withAccepted,
+  withLaterPart,
+} from './guarded-settings.ts'
 
 const Profiles = z.record(z.string(), z.record(z.string(), z.unknown()))
 type Profiles = z.output<typeof Profiles>
-const Stored = z.object({ digest: z.string(), profiles: Profiles })
+/** `version` 1 knew fewer guarded settings. */
+const VERSION = 2
+const Stored = z.object({ digest: z.string(), version: z.number().default(1), profiles: Profiles })
 
 type Values = Readonly<JsonObject>
 const NOTHING: JsonObject = Object.freeze({})
@@ -44,6 +52,8 @@ export type AcceptedSettings = {
   knows(profile: string): boolean
   /** Whether there is nothing yet, not even a damaged file: then every value counts as confirmed. */
   isNew(): boolean
+  /** Accepts what these profiles say of settings that an earlier version did not guard. */
+  extend(homes: readonly { name: string; values: Values }[]): void
   /** Writes the file again when it is missing. */
   keep(): void
   /** Why the file cannot be used, or null. */
@@ -88,14 +98,15 @@ export const openAcceptedSettings = (
   { mayConfirm = true }: { mayConfirm?: boolean } = {},
 ): AcceptedSettings => {
   const path = join(stateDir, 'accepted-settings.json')
-  const digestOf = (key: Buffer, profiles: Profiles): string =>
+  let version = VERSION
+  const digestOf = (key: Buffer, profiles: Profiles, of: number): string =>
     createHmac('sha256', key)
-      .update(`accepted-settings\0${JSON.stringify(profiles)}`)
+      .update(`accepted-settings${of === 1 ? '' : of}\0${JSON.stringify(profiles)}`)
       .digest('hex')
-  const isOurs = ({ digest, profiles }: z.output<typeof Stored>): boolean => {
+  const isOurs = ({ digest, version: of, profiles }: z.output<typeof Stored>): boolean => {
     const key = signing.key()
     if (!key) return false
-    const [given, wanted] = [Buffer.from(digest), Buffer.from(digestOf(key, profiles))]
+    const [given, wanted] = [Buffer.from(digest), Buffer.from(digestOf(key, profiles, of))]
     return given.length === wanted.length && timingSafeEqual(given, wanted)
   }
 
@@ -107,6 +118,7 @@ export const openAcceptedSettings = (
       const stored = Stored.parse(JSON.parse(text))
       if (!isOurs(stored)) return { problem: FOREIGN }
       good = stored.profiles
+      version = stored.version
       return { problem: null }
     } catch (error) {
       return { problem: jsonReason(error, text) }
@@ -122,7 +134,8 @@ export const openAcceptedSettings = (
     good = profiles
     const key = signing.key()
     if (!key || !mayConfirm) return
-    writeAtomic(path, `${JSON.stringify({ digest: digestOf(key, profiles), profiles }, null, 1)}\n`)
+    const stored = { digest: digestOf(key, profiles, version), version, profiles }
+    writeAtomic(path, `${JSON.stringify(stored, null, 1)}\n`)
     signing.mark()
   }
   const set = (profile: string, part: unknown): void => {
@@ -148,7 +161,7 @@ export const openAcceptedSettings = (
       const look =
         accepted === null || isAdministered(configPath)
           ? { inForce: values, changes: [] }
-          : withAccepted(values, accepted)
+          : withAccepted(values, version < VERSION ? withLaterPart(accepted, values) : accepted)
       looks.set(profile, { values, accepted, look })
       return look
     },
@@ -169,6 +182,16 @@ export const openAcceptedSettings = (
     },
     knows: profile => Object.hasOwn(read().profiles ?? {}, profile),
     isNew: () => read().profiles === null,
+    extend(homes) {
+      const { profiles } = read()
+      if (profiles === null || version >= VERSION) return
+      const extended = homes.map(({ name, values }) => [
+        name,
+        withLaterPart(ofProfile(name) ?? NOTHING, values),
+      ])
+      version = VERSION
+      save({ ...profiles, ...Object.fromEntries(extended) })
+    },
     keep() {
       const { problem } = file()
       if (problem === null && good !== undefined && !existsSync(path)) save(good)

@@ -1,10 +1,12 @@
 /**
- * The settings of config.yaml that loosen what the agent may do, or name programs that run without a question. A program that
- * the agent starts can write the file, so a change of these applies when a person confirmed it; accepted-settings.ts keeps
+ * The settings of config.yaml that loosen what the agent may do, name programs that run without a question, or decide where
+ * prompts and keys are sent. A program that the agent starts can write the file, so a change of these applies when a person confirmed it; accepted-settings.ts keeps
  * what was confirmed. A change that only tightens applies at once.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
+import { toSlug } from '../models/provider-ids.ts'
+import { PROVIDERS } from '../models/providers.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
 
 /** Absent, and what says as little. */
@@ -51,8 +53,67 @@ const serverTightens: Tightens = (now, accepted) => {
 /** An unsupported safeguard: it refuses something as long as it is asked for. */
 const isAskedFor: Tightens = now => now !== undefined && yamlFlag(now) !== false
 
+/** The host agent writes the address of a known service beside its name, and the name may be changed freely. */
+const KNOWN_ADDRESSES: ReadonlySet<unknown> = new Set(
+  [...PROVIDERS.values()].map(({ baseUrl }) => baseUrl),
+)
+const isKnownAddress: Tightens = now =>
+  now === undefined || KNOWN_ADDRESSES.has(typeof now === 'string' ? now.replace(/\/+$/, '') : now)
+
+/** A key may be changed. A variable in its place could be any secret of the home. */
+const namesNoVariable: Tightens = now => !JSON.stringify(now ?? null).includes('${')
+
+const isNoPlace: Tightens = now => now === undefined || now === '.'
+
+/** Without a list, all default toolsets are on. */
+const isSmallerList: Tightens = (now, accepted) =>
+  now !== undefined && accepted !== undefined && contains(accepted, now)
+
+type Rule = readonly [pattern: string, tightens: Tightens | null]
+
+const endpointRules = (at: string): Rule[] => [
+  ...['base_url', 'url', 'api', 'key_env', 'api_key_env'].map(
+    key => [`${at}.${key}`, absent] as const,
+  ),
+  [`${at}.api_key`, namesNoVariable],
+]
+
+/** Guarded since version 2 of the file of accepted settings. */
+const LATER_RULES: readonly Rule[] = [
+  ['base_url', isKnownAddress],
+  ['model.base_url', isKnownAddress],
+  // Not an address here, but the older name of `api_key`.
+  ['model.api', namesNoVariable],
+  ['model.api_key', namesNoVariable],
+  ...[
+    'providers.*',
+    'custom_providers.*',
+    'fallback_providers.*',
+    'fallback_model',
+    'delegation',
+    'auxiliary.*',
+    'stt',
+    'stt.*',
+    'tts',
+    'tts.*',
+  ].flatMap(endpointRules),
+  ['compression.summary_base_url', absent],
+  // They were kept by position before.
+  ...['acp_command', 'acp_args', 'env'].map(key => [`custom_providers.*.${key}`, absent] as const),
+  // All of a workspace is inside, where less is asked about.
+  ['terminal.cwd', isNoPlace],
+  ['workspace', absent],
+  ['default_workspace', absent],
+  ['platform_toolsets.*', isSmallerList],
+  ['skills.external_dirs', fewerEntries],
+  ['agent.prefill_messages_file', absent],
+  ['checkpoints.enabled', now => yamlFlag(now) !== false],
+  ['checkpoints.max_snapshots', absent],
+]
+
 /** `*`: every other key. The first pattern that matches counts; null: may be changed freely. */
-const RULES: readonly (readonly [pattern: string, tightens: Tightens | null])[] = [
+const RULES: readonly Rule[] = [
+  ...LATER_RULES,
   ['approvals.timeout', null],
   ['approvals.gateway_timeout', null],
   // Other spellings of `off` mean `manual`.
@@ -82,7 +143,6 @@ const RULES: readonly (readonly [pattern: string, tightens: Tightens | null])[] 
   ['sandbox.writable', fewerEntries],
   ['sandbox.hidden', moreEntries],
   ['sandbox.*', never],
-  ['terminal.cwd', null],
   ['terminal.timeout', null],
   ['terminal.persistent_shell', null],
   // Where commands run, what is mounted there, which secrets they see, and files that are sourced for them.
@@ -96,7 +156,7 @@ const RULES: readonly (readonly [pattern: string, tightens: Tightens | null])[] 
   ['agent.disabled_toolsets', moreEntries],
   // Programs that the service starts itself.
   ['lsp.servers', absent],
-  ...['model', 'providers.*', 'custom_providers.*'].flatMap(at =>
+  ...['model', 'providers.*'].flatMap(at =>
     ['acp_command', 'acp_args', 'env'].map(key => [`${at}.${key}`, absent] as const),
   ),
 ]
@@ -124,9 +184,12 @@ const matches = (pattern: Path, nodes: readonly unknown[]): string[][] => {
 }
 
 /** The paths that are guarded in any of these. */
-const guardedPaths = (nodes: readonly unknown[]): { path: Path; tightens: Tightens }[] => {
+const guardedPaths = (
+  nodes: readonly unknown[],
+  rules = RULES,
+): { path: Path; tightens: Tightens }[] => {
   const found = new Map<string, { path: Path; tightens: Tightens | null }>()
-  for (const [pattern, tightens] of RULES)
+  for (const [pattern, tightens] of rules)
     for (const path of matches(pattern.split('.'), nodes)) {
       const id = JSON.stringify(path)
       if (!found.has(id)) found.set(id, { path, tightens })
@@ -138,7 +201,7 @@ const guardedPaths = (nodes: readonly unknown[]): { path: Path; tightens: Tighte
 const withValue = (tree: unknown, path: Path, value: unknown): unknown => {
   const [key, ...rest] = path
   if (key === undefined) return value
-  if (!isObjectOrArray(tree))
+  if (!isObjectOrArray(tree) || (Array.isArray(tree) && !Object.hasOwn(tree, key)))
     return value === undefined ? tree : { [key]: withValue({}, rest, value) }
   const child = withValue(childOf(tree, key), rest, value)
   if (Array.isArray(tree)) return tree.map((each, at) => (String(at) === key ? child : each))
@@ -146,21 +209,77 @@ const withValue = (tree: unknown, path: Path, value: unknown): unknown => {
   return child === undefined ? others : { ...tree, [key]: child }
 }
 
-/** `sandbox: true` is short for a mapping. */
-const inFull = (values: Readonly<JsonObject>): Readonly<JsonObject> =>
-  yamlFlag(values.sandbox) === undefined
-    ? values
-    : { ...values, sandbox: { enabled: values.sandbox } }
+/**
+ * What identifies the entries of these lists, whose order may change: the name of an endpoint, and what makes up a
+ * destination where there is none. Entries after the first with the same one are numbered.
+ */
+const ENTRY_KEYS: Readonly<Record<string, (entry: unknown) => string>> = {
+  custom_providers(entry) {
+    const name = childOf(entry, 'name')
+    return (typeof name === 'string' && toSlug(name)) || 'custom'
+  },
+  fallback_providers: entry =>
+    ['provider', 'base_url', 'api_key_env', 'key_env']
+      .map(key => childOf(entry, key))
+      .filter(value => typeof value === 'string' && value !== '')
+      .join(' '),
+}
+
+const keysOf = (list: readonly unknown[], keyOf: (entry: unknown) => string): string[] => {
+  const seen = new Map<string, number>()
+  return list.map(entry => {
+    const key = keyOf(entry)
+    const count = (seen.get(key) ?? 0) + 1
+    seen.set(key, count)
+    return count === 1 ? key : `${key}#${count}`
+  })
+}
+
+/** Short forms of sections as mappings, and lists of entries as mappings from what identifies them. */
+const inFull = (values: Readonly<JsonObject>): Readonly<JsonObject> => {
+  const full: JsonObject = {}
+  for (const name of ['sandbox', 'checkpoints'])
+    if (yamlFlag(values[name]) !== undefined) full[name] = { enabled: values[name] }
+  for (const [name, keyOf] of Object.entries(ENTRY_KEYS)) {
+    const list = values[name]
+    if (!Array.isArray(list)) continue
+    const keys = keysOf(list, keyOf)
+    full[name] = Object.fromEntries(keys.map((key, at) => [key, list[at]]))
+  }
+  return { ...values, ...full }
+}
+
+/** The lists of `values` as lists again, with the entries of `full`. */
+const withLists = (full: Readonly<JsonObject>, values: Readonly<JsonObject>): JsonObject => {
+  const lists: JsonObject = {}
+  for (const [name, keyOf] of Object.entries(ENTRY_KEYS)) {
+    const list = values[name]
+    if (Array.isArray(list)) lists[name] = keysOf(list, keyOf).map(key => childOf(full[name], key))
+  }
+  return { ...full, ...lists }
+}
 
 /** A change that waits. Undefined: not there. */
 export type SettingChange = { path: readonly string[]; accepted: unknown; now: unknown }
 
-/** The guarded settings of config.yaml alone. */
-export const guardedPart = (values: Readonly<JsonObject>): JsonObject => {
+/** `part` with what the rules guard in these values. Keys themselves are not copied. */
+const guardedInto = (part: unknown, values: Readonly<JsonObject>, rules: readonly Rule[]) => {
   const full = inFull(values)
-  let part: unknown = {}
-  for (const { path } of guardedPaths([full])) part = withValue(part, path, valueAt(full, path))
-  return part as JsonObject
+  return guardedPaths([full], rules).reduce((tree, { path, tightens }) => {
+    const value = valueAt(full, path)
+    const isKept = tightens !== namesNoVariable || !namesNoVariable(value, undefined)
+    return withValue(tree, path, isKept ? value : undefined)
+  }, part) as JsonObject
+}
+
+/** The guarded settings of config.yaml alone. */
+export const guardedPart = (values: Readonly<JsonObject>): JsonObject =>
+  guardedInto({}, values, RULES)
+
+/** What a version that knew fewer guarded settings accepted, and what config.yaml says of the others. */
+export const withLaterPart = (accepted: JsonObject, values: Readonly<JsonObject>): JsonObject => {
+  const { custom_providers: _, ...rest } = accepted
+  return guardedInto(rest, values, LATER_RULES)
 }
 
 /** The values in force, and what the file says otherwise. The same object while nothing waits. */
@@ -179,7 +298,7 @@ export const withAccepted = (
     (tree, { path, accepted: before }) => withValue(tree, path, before),
     full,
   )
-  return { inForce: inForce as Readonly<JsonObject>, changes }
+  return { inForce: withLists(inForce as Readonly<JsonObject>, values), changes }
 }
 
 /** The edits that bring the values in force back into the file. Below what is no mapping there, all of that is replaced. */

@@ -10,7 +10,7 @@ import { requireDeletable, deleteProfile, removeDeletedProfiles } from './delete
 
 export type ProfilesOptions = {
   homes: Homes
-  acceptedSettings: Pick<AcceptedSettings, 'created' | 'forget'>
+  acceptedSettings: Pick<AcceptedSettings, 'created' | 'edited' | 'forget'>
   env: Readonly<Record<string, string>>
   log: (message: string, extra?: Record<string, unknown>) => void
   /** Notifies open pages that a profile was deleted. */
@@ -42,6 +42,8 @@ export const createProfiles = ({
     create(given: NewProfile): Home {
       const home = createProfile(homes, env, given)
       accepted.created(home.name, given.source?.name)
+      // What the person entered for the new profile.
+      accepted.edited(home.name, given.source?.config.peek() ?? {}, home.config.peek())
       return home
     },
     async remove(home: Home): Promise<void> {

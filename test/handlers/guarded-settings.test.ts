@@ -9,6 +9,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -18,13 +19,13 @@ import { createProvider } from '../_provider.ts'
 
 const test = suite<{ chat: Chat }>('guarded settings over HTTP')
 
-const BASE = 'checkpoints:\n  enabled: false\n'
-
 const start = async (config = '') => {
   const provider = await createProvider()
   const clock = createTestClock()
-  const app = await startApp({ guardsConfig: true, clock })
-  const model = `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n${BASE}`
+  // Not in config.yaml, where an address waits as well.
+  const env = { OPENAI_BASE_URL: provider.url }
+  const app = await startApp({ guardsConfig: true, clock, env })
+  const model = `model:\n  provider: custom\n  default: test-model\n`
   const path = (profile = 'default') =>
     profile === 'default'
       ? join(app.home, 'config.yaml')
@@ -318,6 +319,63 @@ test('without its file a running service keeps what was confirmed, and writes it
   await clock.advance(4_000)
   assert.ok(existsSync(path))
   assert.ok(await asks(chat))
+})
+
+test('prompts go on to the address that was confirmed, until another one is', async ({ chat }) => {
+  const { path, look, run, settle } = chat
+  const other = await createProvider()
+  try {
+    writeFileSync(path(), readFileSync(path(), 'utf8').concat(`  base_url: ${other.url}\n`))
+    assert.match((await run('echo hello')).result, /hello/)
+    assert.is(other.requests.length, 0)
+    assert.equal(
+      (await look()).changes.map(({ key }: { key: string }) => key),
+      ['model.base_url'],
+    )
+    assert.is((await settle(false)).status, 200)
+    assert.not.match(readFileSync(path(), 'utf8'), /base_url/)
+  } finally {
+    await other.close()
+  }
+})
+
+test('addresses that a person enters in the page are confirmed by that', async ({ chat }) => {
+  const { app, path, look } = chat
+  const url = 'http://127.0.0.1:9/v1'
+  const endpoint = { name: 'Mine', base_url: url, model: 'm', use: true }
+  const added = await app.post('/api/providers/endpoint', endpoint)
+  assert.is(added.status, 200, JSON.stringify(added.body))
+  const created = await app.post('/api/profile/create', {
+    name: 'other',
+    clone_config: true,
+    base_url: 'http://127.0.0.1:10/v1',
+  })
+  assert.is(created.status, 200, JSON.stringify(created.body))
+  assert.match(readFileSync(path('other'), 'utf8'), /127\.0\.0\.1:10/)
+  assert.is(await look(), null)
+  assert.is(await look('other'), null)
+})
+
+test('what an earlier version did not guard is accepted once, at the first start', async ({
+  chat,
+}) => {
+  const { app, write, look } = chat
+  const path = join(app.state, 'accepted-settings.json')
+  const key = () => readFileSync(join(app.state, '.signing_key')).subarray(0, 32)
+  write(`terminal:\n  cwd: ${app.userHome}\n${OFF}`)
+  assert.is((await look()).changes.length, 2)
+  await app.restart(() => {
+    const profiles = { default: {} }
+    const digest = createHmac('sha256', key())
+      .update(`accepted-settings\0${JSON.stringify(profiles)}`)
+      .digest('hex')
+    writeFileSync(path, JSON.stringify({ digest, profiles }))
+  })
+  const keys = async () => (await look()).changes.map((change: { key: string }) => change.key)
+  assert.equal(await keys(), ['approvals.mode'])
+  write(`terminal:\n  cwd: /\n${OFF}`)
+  await app.restart()
+  assert.equal(await keys(), ['terminal.cwd', 'approvals.mode'])
 })
 
 test('a request that does not say what was shown confirms nothing', async ({ chat }) => {

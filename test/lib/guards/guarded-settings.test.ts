@@ -6,9 +6,12 @@ import {
   mergeEdit,
   restoringEdits,
   withAccepted,
+  withLaterPart,
 } from '../../../lib/guards/guarded-settings.ts'
 
 const test = suite('guarded settings')
+
+const VARIABLE = `$\{OTHER_KEY}`
 
 type Values = Record<string, unknown>
 
@@ -28,6 +31,7 @@ const LOOSENED: [before: Values, now: Values, keys: string[]][] = [
   [{ approvals: { deny: ['a', 'b'] } }, { approvals: { deny: ['b', 'c'] } }, ['approvals.deny']],
   [{ approvals: { deny: ['a'] } }, { approvals: 'off' }, ['approvals.deny']],
   [{ approvals: { deny: ['a'] } }, {}, ['approvals.deny']],
+  [{ approvals: { deny: ['a'] } }, { approvals: ['x'] }, ['approvals.deny', 'approvals.0']],
   [{}, { permissions: { allow: ['Bash(*)'] } }, ['permissions.allow']],
   [{ permissions: { deny: ['a'] } }, { permissions: { deny: [] } }, ['permissions.deny']],
   [{ permissions: { ask: 'a' } }, { permissions: null }, ['permissions.ask']],
@@ -73,8 +77,79 @@ const LOOSENED: [before: Values, now: Values, keys: string[]][] = [
   [
     { custom_providers: [{ name: 'a' }] },
     { custom_providers: [{ name: 'a', acp_command: 'x' }] },
-    ['custom_providers.0.acp_command'],
+    ['custom_providers.a.acp_command'],
   ],
+  // Where prompts, and the keys beside them, are sent.
+  [
+    { model: { base_url: 'https://a.example/v1' } },
+    { model: { base_url: 'https://b.example/v1' } },
+    ['model.base_url'],
+  ],
+  [{}, { base_url: 'https://b.example' }, ['base_url']],
+  [{}, { model: { provider: 'custom', api_key: VARIABLE } }, ['model.api_key']],
+  [{ model: { api_key: 'plain' } }, { model: { api: VARIABLE } }, ['model.api']],
+  ...['base_url', 'url', 'api', 'key_env', 'api_key_env'].flatMap(
+    (key): [before: Values, now: Values, keys: string[]][] => [
+      [
+        { providers: { a: { [key]: 'x' } } },
+        { providers: { a: { [key]: 'y' } } },
+        [`providers.a.${key}`],
+      ],
+      [
+        { custom_providers: [{ name: 'A b', [key]: 'x' }] },
+        { custom_providers: [{ name: 'A b', [key]: 'y' }] },
+        [`custom_providers.a-b.${key}`],
+      ],
+    ],
+  ),
+  [{}, { providers: { a: { api_key: VARIABLE } } }, ['providers.a.api_key']],
+  [{}, { custom_providers: [{ url: 'y' }] }, ['custom_providers.custom.url']],
+  [
+    { custom_providers: [{ name: 'a', url: 'x' }] },
+    {
+      custom_providers: [
+        { name: 'a', url: 'y' },
+        { name: 'a', url: 'x' },
+      ],
+    },
+    ['custom_providers.a.url', 'custom_providers.a#2.url'],
+  ],
+  [
+    { fallback_providers: [{ model: 'm', base_url: 'x' }] },
+    { fallback_providers: [{ model: 'm', base_url: 'y' }] },
+    ['fallback_providers.y.base_url'],
+  ],
+  [
+    { fallback_providers: [{ model: 'm', base_url: 'x' }] },
+    { fallback_providers: [{ model: 'm', base_url: 'x', key_env: 'K' }] },
+    ['fallback_providers.x K.base_url', 'fallback_providers.x K.key_env'],
+  ],
+  [{}, { fallback_model: { model: 'm', base_url: 'y' } }, ['fallback_model.base_url']],
+  [{}, { delegation: { base_url: 'y' } }, ['delegation.base_url']],
+  [{}, { auxiliary: { vision: { base_url: 'y' } } }, ['auxiliary.vision.base_url']],
+  [{}, { compression: { summary_base_url: 'y' } }, ['compression.summary_base_url']],
+  [
+    {},
+    { tts: { base_url: 'y' }, stt: { a: { base_url: 'y' } } },
+    ['stt.a.base_url', 'tts.base_url'],
+  ],
+  // What counts as inside, and what is read into every chat.
+  [{}, { terminal: { cwd: '/' } }, ['terminal.cwd']],
+  [{ workspace: '/home/a/work' }, { workspace: '/home/a' }, ['workspace']],
+  [{}, { default_workspace: '~' }, ['default_workspace']],
+  [
+    { platform_toolsets: { cli: ['web'] } },
+    { platform_toolsets: { cli: ['web', 'terminal'] } },
+    ['platform_toolsets.cli'],
+  ],
+  [{ platform_toolsets: { cli: ['web'] } }, {}, ['platform_toolsets.cli']],
+  [{ platform_toolsets: { cli: ['web'] } }, { platform_toolsets: [] }, ['platform_toolsets.cli']],
+  [{}, { platform_toolsets: { cli: ['moa'] } }, ['platform_toolsets.cli']],
+  [{}, { skills: { external_dirs: ['/tmp/x'] } }, ['skills.external_dirs']],
+  [{}, { agent: { prefill_messages_file: 'x.json' } }, ['agent.prefill_messages_file']],
+  [{}, { checkpoints: { enabled: false } }, ['checkpoints.enabled']],
+  [{}, { checkpoints: false }, ['checkpoints.enabled']],
+  [{}, { checkpoints: { max_snapshots: 1 } }, ['checkpoints.max_snapshots']],
 ]
 
 test('what loosens waits, and the values in force are the accepted ones', () => {
@@ -104,13 +179,49 @@ const TIGHTENED: [before: Values, now: Values][] = [
   [{ sandbox: { network: ['a', 'b'] } }, { sandbox: { network: ['b'], hidden: '~/x' } }],
   [{ browser: { allow_private_urls: true } }, { browser: { allow_private_urls: false } }],
   [{ model: { acp_command: 'x' } }, { model: 'a' }],
+  // The host agent's command line changes the model, its key, and the address of a service that is known.
+  [
+    { model: { default: 'a', provider: 'custom', base_url: 'https://a.example/v1', api_key: 'x' } },
+    { model: { default: 'b', provider: 'custom', base_url: 'https://a.example/v1', api_key: 'y' } },
+  ],
+  [
+    { model: { default: 'a', provider: 'custom', base_url: 'https://a.example/v1' } },
+    {
+      model: { default: 'b', provider: 'openrouter', base_url: 'https://openrouter.ai/api/v1/' },
+    },
+  ],
+  [{ model: { base_url: 'https://a.example/v1' } }, { model: { provider: 'anthropic' } }],
+  // Entries of lists are known by their names.
+  [
+    {
+      custom_providers: [
+        { name: 'a', base_url: 'x', acp_command: 'x' },
+        { name: 'b', base_url: 'y', acp_command: 'y' },
+      ],
+    },
+    { custom_providers: [{ name: 'b', base_url: 'y', model: 'm', acp_command: 'y' }] },
+  ],
+  [
+    {
+      fallback_providers: [
+        { model: 'm', base_url: 'x' },
+        { model: 'n', base_url: 'y' },
+      ],
+    },
+    { fallback_providers: ['k', { model: 'other', base_url: 'y' }] },
+  ],
+  [
+    { workspace: '/a', platform_toolsets: { cli: ['a', 'b'] }, skills: { external_dirs: 'x' } },
+    { platform_toolsets: { cli: ['b'] } },
+  ],
+  [{ checkpoints: false }, { checkpoints: true }],
   // What says nothing of this.
   [
     {},
     {
       model: { default: 'a' },
       approvals: { timeout: 5 },
-      terminal: { cwd: '/tmp' },
+      terminal: { cwd: '.' },
       lsp: { enabled: true },
     },
   ],
@@ -135,6 +246,38 @@ test('a change that does both applies where it tightens', () => {
   )
   assert.equal(keys, ['approvals.mode', 'permissions.allow'])
   assert.equal(inForce, { permissions: { deny: ['a', 'b'] }, approvals: {} })
+})
+
+test('a list keeps its order and the rest of its entries', () => {
+  const before = { custom_providers: [{ name: '2', url: 'x' }] }
+  const now = {
+    custom_providers: [{ name: 'b', url: 'y', model: 'm' }, 'odd', { name: '2', url: 'x' }],
+  }
+  assert.equal(look(before, now).inForce, {
+    custom_providers: [{ name: 'b', model: 'm' }, 'odd', { name: '2', url: 'x' }],
+  })
+})
+
+test('keys are not copied', () => {
+  const written = {
+    model: { api_key: 'secret' },
+    providers: { a: { api_key: 'secret', url: 'x' } },
+  }
+  assert.not.match(JSON.stringify(guardedPart(written)), /secret/)
+})
+
+test('what an earlier version did not guard is taken from the file once', () => {
+  const accepted = { hooks: { a: 1 }, custom_providers: { 0: { acp_command: 'x' } } }
+  const values = {
+    model: { base_url: 'x' },
+    custom_providers: [{ name: 'a', acp_command: 'x' }],
+    approvals: { mode: 'off' },
+  }
+  assert.equal(withLaterPart(accepted, values), {
+    hooks: { a: 1 },
+    model: { base_url: 'x' },
+    custom_providers: { a: { acp_command: 'x' } },
+  })
 })
 
 test('keys of objects are no way around', () => {
