@@ -33,8 +33,8 @@ export type QuestionsOptions = {
           data: { id: string; session_id: string; answer: string; reason?: Unanswered }
         },
   ) => void
-  /** Whether a page is open that shows the questions of the session: it waits for its person, whatever the time limit. */
-  isShown: (sessionId: string) => boolean
+  /** Whether a page is open that shows the question to a person who may answer it: it waits for them, whatever the time limit. */
+  isShown: (question: Question) => boolean
   clock: Pick<Clock, 'now' | 'timer'>
   log: (message: string, extra?: Record<string, unknown>) => void
 }
@@ -163,13 +163,13 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
   const add = (question: Question, isRestored = false): Open => {
     const id = idOf(question)
     const { promise, resolve } = Promise.withResolvers<Resolution>()
-    const { expires_at: end, requested_at: start, session_id } = question
+    const { expires_at: end, requested_at: start } = question
     let stopTimer = noTimer
     if (end !== undefined) {
       const limitMs = fromSeconds(end - start)
       const waitFor = (milliseconds: number): void => {
         stopTimer = deps.clock.timer(milliseconds, () =>
-          deps.isShown(session_id) ? waitFor(limitMs) : expire(id, 'timeout'),
+          deps.isShown(question) ? waitFor(limitMs) : expire(id, 'timeout'),
         )
       }
       waitFor(isRestored ? limitMs : fromSeconds(end) - deps.clock.now())
