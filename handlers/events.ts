@@ -22,6 +22,10 @@ export const events = endpoint({
     const stream = ctx.app.hub.stream({
       watch: new Map([...parseWatch(watch)].filter(([id]) => maySession(ctx, 'read', id))),
       accepts: profile => (profile === undefined ? ctx.may('own', null) : ctx.may('read', profile)),
+      mayAnswer: (question, profile) =>
+        question.kind === 'approval' && question.needs_owner
+          ? ctx.may('own', null)
+          : ctx.may('work', profile ?? null),
       after,
       lastEventId: typeof last === 'string' ? last : undefined,
     })

@@ -14,6 +14,7 @@ import type { PushSource } from './base/push-source.ts'
 import { frame, idField } from './base/sse.ts'
 import { maskLeaving } from './redact/redact.ts'
 import type { Frame } from './schema/event.ts'
+import type { Question } from './schema/question.ts'
 
 export type Source = Frame['source']
 type Event = { type: string; data: unknown }
@@ -32,6 +33,7 @@ type SourceLog = { frames: LoggedFrame[]; sizeBytes: number; floor: number; touc
 type Reader = {
   sources: Set<Source>
   accepts: (source: Source, profile: string | undefined) => boolean
+  mayAnswer: NonNullable<ReadOptions['mayAnswer']>
   /** What follows this number is looked up when the reader takes it. */
   last: number
   isPinged: boolean
@@ -73,6 +75,8 @@ export type ReadOptions = {
   lastEventId?: string | undefined
   /** Whether the reader may see events of a profile (undefined: of the server itself). Default: all. Not asked about the watched sessions. */
   accepts?: (profile: string | undefined) => boolean
+  /** Whether who reads may answer the question of a session of this profile. Default: every one. */
+  mayAnswer?: (question: Question, profile: string | undefined) => boolean
 }
 
 const isSession = (source: Source): boolean => source.startsWith('session:')
@@ -264,10 +268,12 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
     return next
   }
 
-  /** Whether a page is open that is sent the questions of this session. */
-  const isShown = (sessionId: string): boolean => {
-    const profile = profileOf(sessionId)
-    return [...readers.of('inbox')].some(reader => reader.accepts('inbox', profile))
+  /** Whether a page is open that is sent this question, of a person who may answer it. */
+  const isShown = (question: Question): boolean => {
+    const profile = profileOf(question.session_id)
+    return [...readers.of('inbox')].some(
+      reader => reader.accepts('inbox', profile) && reader.mayAnswer(question, profile),
+    )
   }
 
   /**
@@ -310,7 +316,7 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
     (options: ReadOptions): PushSource =>
     sink => {
       const from = startCursors(options)
-      const { accepts = () => true } = options
+      const { accepts = () => true, mayAnswer = () => true } = options
       let mayWrite = true
       let backlog: Generator<Buffer> | null = null
 
@@ -355,6 +361,7 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
       const reader: Reader = {
         sources: new Set(from.keys()),
         accepts: (source, profile) => isSession(source) || accepts(profile),
+        mayAnswer,
         last: n,
         isPinged: false,
         write,

@@ -19,10 +19,13 @@ const embedded = (address: ipaddr.IPv6): ipaddr.IPv4 | null => {
   return range === '6to4' ? at(2) : null
 }
 
-/** False for loopback, private, shared, link-local (includes cloud metadata), multicast, documentation, and all other reserved ranges. */
+/** Of clouds whose metadata service is not link-local: AWS over IPv6, Alibaba, Oracle, Azure (in a public range). */
+const METADATA = new Set(['fd00:ec2::254', '100.100.100.200', '192.0.0.192', '168.63.129.16'])
+
+/** False for loopback, private, shared, link-local, cloud metadata, multicast, documentation, and all other reserved ranges. */
 export const isPublicAddress = (text: string): boolean => {
   // A zone id names an interface of this machine.
-  if (text.includes('%') || !ipaddr.isValid(text)) return false
+  if (text.includes('%') || !ipaddr.isValid(text) || isMetadataHost(text)) return false
   const address = ipaddr.parse(text)
   if (address.kind() === 'ipv4') return address.range() === 'unicast'
   const wide = address as ipaddr.IPv6
@@ -32,13 +35,10 @@ export const isPublicAddress = (text: string): boolean => {
   return wide.range() === 'unicast' && ((wide.parts[0] ?? 0) & 0xe000) === 0x2000
 }
 
-/** Of clouds whose metadata service is not link-local: AWS over IPv6, Alibaba, Oracle. */
-const METADATA = new Set(['fd00:ec2::254', '100.100.100.200', '192.0.0.192'])
-
 /** Cloud metadata services, by address in any notation, or by name. */
 export const isMetadataHost = (host: string): boolean => {
   const bare = host.replace(/^\[|\]$/g, '').toLowerCase()
-  if (!ipaddr.isValid(bare)) return /(?:^|\.)metadata(?:\.|$)/.test(bare)
+  if (!ipaddr.isValid(bare)) return /(?:^|\.)(?:metadata|instance-data)(?:\.|$)/.test(bare)
   const address = ipaddr.parse(bare)
   const inner = address.kind() === 'ipv6' ? embedded(address as ipaddr.IPv6) : address
   const plain = inner ?? address

@@ -24,7 +24,7 @@ const LONGEST_GAP = 80
 const LOOKAHEAD = 4
 const BACKSLASH = 92
 const ESCAPE = 27
-const ESCAPED_COLOR = /u001[bB]\[[0-9;?]*[A-Za-z]/y
+const ESCAPED_COLOR = /u001[bB]\[[0-9;?]{0,32}[A-Za-z]/y
 
 const UNFINISHED_COLOR = /^u(?:0(?:0(?:1(?:[bB](?:\[[0-9;?]*)?)?)?)?)?$/
 
@@ -77,8 +77,8 @@ const afterColor = (text: string, at: number): number => {
   return at + 32 > text.length ? text.length : -1
 }
 
-/** A word without the characters that are ignored inside a match. */
-const comparable = (text: string): string => text.replace(/\\+[nrt]|\s/g, '')
+/** A word without the characters that are ignored inside a match. The lookbehind keeps long runs of backslashes from being read again and again. */
+const comparable = (text: string): string => text.replace(/(?<!\\)\\+[nrt]|\s/g, '')
 
 type Nodes = {
   kids: Map<number, number>[]
@@ -235,8 +235,10 @@ export const createAutomaton = <T>(
         }
         if (isBlank(code)) return at + 1
         if (code !== BACKSLASH) return at
+        // Not the whole run, which would be read again at each of its characters.
+        const last = Math.min(length, at + LONGEST_GAP)
         let end = at + 1
-        while (end < length && text.charCodeAt(end) === BACKSLASH) end++
+        while (end < last && text.charCodeAt(end) === BACKSLASH) end++
         if (end >= length) return length
         if (isBreakLetter(text.charCodeAt(end))) {
           const other = isOtherWord(end)

@@ -71,19 +71,67 @@ const isEscaped = (text: string, at: number): boolean => {
   return (at - before) % 2 === 1
 }
 
+/** Whether a position is in a string of JSON. Asked about positions in their order. */
+const createStringTracker = (text: string): ((position: number) => boolean) => {
+  let at = 0
+  let isInside = false
+  return position => {
+    for (; at < position; at++) {
+      const char = text[at]
+      if (char === '"') isInside = !isInside
+      else if (char === '\\' && isInside) at++
+      // No string of JSON contains a line break: another frame or line begins.
+      else if (char === '\n') isInside = false
+    }
+    return isInside
+  }
+}
+
+/** No number that `JSON.stringify` writes is longer. */
+const LONGEST_NUMBER = 32
+/** A number, numbers of a list, or a whole object or list. */
+const BARE = /^(?:[-+.\deE,\s]+|\{[\s\S]*\}|\[[\s\S]*\])$/
+const BEFORE_VALUE = /[:,[]\s?(?:[-+.\deE]{0,32})$/
+const AFTER_VALUE = /^(?:[-+.\deE]{0,32})\s?[,\]}]/
+
+/**
+ * The whole value of JSON, with a string as its mask, where a secret is a value outside of strings: a number, or an object
+ * that was known as text. Null where it is not.
+ */
+const bareValue = (
+  text: string,
+  { from, to, ...span }: Span,
+  isInString: (position: number) => boolean,
+): Span | null => {
+  const secret = text.slice(from, to)
+  if (!BARE.test(secret)) return null
+  const before = BEFORE_VALUE.exec(text.slice(Math.max(0, from - LONGEST_NUMBER - 2), from))
+  const after = AFTER_VALUE.exec(text.slice(to, to + LONGEST_NUMBER + 2))
+  if (!before || !after || isInString(from)) return null
+  return {
+    ...span,
+    from: from - before[0].replace(/^.\s?/, '').length,
+    to: to + after[0].replace(/\s?.$/, '').length,
+    as: JSON.stringify(maskOf(secret)),
+  }
+}
+
 /**
  * Masks exact known values in a text that leaves the process, whoever made it: a frame, a response, a request to another
  * service. JSON stays JSON, and keys of objects are masked too. What is recognized by its format only, or was cut, is masked by
  * those who make the text: here a share link or a new token must pass.
  */
 export const maskLeaving = (text: string): string => {
-  const spans = known.values(text)
-  return spans.length === 0
-    ? text
-    : applyMasks(
-        text,
-        spans.map(span => (isEscaped(text, span.from) ? { ...span, from: span.from + 1 } : span)),
-      )
+  const found = known.values(text)
+  if (found.length === 0) return text
+  const isInString = createStringTracker(text)
+  const spans = found.map(
+    span =>
+      bareValue(text, span, isInString) ??
+      (isEscaped(text, span.from) ? { ...span, from: span.from + 1 } : span),
+  )
+  // Two secrets may be one number.
+  return applyMasks(text, merged(spans))
 }
 
 /** Buffers that were scanned, and for which secrets: rows and messages are sent again and again. */

@@ -10,7 +10,7 @@ import type { CheckTarget, NetworkTarget } from '../agent/tool-services.ts'
 import { messageOf } from '../errors.ts'
 import { dialUpstream, joinUpstream, upstreamFor } from './network-upstream.ts'
 import { isListed } from '../base/host-pattern.ts'
-import { kindOfAddress, kindOfHost } from './network-target.ts'
+import { kindOfAddress, kindOfHost, namesNever } from './network-target.ts'
 
 /** Replaced in tests, whose servers are on this computer. */
 export type NetworkAccess = {
@@ -86,7 +86,10 @@ export const createOpener = ({ allowed, onTarget, ended, env = {}, access }: Ope
     const kinds = found.map(({ address }) => kindOfAddress(address))
     if (kinds.includes('never')) throw denied(`${host} ${NEVER}`)
     // A proxy may know names that this computer does not.
-    if (found.length === 0 && !proxy) throw new Refusal(`${host} was not found.`, 502, 4)
+    if (found.length === 0) {
+      if (!proxy) throw new Refusal(`${host} was not found.`, 502, 4)
+      if (namesNever(host)) throw denied(`${host} ${NEVER}`)
+    }
     // A name of the internet may lead into the person's own network: that is another question.
     const inside = found[kinds.indexOf('private')]
     if (!isAllowed && kind === 'public' && inside)

@@ -33,8 +33,8 @@ export type QuestionsOptions = {
           data: { id: string; session_id: string; answer: string; reason?: Unanswered }
         },
   ) => void
-  /** Whether a page is open that shows the questions of the session: it waits for its person, whatever the time limit. */
-  isShown: (sessionId: string) => boolean
+  /** Whether a page is open that shows the question to a person who may answer it: it waits for them, whatever the time limit. */
+  isShown: (question: Question) => boolean
   clock: Pick<Clock, 'now' | 'timer'>
   log: (message: string, extra?: Record<string, unknown>) => void
 }
@@ -156,18 +156,24 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
     }
   }
 
-  /** Opens a question of the journal. */
-  const add = (question: Question): Open => {
+  /**
+   * Opens a question of the journal. `isRestored`: pages connect again only after the start, so it is open for its whole time
+   * limit once more.
+   */
+  const add = (question: Question, isRestored = false): Open => {
     const id = idOf(question)
     const { promise, resolve } = Promise.withResolvers<Resolution>()
-    const { expires_at: end, requested_at: start, session_id } = question
+    const { expires_at: end, requested_at: start } = question
     let stopTimer = noTimer
-    const waitFor = (milliseconds: number): void => {
-      stopTimer = deps.clock.timer(milliseconds, () =>
-        deps.isShown(session_id) ? waitFor(fromSeconds(end! - start)) : expire(id, 'timeout'),
-      )
+    if (end !== undefined) {
+      const limitMs = fromSeconds(end - start)
+      const waitFor = (milliseconds: number): void => {
+        stopTimer = deps.clock.timer(milliseconds, () =>
+          deps.isShown(question) ? waitFor(limitMs) : expire(id, 'timeout'),
+        )
+      }
+      waitFor(isRestored ? limitMs : fromSeconds(end) - deps.clock.now())
     }
-    if (end !== undefined) waitFor(fromSeconds(end) - deps.clock.now())
     const entry = { question, answered: promise, settle: resolve, stopTimer: () => stopTimer() }
     open.set(id, entry)
     showWaiting(question.session_id)
@@ -246,7 +252,7 @@ export const createOpenQuestions = (deps: QuestionsOptions) => {
 
     /** Opens a question of a turn that continues. The call that asked it asks again, and gets its answer. */
     restore(question: Question): void {
-      restored.add(add(question))
+      restored.add(add(question, true))
     },
 
     /** Forgets the open questions of a session, which stay open in its journal: the turn continues in another process. */

@@ -304,6 +304,30 @@ hub('what was published before the end is sent before it', async () => {
   assert.is(await frames.next(), undefined)
 })
 
+hub('a question is shown to a page whose person may answer it', () => {
+  const h = createHub({ boot: BOOT, clock: createTestClock(), profileOf: () => 'work' })
+  const question = {
+    ...{ kind: 'clarify' as const, clarify_id: 'q', session_id: 'a', requested_at: 1 },
+    ...{ question: 'Which?', choices_offered: [] },
+  }
+  const open = (mayRead: boolean, mayAnswer: boolean) =>
+    receive(
+      h.stream({
+        watch: new Map(),
+        accepts: profile => mayRead && profile === 'work',
+        mayAnswer: ({ session_id }, profile) =>
+          mayAnswer && session_id === 'a' && profile === 'work',
+      }),
+    )
+  const others = [open(true, false), open(false, true)]
+  assert.not.ok(h.isShown(question))
+  const page = open(true, true)
+  assert.ok(h.isShown(question))
+  for (const { close } of [page, ...others]) close()
+  assert.not.ok(h.isShown(question))
+  h.close()
+})
+
 hub('random reconnects lose and duplicate nothing', async () => {
   const h = createHub({ boot: BOOT, clock: createTestClock() })
   let random = 7

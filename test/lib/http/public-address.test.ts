@@ -116,6 +116,8 @@ test('private networks can be allowed; cloud metadata addresses stay blocked in 
     'http://100.100.100.200/',
     'http://[::ffff:100.100.100.200]/',
     'http://192.0.0.192/',
+    'http://168.63.129.16/',
+    'http://[64:ff9b::168.63.129.16]/',
     'http://metadata.google.internal/',
   ])
     assert.throws(() => checkUrl(url, own), /public internet/, url)

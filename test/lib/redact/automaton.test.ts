@@ -40,6 +40,26 @@ test('words are found in every gap, behind and before any text', () => {
   assert.equal(missed, [])
 })
 
+test('a run of backslashes that is too long for a gap is read once, and a word at its end is found', () => {
+  const word = '\\\\a-Qz9'
+  const { scan } = createAutomaton([{ text: word, tag: word, waits: 'never' }], () => true)
+  for (const after of ['x', 'u', `u001b[${'1'.repeat(200_000)}`, word.slice(2)]) {
+    const found: number[] = []
+    // Reading the rest of the run at each of its characters would take minutes.
+    const run = '\\'.repeat(1_000_000)
+    scan(`${run}${after}`, from => found.push(from))
+    assert.equal(found, word.endsWith(after) && after !== 'x' ? [run.length - 2] : [])
+  }
+})
+
+test('a word that contains a long run of backslashes is prepared in one pass', () => {
+  const word = `Q${'\\'.repeat(200_000)}z`
+  const { scan } = createAutomaton([{ text: word, tag: word, waits: 'never' }], () => true)
+  const found: number[] = []
+  scan(`a${word}`, from => found.push(from))
+  assert.equal(found, [1])
+})
+
 test('text without a word has none, whatever it begins with', () => {
   for (const text of ['', 'Q', 'k', 'kq83vvm', 'kq 83 vv my', 'Q-z', 'kq83vvm-z', '漢-字key'])
     assert.equal(find(text), [], text)

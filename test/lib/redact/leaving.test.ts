@@ -41,6 +41,29 @@ test('secrets are gone from values and keys of JSON, which stays JSON', () => {
   }
 })
 
+test('a value outside of strings is replaced by a string, so that JSON stays JSON', () => {
+  const secrets = ['481516234299', '-1.2345678901234567', '7654321,89012345', '{"kty":"oct-k9Z"}']
+  const stop = watchSecrets(() => secrets)
+  const cases: [string, string][] = [
+    ['{"n":481516234299}', '{"n":"***"}'],
+    ['{"n": 481516234299 , "m":1}', '{"n": "***" , "m":1}'],
+    ['[1,-481516234299,481516234299.5,1481516234299e3]', '[1,"***","***","***"]'],
+    ['[481516234299481516234299]', '["***"]'],
+    ['{"n":-1.2345678901234567}', '{"n":"-1.234...4567"}'],
+    ['[7654321,89012345]', '["***"]'],
+    ['{"key":{"kty":"oct-k9Z"}}', '{"key":"***"}'],
+    ['event: a\ndata: {"n":481516234299}\n\n', 'event: a\ndata: {"n":"***"}\n\n'],
+    // In strings, and in text that is no JSON, as always.
+    ['{"s":"481516234299"}', '{"s":"***"}'],
+    ['{"s":"a\\":481516234299,"}', '{"s":"a\\":***,"}'],
+    ['{"s":"\\\\","n":481516234299}', '{"s":"\\\\","n":"***"}'],
+    ['{"s":"[481516234299]","n":[481516234299]}', '{"s":"[***]","n":["***"]}'],
+    ['call 481516234299, please', 'call ***, please'],
+  ]
+  for (const [text, masked] of cases) assert.is(maskLeaving(text), masked)
+  stop()
+})
+
 test('what only looks like a secret passes: a new token is shown once', () => {
   assert.is(maskLeaving(`{"token":"${FORMAT}"}`), `{"token":"${FORMAT}"}`)
 })

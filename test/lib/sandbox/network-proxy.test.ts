@@ -403,7 +403,12 @@ test('behind a proxy of the network: the internet through it, by name; the own n
     HTTPS_PROXY: `http://me:a%40b@127.0.0.1:${port}`,
     NO_PROXY: 'direct.example',
   })
-  const names = { 'unknown.example': [], 'direct.example': [PUBLIC], 'nas.local': ['10.0.0.1'] }
+  // The proxy would resolve them itself.
+  const inside = ['127.0.0.1.nip.example', 'a-169-254-169-254.nip.example', '7f000001.nip.example']
+  const names = {
+    ...Object.fromEntries([...inside, '8.8.8.8.nip.example'].map(name => [name, []])),
+    ...{ 'unknown.example': [], 'direct.example': [PUBLIC], 'nas.local': ['10.0.0.1'] },
+  }
   await using({ onConnection, env, names }, async world => {
     const got = await send(world, `${CONNECT('unknown.example:443')}late`)
     assert.is(got, `${ESTABLISHED}early late`)
@@ -421,7 +426,9 @@ test('behind a proxy of the network: the internet through it, by name; the own n
       await send(world, `${CONNECT(`${host}:80`)}x`)
     assert.equal(world.dialed, [`${PUBLIC}:80`, '10.0.0.1:80'])
     // Neither does it lead to this computer.
-    assert.match(await send(world, CONNECT('127.0.0.1:80')), /^HTTP\/1\.1 403 /)
+    for (const host of ['127.0.0.1', 'localhost.localdomain', ...inside])
+      assert.match(await send(world, CONNECT(`${host}:80`)), /^HTTP\/1\.1 403 /, host)
+    assert.match(await send(world, `${CONNECT('8.8.8.8.nip.example:443')}x`), /200/)
   })
   await using({ env: () => ({ HTTPS_PROXY: 'socks5://proxy:1' }) }, async world => {
     assert.match(

@@ -17,6 +17,11 @@ const NEVER = [
   'localhost:80',
   'LOCALHOST.:80',
   'a.localhost:80',
+  'localhost.localdomain:80',
+  'localhost4.localdomain4:80',
+  'localhost6:80',
+  'ip6-localhost:80',
+  'ip6-loopback:80',
   '127.0.0.1:80',
   '127.1:80',
   '127.255.0.9:80',
@@ -43,6 +48,9 @@ const NEVER = [
   '[fd00:ec2::254]:80',
   '100.100.100.200:80',
   'metadata.google.internal:80',
+  'instance-data.ec2.internal:80',
+  '168.63.129.16:80',
+  '[::ffff:168.63.129.16]:80',
   '224.0.0.1:80',
   '255.255.255.255:80',
   '[ff02::1]:80',
@@ -68,7 +76,13 @@ test('networks of the person, and the internet', () => {
     'a.internal',
   ])
     assert.is(kindOf(`${host}:80`), 'private', host)
-  for (const host of ['registry.npmjs.org', '8.8.8.8', '[2606:4700::1111]', 'münchen.example'])
+  for (const host of [
+    'registry.npmjs.org',
+    'localhost.example',
+    '8.8.8.8',
+    '[2606:4700::1111]',
+    'münchen.example',
+  ])
     assert.is(kindOf(`${host}:443`), 'public', host)
 })
 

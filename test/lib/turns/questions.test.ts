@@ -155,6 +155,27 @@ questions(
 )
 
 questions(
+  'after a restart, a question whose time has passed waits its whole limit for pages that connect again',
+  async () => {
+    const { q, clock, page, journal } = setup()
+    const asked = {
+      ...{ kind: 'approval' as const, approval_id: 'kept', ...ask('a') },
+      ...{ requested_at: 0.1, expires_at: 0.105 },
+    }
+    q.restore(asked)
+    await clock.advance(4)
+    assert.is(q.pending('a').length, 1)
+    page.isOpen = true
+    await clock.advance(2)
+    assert.is(q.pending('a').length, 1)
+    page.isOpen = false
+    await clock.advance(4)
+    assert.equal([q.pending('a'), journal.at(-1)?.reason], [[], 'timeout'])
+    q.close()
+  },
+)
+
+questions(
   'a timeout is no denial of a person: it throws, and gives null for a clarification',
   async () => {
     const { q, clock, journal, events } = setup()
