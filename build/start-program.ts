@@ -65,8 +65,9 @@ export const programEnv = (home: string, port: number, env: Record<string, strin
   PATH: process.env.PATH ?? '',
   HOME: home,
   AGENT_WEBUI_PORT: String(port),
-  // Commands run directly, as on a computer without bubblewrap, unless config.yaml turns the sandbox on.
+  // Commands run directly, as on a computer without bubblewrap, unless config.yaml turns the sandbox on, and ask like the command line.
   AGENT_WEBUI_SANDBOX: 'off',
+  AGENT_WEBUI_OUTSIDE_SANDBOX: 'dangerous',
   ...compileCache,
   ...env,
 })

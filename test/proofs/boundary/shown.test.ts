@@ -27,7 +27,7 @@ test('Git directories are mount points, so that their hooks and configuration st
     const own = modes(workspace)
     for (const [path, mode] of Object.entries({
       '': 'write',
-      '/.git': 'write',
+      '/.git': 'read',
       '/.git/hooks': 'read',
       '/.git/config': 'read',
       '/.claude': 'read',
