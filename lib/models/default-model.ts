@@ -87,7 +87,8 @@ export const setDefaultModel = (home: EditableHome, id: string): string => {
     provider !== null && (setup.active === null || toProviderId(provider) !== setup.active)
   const model = persistedForm(setup, resolved.model, provider)
   const config = home.config.read()
-  const brought = hasChanged && provider !== null ? restoreEndpointEdits(config, provider) : null
+  const brought =
+    hasChanged && provider !== null ? restoreEndpointEdits(setup, config, provider) : null
   home.config.editAll([
     ...modelSectionEdits(config.model),
     ...(provider === null ? [] : saveEndpointEdits(setup, config, provider, resolved.baseUrl)),

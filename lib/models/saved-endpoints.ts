@@ -1,5 +1,6 @@
 /** Saves address and key of the current endpoint when the default provider changes, and restores them later. */
 import { asObject, type JsonObject } from '../base/json.ts'
+import { expandVariables } from '../profiles/expand-variables.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
 import { toProviderId, toSlug } from './provider-ids.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
@@ -31,6 +32,10 @@ const nameFor = (setup: ModelSetup, url: string): string => {
   return names.find(name => !setup.custom.some(({ slug }) => slug === toSlug(name))) ?? `${host}-x`
 }
 
+/** A value that waits for a person (lib/guards) must not be confirmed by moving it. */
+const ifInForce = (setup: ModelSetup, value: string, inForce: string | null | undefined): string =>
+  plain(String(expandVariables(value, setup.env))) === plain(inForce ?? '') ? value : ''
+
 const clear = (keys: readonly string[]): YamlEdit[] => keys.map(key => [['model', key], undefined])
 
 /**
@@ -46,7 +51,12 @@ export const saveEndpointEdits = (
 ): YamlEdit[] => {
   const { active } = setup
   if (active === null || active === 'demo') return []
-  const own = written(config)
+  const found = written(config)
+  const own = {
+    ...found,
+    base_url: ifInForce(setup, found.base_url, setup.baseUrl),
+    api_key: ifInForce(setup, found.api_key, setup.apiKey),
+  }
   const isOther = toProviderId(provider) !== active
   const isMoved = !isOther && Boolean(baseUrl && own.base_url && plain(baseUrl) !== own.base_url)
   if (!isOther && !isMoved) return []
@@ -92,6 +102,7 @@ const BROUGHT = ['base_url', 'api_key', 'api_mode'] as const
 
 /** Moves the unnamed endpoint back to `model`, where other programs look for it. */
 export const restoreEndpointEdits = (
+  setup: ModelSetup,
   config: Readonly<JsonObject>,
   provider: string,
 ): YamlEdit[] | null => {
@@ -99,7 +110,11 @@ export const restoreEndpointEdits = (
   const providers = asObject(config.providers)
   const name = Object.keys(providers).find(id => toProviderId(id) === 'custom')
   const entry = name === undefined ? {} : asObject(providers[name])
-  if (name === undefined || text(entry.base_url) === '') return null
+  const held = setup.providers.get('custom')
+  const isInForce =
+    ifInForce(setup, text(entry.base_url), held?.baseUrl) !== '' &&
+    (text(entry.api_key) === '' || ifInForce(setup, text(entry.api_key), held?.apiKey) !== '')
+  if (name === undefined || !isInForce) return null
   return BROUGHT.filter(key => text(entry[key]) !== '').flatMap(key => [
     [['model', key], text(entry[key])],
     [['providers', name, key], undefined],

@@ -343,7 +343,7 @@ test('addresses that a person enters in the page are confirmed by that', async (
   const { app, path, look } = chat
   const url = 'http://127.0.0.1:9/v1'
   const endpoint = { name: 'Mine', base_url: url, model: 'm', use: true }
-  const added = await app.post('/api/providers/endpoint', endpoint)
+  const added = await app.post('/api/providers/self-hosted', endpoint)
   assert.is(added.status, 200, JSON.stringify(added.body))
   const created = await app.post('/api/profile/create', {
     name: 'other',
@@ -354,6 +354,15 @@ test('addresses that a person enters in the page are confirmed by that', async (
   assert.match(readFileSync(path('other'), 'utf8'), /127\.0\.0\.1:10/)
   assert.is(await look(), null)
   assert.is(await look('other'), null)
+})
+
+test('an address that waits is not confirmed by a change of the provider', async ({ chat }) => {
+  const { app, path, look } = chat
+  writeFileSync(path(), `${readFileSync(path(), 'utf8')}  base_url: http://127.0.0.1:9/v1\n`)
+  const picked = await app.post('/api/default-model', { model: '@openai:gpt-5.4' })
+  assert.is(picked.status, 200, JSON.stringify(picked.body))
+  assert.not.match(readFileSync(path(), 'utf8'), /127/)
+  assert.is(await look(), null)
 })
 
 test('what an earlier version did not guard is accepted once, at the first start', async ({
