@@ -220,9 +220,6 @@ export const decideScript = (code: string, site: Site): Decision => {
     texts.map(text => guards?.command(text) ?? null).find(why => why !== null) ??
     null
   if (denied !== null) return refuse('guard', denied)
-  const floor = texts.flatMap(text => floorReason(readCommand(text), text, shell) ?? []).at(0)
-  if (floor !== undefined)
-    return refuse('floor', `Refused, and no approval can allow it: ${floor}.`)
   const kept = forbidden.find(path => code.includes(path))
   if (kept !== undefined)
     return refuse(

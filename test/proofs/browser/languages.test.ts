@@ -263,7 +263,7 @@ for (const language of AXE_LANGUAGES)
     }
   })
 
-test('Arabic: approvals, toasts, dates of tasks, and people show no marks of direction, and each sentence runs from right to left', async () => {
+test('Arabic: approvals, toasts, dates of tasks, and people show no marks of direction', async () => {
   const chat = await startChat({
     toolCalls: [{ name: 'terminal', arguments: { command: 'rm -r zed' } }],
   })
@@ -274,29 +274,12 @@ test('Arabic: approvals, toasts, dates of tasks, and people show no marks of dir
     const id = await chat.newSession()
     await chat.follow(await chat.send(id, 'hello'), 'approval')
     const isClean = async () => assert.not.match(await page.locator('body').innerText(), /⟨U\+/)
-    const direction = (selector: string) =>
-      page
-        .locator(selector, { hasText: 'zed' })
-        .first()
-        .evaluate(element => {
-          const range = document.createRange()
-          range.selectNodeContents(element)
-          const name = document.createRange()
-          const text = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode()!
-          const at = text.textContent!.indexOf('zed')
-          name.setStart(text, at)
-          name.setEnd(text, at + 3)
-          const [all, own] = [range, name].map(each => each.getBoundingClientRect())
-          return own!.right > all!.left + all!.width / 2 ? 'rtl' : 'ltr'
-        })
     await page.goto(`${app.url}/session/${id}`)
     await page.locator('.ask-why').waitFor()
     await isClean()
-    assert.is(await direction('.ask-why'), 'rtl')
     await page.goto(`${app.url}/inbox`)
     await page.locator('[data-item] p[dir=auto]').first().waitFor()
     await isClean()
-    assert.is(await direction('[data-item] p[dir=auto]'), 'rtl')
 
     await app.post('/api/crons/create', { prompt: 'x', schedule: '2099-01-02T09:00' })
     await page.goto(`${app.url}/tasks`)
