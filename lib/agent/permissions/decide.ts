@@ -22,9 +22,9 @@ import {
   UNCONFINED,
 } from '../shell/labels.ts'
 import { namedPaths } from '../shell/paths.ts'
-import { readCommand } from '../shell/read.ts'
+import { MAX_PARTS, readCommand } from '../shell/read.ts'
 import { readingParts } from '../shell/readers.ts'
-import { MAX_COMMAND_CHARS } from '../shell/syntax.ts'
+import { isTooLarge, MAX_COMMAND_CHARS } from '../shell/syntax.ts'
 import type { Part, ReadCommand, ShellContext } from '../shell/types.ts'
 import type { CommandAccess } from '../tool-services.ts'
 import type { TextSpan } from '../../schema/question.ts'
@@ -62,6 +62,8 @@ export type Site = Pick<
 /** Deletes or empties files, which a checkpoint brings back where there is one. */
 const DESTRUCTIVE =
   /^(?:recursive delete.*|delete in root path|xargs with rm|find -exec rm|find -delete|overwrite project env file|SQL .*)$/
+
+const TOO_LONG = 'Refused, and no approval can allow it: a command of this length.'
 
 const refuse = (by: RefusedBy, sentence: string): Decision => ({ kind: 'refuse', by, sentence })
 
@@ -138,9 +140,8 @@ export const decideCommand = (command: string, site: Site): Decision => {
   const { shell, guards, runner, wanted, canUndo = false, outside = 'changes' } = site
   const denied = guards?.command(command) ?? null
   if (denied !== null) return refuse('guard', denied)
-  if (command.length > MAX_COMMAND_CHARS)
-    return refuse('floor', 'Refused, and no approval can allow it: a command of this length.')
   const read = readCommand(command)
+  if (isTooLarge(command) || read.parts.length >= MAX_PARTS) return refuse('floor', TOO_LONG)
   const floor = floorReason(read, command, shell)
   if (floor !== null) return refuse('floor', `Refused, and no approval can allow it: ${floor}.`)
   const kept = forbiddenPath(read, site)
@@ -183,9 +184,10 @@ export const decideCommand = (command: string, site: Site): Decision => {
 
 /** Decides about a script of `execute_code`, which is never only a reader. */
 export const decideScript = (code: string, site: Site): Decision => {
-  const { runner, guards, forbidden } = site
+  const { runner, guards, forbidden, shell } = site
   const denied = guards?.commands() ?? guards?.command(code) ?? null
   if (denied !== null) return refuse('guard', denied)
+  if (code.length > MAX_COMMAND_CHARS) return refuse('floor', TOO_LONG)
   const kept = forbidden.find(path => code.includes(path))
   if (kept !== undefined)
     return refuse(
@@ -194,11 +196,17 @@ export const decideScript = (code: string, site: Site): Decision => {
     )
   if (runner) return { kind: 'run', approved: { access: 'confined' }, ask: null, isReadOnly: false }
   const findings = hostFindings(code)
-  const labels = [...new Set([CODE_FLAG, ...findings.map(({ label }) => label)])]
+  const read = readCommand(`python3 -c ${quoted(code)}`)
+  const { control, more } = ownReasons(code, read, shell)
+  const labels = [CODE_FLAG, ...control, ...findings.map(({ label }) => label), ...more]
   return {
     kind: 'run',
     approved: { access: 'unconfined' },
-    ask: { labels, isControl: false, marks: marksOf(findings) },
+    ask: {
+      labels: [...new Set(labels)],
+      isControl: control.length > 0,
+      marks: marksOf(findings),
+    },
     isReadOnly: false,
   }
 }

@@ -161,27 +161,6 @@ test('stopping the turn ends the script', async () => {
   await chat.close()
 })
 
-test('a blocked command stays blocked inside a script', async () => {
-  const { chat, id } = await begin()
-  // Nothing of it would do anything: `run` and `system` are the script's own.
-  const own = 'def run(x):\n  pass\nsystem = run\n'
-  const deadly = [
-    `command = "rm -rf /"`,
-    `run(["rm", "-rf", '/'])`,
-    `system("reboot")`,
-    `system("""\ncd /tmp\nrm -rf ~\n""")`,
-  ].map(line => own + line)
-  for (const code of deadly) {
-    const { status, error } = await run(chat, id, code)
-    assert.is(status, 'blocked', code)
-    assert.match(error, 'no approval can allow it')
-  }
-  const words = `words = ["shutdown", "it's ((( open", "rm", "-rf", "./old"]\nprint(len(words))`
-  const harmless = `${own}# don't\n${words}\nnote = "reboot when done"\nrun(["rm", "-rf", "./old"])`
-  assert.is((await run(chat, id, harmless)).output.trim(), '5')
-  await chat.close()
-})
-
 test('ignores calls that arrive after the script ended', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'socket-'))
   const path = join(dir, 's')

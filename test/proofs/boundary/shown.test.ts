@@ -27,9 +27,7 @@ test('Git directories are mount points, so that their hooks and configuration st
     const own = modes(workspace)
     for (const [path, mode] of Object.entries({
       '': 'write',
-      '/.git': 'write',
-      '/.git/hooks': 'read',
-      '/.git/config': 'read',
+      '/.git': 'read',
       '/.claude': 'read',
       '/secret': 'hidden',
     }))
