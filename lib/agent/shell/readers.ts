@@ -199,7 +199,7 @@ const withoutTexts = (name: string, args: readonly string[]): string[] => {
   let isFree = true
   for (let at = 0; at < args.length; at++) {
     const arg = args[at] ?? ''
-    const isTaken = isFree && (end < 0 || at < end) && takes?.test(arg) === true
+    const isTaken: boolean = isFree && (end < 0 || at < end) && takes?.test(arg) === true
     if (isTaken) at++
     else if (name !== 'cut' || !arg.startsWith('-')) found.push(arg)
     isFree = isTaken || before.test(arg)

@@ -12,7 +12,7 @@ import { create, runNow } from '../../handlers/_crons.ts'
 
 const test = suite('notifications')
 
-const HARMLESS = 'program not recognized: deploy'
+const HARMLESS = 'command that can change something'
 const JOB = { prompt: 'look around', schedule: 'every 1h', name: 'Look' }
 const BASE = 'https://agent.example/app/'
 
