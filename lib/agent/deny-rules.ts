@@ -24,9 +24,26 @@ const variantsOf = (command: string): Set<string> => {
   )
 }
 
+/** What certainly begins each started program, of which some words are known only at run time: `git $p --force`. */
+const openLines = (command: string): string[] =>
+  readCommand(command).parts.flatMap(({ name, words }) => {
+    const at = words.findIndex(({ value }) => value === null)
+    const known = words.slice(0, Math.max(at, 0)).map(({ value }) => `${value} `)
+    return at < 0 || name === '' ? [] : [`${name} ${known.join('')}`.toLowerCase()]
+  })
+
+/** Whether such a word may be what the pattern names. */
+const mayBe = (pattern: string, line: string): boolean =>
+  (pattern.split('*')[0] ?? '').toLowerCase().startsWith(line)
+
 /** The first matching pattern; undefined when none matches. */
 export const deniedBy = (command: string, patterns: readonly string[]): string | undefined => {
   if (patterns.length === 0) return undefined
   const variants = [...variantsOf(command)]
-  return patterns.find(pattern => variants.some(text => matchesGlob(pattern.trim(), text)))
+  const open = openLines(command)
+  return patterns.find(
+    pattern =>
+      variants.some(text => matchesGlob(pattern.trim(), text)) ||
+      open.some(line => mayBe(pattern.trim(), line)),
+  )
 }

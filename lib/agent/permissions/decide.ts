@@ -22,9 +22,9 @@ import {
   UNCONFINED,
 } from '../shell/labels.ts'
 import { namedPaths } from '../shell/paths.ts'
-import { readCommand, scriptAsCommand } from '../shell/read.ts'
+import { MAX_PARTS, readCommand, scriptAsCommand } from '../shell/read.ts'
 import { readingParts } from '../shell/readers.ts'
-import { MAX_COMMAND_CHARS } from '../shell/syntax.ts'
+import { isTooLarge, MAX_COMMAND_CHARS } from '../shell/syntax.ts'
 import type { Part, ReadCommand, ShellContext } from '../shell/types.ts'
 import type { CommandAccess, CommandRunner } from '../tool-services.ts'
 import type { TextSpan } from '../../schema/question.ts'
@@ -62,6 +62,8 @@ export type Site = Pick<
 /** Deletes or empties files, which a checkpoint brings back where there is one. */
 const DESTRUCTIVE =
   /^(?:recursive delete.*|delete in root path|xargs with rm|find -exec rm|find -delete|overwrite project env file|SQL .*)$/
+
+const TOO_LONG = 'Refused, and no approval can allow it: a command of this length.'
 
 const refuse = (by: RefusedBy, sentence: string): Decision => ({ kind: 'refuse', by, sentence })
 
@@ -159,9 +161,8 @@ export const decideCommand = (command: string, site: Site): Decision => {
   const { shell, guards, runner, wanted, canUndo = false, outside = 'changes' } = site
   const denied = guards?.command(command) ?? null
   if (denied !== null) return refuse('guard', denied)
-  if (command.length > MAX_COMMAND_CHARS)
-    return refuse('floor', 'Refused, and no approval can allow it: a command of this length.')
   const read = readCommand(command)
+  if (isTooLarge(command) || read.parts.length >= MAX_PARTS) return refuse('floor', TOO_LONG)
   const floor = floorReason(read, command, shell)
   if (floor !== null) return refuse('floor', `Refused, and no approval can allow it: ${floor}.`)
   const kept = forbiddenPath(read, site)
@@ -220,14 +221,13 @@ export const decideScript = (code: string, site: Site): Decision => {
     texts.map(text => guards?.command(text) ?? null).find(why => why !== null) ??
     null
   if (denied !== null) return refuse('guard', denied)
+  if (code.length > MAX_COMMAND_CHARS) return refuse('floor', TOO_LONG)
   const kept = forbidden.find(path => code.includes(path))
   if (kept !== undefined)
     return refuse(
       'files',
       `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
     )
-  if (code.length > MAX_COMMAND_CHARS)
-    return refuse('floor', 'Refused, and no approval can allow it: a script of this length.')
   if (runner) return { kind: 'run', approved: { access: 'confined' }, ask: null, isReadOnly: false }
   const findings = hostFindings(code)
   const { control, more } = ownReasons(code, scriptAsCommand(code), shell)

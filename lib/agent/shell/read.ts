@@ -16,7 +16,8 @@ import type { Part, ReadCommand, Redirect, Value, Word } from './types.ts'
 
 /** `bash -c` in `bash -c` … */
 const MAX_DEPTH = 4
-const MAX_PARTS = 2_000
+/** What comes after them is not read. */
+export const MAX_PARTS = 2_000
 
 const UNREADABLE: ReadCommand = { parts: [], isPlain: false, isFollowed: false }
 

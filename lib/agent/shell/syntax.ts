@@ -13,10 +13,11 @@ export const normalizeCommand = (command: string): string =>
 
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
 
-/** Null if the text is too long or nested too deeply. */
-export const parseShell = (text: string): ParsedScript | null =>
+/** Nothing is known of such a text, so nobody can decide about it. */
+export const isTooLarge = (text: string): boolean =>
   text.length > MAX_COMMAND_CHARS ||
   count(text, /<</g) > MAX_HEREDOCS ||
   count(text, /\$\(|`|[<>]\(|\$\{/g) > MAX_OPENINGS
-    ? null
-    : parse(text)
+
+export const parseShell = (text: string): ParsedScript | null =>
+  isTooLarge(text) ? null : parse(text)

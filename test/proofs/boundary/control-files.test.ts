@@ -86,7 +86,10 @@ const terminal = (command: string): Call => ({ name: 'terminal', arguments: { co
 const write = (path: string): Call => ({ name: 'write_file', arguments: { path, content: 'x' } })
 const script = (code: string): Call => ({ name: 'execute_code', arguments: { code } })
 
-/** Every way to a control file that the tools have; each of them would change one. */
+/**
+ * Every way to a control file that the tools have; each of them would change one. Without a sandbox, what a program finds out
+ * when it runs is in no text: then the changed settings are not in force until a person accepts them (guards).
+ */
 const attempts = ({ app }: Chat): Call[] => {
   const at = (name: string) => join(app.home, name)
   const config = at('config.yaml')
@@ -284,7 +287,7 @@ test('unparsable commands and scripts need approval or are rejected', async () =
     // What is asked about is sent whole, however long it is.
     assert.equal(
       asked.map(({ command }) => command),
-      [calls[0]?.arguments.command, calls[3]?.arguments.code],
+      [calls[3]?.arguments.code],
     )
   } finally {
     await chat.close()

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { decideCommand, type Site } from '../../../../lib/agent/permissions/decide.ts'
+import { decideCommand, decideScript, type Site } from '../../../../lib/agent/permissions/decide.ts'
 import type { CommandRunner } from '../../../../lib/agent/tool-services.ts'
 
 const test = suite('the decision about a command')
@@ -230,6 +230,10 @@ test('what decides about the agent, and the service itself, are the user’s, wh
   ])
     assert.ok(isControl(command), command)
   assert.not.ok(isControl('cat ~/.agent/config.yaml'))
+  const script = (code: string) => decideScript(code, { shell, forbidden: [state] })
+  const found = script(`open("${home}/.agent/config.yaml", "w").write('x')`)
+  assert.ok(found.kind === 'run' && found.ask?.isControl)
+  assert.is(script('#'.repeat(100_001)).kind, 'refuse')
 })
 
 test('some commands never run, and none reaches the state of the service', () => {
@@ -243,6 +247,7 @@ test('some commands never run, and none reaches the state of the service', () =>
     'reboot',
     `cat ${state}/people.json`,
     'x'.repeat(100_001),
+    `: ${'$(:)'.repeat(3_001)}; echo x >> ~/.agent/config.yaml`,
   ]
   assert.equal(withVerdict('refuse', refused), [])
   const guards = { command: () => 'No.', commands: () => null, write: () => null, tool: () => null }
