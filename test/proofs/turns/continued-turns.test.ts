@@ -3,7 +3,14 @@ import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type AppOptions, type SpawnedApp, spawnApp, startApp, type TestApp } from '../../_app.ts'
+import {
+  acceptSettings,
+  type AppOptions,
+  type SpawnedApp,
+  spawnApp,
+  startApp,
+  type TestApp,
+} from '../../_app.ts'
 import type { Recovered } from '../../../lib/sessions/types.ts'
 import { mayResume } from '../../../lib/turns/resume.ts'
 import { createProvider, type Scripted, type Step } from '../../_provider.ts'
@@ -19,8 +26,9 @@ const prepare = async <S extends Service>(app: S, provider: Scripted): Promise<C
   const file = join(app.home, 'config.yaml')
   writeFileSync(
     file,
-    `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\ncheckpoints:\n  enabled: false\n`,
+    `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\ncheckpoints:\n  enabled: false\napprovals:\n  outside_sandbox: dangerous\n`,
   )
+  await acceptSettings(app)
   const { session } = (await app.post('/api/session/new', {})).body
   const id: string = session.session_id
   await app.post('/api/session/rename', { session_id: id, title: 'Named' })

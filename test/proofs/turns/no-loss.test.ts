@@ -7,7 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { spawnApp } from '../../_app.ts'
+import { acceptSettings, spawnApp } from '../../_app.ts'
 import { createProvider, type Step } from '../../_provider.ts'
 
 const rounds = process.env.PROOF === 'full' ? 200 : 3
@@ -46,8 +46,9 @@ proof(`${rounds} kills: nothing acknowledged is lost or doubled`, async () => {
   try {
     writeFileSync(
       join(app.home, 'config.yaml'),
-      `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
+      `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\napprovals:\n  outside_sandbox: dangerous\n`,
     )
+    await acceptSettings(app)
     for (let round = 0; round < rounds; round++) {
       // What an earlier round left of the script must not answer this one.
       provider.clear()
