@@ -54,9 +54,13 @@ export default {
     ),
     forbid(
       'no-value-of-another-domain',
-      'A domain gets the functions of another domain as arguments.',
+      'A domain gets the functions of another domain as arguments. The table of providers and its names are data.',
       { path: `${DOMAIN}([^/.]+)` },
-      { path: DOMAIN, pathNot: '^lib/$1(?:/|\\.ts$)', ...VALUE },
+      {
+        path: DOMAIN,
+        pathNot: ['^lib/$1(?:/|\\.ts$)', '^lib/models/provider(?:s|-ids)\\.ts$'],
+        ...VALUE,
+      },
     ),
     forbid(
       'engine-alone',

@@ -1,6 +1,6 @@
 /** Saves address and key of the current endpoint when the default provider changes, and restores them later. */
 import { asObject, type JsonObject } from '../base/json.ts'
-import { expandVariables } from '../profiles/expand-variables.ts'
+import { expandVariables } from '../base/expand-variables.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
 import { toProviderId, toSlug } from './provider-ids.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'

@@ -11,7 +11,7 @@ import { childEnvironment } from './child-env.ts'
 import { parseEnv } from './env-format.ts'
 import { type ProfileConfig, parseProfileConfig } from './config.ts'
 import type { ConfigProblem } from './config-schema-helpers.ts'
-import { expandVariables } from './expand-variables.ts'
+import { expandVariables } from '../base/expand-variables.ts'
 import { createInitFiles, initFilePaths } from './init-files.ts'
 import { withToolDirectories } from './tool-directories.ts'
 

@@ -1,5 +1,5 @@
 /** Expands `${NAME}` in the strings of config.yaml with variables of the home. Unknown names stay as written. */
-import { isObjectOrArray } from '../base/json.ts'
+import { isObjectOrArray } from './json.ts'
 
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
