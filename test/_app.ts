@@ -216,7 +216,7 @@ export const spawnApp = async (options: AppOptions = {}): Promise<SpawnedApp> =>
   const end = async (signal: NodeJS.Signals) => running.now.stop(signal)
   /** What a test writes into config.yaml is a person's, unless it is about that. */
   const post: Base['post'] = async (path, body, more) => {
-    if (path === '/api/chat/start' && options.guardsConfig !== true)
+    if (/^\/api\/(?:chat\/start|crons\/)/.test(path) && options.guardsConfig !== true)
       await acceptSettings(client, more?.headers as Record<string, string> | undefined)
     return client.post(path, body, more)
   }

@@ -17,7 +17,7 @@ import { type Facts, type Suggestion, suggestionsFor } from './suggestions.ts'
 const Waiting = lazy(async () => (await import('../inbox/waiting.tsx')).Waiting)
 
 /** Its sentences of the server are long. */
-const CommandsLine = lazy(async () => (await import('./commands-line.tsx')).CommandsLine)
+const CommandsLine = lazy(async () => (await import('./commands-line.tsx')).CommandsLine, true)
 
 const MAX_WAITING = 3
 const MAX_RUNNING = 3
