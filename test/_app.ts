@@ -81,6 +81,15 @@ export const acceptSettings = async (
   if (status !== 200) throw new Error(`not accepted: ${JSON.stringify(body)}`)
 }
 
+/** `post` of a service in another process: what a test wrote into config.yaml before a turn is a person's. */
+export const confirming =
+  (client: Pick<Base, 'get' | 'post'>): Base['post'] =>
+  async (path, body, more) => {
+    if (/^\/api\/(?:chat\/start|crons\/)/.test(path))
+      await acceptSettings(client, more?.headers as Record<string, string> | undefined)
+    return client.post(path, body, more)
+  }
+
 export type SpawnedApp = Base & {
   output(): string
   /** SIGKILL: no cleanup. */
@@ -214,12 +223,7 @@ export const spawnApp = async (options: AppOptions = {}): Promise<SpawnedApp> =>
   const running = { now: await boot() }
   const { closeClient, ...client } = createClient(() => running.now.url, options.headers)
   const end = async (signal: NodeJS.Signals) => running.now.stop(signal)
-  /** What a test writes into config.yaml is a person's, unless it is about that. */
-  const post: Base['post'] = async (path, body, more) => {
-    if (/^\/api\/(?:chat\/start|crons\/)/.test(path) && options.guardsConfig !== true)
-      await acceptSettings(client, more?.headers as Record<string, string> | undefined)
-    return client.post(path, body, more)
-  }
+  const post = options.guardsConfig === true ? client.post : confirming(client)
   return {
     ...places,
     ...client,

@@ -1,4 +1,5 @@
 /** What the proofs of workers share: a real PostgreSQL, a model, and workers and forwarders as processes. */
+import { confirming } from '../../_app.ts'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -85,7 +86,7 @@ export const as = (person: string | null, { url }: Pick<Program, 'url'>) => {
     person === null ? {} : { 'Remote-User': person },
   )
   clients.push(closeClient)
-  return client
+  return { ...client, post: confirming(client) }
 }
 
 export const cellDir = ({ dir }: Worker, cell: string): string => join(dir, 'worker', 'cells', cell)
