@@ -57,8 +57,11 @@ const isAskedFor: Tightens = now => now !== undefined && yamlFlag(now) !== false
 const KNOWN_ADDRESSES: ReadonlySet<unknown> = new Set(
   [...PROVIDERS.values()].map(({ baseUrl }) => baseUrl),
 )
-const isKnownAddress: Tightens = now =>
-  now === undefined || KNOWN_ADDRESSES.has(typeof now === 'string' ? now.replace(/\/+$/, '') : now)
+/** The first address is how a model is set up by hand; another one would send prompts and keys elsewhere. */
+const isKnownAddress: Tightens = (now, accepted) =>
+  now === undefined ||
+  accepted === undefined ||
+  KNOWN_ADDRESSES.has(typeof now === 'string' ? now.replace(/\/+$/, '') : now)
 
 /** A key may be changed. A variable in its place could be any secret of the home. */
 const namesNoVariable: Tightens = now => !JSON.stringify(now ?? null).includes('${')

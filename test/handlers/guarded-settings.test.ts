@@ -321,24 +321,6 @@ test('without its file a running service keeps what was confirmed, and writes it
   assert.ok(await asks(chat))
 })
 
-test('prompts go on to the address that was confirmed, until another one is', async ({ chat }) => {
-  const { path, look, run, settle } = chat
-  const other = await createProvider()
-  try {
-    writeFileSync(path(), readFileSync(path(), 'utf8').concat(`  base_url: ${other.url}\n`))
-    assert.match((await run('echo hello')).result, /hello/)
-    assert.is(other.requests.length, 0)
-    assert.equal(
-      (await look()).changes.map(({ key }: { key: string }) => key),
-      ['model.base_url'],
-    )
-    assert.is((await settle(false)).status, 200)
-    assert.not.match(readFileSync(path(), 'utf8'), /base_url/)
-  } finally {
-    await other.close()
-  }
-})
-
 test('addresses that a person enters in the page are confirmed by that', async ({ chat }) => {
   const { app, path, look } = chat
   const url = 'http://127.0.0.1:9/v1'
@@ -354,15 +336,6 @@ test('addresses that a person enters in the page are confirmed by that', async (
   assert.match(readFileSync(path('other'), 'utf8'), /127\.0\.0\.1:10/)
   assert.is(await look(), null)
   assert.is(await look('other'), null)
-})
-
-test('an address that waits is not confirmed by a change of the provider', async ({ chat }) => {
-  const { app, path, look } = chat
-  writeFileSync(path(), `${readFileSync(path(), 'utf8')}  base_url: http://127.0.0.1:9/v1\n`)
-  const picked = await app.post('/api/default-model', { model: '@openai:gpt-5.4' })
-  assert.is(picked.status, 200, JSON.stringify(picked.body))
-  assert.not.match(readFileSync(path(), 'utf8'), /127/)
-  assert.is(await look(), null)
 })
 
 test('what an earlier version did not guard is accepted once, at the first start', async ({

@@ -17,7 +17,13 @@ import { type Facts, type Suggestion, suggestionsFor } from './suggestions.ts'
 const Waiting = lazy(async () => (await import('../inbox/waiting.tsx')).Waiting)
 
 /** Its sentences of the server are long. */
-const CommandsLine = lazy(async () => (await import('./commands-line.tsx')).CommandsLine, true)
+const CommandsLine = lazy(
+  async () => (await import('./commands-line.tsx')).CommandsLine,
+  true,
+  true,
+  // The page is complete without it.
+  () => null,
+)
 
 const MAX_WAITING = 3
 const MAX_RUNNING = 3
