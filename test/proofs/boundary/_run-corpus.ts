@@ -78,7 +78,7 @@ const provider = await createProvider()
 const service: Program = await (async () => {
   writeFileSync(
     join(world.agentHome, 'config.yaml'),
-    `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\nsandbox:\n  enabled: ${job.sandbox}\n`,
+    `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\nsandbox:\n  enabled: ${job.sandbox}\napprovals:\n  outside_sandbox: changes\n`,
   )
   return startService({ home: HOME, env: person, args: ['--no-browser'] })
 })()
