@@ -100,8 +100,11 @@ decisions('no answer in time: a warning, a mark in the list, and the command aga
     const stream = await chat.send(id, 'Clean up')
     await chat.follow(stream, 'approval')
     const done = chat.follow(stream)
+    // While a page is open, the question waits for its person.
+    await page.goto('about:blank')
     await clock.advance(300_000)
     await done
+    await page.goto(`${chat.app.url}/session/${other}`)
     await page.locator('.mark-missed').waitFor()
     await shoot(page, 'missed-list')
     await page.locator(`.session[data-id="${id}"] a`).click()
