@@ -5,6 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
+import { isLocalUrl } from '../models/credentials.ts'
 import { toSlug } from '../models/provider-ids.ts'
 import { PROVIDERS } from '../models/providers.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
@@ -57,10 +58,10 @@ const isAskedFor: Tightens = now => now !== undefined && yamlFlag(now) !== false
 const KNOWN_ADDRESSES: ReadonlySet<unknown> = new Set(
   [...PROVIDERS.values()].map(({ baseUrl }) => baseUrl),
 )
-/** The first address is how a model is set up by hand; another one would send prompts and keys elsewhere. */
+/** A first address in the person's own network is how a local model is set up by hand. Another one could send prompts and keys elsewhere. */
 const isKnownAddress: Tightens = (now, accepted) =>
   now === undefined ||
-  accepted === undefined ||
+  (accepted === undefined && typeof now === 'string' && isLocalUrl(now)) ||
   KNOWN_ADDRESSES.has(typeof now === 'string' ? now.replace(/\/+$/, '') : now)
 
 /** A key may be changed. A variable in its place could be any secret of the home. */

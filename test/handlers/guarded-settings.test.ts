@@ -321,6 +321,27 @@ test('without its file a running service keeps what was confirmed, and writes it
   assert.ok(await asks(chat))
 })
 
+test('a first address elsewhere waits, and a change of the provider does not confirm it', async ({
+  chat,
+}) => {
+  const { app, path, run, look, settle } = chat
+  const elsewhere = () =>
+    writeFileSync(path(), `${readFileSync(path(), 'utf8')}  base_url: https://b.example/v1\n`)
+  elsewhere()
+  // The answer comes from the address in force.
+  assert.match((await run('echo hello')).result, /hello/)
+  assert.equal(
+    (await look()).changes.map(({ key }: { key: string }) => key),
+    ['model.base_url'],
+  )
+  assert.is((await settle(false)).status, 200)
+  assert.not.match(readFileSync(path(), 'utf8'), /base_url/)
+  elsewhere()
+  const picked = await app.post('/api/default-model', { model: '@openai:gpt-5.4' })
+  assert.is(picked.status, 200, JSON.stringify(picked.body))
+  assert.not.match(readFileSync(path(), 'utf8'), /b\.example/)
+})
+
 test('addresses that a person enters in the page are confirmed by that', async ({ chat }) => {
   const { app, path, look } = chat
   const url = 'http://127.0.0.1:9/v1'

@@ -85,7 +85,14 @@ const LOOSENED: [before: Values, now: Values, keys: string[]][] = [
     { model: { base_url: 'https://b.example/v1' } },
     ['model.base_url'],
   ],
-  [{ base_url: 'https://a.example' }, { base_url: 'https://b.example' }, ['base_url']],
+  [{}, { base_url: 'https://b.example' }, ['base_url']],
+  [{}, { model: { base_url: 'https://127.0.0.1.example/v1' } }, ['model.base_url']],
+  [{}, { model: { base_url: ['http://127.0.0.1:9'] } }, ['model.base_url']],
+  [
+    { model: { base_url: 'https://a.example/v1' } },
+    { model: { base_url: 'http://127.0.0.1:9' } },
+    ['model.base_url'],
+  ],
   [{}, { model: { provider: 'custom', api_key: VARIABLE } }, ['model.api_key']],
   [{ model: { api_key: 'plain' } }, { model: { api: VARIABLE } }, ['model.api']],
   ...['base_url', 'url', 'api', 'key_env', 'api_key_env'].flatMap(
