@@ -6,6 +6,7 @@ import { closest } from 'fastest-levenshtein'
 import { parseBasePath } from './base/base-path.ts'
 import { CLUSTER_VARIABLES, type ClusterSettings, parseCluster } from './base/cluster-settings.ts'
 import { commaList } from './base/comma-list.ts'
+import { isLoopbackHost } from './base/local-network.ts'
 import { readProxies } from './base/proxy-variables.ts'
 import { readLogSettings, rejectLogSettings } from './base/read-log-settings.ts'
 import type { LogSettings } from './schema/log-settings.ts'
@@ -226,17 +227,11 @@ const systemHome = (): string => {
   throw new Error('HOME is not set, and the system knows no home of this user; set HOME')
 }
 
-/** Only `localhost` is loopback by definition; other names depend on DNS. */
-const isLoopback = (host: string): boolean => {
-  const bare = host.replace(/^\[(.+)\]$/, '$1').toLowerCase()
-  return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'))
-}
-
 const isSecureUrl = (text: string): boolean => {
   if (!URL.canParse(text)) return false
   const { protocol, hostname, username, search, hash } = new URL(text)
   if (username !== '' || search !== '' || hash !== '') return false
-  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
+  return protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
 }
 
 /** `get` returns the trimmed value of AGENT_WEBUI_OIDC_<name>, empty when it is not set. */
@@ -343,7 +338,7 @@ export const readConfig = (
 
   return Object.freeze({
     host,
-    isExposed: !isLoopback(host),
+    isExposed: !isLoopbackHost(host),
     port: given.port ?? parsePort(get('AGENT_WEBUI_PORT') || '8787', 'AGENT_WEBUI_PORT'),
     tlsCert,
     tlsKey,

@@ -1,7 +1,7 @@
 /** Composition: first-run setup, over the models, the workspaces and the settings. */
 import { existsSync } from 'node:fs'
 import { parseModelId } from '../models/default-model.ts'
-import { isPrivateAddress } from '../models/fetch-model-list.ts'
+import { isPrivateAddress } from '../base/local-network.ts'
 import { parseApiKey } from '../models/provider-keys.ts'
 import { hasKeyFor, quickProviders, readinessOf } from '../models/readiness.ts'
 import { configureProvider, parseBaseUrl, withProvider } from '../models/set-provider.ts'

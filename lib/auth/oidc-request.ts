@@ -1,5 +1,6 @@
 /** Requests to the identity provider: bounded in time and size, through the configured proxy, never unencrypted beyond this machine. */
 import type { Dispatcher } from 'undici'
+import { isLoopbackHost } from '../base/local-network.ts'
 
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 1 << 20
@@ -7,12 +8,9 @@ const MAX_BYTES = 1 << 20
 /** Statuses whose responses have no body. */
 const EMPTY: ReadonlySet<number> = new Set([101, 103, 204, 205, 304])
 
-const isLoopback = (hostname: string): boolean =>
-  hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
-
 /** https, or http to a provider on this machine. What the provider publishes about itself is not trusted to be. */
 export const isProtected = ({ protocol, hostname }: URL): boolean =>
-  protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
+  protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
 
 type Asked = {
   method: string

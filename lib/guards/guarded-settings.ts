@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
-import { isLocalUrl } from '../models/credentials.ts'
+import { isLocalUrl } from '../base/local-network.ts'
 import { toSlug } from '../models/provider-ids.ts'
 import { PROVIDERS } from '../models/providers.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'

@@ -1,6 +1,7 @@
 /** SSRF guard: only addresses of the public internet may be fetched for a model. */
 import type { LookupAddress } from 'node:dns'
 import ipaddr from 'ipaddr.js'
+import { isLocalName } from '../base/local-network.ts'
 import { forbidden, invalid } from '../errors.ts'
 
 /** True for addresses the user has allowed in addition, for example a local network. */
@@ -79,15 +80,10 @@ const literalOf = (host: string): string | null => {
 const refusePrivate = (host: string) =>
   forbidden(`${host} is not on the public internet, so it is not fetched.`)
 
-/** Names that mean this machine or its network, whatever DNS returns. */
-const LOCAL_NAME =
-  /^(?:localhost|.*\.localhost|.*\.local|.*\.internal|.*\.lan|.*\.intranet|.*\.home\.arpa|metadata)$/
-
 /** Whether a host name says that it is this machine or in its network. A name of the internet that resolves to one is not. */
 export const isLocalHost = (host: string): boolean => {
-  const bare = host.replace(/\.$/, '').toLowerCase()
-  const literal = literalOf(bare)
-  return literal === null ? LOCAL_NAME.test(bare) : !isPublicAddress(literal)
+  const literal = literalOf(host)
+  return literal === null ? isLocalName(host) : !isPublicAddress(literal)
 }
 
 /** Parses an http(s) URL; throws for IP addresses of other networks in any notation (the URL parser normalizes them). */
@@ -101,7 +97,7 @@ export const checkUrl = (text: string, allow: Allow): URL => {
   const literal = literalOf(host)
   if (literal !== null) {
     if (!isPublicAddress(literal) && !allow(literal)) throw refusePrivate(url.hostname)
-  } else if (LOCAL_NAME.test(host) && !allow(host)) throw refusePrivate(url.hostname)
+  } else if (isLocalName(host) && !allow(host)) throw refusePrivate(url.hostname)
   return url
 }
 

@@ -1,5 +1,5 @@
 /** The API keys of a home, and the hosts each of them may be sent to (contract, decisions 5 and 8). */
-import { isIP } from 'node:net'
+import { isLocalUrl } from '../base/local-network.ts'
 import { PROVIDERS } from './providers.ts'
 import type { ModelSetup, PoolEntry } from './provider-config.ts'
 import { isLapsed, type TokenFacts } from './sign-in/stored-token.ts'
@@ -45,20 +45,6 @@ export const isForeignSignIn = ({ key }: Pick<Credential, 'key'>): boolean =>
 const hostOf = (url: string | null | undefined): string => {
   if (!url || !URL.canParse(url)) return ''
   return new URL(url).hostname.toLowerCase().replace(/^\[|\]$/g, '')
-}
-
-const PRIVATE_V4 = /^(?:127|10|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\./
-const PRIVATE_V6 = /^(?:::1$|f[cd][0-9a-f]{2}:|fe[89ab][0-9a-f]:)/
-const PRIVATE_NAME = /^[^.]+$|\.(?:localhost|local|internal|lan|home\.arpa)$/
-
-/** This machine or its private network. Servers there usually need no key. */
-export const isLocalUrl = (url: string): boolean => {
-  const host = hostOf(url)
-  if (host === '') return false
-  // `10.0.0.1.example.com` is a public name, so match IP ranges against IP addresses only.
-  const family = isIP(host)
-  if (family === 4) return PRIVATE_V4.test(host)
-  return family === 6 ? PRIVATE_V6.test(host) : PRIVATE_NAME.test(host)
 }
 
 const isHostOf = (host: string, owner: string): boolean =>

@@ -1,5 +1,6 @@
 /** Chooses the API key of an endpoint, or throws a UserError that says which key is missing. `canSendKey` in credentials.ts decides which host may get a key. */
 import type { ModelEndpoint } from '../agent/types.ts'
+import { isLocalUrl } from '../base/local-network.ts'
 import { unavailable } from '../errors.ts'
 import {
   type Candidate,
@@ -7,7 +8,6 @@ import {
   credentialsOf,
   firstAvailable,
   isForeignSignIn,
-  isLocalUrl,
   needsSignIn,
 } from './credentials.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'

@@ -1,6 +1,7 @@
 /** Fetches a server's model list: bounded size, no redirects, and no public host name may resolve to a private address (SSRF). */
 import { lookup } from 'node:dns/promises'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import { isPrivateAddress } from '../base/local-network.ts'
 import type { Dispatcher } from 'undici'
 import { isObject } from '../base/json.ts'
 import { UserError, unavailable } from '../errors.ts'
@@ -38,35 +39,6 @@ const MAX_ID_CHARS = 300
 
 /** Host names that contain one of these may resolve to a private address (contract §5.6). */
 const LOCAL_NAMES = ['ollama', 'localhost', '127.0.0.1', 'lmstudio', 'lm-studio']
-
-const privateList = (): BlockList => {
-  const list = new BlockList()
-  for (const block of [
-    '0.0.0.0/8',
-    '10.0.0.0/8',
-    '100.64.0.0/10',
-    '127.0.0.0/8',
-    '169.254.0.0/16',
-    '172.16.0.0/12',
-    '192.168.0.0/16',
-  ]) {
-    const [address = '', bits] = block.split('/')
-    list.addSubnet(address, Number(bits), 'ipv4')
-  }
-  list.addSubnet('fc00::', 7, 'ipv6')
-  list.addSubnet('fe80::', 10, 'ipv6')
-  list.addAddress('::', 'ipv6')
-  list.addAddress('::1', 'ipv6')
-  return list
-}
-const PRIVATE = privateList()
-
-/** Loopback, link-local, private and shared ranges. An IPv4-mapped IPv6 address counts as the IPv4 address. */
-export const isPrivateAddress = (address: string): boolean => {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
-  const family = isIP(plain)
-  return family !== 0 && PRIVATE.check(plain, family === 6 ? 'ipv6' : 'ipv4')
-}
 
 const count = (...values: unknown[]): number =>
   values.find((value): value is number => Number.isSafeInteger(value) && Number(value) > 0) ?? 0

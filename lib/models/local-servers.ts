@@ -1,4 +1,5 @@
 /** Local model servers (Ollama, LM Studio, llama.cpp, vLLM): default ports, display names and detection. */
+import { isLocalUrl, isLoopbackHost } from '../base/local-network.ts'
 import { messageOf } from '../errors.ts'
 import type { FetchModelList } from './fetch-model-list.ts'
 import { liveLabel, tagLabel } from './model-labels.ts'
@@ -25,21 +26,13 @@ const LOCAL_SERVERS: readonly Server[] = [
 
 const PROBE_MS = 1_500
 
-const LOOPBACK = /^(?:localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
-
-const isLoopbackUrl = (url: string): boolean =>
-  URL.canParse(url) && LOOPBACK.test(new URL(url).hostname)
-
-const PRIVATE_HOST =
-  /^(?:localhost|127\.|10\.|192\.168\.|169\.254\.|172\.(?:1[6-9]|2\d|3[01])\.|\[(?:::1|f[cd]|fe[89ab]))/
-
 /** Display name guessed from an address; null when it is not a private address. */
 export const endpointName = (url: string): string | null => {
   if (!URL.canParse(url)) return null
-  const { host, hostname, port } = new URL(url)
+  const { host, port } = new URL(url)
   if (host.includes('ollama')) return 'Ollama'
   if (/lm-?studio/.test(host)) return 'LM Studio'
-  if (!PRIVATE_HOST.test(hostname)) return null
+  if (!isLocalUrl(url)) return null
   return LOCAL_SERVERS.find(({ baseUrl }) => new URL(baseUrl).port === port)?.name ?? 'Local server'
 }
 
@@ -59,7 +52,7 @@ export type LocalServer = {
 /** An address from the environment counts only when it is a loopback address. */
 const addressOf = ({ baseUrl, baseUrlEnv }: Server, env: Readonly<Record<string, string>>) => {
   const given = (baseUrlEnv && env[baseUrlEnv]?.trim().replace(/\/+$/, '')) || ''
-  return isLoopbackUrl(given) ? given : baseUrl
+  return URL.canParse(given) && isLoopbackHost(new URL(given).hostname) ? given : baseUrl
 }
 
 const sameAddress = (a: string, b: string): boolean => {

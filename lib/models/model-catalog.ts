@@ -1,11 +1,12 @@
 /** The model list of a home, completed with remote model lists, context lengths and prices. */
 import type { Clock } from '../base/clock.ts'
+import { isLocalUrl } from '../base/local-network.ts'
 import { UserError } from '../errors.ts'
 import type { ModelList, ModelOption } from '../schema/model.ts'
 import type { ExternalAgentSources } from './external-agents.ts'
 import { toProviderId } from './provider-ids.ts'
 import { builtinModels } from './builtin-models.ts'
-import { configuredProviders, isLocalUrl, isUnconfigured } from './credentials.ts'
+import { configuredProviders, isUnconfigured } from './credentials.ts'
 import { type DefaultConfig, defaultModelOf, effectiveDefault } from './default-model.ts'
 import { type ModelInfoSources, labelFor, modelGroups, usesRemoteList } from './model-groups.ts'
 import { shortLabel } from './model-labels.ts'

@@ -1,9 +1,10 @@
 /** Whether a home is ready to chat: provider, model and key, judged from its files only (contract §1.15). */
+import { isLocalUrl } from '../base/local-network.ts'
 import { asObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
 import { builtinModels, ROUTER_MODELS } from './builtin-models.ts'
-import { credentialFor, isLocalUrl, needsSignIn } from './credentials.ts'
+import { credentialFor, needsSignIn } from './credentials.ts'
 import { type DefaultConfig, defaultModelOf } from './default-model.ts'
 import { isAgentReady } from './external-agents.ts'
 import { PROVIDERS } from './providers.ts'

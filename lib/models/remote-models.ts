@@ -1,15 +1,10 @@
 /** Fetches and caches the model lists of providers. Entries expire after a minute and when the home's files change. */
 import type { Clock } from '../base/clock.ts'
+import { isLocalUrl } from '../base/local-network.ts'
 import { toProviderId } from './provider-ids.ts'
 import type { FetchModelList, RemoteModel, ModelListRequest } from './fetch-model-list.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
-import {
-  candidatesFor,
-  configuredKey,
-  firstAvailable,
-  isLocalUrl,
-  isOwnAddress,
-} from './credentials.ts'
+import { candidatesFor, configuredKey, firstAvailable, isOwnAddress } from './credentials.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
 import { baseUrlOf } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../base/clock.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import type { ServerKind, Windows } from '../agent/window-services.ts'
-import { isLocalUrl } from './credentials.ts'
+import { isLocalUrl } from '../base/local-network.ts'
 import { endpointName } from './local-servers.ts'
 import {
   askServerWindow,

@@ -1,8 +1,9 @@
 /** What speech-to-text and text-to-speech have in common: addresses and keys from config.yaml, and errors of the services. */
+import { isLocalUrl } from '../base/local-network.ts'
 import { asObject } from '../base/json.ts'
 import { invalid, unavailable } from '../errors.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
-import { credentialFor, isLocalUrl } from './credentials.ts'
+import { credentialFor } from './credentials.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
 
 export const OPENAI_URL = 'https://api.openai.com/v1'

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { z } from 'zod'
 import { run } from '../base/process.ts'
+import { isLoopbackHost } from '../base/local-network.ts'
 import { invalid, messageOf, unavailable } from '../errors.ts'
 
 const ReleaseFile = z.object({
@@ -42,7 +43,7 @@ export const isNewer = (version: string, than: string): boolean => {
 /** Over https, because the checksum comes from there as well; without it on this computer only. */
 const checkAddress = (address: string): URL => {
   const url = URL.canParse(address) ? new URL(address) : null
-  const isLocal = url !== null && /^(?:127\.0\.0\.1|localhost|\[::1\])$/.test(url.hostname)
+  const isLocal = url !== null && isLoopbackHost(url.hostname)
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)) return url
   throw invalid(`AGENT_WEBUI_RELEASES must be an https address, not "${address}".`, {
     code: 'update_address',

@@ -1,5 +1,6 @@
 /** One streamed model call over HTTP in any wire format: request, server-sent events or a JSON document, timeouts, end detection. */
 import type { Clock } from '../../base/clock.ts'
+import { isLocalUrl } from '../../base/local-network.ts'
 import { createParser } from 'eventsource-parser'
 import type { Dispatcher } from 'undici'
 import { ProviderFailure } from '../failure.ts'
@@ -71,7 +72,7 @@ export async function* streamRequest(
   const { memory = NO_SPARE } = options
   const server = URL.canParse(url) ? new URL(url).origin : url
   const encoded = encodeJson(body, bytes => memory.take(bytes, server))
-  const staleMs = (options.staleMs ?? defaultStaleMs)(encoded.length, isLoopback(endpoint.baseUrl))
+  const staleMs = (options.staleMs ?? defaultStaleMs)(encoded.length, isLocalUrl(endpoint.baseUrl))
   const deadline = createDeadline(signal, hostOf(url), options)
   let closed = false
   let isFramed = false
@@ -125,9 +126,6 @@ const failureOf = (error: unknown, url: string, apiKey: string | null): Provider
 }
 
 export const hostname = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '')
-
-const isLoopback = (baseUrl: string): boolean =>
-  /^(?:localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname(baseUrl))
 
 /** Data of each event; null when bytes completed none, which still resets the timeout. Servers that ignore `stream` send one document. */
 async function* events(

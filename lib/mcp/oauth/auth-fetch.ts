@@ -4,6 +4,7 @@
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
+import { isLoopbackHost } from '../../base/local-network.ts'
 import { invalid, unavailable, type UserError } from '../../errors.ts'
 import { checkForProxy, createGuardedDispatcher, refusalIn } from '../../http/guarded-dispatcher.ts'
 import {
@@ -34,8 +35,8 @@ const allowOf = ({ serverUrl, allowPrivate }: AuthFetchOptions): Allow =>
 
 /** Tokens and codes are sent over TLS only, except on this machine (RFC 8252 §8.3). */
 export const requireTls = (url: URL): URL => {
-  const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname)
-  if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) return url
+  if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname)))
+    return url
   throw invalid(`${url.origin} is not an https address, so no sign-in is possible there.`, {
     code: 'mcp_not_https',
     values: { host: url.origin },
