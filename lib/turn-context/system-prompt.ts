@@ -9,7 +9,8 @@ import {
   needsToolEnforcement,
 } from '../agent/prompt.ts'
 import { toolsetOf } from '../agent/toolsets.ts'
-import type { Tool } from '../agent/types.ts'
+import type { CommandRunner } from '../agent/tool-services.ts'
+import type { OutsidePolicy, Tool } from '../agent/types.ts'
 import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Sessions } from '../sessions/types.ts'
@@ -34,6 +35,10 @@ export type SystemPromptOptions = {
   skills: (home: Home, active: { tools: string[]; toolsets: string[] }) => SkillsIndex
   /** The subagents of the user. */
   subagents: (home: Home) => readonly { name: string; description: string }[]
+  /** Where commands run; undefined: directly on this computer. */
+  runnerFor: (scope: { home: Home; workspace: string; owner: string }) => CommandRunner | undefined
+  /** Where `approvals.outside_sandbox` says nothing. */
+  outsideSandbox: OutsidePolicy
 }
 
 /** `files`: absolute paths of the instruction files in the text. */
@@ -51,6 +56,8 @@ export const createSystemPrompt =
     memory,
     skills,
     subagents,
+    runnerFor,
+    outsideSandbox,
   }: SystemPromptOptions) =>
   async (
     scope: TurnScope,
@@ -64,12 +71,16 @@ export const createSystemPrompt =
       turn.endpoint instanceof UserError ? { model: '', provider: '' } : turn.endpoint
     // MCP tools come and go; the prompt must not change with them.
     const own = tools.map(({ name }) => name).filter(name => toolsetOf(name) !== undefined)
+    const isDirect = !unattended && !runnerFor({ home, workspace, owner: sessionId })
+    const { mode, outside_sandbox: asksAbout = outsideSandbox } = config.approvals
     const soul = readIfThere(join(home.dir, 'SOUL.md'))
     const startDay = dayOf(fromSeconds(created_at), config.timezone)
     const fixed = {
       soul,
       tools: own.toSorted(),
       enforceTools: needsToolEnforcement(model, config.agent.tool_use_enforcement),
+      isWatched: unattended === null,
+      asks: isDirect ? (mode === 'off' ? ('nothing' as const) : asksAbout) : null,
       instructions: config.agent.system_prompt,
       startDay,
       model,
