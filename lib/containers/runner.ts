@@ -1,4 +1,5 @@
 /** Runs the commands of a turn in a container (`terminal.backend: docker` or `podman`). */
+import { NO_TERMINAL_ENV } from '../base/no-terminal-env.ts'
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,6 +43,8 @@ export type RunnerOptions = {
 const VARIABLE = /^[A-Za-z_]\w*$/
 /** Facts about the session, with which programs of this service and of the host agent find it. */
 const ABOUT_SESSION = /^(?:AGENT_\w+|HERMES_\w+|TERMINAL_CWD|TZ)$/
+const belongsInside = (name: string): boolean =>
+  ABOUT_SESSION.test(name) || Object.hasOwn(NO_TERMINAL_ENV, name)
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
@@ -81,9 +84,7 @@ export const createContainerRunner = (options: RunnerOptions): CommandRunner => 
   /** What every command starts with. */
   const ownEnv = ({ env }: Running, given: Env): Env => {
     const { forwards, env: configured } = options.settings()
-    const facts = Object.fromEntries(
-      Object.entries(given).filter(([name]) => ABOUT_SESSION.test(name)),
-    )
+    const facts = Object.fromEntries(Object.entries(given).filter(([name]) => belongsInside(name)))
     return { ...env, HOME: CONTAINER_HOME, ...facts, ...forwarded(forwards), ...configured }
   }
 

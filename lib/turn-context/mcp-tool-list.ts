@@ -168,23 +168,21 @@ export const createMcpToolList =
     })
     // By name: what is seldom needed may change, and what was sent must not.
     const isSeldom = ({ name }: Tool) => sent.deferred.includes(name)
-    const shown = [...own.filter(tool => !isSeldom(tool)), ...described]
+    const shown = own.filter(tool => !isSeldom(tool))
     const hidden = own.filter(isSeldom)
     const { catalog } = list
-    if (catalog === null && hidden.length === 0) return shown
+    if (catalog === null && hidden.length === 0) return [...shown, ...described]
     const deferred = [...hidden, ...(catalog === null ? [] : others)].map(
       (tool): Tool => ({ ...tool, deferred: true }),
     )
     const found = { tools: deferred, unavailable: warnings }
+    const catalogs = [catalog ?? '', ownCatalog(hidden)].filter(text => text !== '').join(' ')
     return [
       ...shown,
-      ...deferred,
-      plain(
-        toolSearch({
-          ...found,
-          catalog: [catalog ?? '', ownCatalog(hidden)].filter(text => text !== '').join(' '),
-        }),
-      ),
+      plain(toolSearch({ ...found, catalog: catalogs })),
       plain(callTool({ ...found, isText: leavesObjectsEmpty(scope) })),
+      // Last, because some may be added.
+      ...described,
+      ...deferred,
     ]
   }

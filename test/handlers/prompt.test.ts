@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { rulesOf } from '../../lib/agent/prompt.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { createProvider, type Scripted } from '../_provider.ts'
 
@@ -28,6 +29,10 @@ test.before.each(context => {
   mkdirSync(join(context.app.home, 'project'))
   configure(context)
 })
+
+const PERSIST =
+  rulesOf(['todo'], { persists: true, isWatched: true }).find(({ name }) => name === 'persist')
+    ?.text ?? 'missing'
 
 const configure = ({ put, server }: Context, more: Record<string, unknown> = {}, at = ''): void =>
   put(
@@ -71,7 +76,9 @@ test('the prompt contains identity, notes, skills and workspace files in order',
   put('skills/dev/review/SKILL.md', '---\nname: review\ndescription: Reviews code\n---\nDo it.')
   put('skills/dev/DESCRIPTION.md', '---\ndescription: For programmers\n---\n')
   put('project/AGENTS.md', 'Use npm test.')
-  configure(context, { agent: { system_prompt: 'Answer in French.' } })
+  configure(context, {
+    agent: { system_prompt: 'Answer in French.', tool_use_enforcement: false },
+  })
   const prompt = await promptOf(context, await open(context))
   const order = [
     'I am Ada.',
@@ -91,7 +98,7 @@ test('the prompt contains identity, notes, skills and workspace files in order',
     order,
     order.toSorted((a, b) => a - b),
   )
-  assert.not.match(prompt, 'Act through your tools')
+  assert.not.match(prompt, PERSIST)
 })
 
 test('a session keeps its prompt byte for byte, also after a restart; a new one has the changes', async context => {
@@ -128,7 +135,7 @@ test('applies a changed model, workspace, identity or configuration at once', as
   configure(context, { agent: { system_prompt: 'In verse.', tool_use_enforcement: true } })
   const prompt = await promptOf(context, id)
   assert.match(prompt, 'In verse.')
-  assert.match(prompt, 'Act through your tools')
+  assert.match(prompt, PERSIST)
 })
 
 test('omits disabled notes', async context => {

@@ -57,6 +57,8 @@ const open = ({ dir }: Context) => {
     },
     skills: () => [],
     subagents: () => [],
+    runnerFor: () => undefined,
+    outsideSandbox: 'changes',
   })
   const tell = async (
     more: { at?: number; tools?: string[]; timezone?: string; unattended?: boolean } = {},
