@@ -69,7 +69,7 @@ const EDITORS = ['patch', 'write_file'] as const
 const RULES = [
   {
     name: 'parallel',
-    text: 'Make calls that need nothing from each other in one message; reads then run at the same time.',
+    text: 'Make independent calls in one message; reads then run at the same time.',
   },
   {
     name: 'persist',
@@ -78,7 +78,7 @@ const RULES = [
   },
   {
     name: 'changes of others',
-    text: "Changes that you did not make are the user's, who may be editing at the same time: unless asked, never revert, overwrite, or discard them, and use no git reset --hard, checkout, restore, stash, or clean.",
+    text: "Changes that you did not make are the user's, who may be editing now: unless asked, never revert, overwrite, or discard them, also not with git reset --hard, checkout, restore, stash, or clean.",
     when: ({ has }) => has(...EDITORS, 'terminal'),
   },
   {
@@ -162,7 +162,7 @@ export const truncateText = (text: string, name = 'the text', max = MAX_CHARS): 
     : `${text.slice(0, max * HEAD_SHARE)}\n\n[… ${name} is longer than ${max} characters: its middle is left out here …]\n\n${text.slice(-max * TAIL_SHARE)}`
 
 /** Shares of a small window, in characters per token of it; a token has about four. */
-const SMALL_SHARES = { own: 0.1, memory: 0.1, skills: 0.1, context: 0.3, facts: 0.1 }
+const SMALL_SHARES = { own: 0.1, memory: 0.1, skills: 0.1, context: 0.2, facts: 0.1 }
 
 /** Cuts the parts whose length is the user's choice to shares of a small window. */
 const fitted = (parts: StablePromptParts): StablePromptParts => {
