@@ -115,7 +115,7 @@ const runTask = async (task: Task, service: Service, options: EvaluationOptions)
   if (created.status !== 200) throw new Error(`A chat cannot be created: ${created.text}`)
   const { session_id } = created.body.session
   const turns: TurnEnd[] = []
-  for (const message of [task.prompt, ...(task.then ?? [])]) {
+  for (const message of [task.prompt, ...(task.followUps ?? [])]) {
     turns.push(await runTurn(service, { session_id, message }, task, options))
     if (turns.at(-1)?.failure !== null) break
   }

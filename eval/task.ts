@@ -35,7 +35,7 @@ export type Task = {
   what: string
   prompt: string
   /** Further messages of the user, each after the end of the turn before. */
-  then?: readonly string[]
+  followUps?: readonly string[]
   /** Writes the repository. `size` scales large inputs: 1 is the full size. */
   setup: (workspace: string, size: number) => void
   /** How a competent model solves it; used when no model is configured. */
