@@ -22,6 +22,8 @@ import type { TurnScope } from './turn-scope.ts'
 const MAX_TOOLS = 40
 const MAX_TOKENS = 8_000
 const MAX_CATALOG_CHARS = 2_000
+/** The two tools of the search have about 200 tokens: for less than this, a search is not worth its step. */
+const MIN_HIDDEN_TOKENS = 400
 const MAX_SERVERS = 40
 
 export type McpOffer = {
@@ -104,12 +106,13 @@ const build = ({ own, tools, missing }: ToolOffer, scope: TurnScope): StoredTool
   const isDeferred = isTooMuch(tools, scope)
   const hasSearch = scope.config.tools.tool_search.enabled !== 'off'
   const needsSearch = hasSearch && ((isDeferred && tools.length > 0) || missing.length > 0)
+  const seldom = own.filter(tool => tool.seldom !== undefined)
+  const isWorthIt =
+    needsSearch || estimateTextTokens(JSON.stringify(describeTools(seldom))) >= MIN_HIDDEN_TOKENS
   return {
     tools: (isDeferred ? [] : describeTools(tools)) as StoredTools['tools'],
     catalog: needsSearch ? catalogOf(isDeferred ? tools : [], missing) : null,
-    deferred: hasSearch
-      ? own.filter(({ seldom }) => seldom !== undefined).map(({ name }) => name)
-      : [],
+    deferred: hasSearch && isWorthIt ? seldom.map(({ name }) => name) : [],
   }
 }
 

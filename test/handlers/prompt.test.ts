@@ -138,6 +138,29 @@ test('applies a changed model, workspace, identity or configuration at once', as
   assert.match(prompt, PERSIST)
 })
 
+test('auto-approval is told once, where it changes, in the message and not in the prompt', async context => {
+  const { app, server } = context
+  const id = await open(context)
+  const lastTag = () => {
+    const [first] = server.requests
+    const said = first?.body.messages.at(-1).content as string
+    return /\[Auto-approval: (\w+)\]/.exec(said)?.[1] ?? null
+  }
+  const sendWith = async (enabled: boolean) => {
+    await app.post('/api/session/yolo', { session_id: id, enabled })
+    const prompt = await promptOf(context, id)
+    return { prompt, tag: lastTag(), messages: server.requests[0]?.body.messages as unknown[] }
+  }
+  const turns = []
+  for (const enabled of [false, true, true, false, false]) turns.push(await sendWith(enabled))
+  assert.equal(
+    turns.map(({ tag }) => tag),
+    [null, 'on', null, 'off', null],
+  )
+  for (const [at, { messages }] of turns.slice(1).entries())
+    assert.equal(messages.slice(0, turns[at]?.messages.length), turns[at]?.messages)
+})
+
 test('omits disabled notes', async context => {
   const { put } = context
   put('memories/MEMORY.md', 'Loves tea.')

@@ -122,7 +122,8 @@ test('a described tool keeps its bytes when its server changes or stops, until t
 
 const own = (name: string, seldom?: string): Tool => ({
   name,
-  summary: name,
+  // Long enough that it is worth a search.
+  summary: `${name} ${'x'.repeat(2_000)}`,
   input: z.looseObject({}),
   kind: 'read',
   preview: () => '',
@@ -156,6 +157,8 @@ test('our own that few conversations need are found by search, and stay so for t
     'tool_search',
     'call_tool',
   ])
+  const short = [own('terminal'), { ...own('cronjob', 'scheduled tasks'), summary: 'Short.' }]
+  assert.equal(namesOf(offer({ own: short }, {}, 's4')), ['terminal', 'cronjob'])
   const off = offer({ own: all }, { tools: { tool_search: 'off' } }, 's3')
   assert.equal(namesOf(off), ['terminal', 'cronjob', 'skills_list'])
 })
