@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { rulesOf } from '../../lib/agent/prompt.ts'
+import { type RuleName, rulesOf } from '../../lib/agent/prompt.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { createProvider, type Scripted } from '../_provider.ts'
 
@@ -30,9 +30,10 @@ test.before.each(context => {
   configure(context)
 })
 
-const PERSIST =
-  rulesOf(['todo'], { persists: true, isWatched: true }).find(({ name }) => name === 'persist')
-    ?.text ?? 'missing'
+const textOf = (rule: RuleName): string =>
+  rulesOf(['todo'], { persists: true, isWatched: true }).find(({ name }) => name === rule)?.text ??
+  'missing'
+const PERSIST = textOf('persist')
 
 const configure = ({ put, server }: Context, more: Record<string, unknown> = {}, at = ''): void =>
   put(
@@ -99,6 +100,7 @@ test('the prompt contains identity, notes, skills and workspace files in order',
     order.toSorted((a, b) => a - b),
   )
   assert.not.match(prompt, PERSIST)
+  assert.match(prompt, textOf('progress'))
 })
 
 test('a session keeps its prompt byte for byte, also after a restart; a new one has the changes', async context => {

@@ -66,7 +66,7 @@ test('everything in its order', () => {
     '# Project instructions',
     '## AGENTS.md\nCONTEXT',
     '# Environment',
-    'web page',
+    'shown on a web page',
   ].map(part => text.indexOf(part))
   assert.ok(order.every(at => at >= 0))
   assert.equal(
