@@ -1,5 +1,6 @@
 /** Failures of model calls, classified by one table into types with hints for the user. */
 import type { FailureType } from '../schema/failure-type.ts'
+import type { ErrorFields } from './error-fields.ts'
 import { retryAfterInText } from './retry-after.ts'
 import type { Failure } from './types.ts'
 
@@ -17,6 +18,10 @@ export class ProviderFailure extends Error {
   readonly isUnreachable: boolean
   /** Rejected without an error message: `context_overflow` is a guess then. */
   readonly isBodyEmpty: boolean
+  /** The provider's name of the error, the most specific one it gave, such as `context_length_exceeded`. */
+  readonly code: string | undefined
+  /** The parameter of the request that the provider refused, such as `tools[0].function.name`. */
+  readonly param: string | undefined
 
   constructor(
     type: FailureType,
@@ -27,6 +32,8 @@ export class ProviderFailure extends Error {
       retryAfterMs?: number
       isUnreachable?: boolean
       isBodyEmpty?: boolean
+      code?: string | undefined
+      param?: string | undefined
     } = {},
   ) {
     super(message)
@@ -37,6 +44,8 @@ export class ProviderFailure extends Error {
     this.retryAfterMs = extra.retryAfterMs
     this.isUnreachable = extra.isUnreachable ?? false
     this.isBodyEmpty = extra.isBodyEmpty ?? false
+    this.code = extra.code
+    this.param = extra.param
   }
 }
 
@@ -166,6 +175,7 @@ export const classify = (evidence: {
   isBodyEmpty?: boolean
   /** Reset time of a rate limit, used when no retry delay is given. */
   resetMs?: number | undefined
+  fields?: ErrorFields | undefined
 }): ProviderFailure => {
   const text = evidence.text ?? evidence.message
   const rule = RULES.find(entry => entry.when({ status: evidence.status, text }))
@@ -180,6 +190,8 @@ export const classify = (evidence: {
       retryable: rule?.retryable,
       status: evidence.status,
       retryAfterMs: wait,
+      code: evidence.fields?.codes[0],
+      param: evidence.fields?.param,
     },
   )
 }

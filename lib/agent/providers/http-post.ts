@@ -5,6 +5,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Dispatcher } from 'undici'
 import { isObject } from '../../base/json.ts'
 import { messageOf } from '../../errors.ts'
+import { errorFieldsIn } from '../error-fields.ts'
 import { classify, ProviderFailure } from '../failure.ts'
 import { retryAfterInHeaders, rateLimitResetIn } from '../retry-after.ts'
 
@@ -100,6 +101,7 @@ const toFailure = (
     status,
     message: message === '' ? `The provider responded with status ${status}.` : message,
     text: `${message}\n${text.slice(0, 4_000)}`,
+    fields: errorFieldsIn(text),
     isBodyEmpty: text.trim() === '',
     retryAfterMs: retryAfterInHeaders(headers, clock.now()),
     resetMs: status === 429 || status === 503 ? rateLimitResetIn(headers, clock.now()) : undefined,

@@ -1,5 +1,6 @@
 /** Error objects inside a response with status 200, classified like error responses with a status. */
 import { asCount, asObject, asString, type JsonObject } from '../../base/json.ts'
+import { errorFieldsIn } from '../error-fields.ts'
 import { classify, type ProviderFailure, statusOfErrorName } from '../failure.ts'
 import { errorMessageIn } from './http-post.ts'
 
@@ -14,6 +15,7 @@ export const streamFailure = (error: unknown): ProviderFailure => {
     status: Number.isInteger(number) && number >= 400 && number < 600 ? number : statusByName,
     message: message === '' ? 'The provider reports an error.' : message,
     text: json,
+    fields: errorFieldsIn(error),
   })
 }
 
@@ -27,5 +29,9 @@ export const throwErrorIn = (event: JsonObject): void => {
   if (event.choices === undefined && asString(event.detail) !== '')
     throw streamFailure(event.detail)
   const { status_code: code, status_msg: message } = asObject(event.base_resp)
-  if (asCount(code) > 0) throw classify({ message: asString(message) || `Error ${code}` })
+  if (asCount(code) > 0)
+    throw classify({
+      message: asString(message) || `Error ${code}`,
+      fields: { codes: [String(code)], param: undefined },
+    })
 }
