@@ -42,9 +42,8 @@ type Found = { codes: string[]; params: string[] }
 const collect = (value: unknown, found: Found, depth: number): void => {
   if (depth > MAX_DEPTH) return
   // Ollama and gateways pass an error on as JSON in a string.
-  if (typeof value === 'string' && /^\s*[{[]/.test(value))
-    return collect(parse(value), found, depth + 1)
-  if (Array.isArray(value)) return collect(value[0], found, depth + 1)
+  if (typeof value === 'string' && /^\s*[{[]/.test(value)) collect(parse(value), found, depth + 1)
+  if (Array.isArray(value)) collect(value[0], found, depth + 1)
   if (!isObject(value)) return
   for (const nested of ['error', 'errors', 'innererror', 'inner_error', 'detail'])
     collect(value[nested], found, depth + 1)
