@@ -32,6 +32,10 @@ export type ProviderRequest = {
   images?: ImageSource
   /** JSON schemas of the tools on offer; empty when none. */
   tools: { name: string; description: string; parameters: unknown }[]
+  /** The tools are only described, so that the prompt stays the same: none may be called. Absent: the model decides. */
+  toolChoice?: 'none'
+  /** What was learned about the server is forgotten: the user may have changed it. */
+  isConnectionTest?: true
   signal: AbortSignal
   /** Used by `demo` only. */
   workspace: string

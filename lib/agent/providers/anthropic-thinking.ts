@@ -14,9 +14,12 @@ export type AnthropicQuirk =
   | 'no effort'
   | 'no cache'
   | 'no beta'
+  | 'always thinks'
+  | 'no tool_choice'
   | 'drop changed thinking'
   | 'no reasoning state'
   | `at most ${number}`
+  | `tools ${number}`
 
 type Quirks = ReadonlySet<AnthropicQuirk>
 
@@ -106,17 +109,17 @@ export const betasFor = (endpoint: ModelEndpoint, quirks: Quirks, hasTools: bool
 
 /** `max_tokens`, `thinking` and effort, which depend on each other. No temperature: thinking requires the default. */
 export const thinkingFields = (
-  { model, maxTokens, effort = 'medium' }: ModelEndpoint,
+  endpoint: ModelEndpoint,
   quirks: Quirks,
 ): Record<string, unknown> => {
+  const { model, maxTokens, effort = 'medium' } = endpoint
   const cap = capOf(quirks)
   const max = Math.min(maxTokens ?? defaultMax(model), cap)
   if (quirks.has('thinking off')) return { max_tokens: max, thinking: { type: 'disabled' } }
-  const mode = effort === 'none' ? null : modeOf(model, quirks)
-  if (mode === null || effort === 'none') {
-    const thinksAnyway = maxTokens !== undefined && generationOf(model) >= UNASKED_FROM
-    return { max_tokens: Math.min(max + (thinksAnyway ? ANSWER_TOKENS : 0), cap) }
-  }
+  if (!isClaude(model)) return { max_tokens: max, ...familyThinking(endpoint, max, quirks) }
+  if (effort === 'none') return withoutThinking(endpoint, max, cap, quirks)
+  const mode = modeOf(model, quirks)
+  if (mode === null) return { max_tokens: max }
   if (mode === 'adaptive') {
     const wanted = EFFORTS[effort]
     const isHidden = generationOf(model) >= HIDDEN_FROM && !quirks.has('no display')
@@ -140,4 +143,54 @@ export const thinkingFields = (
   return budget < MIN_BUDGET
     ? { max_tokens: limit }
     : { max_tokens: limit, thinking: { type: 'enabled', budget_tokens: budget } }
+}
+
+/** Claude thinks unasked from generation 5 on; some models cannot be told not to, so they think little. */
+const withoutThinking = (
+  { model, maxTokens }: ModelEndpoint,
+  max: number,
+  cap: number,
+  quirks: Quirks,
+): Record<string, unknown> => {
+  if (generationOf(model) < UNASKED_FROM || quirks.has('no thinking')) return { max_tokens: max }
+  const isForced = quirks.has('always thinks') || ALWAYS_THINKS.test(model)
+  if (!isForced) return { max_tokens: max, thinking: { type: 'disabled' } }
+  return {
+    max_tokens: Math.min(max + (maxTokens === undefined ? 0 : ANSWER_TOKENS), cap),
+    ...(!quirks.has('no effort') && { output_config: { effort: 'low' } }),
+  }
+}
+
+/** https://platform.claude.com/docs/en/build-with-claude/thinking */
+const ALWAYS_THINKS = /claude-(?:opus|sonnet)-?5[.-][5-9]|claude-fable/i
+
+/** Other families behind this format: DeepSeek has levels, most others a switch, and some always think. */
+const SWITCHED =
+  /deepseek-(?:chat|v|flash)|kimi-k2\.[56]|glm-(?:4\.[5-9]|[5-9])|minimax-?m(?:[3-9]|\d\d)|qwen-?(?:3(?!.*(?:instruct|coder|thinking))|plus)|mimo/i
+const LEVELS = /deepseek/i
+
+const familyThinking = (
+  { model, effort }: ModelEndpoint,
+  max: number,
+  quirks: Quirks,
+): Record<string, unknown> => {
+  if (effort === undefined || quirks.has('no thinking') || !SWITCHED.test(model)) return {}
+  if (effort === 'none')
+    return quirks.has('always thinks') ? {} : { thinking: { type: 'disabled' } }
+  if (LEVELS.test(model))
+    return {
+      thinking: { type: 'enabled' },
+      ...(!quirks.has('no effort') && { output_config: { effort: DEEPSEEK_EFFORTS[effort] } }),
+    }
+  const budget = Math.min(BUDGETS[effort], max - MIN_BUDGET)
+  return budget < MIN_BUDGET ? {} : { thinking: { type: 'enabled', budget_tokens: budget } }
+}
+
+/** https://api-docs.deepseek.com/guides/thinking_mode */
+const DEEPSEEK_EFFORTS: Readonly<Record<Exclude<Effort, 'none'>, string>> = {
+  minimal: 'low',
+  low: 'low',
+  medium: 'high',
+  high: 'high',
+  xhigh: 'max',
 }

@@ -8,7 +8,8 @@ import {
 } from './earlier-reasoning.ts'
 import { imageNotice, imageObjection, withNotice } from './image-rejections.ts'
 import { type ImageQuirk, sentImages, withImages } from './images.ts'
-import { createQuirkLearner, isObjection, type Objection } from './quirks.ts'
+import { createQuirkLearner, type Objection } from './quirks.ts'
+import { isObjection } from './rejection.ts'
 import {
   hostname,
   type ResponseReader,
@@ -28,7 +29,11 @@ export type WireFormat<Q extends string> = {
   /** A new reader for each response. */
   createReader: () => ResponseReader
   /** The quirk a rejected request reveals; null when changing the request would not help. */
-  objection: (failure: ProviderFailure, known: ReadonlySet<Q>) => Objection<Q> | null
+  objection: (
+    failure: ProviderFailure,
+    known: ReadonlySet<Q>,
+    request: ProviderRequest,
+  ) => Objection<Q> | null
 }
 
 export const createHttpProvider = <Q extends string>(
@@ -44,9 +49,10 @@ export const createHttpProvider = <Q extends string>(
       if (ofImages || !isObjection(failure)) return ofImages
       return (
         earlierReasoningObjection(failure, known as ReadonlySet<EarlierQuirk>, request) ??
-        format.objection(failure, known as ReadonlySet<Q>)
+        format.objection(failure, known as ReadonlySet<Q>, request)
       )
     },
+    options.clock,
   )
   return asked =>
     withLearnedQuirks(asked, known => {

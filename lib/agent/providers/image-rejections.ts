@@ -70,6 +70,7 @@ export const imageObjection = (
   const learn = (quirk: ImageQuirk): Objection<ImageQuirk> => ({
     quirk,
     scope: 'endpoint',
+    isPartial: true,
   })
   const isTooLarge = status === 413 || TOO_LARGE.test(message)
   if (isTooLarge && !TOKENS.test(message) && sent.bytes > MIN_BYTES)

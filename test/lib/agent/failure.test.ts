@@ -8,11 +8,9 @@ import {
   retryAfterInText,
   rateLimitResetIn,
 } from '../../../lib/agent/retry-after.ts'
-import { reasoning } from '../../../lib/agent/providers/openai-body.ts'
 import { errorMessageIn } from '../../../lib/agent/providers/http-post.ts'
 import { raceAbort, retryDelayMs } from '../../../lib/agent/retry.ts'
 import { contextLimitIn } from '../../../lib/agent/tokens.ts'
-import type { ModelEndpoint } from '../../../lib/agent/types.ts'
 
 const test = suite('provider failures')
 
@@ -257,31 +255,6 @@ test('the message in an error body', () => {
   assert.is(errorMessageIn('<html><head><title>502 Bad\nGateway</title>'), '502 Bad Gateway')
   assert.is(errorMessageIn('plain'), 'plain')
   assert.is(errorMessageIn('x'.repeat(2000)).length, 600)
-})
-
-const at = (extra: Partial<ModelEndpoint>): ModelEndpoint => ({
-  provider: 'custom',
-  model: 'm',
-  apiMode: 'chat_completions',
-  baseUrl: 'https://llm.example/v1',
-  apiKey: null,
-  contextLength: 0,
-  ...extra,
-})
-const router = { provider: 'openrouter', model: 'openai/gpt-5' }
-
-test('reasoning effort per endpoint', () => {
-  assert.equal(reasoning(at({ ...router })), { reasoning: { enabled: true, effort: 'medium' } })
-  assert.equal(reasoning(at({ ...router, effort: 'none' })), { reasoning: { enabled: false } })
-  assert.equal(reasoning(at({ ...router, provider: 'nous', effort: 'none' })), {})
-  assert.equal(reasoning(at({ ...router, model: 'meta/llama', effort: 'high' })), {})
-  assert.equal(reasoning(at({})), {})
-  assert.equal(reasoning(at({ effort: 'none' })), {})
-  assert.equal(reasoning(at({ effort: 'low' })), { reasoning_effort: 'low' })
-  assert.equal(reasoning(at({ effort: 'xhigh' })), { reasoning_effort: 'high' })
-  assert.equal(reasoning(at({ effort: 'xhigh', baseUrl: 'https://api.openai.com/v1' })), {
-    reasoning_effort: 'xhigh',
-  })
 })
 
 test('what does not settle is left when its signal aborts', async () => {
