@@ -69,13 +69,33 @@ const withRealWindow = async (
   return request.windows?.apply(endpoint) ?? endpoint
 }
 
+/**
+ * At the step limit the tools are described as before, so that the prompt cache holds and the server accepts the calls in the
+ * history, but none may be called. A model that calls one all the same is asked again without any.
+ */
 const completeOnce = async (run: Run, messageId: string, withTools: boolean): Promise<Reply> => {
+  if (withTools) return callModel(run, messageId, {})
+  const last = { messages: toWireMessages(run, STEP_LIMIT_PROMPT) }
+  const reply = await callModel(run, messageId, { ...last, toolChoice: 'none' })
+  if (reply.calls.length === 0 || reply.text.trim() !== '') return reply
+  voidPartial(run, messageId, {
+    hasStreamed: reply.reasoning !== '',
+    message: 'The model called a tool although none can be called.',
+  })
+  return callModel(run, messageId, { ...last, tools: [] })
+}
+
+const callModel = async (
+  run: Run,
+  messageId: string,
+  more: Partial<ProviderRequest>,
+): Promise<Reply> => {
   const { endpoint, request, meter } = run
   const messageCount = run.messages.length
   const usageBefore = meter.lastCall()
   const reply = await complete({
     provider: providerFor(request.providers, endpoint.apiMode),
-    request: toProviderRequest(run, withTools),
+    request: { ...toProviderRequest(run), ...more },
     messageId,
     emit: run.emit,
     meter,
@@ -117,10 +137,10 @@ const emitNoticeOnce = (run: Run, message: string): void => {
   run.emit({ type: 'warning', kind: 'model', message })
 }
 
-const toProviderRequest = (run: Run, withTools: boolean): ProviderRequest => ({
+const toProviderRequest = (run: Run): ProviderRequest => ({
   endpoint: run.endpoint,
-  messages: toWireMessages(run, withTools),
-  tools: withTools ? describeTools(run.request.tools) : [],
+  messages: toWireMessages(run),
+  tools: describeTools(run.request.tools),
   signal: run.signal,
   workspace: run.request.workspace,
   sessionKey: run.request.sessionKey,
@@ -134,7 +154,7 @@ const imageSourceOf = ({ request, endpoint }: Run): ProviderRequest['images'] =>
     load: request.images.load,
   }
 
-const toWireMessages = (run: Run, withTools: boolean): ProviderRequest['messages'] => {
+const toWireMessages = (run: Run, lastPrompt?: string): ProviderRequest['messages'] => {
   const endpointKey = endpointKeyOf(run.endpoint)
   return [
     ...(run.request.system === ''
@@ -145,7 +165,7 @@ const toWireMessages = (run: Run, withTools: boolean): ProviderRequest['messages
       ({ id: _, position: __, summary: ___, providerState, ...wire }) =>
         providerState?.endpointKey === endpointKey ? { ...wire, providerState } : wire,
     ),
-    ...(withTools ? [] : [{ role: 'user' as const, content: STEP_LIMIT_PROMPT }]),
+    ...(lastPrompt === undefined ? [] : [{ role: 'user' as const, content: lastPrompt }]),
   ]
 }
 

@@ -59,6 +59,7 @@ export const createTestCall =
         endpoint: { ...target, maxTokens: MAX_TOKENS, effort: 'none' },
         messages: [{ role: 'user', content: 'Reply with the single word OK.' }],
         tools: [],
+        isConnectionTest: true,
         signal: AbortSignal.any([signal, timeout, enough.signal]),
         workspace: '/',
       })

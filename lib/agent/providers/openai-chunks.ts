@@ -156,7 +156,7 @@ const legacyCall = ({ function_call: fn }: JsonObject): JsonObject[] =>
   isObject(fn) ? [{ index: 0, function: fn }] : []
 
 /** Separates parallel calls by index, or by id for servers that omit the index or always send 0. */
-const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
+const createCallTracker = (mark: (call: number, id: string, extra: unknown) => void) => {
   const calls: { id: string; index: unknown; name: string; written: string }[] = []
 
   const isWhole = (call: { written: string } | undefined) =>
@@ -199,7 +199,7 @@ const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
       // An empty object before the arguments is a placeholder of some gateways. Without arguments, it is the default.
       const isPlaceholder = call.written === '' && written === '{}'
       call.written = call.written === '{}' ? written || '{}' : call.written + written
-      mark(at, delta.extra_content)
+      mark(at, call.id, delta.extra_content)
       return [
         {
           type: 'tool_call',

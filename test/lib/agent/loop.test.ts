@@ -393,7 +393,7 @@ test('tool state lasts as long as the run', async () => {
   assert.is(messages[3]?.content, '2')
 })
 
-test('at the step limit, one last call without tools', async () => {
+test('at the step limit, one last call that may use no tool', async () => {
   const { provider, received } = scripted(
     [use('ok', {})],
     [use('ok', {})],
@@ -403,7 +403,8 @@ test('at the step limit, one last call without tools', async () => {
   assert.is(outcome.status, 'finished')
   assert.is(outcome.text, 'So far')
   assert.is(outcome.steps, 3)
-  assert.equal(received[2]?.tools, [])
+  assert.equal(received[2]?.tools, received[0]?.tools)
+  assert.is(received[2]?.toolChoice, 'none')
   assert.is(received[2]?.messages.at(-1)?.role, 'user')
   assert.is(messages.at(-1)?.tool_calls, undefined)
 })
