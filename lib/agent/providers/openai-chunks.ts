@@ -82,6 +82,9 @@ export const createChunkReader = (): ResponseReader => {
     read(chunk) {
       if (!isObject(chunk)) return []
       throwErrorIn(chunk)
+      // Groq reports an error of a stream that has begun here.
+      const { error } = asObject(chunk.x_groq)
+      if (error) throw streamFailure(typeof error === 'string' ? { message: error } : error)
       const figures = isObject(chunk.usage) ? chunk.usage : usageElsewhere(chunk)
       // Some servers send cumulative usage in every chunk: the last one counts.
       if (figures) usage = readUsage(figures)
@@ -116,15 +119,29 @@ const readUsage = (usage: JsonObject): Usage => {
   const written = firstCount(details.cache_write_tokens, details.cache_creation_input_tokens)
   const prompt = asCount(usage.prompt_tokens ?? usage.input_tokens)
   const cached = read + written
+  // Some gateways count cached tokens apart from the prompt, as Anthropic does.
+  const inputTokens = cached > prompt ? prompt + cached : prompt
   return {
     type: 'usage',
-    // Some gateways count cached tokens apart from the prompt, as Anthropic does.
-    inputTokens: cached > prompt ? prompt + cached : prompt,
-    outputTokens: asCount(usage.completion_tokens ?? usage.output_tokens),
+    inputTokens,
+    outputTokens: withReasoning(asCount(usage.completion_tokens ?? usage.output_tokens), {
+      total: asCount(usage.total_tokens),
+      input: inputTokens,
+      cached,
+    }),
     ...(read > 0 && { cacheReadTokens: read }),
     ...(written > 0 && { cacheWriteTokens: written }),
     ...(typeof usage.cost === 'number' && { cost: asCount(usage.cost) }),
   }
+}
+
+/** xAI and Gemini count reasoning apart, in the total only. What is missing there may also be the cached tokens. */
+export const withReasoning = (
+  output: number,
+  { total, input, cached }: { total: number; input: number; cached: number },
+): number => {
+  const apart = total - input - output
+  return apart > 0 && apart !== cached ? output + apart : output
 }
 
 /** Content is a string or a list of parts, some of them reasoning. */
@@ -155,18 +172,62 @@ const reasoningOf = (delta: JsonObject): string =>
 const legacyCall = ({ function_call: fn }: JsonObject): JsonObject[] =>
   isObject(fn) ? [{ index: 0, function: fn }] : []
 
+/** Reads an object of JSON piece by piece; parsing all of it again for every piece would take a minute for a long one. */
+const createObjectEnd = () => {
+  let depth = 0
+  let isText = false
+  let isEscaped = false
+  let isClosed = false
+  return {
+    isClosed: () => isClosed,
+    push(piece: string): void {
+      for (const char of piece) {
+        if (isEscaped) isEscaped = false
+        else if (isText && char === '\\') isEscaped = true
+        else if (char === '"') isText = !isText
+        else if (isText) continue
+        else if (char === '{' || char === '[') depth++
+        else if (char === '}' || char === ']') isClosed = --depth === 0
+      }
+    },
+  }
+}
+
+type TrackedCall = {
+  id: string
+  index: unknown
+  name: string
+  written: string
+  end: ReturnType<typeof createObjectEnd>
+}
+
 /** Separates parallel calls by index, or by id for servers that omit the index or always send 0. */
 const createCallTracker = (mark: (call: number, id: string, extra: unknown) => void) => {
-  const calls: { id: string; index: unknown; name: string; written: string }[] = []
+  const calls: TrackedCall[] = []
 
-  const isWhole = (call: { written: string } | undefined) =>
-    call !== undefined && isJsonObject(call.written)
+  const isWhole = (call: TrackedCall | undefined): boolean =>
+    call?.end.isClosed() === true && isJsonObject(call.written)
+
+  /** A whole call after a whole one is another one, unless it says the same again. */
+  const isNext = (call: TrackedCall | undefined, name: string, written: string): boolean =>
+    name !== '' &&
+    isWhole(call) &&
+    call?.written !== '{}' &&
+    call?.written !== written &&
+    isJsonObject(written)
 
   /** The call a fragment belongs to; -1: a new one. */
-  const find = (index: unknown, id: string, name: string): number => {
-    const known = id === '' ? -1 : calls.findLastIndex(call => call.id === id)
-    if (known >= 0) return known
+  const find = (index: unknown, id: string, name: string, written: string): number => {
     const last = index === undefined ? -1 : calls.findLastIndex(call => call.index === index)
+    const known = id === '' ? -1 : calls.findLastIndex(call => call.id === id)
+    if (known >= 0) {
+      const call = calls[known]
+      // Two calls with one id: the index decides, where there is one.
+      const isOther = index !== undefined && call?.index !== undefined && call.index !== index
+      if (!isOther) return isNext(call, name, written) ? -1 : known
+      if (last >= 0) return last
+      return name === '' ? known : -1
+    }
     // Neither index nor id: a name starts a call, anything else continues the last one.
     if (index === undefined && id === '')
       return name !== '' && calls.at(-1)?.written !== '' ? -1 : calls.length - 1
@@ -185,10 +246,11 @@ const createCallTracker = (mark: (call: number, id: string, extra: unknown) => v
       const id = asString(delta.id)
       const name = asString(fn.name)
       const written = isObject(fn.arguments) ? JSON.stringify(fn.arguments) : asString(fn.arguments)
-      let at = find(delta.index ?? undefined, id, name)
+      const index = delta.index ?? undefined
+      let at = find(index, id, name, written)
       const known = calls[at]
       if (at < 0)
-        at = calls.push({ id: '', index: delta.index ?? undefined, name: '', written: '' }) - 1
+        at = calls.push({ id: '', index, name: '', written: '', end: createObjectEnd() }) - 1
       const call = calls[at]
       if (!call) return []
       // Some servers repeat the whole call in the last chunk.
@@ -198,7 +260,12 @@ const createCallTracker = (mark: (call: number, id: string, extra: unknown) => v
       call.name += added.name
       // An empty object before the arguments is a placeholder of some gateways. Without arguments, it is the default.
       const isPlaceholder = call.written === '' && written === '{}'
-      call.written = call.written === '{}' ? written || '{}' : call.written + written
+      if (call.written === '{}' && written !== '') {
+        call.written = ''
+        call.end = createObjectEnd()
+      }
+      call.written += written
+      call.end.push(written)
       mark(at, call.id, delta.extra_content)
       return [
         {

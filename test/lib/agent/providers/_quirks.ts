@@ -229,6 +229,12 @@ const ending = (reason: string, text = ''): Step => ({
 })
 export const HI = '{"say":"hi"}'
 
+const encrypted = (id: string, say: string): Step =>
+  calling(
+    chunk({ reasoning_details: [{ type: 'reasoning.encrypted', data: say, id, index: 0 }] }),
+    call({ index: 0, id, function: { name: 'echo', arguments: JSON.stringify({ say }) } }),
+  )
+
 export const OF_CHAT: Record<string, Case> = {
   'an empty object before the arguments': {
     server: [
@@ -438,6 +444,58 @@ export const OF_CHAT: Record<string, Case> = {
       ...ranOnce,
       sent: ({ messages }) => messages[1].reasoning_details,
       expected: [{ type: 'reasoning.encrypted', data: 'ENC', id: 'c', index: 0 }],
+    },
+  },
+  'encrypted reasoning follows its call when an id is used again (Gemini behind OpenRouter)': {
+    server: [encrypted('tool_0_echo', '1'), encrypted('tool_0_echo', '2'), done],
+    result: {
+      ran: ['1', '2'],
+      text: 'done',
+      sent: ({ messages }) =>
+        messages
+          .filter((m: Body) => m.tool_calls)
+          .map((m: Body) => m.reasoning_details[0].id === m.tool_calls[0].id),
+      expected: [true, true],
+    },
+  },
+  'the same for the second of two calls, and for details of no call': {
+    server: [
+      encrypted('a', '1'),
+      calling(
+        chunk({ reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', index: 0 }] }),
+        chunk({
+          reasoning_details: [{ type: 'reasoning.encrypted', data: 'E', id: 'b', index: 1 }],
+        }),
+        chunk({
+          reasoning_details: [{ type: 'reasoning.encrypted', data: 'E', id: 'rs_1', index: 2 }],
+        }),
+        call({ index: 0, id: 'b', function: { name: 'echo', arguments: '{"say":"2"}' } }),
+        call({ index: 1, id: 'a', function: { name: 'echo', arguments: '{"say":"3"}' } }),
+      ),
+      done,
+    ],
+    result: {
+      ran: ['1', '2', '3'],
+      sent: ({ messages }) => messages.at(-3).reasoning_details.map((detail: Body) => detail.id),
+      expected: [undefined, 'b', 'rs_1'],
+    },
+  },
+  'the same for a call that was made twice': {
+    server: [
+      encrypted('a', '1'),
+      calling(
+        chunk({
+          reasoning_details: [{ type: 'reasoning.encrypted', data: 'E', id: 'a', index: 0 }],
+        }),
+        call({ index: 0, id: 'x', function: { name: 'echo', arguments: '{"say":"2"}' } }),
+        call({ index: 1, id: 'a', function: { name: 'echo', arguments: '{"say":"2"}' } }),
+      ),
+      done,
+    ],
+    result: {
+      ran: ['1', '2'],
+      sent: ({ messages }) => messages.at(-2).reasoning_details[0].id,
+      expected: 'x',
     },
   },
   'only the closing tag of the reasoning': {
