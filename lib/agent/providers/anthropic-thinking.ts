@@ -1,6 +1,7 @@
 /** Thinking and output limits of Claude models by generation (agent-home §9.6). */
 import { asObject } from '../../base/json.ts'
 import type { Effort, ModelEndpoint } from '../types.ts'
+import { BUDGETS, UP_TO_MAX } from './effort-words.ts'
 
 /** Quirks of an endpoint; `no reasoning state` and `at most` can also apply to a single call. */
 export type AnthropicQuirk =
@@ -32,13 +33,6 @@ const THINKING_FROM = 307
 const UNASKED_FROM = 500
 const LATEST = 9_999
 
-const BUDGETS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
-  minimal: 4_000,
-  low: 4_000,
-  medium: 8_000,
-  high: 16_000,
-  xhigh: 32_000,
-}
 /** Output tokens beyond the thinking budget. */
 const ANSWER_TOKENS = 4_096
 /** The smallest budget the API accepts. */
@@ -147,17 +141,18 @@ export const thinkingFields = (
 
 /** Claude thinks unasked from generation 5 on; some models cannot be told not to, so they think little. */
 const withoutThinking = (
-  { model, maxTokens }: ModelEndpoint,
+  endpoint: ModelEndpoint,
   max: number,
   cap: number,
   quirks: Quirks,
 ): Record<string, unknown> => {
+  const { model, maxTokens } = endpoint
   if (generationOf(model) < UNASKED_FROM || quirks.has('no thinking')) return { max_tokens: max }
-  const isForced = quirks.has('always thinks') || ALWAYS_THINKS.test(model)
-  if (!isForced) return { max_tokens: max, thinking: { type: 'disabled' } }
+  if (!quirks.has('always thinks') && !ALWAYS_THINKS.test(model))
+    return { max_tokens: max, thinking: { type: 'disabled' } }
   return {
+    ...thinkingFields({ ...endpoint, effort: 'low' }, quirks),
     max_tokens: Math.min(max + (maxTokens === undefined ? 0 : ANSWER_TOKENS), cap),
-    ...(!quirks.has('no effort') && { output_config: { effort: 'low' } }),
   }
 }
 
@@ -180,17 +175,8 @@ const familyThinking = (
   if (LEVELS.test(model))
     return {
       thinking: { type: 'enabled' },
-      ...(!quirks.has('no effort') && { output_config: { effort: DEEPSEEK_EFFORTS[effort] } }),
+      ...(!quirks.has('no effort') && { output_config: { effort: UP_TO_MAX[effort] } }),
     }
   const budget = Math.min(BUDGETS[effort], max - MIN_BUDGET)
   return budget < MIN_BUDGET ? {} : { thinking: { type: 'enabled', budget_tokens: budget } }
-}
-
-/** https://api-docs.deepseek.com/guides/thinking_mode */
-const DEEPSEEK_EFFORTS: Readonly<Record<Exclude<Effort, 'none'>, string>> = {
-  minimal: 'low',
-  low: 'low',
-  medium: 'high',
-  high: 'high',
-  xhigh: 'max',
 }

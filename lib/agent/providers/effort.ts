@@ -1,6 +1,7 @@
 /** How the configured effort is said in `chat_completions`: one row per server or model family, as its documentation says. */
 import type { JsonObject } from '../../base/json.ts'
 import type { Effort, ModelEndpoint } from '../types.ts'
+import { BUDGETS, THREE, UP_TO_MAX } from './effort-words.ts'
 import { effortOf, isReasoning } from './responses-body.ts'
 import { hostname } from './stream-request.ts'
 
@@ -17,29 +18,11 @@ const levels =
     return word === undefined ? {} : { reasoning_effort: word }
   }
 
-const THREE = { minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'high' } as const
-/** DeepSeek, Kimi K3. */
-const UP_TO_MAX = {
-  minimal: 'low',
-  low: 'low',
-  medium: 'high',
-  high: 'high',
-  xhigh: 'max',
-} as const
-
 const isOn = (effort: Effort): boolean => effort !== 'none'
 
 /** `thinking` as Kimi, GLM, MiMo and DeepSeek know it. */
 const toggled: Said = effort => ({ thinking: { type: isOn(effort) ? 'enabled' : 'disabled' } })
 const nothing: Said = () => ({})
-
-const BUDGETS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
-  minimal: 4_000,
-  low: 4_000,
-  medium: 8_000,
-  high: 16_000,
-  xhigh: 32_000,
-}
 
 /** Alibaba's servers, for models of any family. */
 const budgeted: Said = effort =>

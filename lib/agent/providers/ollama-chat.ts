@@ -95,15 +95,15 @@ const toMessages = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
   })
 }
 
-/** gpt-oss takes a level, other models only on or off. Absent: the model's default. */
-const thinkFor = (
+/** gpt-oss always thinks and takes a level, other models only on or off. Absent: the model's default. */
+export const ollamaThinking = (
   { effort, model }: ProviderRequest['endpoint'],
   quirks: ReadonlySet<Quirk>,
 ): JsonObject => {
   if (effort === undefined || quirks.has('no think')) return {}
-  if (effort === 'none') return { think: false }
-  if (!/gpt-oss/i.test(model) || quirks.has('no levels')) return { think: true }
-  return { think: effort === 'minimal' ? 'low' : effort === 'xhigh' ? 'high' : effort }
+  if (!/gpt-oss/i.test(model) || quirks.has('no levels')) return { think: effort !== 'none' }
+  const isLow = effort === 'none' || effort === 'minimal'
+  return { think: isLow ? 'low' : effort === 'xhigh' ? 'high' : effort }
 }
 
 const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
@@ -117,7 +117,7 @@ const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
     truncate: false,
     shift: false,
     ...(tools.length > 0 && { tools: tools.map(tool => ({ type: 'function', function: tool })) }),
-    ...thinkFor(endpoint, quirks),
+    ...ollamaThinking(endpoint, quirks),
     options: {
       ...(endpoint.ollamaContext && { num_ctx: endpoint.ollamaContext }),
       ...(endpoint.maxTokens && { num_predict: endpoint.maxTokens }),

@@ -3,6 +3,7 @@ import { asObject, asString, type JsonObject } from '../../base/json.ts'
 import { jwtClaims } from '../../base/jwt.ts'
 import type { ProviderFailure } from '../failure.ts'
 import type { Effort, ModelEndpoint, ProviderRequest } from '../types.ts'
+import { UP_TO_MAX } from './effort-words.ts'
 import { hostname } from './stream-request.ts'
 import { authHeaders } from './http-post.ts'
 import type { Objection } from './quirks.ts'
@@ -98,6 +99,7 @@ const hasXhigh = (name: string) => /^gpt-5\.(?:[2-9]|1-codex-max|\d\d)|^gpt-[6-9
 /** The effort level for the model; undefined: omit it. */
 export const effortOf = (model: string, effort: Effort): string | undefined => {
   const name = nameOf(model)
+  if (/deepseek/.test(name)) return effort === 'none' ? 'none' : UP_TO_MAX[effort]
   if (effort === 'none') {
     if (hasMinimal(name)) return 'minimal'
     return hasNone(name) ? 'none' : undefined
@@ -112,6 +114,10 @@ const reasoningOf = ({ model, effort = 'medium' }: ModelEndpoint, quirks: Quirks
   const summary = effort === 'none' || quirks.has('no summary') ? {} : { summary: 'auto' }
   return { reasoning: { effort: level, ...summary } }
 }
+
+/** Request fields for the configured effort. */
+export const responsesEffort = (endpoint: ModelEndpoint): JsonObject =>
+  isReasoning(endpoint.model) ? reasoningOf(endpoint, new Set()) : {}
 
 /** What rejections are about, more specific rows first. */
 const ROWS: readonly QuirkRow<ResponsesQuirk>[] = [
@@ -150,7 +156,7 @@ const ROWS: readonly QuirkRow<ResponsesQuirk>[] = [
   {
     quirk: 'no summary',
     field: /^reasoning/,
-    says: /(?:reasoning summar|summaries)[^.]{0,60}|verified to generate[^.]{0,40}summar/i,
+    says: /(?:reasoning summar\w+|summaries)[^.]{0,40}(?:not (?:supported|available|allowed)|unsupported)|verified to generate[^.]{0,40}summar/i,
     scope: 'endpoint',
   },
   { quirk: 'no limit', field: /^max_output_tokens$/, scope: 'endpoint' },

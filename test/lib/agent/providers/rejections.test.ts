@@ -9,8 +9,11 @@ import { type Body, FORMATS, type Format, speaker } from './_matrix.ts'
 
 const MINUTE_MS = 60_000
 const TOOLS = ['a', 'b', 'c'].map(name => ({ name, description: name, parameters: {} }))
-const format = (apiMode: Format['apiMode']): Format =>
-  FORMATS.find(one => one.apiMode === apiMode) ?? assert.unreachable(apiMode)
+const format = (apiMode: Format['apiMode']): Format => {
+  const found = FORMATS.find(one => one.apiMode === apiMode)
+  if (!found) throw new Error(apiMode)
+  return found
+}
 
 type Rejection = {
   name: string

@@ -131,7 +131,8 @@ for (const message of [
   'tools must be provided when the messages contain tool_calls',
 ])
   test(`a chat without tools whose history has calls: ${message}`, async () => {
-    const format = FORMATS[0] ?? assert.unreachable()
+    const [format] = FORMATS
+    if (!format) throw new Error('no format')
     const server = await createProvider()
     server.otherwise = body => (hasCalls(format, body) ? refuse(message) : DONE)
     try {
