@@ -61,6 +61,11 @@ export type ModelEndpoint = EndpointWindow & {
   /** Without trailing slash; empty for `demo`. */
   baseUrl: string
   apiKey: string | null
+  /** Further headers of its requests. They may hold keys. */
+  headers?: Readonly<Record<string, string>>
+  /** How long a response may take, and how long no data may arrive; 0: without a limit. Absent: the engine's own limits. */
+  requestTimeoutMs?: number
+  staleTimeoutMs?: number
   /** Upper bound of tokens per response; absent: the provider's default. */
   maxTokens?: number
   effort?: Effort

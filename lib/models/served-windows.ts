@@ -76,12 +76,12 @@ export const createServedWindows = ({
   }
 
   const requestFor = (
-    { baseUrl, model, apiKey }: ModelEndpoint,
+    { baseUrl, model, apiKey, headers }: ModelEndpoint,
     signal: AbortSignal,
   ): ServerRequest => ({
     baseUrl,
     model,
-    headers: apiKey ? { authorization: `Bearer ${apiKey}` } : {},
+    headers: { ...(apiKey && { authorization: `Bearer ${apiKey}` }), ...headers },
     signal,
     dispatcher,
   })
