@@ -1,5 +1,6 @@
 /** Reasoning of the profile: the effort, and whether it is shown. */
 import { z } from 'zod'
+import { offeredEfforts } from '../lib/agent/providers/offered-efforts.ts'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import {
@@ -20,8 +21,9 @@ export const get = endpoint({
   run(ctx, { model }) {
     if (model === undefined) return readReasoning(ctx.home)
     const { models } = ctx.app
-    const efforts = effortsFor(() =>
-      models.endpoint(ctx.home, models.compatible(ctx.home, model || null).model),
+    const efforts = effortsFor(
+      () => models.endpoint(ctx.home, models.compatible(ctx.home, model || null).model),
+      offeredEfforts,
     )
     return { ...readReasoning(ctx.home), efforts }
   },

@@ -1,5 +1,4 @@
 /** Reasoning effort and visibility: `agent.reasoning_effort` and `display.show_reasoning`, shared with the command line. */
-import { EFFORTS, offeredEfforts } from '../agent/providers/offered-efforts.ts'
 import type { Effort, ModelEndpoint } from '../agent/types.ts'
 import { asObject } from '../base/json.ts'
 import { invalid, UserError } from '../errors.ts'
@@ -7,6 +6,8 @@ import type { EditableHome } from './default-model.ts'
 import type { ModelHome } from './provider-config.ts'
 
 export type Reasoning = { show_reasoning: boolean; reasoning_effort: string }
+
+const EFFORTS: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
 
 const SHOWN: ReadonlyMap<string, boolean> = new Map(
   Object.entries({
@@ -31,9 +32,12 @@ export const readReasoning = (home: ModelHome): Reasoning => ({
 })
 
 /** The efforts that make a difference for a model; all while it cannot be called. */
-export const effortsFor = (endpoint: () => ModelEndpoint): Effort[] => {
+export const effortsFor = (
+  endpoint: () => ModelEndpoint,
+  offered: (endpoint: ModelEndpoint) => Effort[],
+): Effort[] => {
   try {
-    return offeredEfforts(endpoint())
+    return offered(endpoint())
   } catch (error) {
     if (error instanceof UserError) return [...EFFORTS]
     throw error

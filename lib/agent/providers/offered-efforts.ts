@@ -5,7 +5,7 @@ import { chatEffort } from './effort.ts'
 import { ollamaThinking } from './ollama-chat.ts'
 import { responsesEffort } from './responses-body.ts'
 
-export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
 
 /** Whose name stands for several that say the same. */
 const NAMING: readonly Effort[] = ['none', 'high', 'low', 'medium', 'minimal', 'xhigh']
