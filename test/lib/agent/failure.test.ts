@@ -65,13 +65,13 @@ const SAID: [number, string, string][] = [
     'Rate limit reached on requests per day (RPD): Limit 200, Used 200. Please try again in 7m12s.',
     'rate_limit',
   ],
-  [400, 'Output blocked by content filtering policy', 'error'],
+  [400, 'Output blocked by content filtering policy', 'content_refused'],
   [
     400,
     "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
-    'error',
+    'content_refused',
   ],
-  [403, 'Your request was blocked by content moderation', 'error'],
+  [403, 'Your request was blocked by content moderation', 'content_refused'],
   [403, 'Request not allowed', 'auth_mismatch'],
   [
     400,
@@ -235,11 +235,11 @@ test('retry delay in headers', () => {
 
 test('delays double, have jitter, and are capped', () => {
   assert.equal(
-    [1, 2, 3, 9].map(n => retryDelayMs(n, null, () => 1)),
+    [1, 2, 3, 9].map(n => retryDelayMs(n, { retryAfterMs: undefined }, () => 1)),
     [2000, 4000, 8000, 60_000],
   )
   assert.is(
-    retryDelayMs(1, null, () => 0),
+    retryDelayMs(1, { retryAfterMs: undefined }, () => 0),
     1000,
   )
   assert.is(

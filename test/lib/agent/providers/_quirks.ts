@@ -107,7 +107,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
   'status 200 with an empty body': { server: [{ raw: '' }, done], result: retried() },
   'status 200 with a web page: the address is wrong': {
     server: [{ raw: html('Sign in'), headers: { 'content-type': 'text/html' } }],
-    result: { failed: ['error', 'web page (“Sign in”), not as an API'], requests: 1 },
+    result: { failed: ['wrong_address', 'web page (“Sign in”), not as an API'], requests: 1 },
   },
   'Cloudflare 502, 522 and 524 pages': {
     server: [
@@ -120,7 +120,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
   },
   'a 403 page of a firewall': {
     server: [page(403, 'Attention Required! | Cloudflare')],
-    result: { failed: ['auth_mismatch', 'Attention Required! | Cloudflare'], requests: 1 },
+    result: { failed: ['blocked', 'Attention Required! | Cloudflare'], requests: 1 },
   },
   '429 as a web page': {
     server: [page(429, 'Too Many Requests'), done],
