@@ -25,8 +25,9 @@ const MIN_RATE_ATTEMPTS = 4
 const MAX_RATE_ATTEMPTS = 14
 /** With the delays of backoff, two minutes or more. */
 const RATE_ATTEMPTS = 8
-/** Longest additional wait after the requested delay. */
+/** Longest additional wait after the requested delay. A delay of minutes is announced as it is. */
 const MAX_JITTER_MS = 5_000
+const MAX_JITTERED_MS = 60_000
 /** Longest additional wait for a provider that keeps asking for a shorter one. */
 const MAX_STEP_MS = 15_000
 
@@ -43,7 +44,8 @@ export const retryDelayMs = (
   if (retryAfterMs !== undefined) {
     // A provider that requests no or too short a delay but keeps failing gets a minimum that grows.
     const minMs = attempt > 2 ? Math.min((BASE_MS / 2) * 2 ** (attempt - 3), MAX_STEP_MS) : 0
-    const jitterMs = Math.min(retryAfterMs / 2, MAX_JITTER_MS) * random()
+    const jitterMs =
+      retryAfterMs > MAX_JITTERED_MS ? 0 : Math.min(retryAfterMs / 2, MAX_JITTER_MS) * random()
     return Math.max(Math.ceil(retryAfterMs + jitterMs), minMs)
   }
   if (kind === 'loading') return LOADING_POLL_MS

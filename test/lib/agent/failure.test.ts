@@ -150,6 +150,8 @@ test('finds the context limit in an error message', () => {
     ['Range of input length should be [1, 129024]', 129_024],
     ['input token count is 1200000 but model only supports up to 1048576.', 1_048_576],
     ['Limit 30000, Requested 50000.', 30_000],
+    ['`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens', 8_193],
+    ['`inputs` must have less than 4096 tokens. Given: 5000', 4_096],
   ] as const)
     assert.is(contextLimitIn(message), window)
 })

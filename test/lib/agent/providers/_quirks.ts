@@ -98,7 +98,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
       { body: said('rate_limit_error', 'Too many requests, retry in 3s'), plain: true },
       done,
     ],
-    result: retried({ waits: [3000] }),
+    result: retried({ waits: [4500] }),
   },
   'status 200 with a `detail`': {
     server: [{ body: { detail: 'Insufficient balance' } }],
@@ -147,7 +147,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
       { status: 429, body: said('rate_limit_error', 'Please try again in 8.2s.') },
       done,
     ],
-    result: { text: 'done', waits: [1500, 34_000, 8200] },
+    result: { text: 'done', waits: [2250, 39_000, 12_300] },
   },
   'overloaded five times': {
     server: [
@@ -319,7 +319,7 @@ export const OF_CHAT: Record<string, Case> = {
   },
   'the end reasons of other filters': {
     server: [ending('SAFETY')],
-    result: { failed: ['error', 'content filter'], requests: 1 },
+    result: { failed: ['content_refused', 'content filter'], requests: 1 },
   },
   'the length limit under the name of Mistral': {
     server: [ending('model_length', 'do'), { text: 'ne' }],
