@@ -163,7 +163,7 @@ test('an unreachable host', async () => {
 test('an invalid address', () =>
   withServer([], async server => {
     const failure = await failing(ask(server, { extra: { baseUrl: 'not a url' } }))
-    assert.is(failure.type, 'network')
+    assert.is(failure.type, 'wrong_address')
     assert.not(failure.retryable)
   }))
 
