@@ -1,6 +1,6 @@
 /** One model call of a run, with recovery: compaction when the prompt is too long, another endpoint when it fails. */
 import { createHash } from 'node:crypto'
-import { complete, type Reply } from './complete.ts'
+import { complete, type Reply, windowFull } from './complete.ts'
 import { mergeSummaries } from './compress.ts'
 import { wrapCalls } from './deferred-calls.ts'
 import { ProviderFailure } from './failure.ts'
@@ -30,6 +30,12 @@ export const completeWithRecovery = async (
     await run.contextWindow.compactIfNeeded()
     try {
       const reply = await completeOnce(run, messageId, withTools)
+      if (reply.isWindowFull) {
+        const failure = windowFull()
+        if ((await run.contextWindow.shrinkFullWindow(failure)) !== null) return cutOff(run, reply)
+        voidPartial(run, messageId, { hasStreamed: true, message: failure.message })
+        continue
+      }
       const truncation = await run.contextWindow.findTruncation()
       if (!truncation || (await run.contextWindow.shrinkAfterTruncation(truncation)) !== null)
         return reply
@@ -59,6 +65,13 @@ export const completeWithRecovery = async (
       run.emit({ type: 'warning', kind, message })
     }
   }
+}
+
+/** Nothing can be compacted: what was said is kept. */
+const cutOff = (run: Run, reply: Reply): Reply => {
+  const message = 'The response was cut off at the length limit.'
+  run.emit({ type: 'warning', kind: 'cut', message })
+  return reply
 }
 
 const withRealWindow = async (

@@ -49,14 +49,28 @@ const collect = (value: unknown, found: Found, depth: number): void => {
     collect(value[nested], found, depth + 1)
   const metadata = asObject(value.metadata)
   found.codes.push(...toCode(metadata.limit_source), ...toCode(metadata.error_type))
-  for (const detail of asObjects(value.details)) found.codes.push(...toCode(detail.reason))
+  for (const detail of asObjects(value.details)) {
+    found.codes.push(...toCode(detail.reason))
+    // Google's quotas: only those per day last.
+    for (const { quotaId } of asObjects(detail.violations))
+      if (/PerDay/.test(String(quotaId))) found.codes.push('PerDay')
+  }
   found.codes.push(...toCode(asObject(value.details).error_code))
   found.codes.push(
     ...['code', 'status', 'type', 'error_type', '__type'].flatMap(key => codeAt(value, key)),
   )
   found.params.push(...toParam(value.param), ...locationOf(value))
   collect(metadata.raw, found, depth + 1)
-  if (typeof value.message === 'string') collect(value.message, found, depth + 1)
+  if (typeof value.message === 'string') collectFromSentence(value.message, found, depth)
+}
+
+/** Gateways wrap the error of a provider: `litellm.BadRequestError: AnthropicException - {"error": …}`. */
+const collectFromSentence = (sentence: string, found: Found, depth: number): void => {
+  found.codes.push(
+    ...[...sentence.matchAll(/\blitellm\.(\w+Error)\b/g)].map(([, name = '']) => name),
+  )
+  const json = /\{[\s\S]*\}/.exec(sentence)?.[0]
+  if (json !== undefined) collect(json, found, depth + 1)
 }
 
 /** `type: "error"` and `object: "error"` only say that this is one. Bedrock puts a namespace before its names. */

@@ -22,7 +22,11 @@ export type ProviderDelta =
   | { type: 'notice'; text: string }
   /** See `ProviderState`. */
   | { type: 'provider_state'; item: unknown }
-  | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other' }
+  /** `window_full`: prompt and answer fill the model's context window. */
+  | {
+      type: 'finish'
+      reason: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'window_full' | 'other'
+    }
 
 export type ProviderRequest = {
   endpoint: ModelEndpoint

@@ -35,6 +35,12 @@ const REASONS: Record<string, Finish> = {
   safety: 'content_filter',
   sensitive: 'content_filter',
   prohibited_content: 'content_filter',
+  recitation: 'content_filter',
+  blocklist: 'content_filter',
+  spii: 'content_filter',
+  content_filtered: 'content_filter',
+  guardrail_intervened: 'content_filter',
+  model_context_window_exceeded: 'window_full',
 }
 
 /**

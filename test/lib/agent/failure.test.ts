@@ -63,13 +63,13 @@ const SAID: [number, string, string][] = [
     'Rate limit reached on requests per day (RPD): Limit 200, Used 200. Please try again in 7m12s.',
     'rate_limit',
   ],
-  [400, 'Output blocked by content filtering policy', 'error'],
+  [400, 'Output blocked by content filtering policy', 'content_refused'],
   [
     400,
     "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
-    'error',
+    'content_refused',
   ],
-  [403, 'Your request was blocked by content moderation', 'error'],
+  [403, 'Your request was blocked by content moderation', 'content_refused'],
   [403, 'Request not allowed', 'auth_mismatch'],
   [
     400,
@@ -148,6 +148,8 @@ test('finds the context limit in an error message', () => {
     ['Range of input length should be [1, 129024]', 129_024],
     ['input token count is 1200000 but model only supports up to 1048576.', 1_048_576],
     ['Limit 30000, Requested 50000.', 30_000],
+    ['`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens', 8_193],
+    ['`inputs` must have less than 4096 tokens. Given: 5000', 4_096],
   ] as const)
     assert.is(contextLimitIn(message), window)
 })
@@ -233,11 +235,11 @@ test('retry delay in headers', () => {
 
 test('delays double, have jitter, and are capped', () => {
   assert.equal(
-    [1, 2, 3, 9].map(n => retryDelayMs(n, null, () => 1)),
+    [1, 2, 3, 9].map(n => retryDelayMs(n, { retryAfterMs: undefined }, () => 1)),
     [2000, 4000, 8000, 60_000],
   )
   assert.is(
-    retryDelayMs(1, null, () => 0),
+    retryDelayMs(1, { retryAfterMs: undefined }, () => 0),
     1000,
   )
   assert.is(

@@ -107,11 +107,11 @@ test('uses the configured number of attempts, fewer for failures that rarely pas
     [gone, undefined, 3],
     [new ProviderFailure('network', 'oops', { status: 500 }), undefined, 4],
     [new ProviderFailure('network', 'full', { status: 529 }), undefined, 6],
-    [new ProviderFailure('rate_limit', 'slow', { status: 429 }), undefined, 4],
-    [new ProviderFailure('rate_limit', 'slow', { status: 429, retryAfterMs: 9 }), undefined, 4],
+    [new ProviderFailure('rate_limit', 'slow', { status: 429 }), undefined, 8],
+    [new ProviderFailure('rate_limit', 'slow', { status: 429, retryAfterMs: 9 }), undefined, 14],
     [gone, 8, 8],
   ] as const) {
-    const { provider, received } = scripted(...Array.from({ length: 9 }, () => [failure]))
+    const { provider, received } = scripted(...Array.from({ length: 15 }, () => [failure]))
     await run(provider, tries === undefined ? {} : { maxAttempts: tries })
     assert.is(received.length, made)
   }

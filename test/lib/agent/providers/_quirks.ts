@@ -98,7 +98,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
       { body: said('rate_limit_error', 'Too many requests, retry in 3s'), plain: true },
       done,
     ],
-    result: retried({ waits: [3000] }),
+    result: retried({ waits: [4500] }),
   },
   'status 200 with a `detail`': {
     server: [{ body: { detail: 'Insufficient balance' } }],
@@ -107,7 +107,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
   'status 200 with an empty body': { server: [{ raw: '' }, done], result: retried() },
   'status 200 with a web page: the address is wrong': {
     server: [{ raw: html('Sign in'), headers: { 'content-type': 'text/html' } }],
-    result: { failed: ['error', 'web page (“Sign in”), not as an API'], requests: 1 },
+    result: { failed: ['wrong_address', 'web page (“Sign in”), not as an API'], requests: 1 },
   },
   'Cloudflare 502, 522 and 524 pages': {
     server: [
@@ -120,7 +120,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
   },
   'a 403 page of a firewall': {
     server: [page(403, 'Attention Required! | Cloudflare')],
-    result: { failed: ['auth_mismatch', 'Attention Required! | Cloudflare'], requests: 1 },
+    result: { failed: ['blocked', 'Attention Required! | Cloudflare'], requests: 1 },
   },
   '429 as a web page': {
     server: [page(429, 'Too Many Requests'), done],
@@ -147,7 +147,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
       { status: 429, body: said('rate_limit_error', 'Please try again in 8.2s.') },
       done,
     ],
-    result: { text: 'done', waits: [1500, 34_000, 8200] },
+    result: { text: 'done', waits: [2250, 39_000, 12_300] },
   },
   'overloaded five times': {
     server: [
@@ -325,7 +325,7 @@ export const OF_CHAT: Record<string, Case> = {
   },
   'the end reasons of other filters': {
     server: [ending('SAFETY')],
-    result: { failed: ['error', 'content filter'], requests: 1 },
+    result: { failed: ['content_refused', 'content filter'], requests: 1 },
   },
   'the length limit under the name of Mistral': {
     server: [ending('model_length', 'do'), { text: 'ne' }],

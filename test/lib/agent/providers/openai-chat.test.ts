@@ -98,7 +98,7 @@ const REFUSED: [string, Step, string, boolean][] = [
     'rate_limit',
     true,
   ],
-  ['404', { status: 404, body: '<html><title>Not here</title></html>' }, 'model_not_found', false],
+  ['404', { status: 404, body: '<html><title>Not here</title></html>' }, 'wrong_address', false],
   ['413', { status: 413, body: {} }, 'context_overflow', false],
   [
     '400 overflow',
@@ -163,7 +163,7 @@ test('an unreachable host', async () => {
 test('an invalid address', () =>
   withServer([], async server => {
     const failure = await failing(ask(server, { extra: { baseUrl: 'not a url' } }))
-    assert.is(failure.type, 'network')
+    assert.is(failure.type, 'wrong_address')
     assert.not(failure.retryable)
   }))
 
