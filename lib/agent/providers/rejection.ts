@@ -15,7 +15,7 @@ export type QuirkRow<Q> = Omit<Objection<Q>, 'isPartial'> & {
 
 /** Errors of servers that require earlier reasoning in the conversation. */
 export const MISSING_REASONING =
-  /(?:reasoning|thinking)[\s\S]{0,80}(?:passed back|is (?:missing|required)|must be (?:present|included|provided))|missing[\s\S]{0,40}(?:reasoning_content|thinking block)/i
+  /(?:reasoning|thinking)[\s\S]{0,80}(?:passed back|(?:is (?:missing|required)|must be (?:present|included|provided))[\s\S]{0,60}(?:assistant|message|tool call))|reasoning_content[\s\S]{0,40}(?:is (?:missing|required)|must be (?:present|included|provided))|missing[\s\S]{0,40}(?:reasoning_content|thinking block)/i
 
 /** Statuses of requests that contain something unsupported. */
 export const isObjection = ({ status, message }: ProviderFailure): boolean =>
