@@ -119,13 +119,13 @@ const ROWS: readonly QuirkRow<AnthropicQuirk>[] = [
   },
   {
     quirk: 'blank thoughts',
-    field: /thinking|reasoning|^messages/,
+    field: /thinking|reasoning/,
     says: MISSING_REASONING,
     scope: 'session',
   },
   {
     quirk: 'thinking off',
-    field: /thinking|reasoning|^messages/,
+    field: /thinking|reasoning/,
     says: MISSING_REASONING,
     scope: 'call',
   },

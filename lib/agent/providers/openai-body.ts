@@ -3,6 +3,7 @@ import type { JsonObject } from '../../base/json.ts'
 import type { ProviderFailure } from '../failure.ts'
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { chatEffort } from './effort.ts'
+import { nearestEffort, supportedEfforts } from './effort-words.ts'
 import { hostname } from './stream-request.ts'
 import { preservedThinkingFields } from './earlier-reasoning.ts'
 import { toChatMessages, wantsDeveloper, wantsCacheBreakpoints } from './openai-messages.ts'
@@ -42,6 +43,7 @@ export type Quirk =
   | 'strict turns'
   | `tools ${number}`
   | `at most ${number}`
+  | `efforts ${string}`
 
 /** Without tools, calls in the history become text. */
 const WORDS: readonly Quirk[] = ['no tools', 'tools refused', 'no tool_choice', 'calls as text']
@@ -94,12 +96,15 @@ const isOpenAi = ({ baseUrl }: ModelEndpoint) => hostname(baseUrl) === 'api.open
 const thinkingFields = (endpoint: ModelEndpoint, quirks: ReadonlySet<Quirk>): JsonObject => {
   if (quirks.has('no thinking')) return { thinking: { type: 'disabled' } }
   const isForced = endpoint.effort === 'none' && quirks.has('always thinks')
-  const { chat_template_kwargs, ...effort } = chatEffort(
+  const { chat_template_kwargs, reasoning_effort, ...effort } = chatEffort(
     isForced ? { ...endpoint, effort: 'low' } : endpoint,
   )
   return {
     ...(!quirks.has('no effort') && {
       ...effort,
+      ...(typeof reasoning_effort === 'string' && {
+        reasoning_effort: nearestEffort(reasoning_effort, quirks),
+      }),
       ...(chat_template_kwargs !== undefined &&
         !quirks.has('no template') && { chat_template_kwargs }),
     }),
@@ -114,13 +119,13 @@ const EFFORT_FIELD =
 const ROWS: readonly QuirkRow<Quirk>[] = [
   {
     quirk: 'blank thoughts',
-    field: /reasoning|thinking|^messages/,
+    field: /reasoning|thinking/,
     says: MISSING_REASONING,
     scope: 'session',
   },
   {
     quirk: 'no thinking',
-    field: /reasoning|thinking|^messages/,
+    field: /reasoning|thinking/,
     says: MISSING_REASONING,
     scope: 'call',
   },
@@ -254,15 +259,20 @@ export const chatObjection = (
   const most = answerLimit(failure.message)
   if (most !== null && !known.has(`at most ${most}`))
     return { quirk: `at most ${most}`, scope: 'call' }
-  return (
-    toolObjection(failure, known, request) ??
-    findObjection(
-      ROWS.filter(row => isSent(row.quirk, request)),
-      failure,
-      known,
-      request,
-    )
-  )
+  const rows = ROWS.filter(row => isSent(row.quirk, request))
+  const found =
+    toolObjection(failure, known, request) ?? findObjection(rows, failure, known, request)
+  return found?.quirk === 'no effort' ? withNearestEffort(found, failure, known) : found
+}
+
+/** A server that names the efforts it knows gets the nearest of them, unless it rejected that as well. */
+const withNearestEffort = (
+  objection: Objection<Quirk>,
+  { message }: ProviderFailure,
+  known: ReadonlySet<Quirk>,
+): Objection<Quirk> => {
+  const quirk = supportedEfforts(message)
+  return quirk === null || known.has(quirk) ? objection : { ...objection, quirk }
 }
 
 /** A quirk that would change nothing cannot be the reason. */

@@ -5,6 +5,7 @@
  * is back, the next chat has other messages. So a quirk is remembered only when the adapted request was accepted, and forgotten
  * after a while. See `rejection.ts` for what counts as evidence.
  */
+import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
@@ -16,6 +17,8 @@ const MAX_REJECTIONS = 8
 const REMEMBERED_MS = 10 * 60_000
 /** For those that only write the same in another way. */
 const HARMLESS_MS = 24 * 3_600_000
+
+const DIGEST_CHARS = 12
 
 /** Endpoints and sessions with quirks of their own; the oldest are forgotten. */
 const MAX_PLACES = 1_000
@@ -39,6 +42,12 @@ export type ObjectionOf<Q> = (
   request: ProviderRequest,
   attempts: number,
 ) => Objection<Q> | null
+
+const digest = (key: string | null): string =>
+  createHash('sha256')
+    .update(key ?? '')
+    .digest('base64url')
+    .slice(0, DIGEST_CHARS)
 
 /** Ids of requests and times differ between two rejections with the same reason. */
 const reasonOf = ({ message }: ProviderFailure): string => message.replace(/[\da-f-]{6,}/gi, '')
@@ -75,7 +84,8 @@ export const createQuirkLearner = <Q extends string>(
     call: Call<Q>,
   ): AsyncGenerator<ProviderDelta> {
     const { endpoint, sessionKey } = request
-    const ofEndpoint = `${endpoint.baseUrl} ${endpoint.model}`
+    // Another key may belong to an account with other rights.
+    const ofEndpoint = `${endpoint.baseUrl} ${endpoint.model} ${digest(endpoint.apiKey)}`
     const ofSession = `${ofEndpoint} ${sessionKey ?? ''}`
     if (request.isConnectionTest) forget(endpoint.baseUrl)
     const applied = new Set([...recall(ofEndpoint), ...recall(ofSession)])

@@ -47,7 +47,9 @@ const NAMING: readonly RegExp[] = [
   String.raw`(?:^|[\s:('"\x60])${PATH}['"\x60]? (?:is|are) (?:not |un)(?:supported|allowed|permitted|recognized|known|expected)`,
   String.raw`(?:^|[\s([])${PATH}: (?:extra inputs?|field required|input should|unexpected|unknown|unsupported|unrecognized|not (?:supported|allowed|permitted)|list should|value error)`,
   String.raw`\binvalid ['"\x60]([A-Za-z_][\w.[\]]*)['"\x60]`,
+  String.raw`\binvalid (?:value|type) (?:for|at|in) ${PATH}`,
   String.raw`\bfield: ${PATH}`,
+  String.raw`\bloc['"]?: ?[[(]['"]body['"], ?${PATH}`,
   String.raw`\(${PATH}['"\x60]? was unexpected`,
 ].map(source => new RegExp(source, 'gi'))
 
@@ -61,7 +63,9 @@ const normalized = (path: string): string =>
 
 /** A path to what somebody said, not to a field that we add. */
 const IS_PROMPT =
-  /^(?:messages|input|contents|system|instructions)(?:\.\d+)?(?:\.(?:user|assistant|system|tool))?(?:\.(?:content|output|parts|input|arguments|text|\d+))*$/
+  /^(?:messages|input|contents|system|instructions)(?:\.\d+)?(?:\.(?:user|assistant|system|tool))?\.(?:content|output|parts|input|arguments|text)(?:\.(?:content|text|str|\d+))*$/
+
+const isPromptPath = (path: string): boolean => path.includes('.') && IS_PROMPT.test(path)
 
 /** The parameter in the error object. LiteLLM writes Python's `None`. */
 const paramOf = ({ param }: Pick<ProviderFailure, 'param'>): string | null =>
@@ -83,7 +87,9 @@ const namedIn = (words: string): { path: string; words: string }[] =>
 
 /** Names with an underscore or a dot are no English words. */
 const mentionedIn = (words: string): string[] =>
-  (words.match(/[A-Za-z]\w*(?:[._[]\]?\w+)+/g) ?? []).map(normalized)
+  (words.match(/[A-Za-z]\w*(?:(?:\.|\[\w*\])\w*)*/g) ?? [])
+    .map(normalized)
+    .filter(path => /[._]/.test(path))
 
 const textOf = ({ content }: ProviderRequest['messages'][number]): string =>
   typeof content === 'string' ? content : JSON.stringify(content)
@@ -103,13 +109,16 @@ export const findObjection = <Q extends string>(
   const words = ownWords(failure)
   const param = paramOf(failure)
   if (param !== null) {
-    if (param.includes('.') && IS_PROMPT.test(param)) return null
+    if (isPromptPath(param)) return null
     const found = left.find(({ field, says }) => field.test(param) && (says?.test(words) ?? true))
     return found ? toObjection(found) : null
   }
   const named = namedIn(words)
-  if (named.some(({ path }) => path.includes('.') && IS_PROMPT.test(path))) return null
-  for (const row of left) {
+  const mentioned = mentionedIn(words)
+  const prompt = [...named.map(({ path }) => path), ...mentioned].find(isPromptPath)
+  // It may be about the messages themselves, such as their roles and signatures; anything else in it is a quotation.
+  const possible = prompt ? left.filter(({ says, field }) => says && field.test(prompt)) : left
+  for (const row of possible) {
     const sentence = row.says?.exec(words)?.[0]
     const naming = row.says ? undefined : named.find(({ path }) => row.field.test(path))
     const evidence = sentence ?? naming?.words
@@ -118,7 +127,7 @@ export const findObjection = <Q extends string>(
         ? { quirk: row.quirk, scope: 'call' }
         : toObjection(row)
     // The server names the field without saying what is wrong with it.
-    if (!row.says && mentionedIn(words).some(path => row.field.test(path)))
+    if (!row.says && mentioned.some(path => row.field.test(path)))
       return { quirk: row.quirk, scope: 'call' }
   }
   return null

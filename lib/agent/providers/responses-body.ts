@@ -3,7 +3,7 @@ import { asObject, asString, type JsonObject } from '../../base/json.ts'
 import { jwtClaims } from '../../base/jwt.ts'
 import type { ProviderFailure } from '../failure.ts'
 import type { Effort, ModelEndpoint, ProviderRequest } from '../types.ts'
-import { UP_TO_MAX } from './effort-words.ts'
+import { nearestEffort, supportedEfforts, UP_TO_MAX } from './effort-words.ts'
 import { hostname } from './stream-request.ts'
 import { authHeaders } from './http-post.ts'
 import type { Objection } from './quirks.ts'
@@ -24,6 +24,7 @@ export type ResponsesQuirk =
   | 'tools refused'
   | 'no tool_choice'
   | `tools ${number}`
+  | `efforts ${string}`
 
 type Quirks = ReadonlySet<ResponsesQuirk>
 
@@ -112,7 +113,7 @@ const reasoningOf = ({ model, effort = 'medium' }: ModelEndpoint, quirks: Quirks
   const level = effortOf(model, effort)
   if (level === undefined) return {}
   const summary = effort === 'none' || quirks.has('no summary') ? {} : { summary: 'auto' }
-  return { reasoning: { effort: level, ...summary } }
+  return { reasoning: { effort: nearestEffort(level, quirks), ...summary } }
 }
 
 /** Request fields for the configured effort. */
@@ -182,7 +183,10 @@ export const responsesObjection = (
   if (failure.code === 'invalid_encrypted_content' && !known.has('no reasoning state'))
     return { quirk: 'no reasoning state', scope: 'call' }
   const rows = ROWS.filter(({ quirk }) => isSent(quirk, request))
-  return toolObjection(failure, known, request) ?? findObjection(rows, failure, known, request)
+  const found =
+    toolObjection(failure, known, request) ?? findObjection(rows, failure, known, request)
+  const efforts = found?.quirk === 'no reasoning' ? supportedEfforts(failure.message) : null
+  return found && efforts !== null && !known.has(efforts) ? { ...found, quirk: efforts } : found
 }
 
 /** A quirk that would change nothing cannot be the reason. */

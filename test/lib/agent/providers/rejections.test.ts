@@ -180,6 +180,78 @@ const CASES: Rejection[] = [
     chats: ['high', '-', 'high'],
   },
   {
+    name: 'a server that names the efforts it knows gets the nearest one',
+    apiMode: chat,
+    effort: 'minimal',
+    model: 'some-model',
+    error: {
+      message:
+        "Unsupported value: 'reasoning_effort' does not support 'low' with this model. Supported values are: 'medium' and 'high'.",
+      param: 'reasoning_effort',
+      code: 'unsupported_value',
+    },
+    sent: effortIn,
+    chats: ['low', 'medium', 'medium'],
+    later: 'low',
+  },
+  {
+    name: 'the same in the Responses API',
+    apiMode: 'codex_responses',
+    effort: 'none',
+    error: {
+      message:
+        "Unsupported value: 'none' is not supported with this model. Supported values are: 'low', 'medium', and 'high'.",
+      param: 'reasoning.effort',
+    },
+    sent: body => body.reasoning?.effort ?? '-',
+    chats: ['none', 'low', 'low'],
+    later: 'none',
+  },
+  {
+    name: 'an effort that serde does not know',
+    apiMode: chat,
+    effort: 'high',
+    error:
+      'Failed to deserialize the JSON body: invalid value for reasoning_effort, expected one of `low`, `medium`',
+    sent: effortIn,
+    chats: ['high', 'medium', 'medium'],
+    later: 'high',
+  },
+  {
+    name: 'a path of a message with words about a field behind it',
+    apiMode: chat,
+    effort: 'high',
+    error:
+      'messages[3].content was refused: reasoning_effort is not supported, tools are not supported',
+    sent: body => [effortIn(body), toolsIn(body)],
+    chats: [['high', 3]],
+  },
+  {
+    name: 'the place of a field as Python prints it',
+    apiMode: chat,
+    effort: 'high',
+    error:
+      "[{'type': 'extra_forbidden', 'loc': ('body', 'reasoning_effort'), 'msg': 'Extra inputs are not permitted'}]",
+    sent: effortIn,
+    chats: ['high', '-', '-'],
+    later: 'high',
+  },
+  {
+    name: 'LiteLLM',
+    apiMode: chat,
+    effort: 'high',
+    status: 500,
+    error: {
+      message:
+        "litellm.UnsupportedParamsError: groq does not support parameters: ['reasoning_effort'], for model=x. To drop these, set `litellm.drop_params=True`",
+      param: 'None',
+      code: '500',
+    },
+    sent: effortIn,
+    chats: ['high', '-', '-'],
+    later: 'high',
+  },
+  {
     name: 'the effort of the Responses API',
     apiMode: 'codex_responses',
     effort: 'high',
@@ -423,6 +495,34 @@ test('what the answer did not confirm is not remembered', async () => {
     assert.equal(
       server.requests.map(({ body }) => effortIn(body)),
       ['high', '-', 'high'],
+    )
+  } finally {
+    await server.close()
+  }
+})
+
+test('what was learned with one key is not applied with another', async () => {
+  const { create, model } = format(chat)
+  const provider = create()
+  const server = await createProvider()
+  let round = 0
+  server.otherwise = () =>
+    ++round === 1
+      ? { status: 400, body: { error: { message: 'Not verified.', param: 'stream' } } }
+      : { text: 'done' }
+  const { endpointAt } = speaker(format(chat))
+  try {
+    for (const apiKey of ['sk-one', 'sk-one', 'sk-two'])
+      for await (const _ of provider({
+        endpoint: endpointAt(server, { model, apiKey }),
+        messages: [{ role: 'user', content: 'hello' }],
+        tools: [],
+        signal: new AbortController().signal,
+        workspace: '/',
+      }));
+    assert.equal(
+      server.requests.map(({ body }) => body.stream),
+      [true, false, false, true],
     )
   } finally {
     await server.close()
