@@ -96,6 +96,7 @@ const completeOnce = async (run: Run, messageId: string, withTools: boolean): Pr
     random: run.random,
     notice: text => emitNoticeOnce(run, text),
     maxAttempts: request.maxAttempts,
+    minAttempts: request.minAttempts,
     attemptLimit: failure => request.attemptLimit?.(failure, run.chosenEndpoint),
     maxRetryWaitMs: request.maxRetryWaitMs,
     onRetryWait: request.onRetryWait,
