@@ -116,6 +116,7 @@ const callModel = async (
     random: run.random,
     notice: text => emitNoticeOnce(run, text),
     maxAttempts: request.maxAttempts,
+    minAttempts: request.minAttempts,
     attemptLimit: failure => request.attemptLimit?.(failure, run.chosenEndpoint),
     maxRetryWaitMs: request.maxRetryWaitMs,
     onRetryWait: request.onRetryWait,

@@ -2,6 +2,7 @@
 import { messageOf } from '../errors.ts'
 import { type RawCall, parseArguments } from './tool-calls.ts'
 import { ProviderFailure } from './failure.ts'
+import { KINDS } from './failure-kinds.ts'
 import { shiftPositions } from './providers/content-order.ts'
 import {
   attemptsFor,
@@ -50,7 +51,7 @@ export type CompleteOptions = {
   maxAttempts?: number
   /** Attempts worth making after such a failure; `maxAttempts` is the upper limit. */
   attemptLimit?: (failure: ProviderFailure) => number | undefined
-} & Pick<AgentRequest, 'maxRetryWaitMs' | 'onRetryWait'>
+} & Pick<AgentRequest, 'minAttempts' | 'maxRetryWaitMs' | 'onRetryWait'>
 
 type Part = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason'] }
 
@@ -193,10 +194,15 @@ const waitOrRetryNow = async (
 }
 
 const attemptLimitOf = (
-  { maxAttempts, attemptLimit }: CompleteOptions,
+  { maxAttempts, minAttempts, attemptLimit }: CompleteOptions,
   failure: ProviderFailure,
 ): number => {
-  const max = maxAttempts ?? attemptsFor(failure)
+  const own = attemptsFor(failure)
+  // A repeat that costs the whole prompt again is not made more often for any setting.
+  const isOnce = KINDS[failure.kind].repeats === 'once'
+  const max = isOnce
+    ? Math.min(own, maxAttempts ?? own)
+    : (maxAttempts ?? Math.max(own, minAttempts ?? 1))
   return Math.min(attemptLimit?.(failure) ?? max, max)
 }
 

@@ -15,13 +15,16 @@ const MAX_CODE_CHARS = 120
 const toCode = (value: unknown): string[] => {
   if (typeof value !== 'string' && typeof value !== 'number') return []
   const code = String(value).trim()
-  const isStatus = /^[1-5]\d\d$/.test(code)
-  return code === '' || isStatus || code.length > MAX_CODE_CHARS || /\s/.test(code) ? [] : [code]
+  // `None` is what Python writes for nothing.
+  const isNoName = /^(?:[1-5]\d\d|none|null)$/i.test(code)
+  return code === '' || isNoName || code.length > MAX_CODE_CHARS || /\s/.test(code) ? [] : [code]
 }
 
 const toParam = (value: unknown): string[] => {
   const param = Array.isArray(value) ? value.map(String).join('.') : value
-  return typeof param === 'string' && param !== '' && param.length <= 300 ? [param] : []
+  return typeof param === 'string' && !/^(?:none|null)?$/i.test(param) && param.length <= 300
+    ? [param]
+    : []
 }
 
 const parse = (text: string): unknown => {
@@ -57,7 +60,9 @@ const collect = (value: unknown, found: Found, depth: number): void => {
   }
   found.codes.push(...toCode(asObject(value.details).error_code))
   found.codes.push(
-    ...['code', 'status', 'type', 'error_type', '__type'].flatMap(key => codeAt(value, key)),
+    ...['code', 'status', 'type', 'error_type', 'reason', '__type'].flatMap(key =>
+      codeAt(value, key),
+    ),
   )
   found.params.push(...toParam(value.param), ...locationOf(value))
   collect(metadata.raw, found, depth + 1)

@@ -88,7 +88,7 @@ const OVERFLOW = new RegExp(
   'i',
 )
 const FILTERED =
-  /content[_ ](?:filter|management policy|moderation)|content filtering|flagged (?:by moderation|as potentially violating)|input was flagged|(?:violat\w+|against) .{0,40}(?:content|usage) (?:polic|guideline)|ResponsibleAIPolicy|prohibited_content|rejected .{0,30}safety system|inappropriate content/i
+  /content[_ ](?:filter|management policy|moderation)|content filtering|flagged (?:by moderation|as potentially violating)|input was flagged|(?:violat\w+|against) .{0,40}(?:content|usage) (?:polic|guideline)|ResponsibleAIPolicy|prohibited_content|rejected .{0,30}safety system|inappropriate content|content exists risk/i
 const REGION =
   /country, region,? or territory|(?:user )?location is not supported|not (?:available|supported) in your (?:country|region|location)|unsupported (?:country|region)/i
 const AUTH =
@@ -97,7 +97,7 @@ const AUTH =
 const KEY =
   /^\W*(?:error: )?(?:(?:incorrect|invalid|missing|no|wrong) (?:x-)?api[ _-]?key|(?:the |your )?api[ _-]?key (?:not valid|is (?:invalid|missing|expired)|expired)|no cookie auth credentials)/i
 const MODEL =
-  /model[_ ]not[_ ]found|no such model|unknown model|invalid model|not a valid model|model .{0,80}(?:does not exist|not found|is not available|not supported|decommissioned|deprecated)|no endpoints found/i
+  /model[_ ]not[_ ]found|no such model|unknown model|invalid model|not a valid model|model .{0,80}(?:(?:does )?not exist|not found|is not available|not supported|decommissioned|deprecated)|no endpoints found/i
 /** Something that the model cannot do. */
 const OF_A_FEATURE =
   /parameter|argument|tools?\b|stream|role|image|audio|effort|thinking|reasoning/i
@@ -111,7 +111,7 @@ const LOADING =
   /loading (?:the )?model|(?:model|server) .{0,80}(?:is )?(?:still |currently )?(?:loading|starting up|warming up)|model is not ready/i
 const NOT_LOADED = /(?:error|fail\w*) (?:while |when )?(?:to load|loading)/i
 const UNLOADED =
-  /model (?:has )?crashed|model (?:is |was )?unloaded|no models? (?:is |are )?(?:currently )?loaded|model (?:is )?not loaded/i
+  /\bmodel\b.{0,60}(?:crashed|unloaded)|no models? (?:is |are )?(?:currently )?loaded|model (?:is )?not loaded|(?:failed to load|error loading) (?:the )?model/i
 const OVERLOADED = /overloaded|server (?:is )?busy|capacity|unavailable|try again later/i
 const UNPARSED =
   /^.{0,60}(?:failed to (?:call a function|parse (?:input|tool|function))|error parsing tool call)/i
@@ -128,6 +128,7 @@ export const ROWS: readonly Row[] = [
   { kind: 'blocked', isChallenge: true, source: CLOUDFLARE },
   { kind: 'blocked', status: [403, 429, 503], isPage: true, words: CHALLENGE, source: CLOUDFLARE },
   { kind: 'blocked', status: [403], isPage: true, source: HTTP },
+  { kind: 'blocked', status: [403], words: /^error code: 1\d{3}$/i, source: 'https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-1xxx-errors/' },
   { kind: 'blocked', status: [407], source: HTTP },
   { kind: 'wrong_address', status: [404, 405], isPage: true, source: VLLM },
   { kind: 'wrong_address', status: [405, 421, 426], source: FIREWORKS },
@@ -191,7 +192,7 @@ export const ROWS: readonly Row[] = [
   { kind: 'unloaded', words: UNLOADED, source: LM_STUDIO },
 
   // Limits that pass.
-  { kind: 'spending_limit', status: [429], words: /PerDay/, source: GEMINI },
+  { kind: 'spending_limit', status: [429], words: /PerDay|per-day/, source: GEMINI },
   { kind: 'spending_limit', status: [429], codes: ['perday'], source: GEMINI },
   { kind: 'rate_limit', codes: ['throttling', 'throttling.ratequota', 'throttling.burstrate', 'throttling.allocationquota', 'limitrequests', 'limit_requests', 'limit_burst_rate'], source: DASHSCOPE },
   { kind: 'rate_limit', codes: ['throttlingexception', 'servicequotaexceededexception', 'toomanyrequestsexception'], source: BEDROCK },
@@ -200,15 +201,17 @@ export const ROWS: readonly Row[] = [
   { kind: 'rate_limit', codes: ['3505', 'service_tier_capacity_exceeded', 'rate_limited'], source: MISTRAL },
   { kind: 'rate_limit', status: [498], source: 'https://console.groq.com/docs/flex-processing' },
   { kind: 'rate_limit', number: [1302, 1303, 1305, 1312], source: ZAI },
-  { kind: 'no_credit', status: [400, 403, 429], words: CREDIT, unless: PASSES, source: OPENAI },
   { kind: 'spending_limit', status: [400, 403, 429], words: LIMIT, unless: PASSES, source: ANTHROPIC_LIMITS },
-  { kind: 'no_credit', status: [400, 403], words: CREDIT, source: ANTHROPIC },
+  { kind: 'no_credit', status: [400, 403, 429], words: CREDIT, unless: PASSES, source: OPENAI },
   { kind: 'spending_limit', status: [400, 403], words: LIMIT, source: ANTHROPIC_LIMITS },
+  { kind: 'no_credit', status: [400, 403], words: CREDIT, source: ANTHROPIC },
 
   // The key.
   { kind: 'auth', codes: ['api_key_invalid', 'api_key_service_blocked', 'unauthenticated'], source: GEMINI },
   { kind: 'auth', codes: ['invalid_api_key', 'invalidapikey', 'incorrect_api_key'], source: OPENAI },
   { kind: 'auth', codes: ['unrecognizedclientexception', 'invalidsignatureexception', 'expiredtokenexception', 'accessdeniedexception', 'notauthorized'], source: BEDROCK },
+  { kind: 'auth', codes: ['organization_restricted'], source: GROQ },
+  { kind: 'auth', codes: ['ftuformnotfilled'], source: BEDROCK },
   { kind: 'auth', codes: ['base_resp.1004', 'base_resp.2049'], source: MINIMAX },
   { kind: 'auth', number: [1000, 1001, 1002, 1003, 1004, 1110, 1111, 1112, 1121, 1220, 1311], source: ZAI },
   { kind: 'content_refused', status: [400, 403], words: FILTERED, source: XAI },
@@ -222,6 +225,8 @@ export const ROWS: readonly Row[] = [
   { kind: 'wrong_address', status: [404, 410], source: VLLM },
   { kind: 'overflow', words: QUESTION_DROPPED, source: OLLAMA },
   { kind: 'rate_limit', status: [429], source: HTTP },
+  { kind: 'server_error', status: [424], codes: ['generation', 'incomplete_generation'], source: TGI },
+  { kind: 'refused_request', words: /physical batch size/i, source: LLAMA_CPP },
   { kind: 'server_error', codes: ['modelerrorexception', 'modelstreamerrorexception', 'modeltimeoutexception'], source: BEDROCK },
   { kind: 'overflow', status: '4xx', words: OVERFLOW, source: TGI },
   { kind: 'overflow', status: ['none'], words: OVERFLOW, source: TGI },

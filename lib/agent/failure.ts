@@ -117,7 +117,7 @@ export const statusOfErrorNames = (names: readonly string[]): number | undefined
 
 /** What the user or the model wrote: more than one word in quotation marks, unless it is the sentence itself in a JSON object. */
 const QUOTED =
-  /(?<sentence>(["'])message\2: ?["'])|(?<!\w)"(?=[^"]*\s)[^"]*(?:"|$)|(?<!\w)`(?=[^`]*\s)[^`]*(?:`|$)|(?<!\w)'(?=[^']*\s)[^']*(?:'(?!\w)|$)|“[^”]*(?:”|$)/g
+  /(?<sentence>(["'])(?:message|error|detail|msg)\2: ?["'])|(?<!\w)"(?=[^"]*\s)[^"]*(?:"|$)|(?<!\w)`(?=[^`]*\s)[^`]*(?:`|$)|(?<!\w)'(?=[^']*\s)[^']*(?:'(?!\w)|$)|“[^”]*(?:”|$)/g
 /** Schema validators show the value that they refuse. */
 const INPUT = /(?:['"]input['"]: |\binput_value=)[\s\S]*$/
 

@@ -333,6 +333,8 @@ export type AgentRequest = WindowServices & {
   compression?: Compression
   /** Attempts per model call, retries included; absent: the engine's defaults. */
   maxAttempts?: number
+  /** At least so many where repeating helps at all; `maxAttempts` goes before it. */
+  minAttempts?: number
   /** Lower limit of attempts for this failure; undefined leaves `maxAttempts` in force. */
   attemptLimit?: (failure: ProviderFailure, endpoint: ModelEndpoint) => number | undefined
   /** A call whose provider asks to wait longer than this fails. Absent: an hour. */

@@ -53,7 +53,7 @@ export const CASES: Readonly<Record<string, FailureCase>> = {
   'ChatGPT plan': { step: error(429, { type: 'usage_limit_reached', message: 'The usage limit has been reached', resets_at: NOW / 1_000 + 7_200 }), kind: 'spending_limit', resetMs: 7_200_000 },
   'z.ai 1113': { step: error(429, { code: '1113', message: '余额不足或无可用资源包,请充值。' }), kind: 'no_credit', code: '1113' },
   'z.ai 1309': { step: error(429, { code: '1309', message: 'Your GLM Coding Plan has expired.' }), kind: 'no_credit' },
-  'z.ai 1308': { step: error(429, { code: '1308', message: 'Usage limit reached for 5 hours. Your limit will reset at 2026-01-01 05:00:00' }), kind: 'spending_limit', resetMs: 18_000_000 },
+  'z.ai 1308': { step: error(429, { code: '1308', message: 'Usage limit reached for 5 hours. Your limit will reset at 2026-01-01 05:00:00' }), kind: 'spending_limit' },
   'Moonshot: quota': { step: error(429, { type: 'exceeded_current_quota_error', message: 'Your account is suspended due to insufficient balance' }), kind: 'no_credit' },
   'DashScope: arrears': { step: error(400, { code: 'Arrearage', type: 'Arrearage', message: 'Access denied, please make sure your account is in good standing.' }), kind: 'no_credit' },
   'DashScope: free quota': { step: error(403, { code: 'AllocationQuota.FreeTierOnly', message: 'The free tier of the model has been exhausted.' }), kind: 'no_credit' },
@@ -64,6 +64,12 @@ export const CASES: Readonly<Record<string, FailureCase>> = {
   'Workers AI: allocation of the day': { step: answer(429, { errors: [{ code: 3036, message: 'You have used up your daily free allocation of 10,000 neurons.' }] }), kind: 'spending_limit' },
   'MiniMax 1008 with status 200': { step: answer(200, { base_resp: { status_code: 1008, status_msg: 'insufficient balance' } }), kind: 'no_credit' },
   'Gemini: quota of the day': { step: answer(429, [{ error: { code: 429, message: 'You exceeded your current quota. Please retry in 34s.', status: 'RESOURCE_EXHAUSTED', details: [{ violations: [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel-FreeTier' }] }] } }]), kind: 'spending_limit' },
+
+  'Kimi Code: limit of the plan': { step: error(403, { type: 'access_terminated_error', message: "You've reached your usage limit for this billing cycle." }), kind: 'spending_limit' },
+  'xAI: credits of the team': { step: answer(403, { code: 'forbidden', error: 'Your team has either used all available credits or reached its monthly spending limit.' }), kind: 'spending_limit' },
+  'OpenRouter: free models of the day': { step: error(429, { code: 429, message: 'Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day' }), kind: 'spending_limit' },
+  'Ollama cloud: limit of the hour': { step: answer(429, { error: "you've reached your hourly usage limit, please upgrade to continue" }), kind: 'spending_limit' },
+  'Gemini: prepaid credit': { step: answer(402, [{ error: { code: 402, message: 'Your prepayment credits are depleted.', status: 'RESOURCE_EXHAUSTED' } }]), kind: 'no_credit' },
 
   // Limits that pass.
   'Gemini: quota of the minute': { step: answer(429, [{ error: { code: 429, message: 'You exceeded your current quota. Please retry in 34s.', status: 'RESOURCE_EXHAUSTED' } }]), kind: 'rate_limit', attempts: 5 },
@@ -90,6 +96,9 @@ export const CASES: Readonly<Record<string, FailureCase>> = {
   'OpenAI: flagged prompt': { step: error(400, { code: 'invalid_prompt', type: 'invalid_request_error', message: 'Invalid prompt: your prompt was flagged as potentially violating our usage policy.' }), kind: 'content_refused' },
   'LiteLLM: policy': { step: error(400, { message: 'litellm.ContentPolicyViolationError: AzureException - The response was filtered', code: '400' }), kind: 'content_refused' },
 
+  'DeepSeek: risk': { step: error(400, { message: 'Content Exists Risk', type: 'invalid_request_error', param: null, code: 'invalid_request_error' }), kind: 'content_refused' },
+  'Moonshot: high risk': { step: error(400, { type: 'content_filter', message: 'The request was rejected because it was considered high risk' }), kind: 'content_refused' },
+
   // From here.
   'Cloudflare: challenge': { step: page(403, 'Just a moment...', { 'cf-mitigated': 'challenge' }), kind: 'blocked' },
   'Cloudflare: challenge without its header': { step: page(503, 'Just a moment...'), kind: 'blocked' },
@@ -98,6 +107,9 @@ export const CASES: Readonly<Record<string, FailureCase>> = {
   'OpenAI: region': { step: error(403, { code: 'unsupported_country_region_territory', message: 'Country, region, or territory not supported', param: null, type: 'request_forbidden' }), kind: 'region' },
   'Gemini: region': { step: answer(400, [{ error: { code: 400, message: 'User location is not supported for the API use.', status: 'FAILED_PRECONDITION' } }]), kind: 'region' },
   'Anthropic: region': { step: error(403, { type: 'forbidden', message: 'Request not allowed' }), kind: 'region' },
+
+  'Cloudflare: a rule of the firewall, as text': { step: answer(403, 'error code: 1020'), kind: 'blocked' },
+  'Gemini: no free tier in the country': { step: answer(400, [{ error: { code: 400, message: 'Gemini API free tier is not available in your country. Please enable billing on your project.', status: 'FAILED_PRECONDITION' } }]), kind: 'region' },
 
   // The address.
   'vLLM without /v1': { step: answer(404, { detail: 'Not Found' }), kind: 'wrong_address' },
@@ -122,6 +134,12 @@ export const CASES: Readonly<Record<string, FailureCase>> = {
   'OpenRouter: model': { step: error(404, { code: 404, message: 'No endpoints found for acme/x.' }), kind: 'unknown_model' },
   'z.ai 1211': { step: error(400, { code: '1211', message: '模型不存在，请检查模型代码。' }), kind: 'unknown_model' },
 
+  'DeepSeek: model, with status 400': { step: error(400, { message: 'Model Not Exist', type: 'invalid_request_error', param: null, code: 'invalid_request_error' }), kind: 'unknown_model' },
+  'vLLM: model': { step: answer(404, { object: 'error', message: 'The model `x` does not exist.', type: 'NotFoundError', param: 'model', code: 404 }), kind: 'unknown_model' },
+  'LiteLLM: model, in Python': { step: error(400, { message: "{'error': '/chat/completions: Invalid model name passed in model=x. Call `/v1/models` to view available models.'}", type: 'None', param: 'None', code: '400' }), kind: 'unknown_model' },
+  'Fireworks: model': { step: error(404, { object: 'error', type: 'invalid_request_error', code: 'NOT_FOUND', message: 'Model not found, inaccessible, and/or not deployed' }), kind: 'unknown_model' },
+  'a parameter that the model does not have is not an unknown model': { step: error(400, { message: 'Model grok-4: parameter presence_penalty is not supported' }), kind: 'refused_request' },
+
   // The key.
   'OpenAI: key': { step: error(401, { message: 'Incorrect API key provided.', type: 'invalid_request_error', param: null, code: 'invalid_api_key' }), kind: 'auth' },
   'Gemini: key': { step: answer(400, [{ error: { code: 400, message: 'API key not valid.', status: 'INVALID_ARGUMENT', details: [{ reason: 'API_KEY_INVALID' }] } }]), kind: 'auth', code: 'API_KEY_INVALID' },
@@ -129,6 +147,9 @@ export const CASES: Readonly<Record<string, FailureCase>> = {
   'Bedrock: no access': { step: answer(403, { message: 'You don\'t have access to the model with the specified model ID.' }, { 'x-amzn-errortype': 'AccessDeniedException' }), kind: 'auth' },
   'z.ai 1002 in a 200': { step: sse({ error: { code: '1002', message: 'Invalid Authentication Token' } }), kind: 'auth' },
   'MiniMax 1004': { step: answer(200, { base_resp: { status_code: 1004, status_msg: 'login fail' } }), kind: 'auth' },
+
+  'Groq: restricted': { step: error(400, { message: 'Organization has been restricted. Please reach out to support', type: 'invalid_request_error', code: 'organization_restricted' }), kind: 'auth' },
+  'Bedrock: no form': { step: answer(404, { message: 'Model use case details have not been submitted for this account.' }, { 'x-amzn-errortype': 'FTUFormNotFilled' }), kind: 'auth' },
 
   // Words that quote the conversation.
   'quoted words about permissions': { step: error(400, { message: 'Invalid \'messages[2].content\': the value "permission denied, invalid api key, rate limit, no such model" string is not allowed', type: 'invalid_request_error', param: 'messages[2].content', code: 'invalid_value' }), kind: 'refused_request', param: 'messages[2].content' },
@@ -149,12 +170,20 @@ export const CASES: Readonly<Record<string, FailureCase>> = {
   'LiteLLM: window': { step: error(400, { message: 'litellm.ContextWindowExceededError: litellm.BadRequestError: too long', code: '400' }), kind: 'overflow' },
   'GitHub Models: body': { step: error(413, { code: 'tokens_limit_reached', message: 'Request body too large for gpt-4o model. Max size: 8000 tokens.' }), kind: 'overflow' },
 
+  'Cohere: tokens': { step: answer(400, { message: 'too many tokens: total number of tokens in the prompt exceeds the limit of 132096' }), kind: 'overflow' },
+  'llama.cpp: in the middle of an answer': { step: error(500, { code: 500, message: 'Context size has been exceeded.', type: 'server_error' }), kind: 'overflow' },
+
   // Servers of one's own.
   'Ollama: memory': { step: answer(500, { error: 'model requires more system memory (12.5 GiB) than is available (7.6 GiB)' }), kind: 'memory' },
   'vLLM: memory': { step: error(500, { message: 'CUDA out of memory. Tried to allocate 2.00 GiB.', type: 'InternalServerError', code: 500 }), kind: 'memory' },
   'LM Studio: memory': { step: error(400, { message: 'Failed to load model "qwen". Error: Model loading was stopped due to insufficient system resources.' }), kind: 'memory' },
   'LM Studio: crashed': { step: answer(400, { error: 'The model has crashed without additional information. (Exit code: 18446744072635812000)' }), kind: 'unloaded', attempts: 4 },
   'LM Studio: unloaded': { step: answer(400, { error: 'Model unloaded.' }), kind: 'unloaded' },
+  'LM Studio: nothing is loaded': { step: error(404, { message: "No models loaded. Please load a model in the developer page or use the 'lms load' command.", type: 'invalid_request_error' }), kind: 'unloaded' },
+  'LM Studio: cannot load': { step: answer(400, { error: 'Failed to load model "qwen3". Error: Unknown architecture.' }), kind: 'unloaded' },
+  'TGI: failed while it wrote': { step: answer(424, { error: 'Request failed during generation: Server error: CUDA error', error_type: 'generation' }), kind: 'server_error' },
+  'TGI: overloaded': { step: answer(429, { error: 'Model is overloaded', error_type: 'overloaded' }), kind: 'rate_limit' },
+  'llama.cpp: batch': { step: error(500, { code: 500, message: 'input is too large to process. increase the physical batch size', type: 'server_error' }), kind: 'refused_request' },
   'llama.cpp: loading': { step: error(503, { code: 503, message: 'Loading model', type: 'unavailable_error' }), kind: 'loading', attempts: 120 },
   'Hugging Face: loading': { step: answer(503, { error: 'Model acme/x is currently loading', estimated_time: 20 }), kind: 'loading' },
   'Bedrock: not ready': { step: answer(429, { message: 'The model is not ready.' }, { 'x-amzn-errortype': 'ModelNotReadyException' }), kind: 'loading' },

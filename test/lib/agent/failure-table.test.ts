@@ -28,7 +28,7 @@ for (const [name, { step, kind, attempts, resetMs, code, param }] of Object.entr
       if (resetMs !== undefined) assert.is(failure.retryAfterMs, resetMs)
       if (code !== undefined) assert.is(failure.code, code)
       if (param !== undefined) assert.is(failure.param, param)
-      assert.not.match(failure.message, /^\s*\{/)
+      assert.not.match(failure.message, /^\s*\{"/)
     })
     // The turn: as many requests as the kind allows, and its advice.
     const count = KINDS[kind].repeats === 'none' ? 1 : 3

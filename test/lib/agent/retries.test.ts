@@ -117,6 +117,24 @@ test('uses the configured number of attempts, fewer for failures that rarely pas
   }
 })
 
+test('a call that costs the whole prompt again is repeated once, whatever is set; others at least as often as asked', async () => {
+  const cut = new ProviderFailure('network', 'cut', { kind: 'cut_while_working' })
+  const full = new ProviderFailure('network', 'full', { status: 529 })
+  for (const [failure, request, made] of [
+    [cut, {}, 2],
+    [cut, { maxAttempts: 9 }, 2],
+    [cut, { minAttempts: 8 }, 2],
+    [cut, { maxAttempts: 1 }, 1],
+    [full, { minAttempts: 8 }, 8],
+    [full, { minAttempts: 8, maxAttempts: 3 }, 3],
+    [new ProviderFailure('rate_limit', 'slow', { retryAfterMs: 9 }), { minAttempts: 8 }, 14],
+  ] as const) {
+    const { provider, received } = scripted(...Array.from({ length: 15 }, () => [failure]))
+    await run(provider, request)
+    assert.is(received.length, made)
+  }
+})
+
 test('text and reasoning before a failure are void and streamed again', async () => {
   const silent = await run(scripted([thought('hm'), down], [text('x')]).provider)
   assert.is(shape(silent.events), 'reasoning retry token message')
