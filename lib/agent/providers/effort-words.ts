@@ -36,7 +36,7 @@ export const supportedEfforts = (message: string): `efforts ${string}` | null =>
     /(?:supported|allowed|valid|accepted|possible|permitted) values(?: are| is)?:?([^.]+)|(?:must|should|input should) be (?:one of|either)?:?([^.]+)|expected one of:?([^.]+)/i.exec(
       message,
     )
-  const words =
+  const words: readonly string[] =
     list
       ?.slice(1)
       .find(Boolean)
