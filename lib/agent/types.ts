@@ -281,7 +281,7 @@ export type AgentRequest = WindowServices & {
   guards?: Guards
   planMode?: PlanMode
   rules?: Rules
-  /** Model calls per turn. At the limit, one last call without tools asks for a summary. */
+  /** Model calls per turn. At the limit, one last call that may use no tool asks for a summary. */
   maxSteps: number
   /** What this turn has done in an earlier process. */
   resumed?: Resumed
