@@ -287,7 +287,7 @@ const isSent = (
     case 'no tool_choice':
       return toolChoice !== undefined
     case 'calls as text':
-      return messages.some(({ tool_calls }) => tool_calls?.length)
+      return tools.length === 0 && messages.some(({ tool_calls }) => tool_calls?.length)
     case 'always thinks':
       return endpoint.effort === 'none'
     case 'no effort':
