@@ -9,12 +9,26 @@ import { providerFor } from './providers/registry.ts'
 import { repairHistory } from './repair-history.ts'
 import type { Run } from './run.ts'
 import { describeTools } from './tool-schema.ts'
-import type { ModelEndpoint, ProviderRequest } from './types.ts'
+import type { LoopMessage, ModelEndpoint, ProviderRequest } from './types.ts'
 
 const KEY_CHARS = 16
 
 const STEP_LIMIT_PROMPT =
   'The limit of steps for this turn is reached and no further tool can be called. Say briefly what was done, what was found, and what remains.'
+
+/** One model call of a turn. `followUp` comes after the conversation and is not recorded. */
+export type Ask = {
+  /** `client`: only the functions of the client, of which one must be called. */
+  tools: 'all' | 'none' | 'client'
+  followUp: readonly LoopMessage[]
+}
+
+export const STEP: Ask = { tools: 'all', followUp: [] }
+/** At the limit of steps. */
+export const LAST_STEP: Ask = {
+  tools: 'none',
+  followUp: [{ role: 'user', content: STEP_LIMIT_PROMPT }],
+}
 
 /**
  * Calls the run's endpoint until it answers. When it fails permanently, `recover` chooses the next one.
@@ -23,13 +37,13 @@ const STEP_LIMIT_PROMPT =
 export const completeWithRecovery = async (
   run: Run,
   messageId: string,
-  withTools: boolean,
+  ask: Ask,
 ): Promise<Reply> => {
   let first: ProviderFailure | undefined
   for (;;) {
     await run.contextWindow.compactIfNeeded()
     try {
-      const reply = await completeOnce(run, messageId, withTools)
+      const reply = await completeOnce(run, messageId, ask)
       const truncation = await run.contextWindow.findTruncation()
       if (!truncation || (await run.contextWindow.shrinkAfterTruncation(truncation)) !== null)
         return reply
@@ -69,13 +83,13 @@ const withRealWindow = async (
   return request.windows?.apply(endpoint) ?? endpoint
 }
 
-const completeOnce = async (run: Run, messageId: string, withTools: boolean): Promise<Reply> => {
+const completeOnce = async (run: Run, messageId: string, ask: Ask): Promise<Reply> => {
   const { endpoint, request, meter } = run
   const messageCount = run.messages.length
   const usageBefore = meter.lastCall()
   const reply = await complete({
     provider: providerFor(request.providers, endpoint.apiMode),
-    request: toProviderRequest(run, withTools),
+    request: toProviderRequest(run, ask),
     messageId,
     emit: run.emit,
     meter,
@@ -102,7 +116,7 @@ const withoutLengthGuess = (failure: ProviderFailure): ProviderFailure =>
     : failure
 
 /** The streamed part of a failed message is void: the next call streams it again from the start. */
-const voidPartial = (
+export const voidPartial = (
   run: Run,
   messageId: string,
   { hasStreamed, message }: Pick<ProviderFailure, 'hasStreamed' | 'message'>,
@@ -117,15 +131,19 @@ const emitNoticeOnce = (run: Run, message: string): void => {
   run.emit({ type: 'warning', kind: 'model', message })
 }
 
-const toProviderRequest = (run: Run, withTools: boolean): ProviderRequest => ({
+const toProviderRequest = (run: Run, { tools, followUp }: Ask): ProviderRequest => ({
   endpoint: run.endpoint,
-  messages: toWireMessages(run, withTools),
-  tools: withTools ? describeTools(run.request.tools) : [],
+  messages: toWireMessages(run, followUp),
+  tools: tools === 'none' ? [] : describeTools(toolsOf(run, tools)),
+  ...(tools === 'client' ? { mustCall: true } : { answer: run.request.answerForm }),
   signal: run.signal,
   workspace: run.request.workspace,
   sessionKey: run.request.sessionKey,
   images: imageSourceOf(run),
 })
+
+const toolsOf = ({ request }: Run, tools: 'all' | 'client') =>
+  tools === 'all' ? request.tools : request.tools.filter(({ isClient }) => isClient)
 
 const imageSourceOf = ({ request, endpoint }: Run): ProviderRequest['images'] =>
   request.images && {
@@ -134,18 +152,20 @@ const imageSourceOf = ({ request, endpoint }: Run): ProviderRequest['images'] =>
     load: request.images.load,
   }
 
-const toWireMessages = (run: Run, withTools: boolean): ProviderRequest['messages'] => {
+const toWireMessages = (
+  run: Run,
+  followUp: readonly LoopMessage[],
+): ProviderRequest['messages'] => {
   const endpointKey = endpointKeyOf(run.endpoint)
   return [
     ...(run.request.system === ''
       ? []
       : [{ role: 'system' as const, content: run.request.system }]),
     ...(run.request.prefill ?? []),
-    ...mergeSummaries(wrapCalls(repairHistory(run.messages))).map(
+    ...mergeSummaries(wrapCalls([...repairHistory(run.messages), ...followUp])).map(
       ({ id: _, position: __, summary: ___, providerState, ...wire }) =>
         providerState?.endpointKey === endpointKey ? { ...wire, providerState } : wire,
     ),
-    ...(withTools ? [] : [{ role: 'user' as const, content: STEP_LIMIT_PROMPT }]),
   ]
 }
 

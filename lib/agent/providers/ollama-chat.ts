@@ -5,6 +5,7 @@
 import { parseDataUrl } from '../../base/data-url.ts'
 import { asCount, asObject, asObjects, asString, isObject } from '../../base/json.ts'
 import type { Provider, ProviderDelta, ProviderRequest } from '../types.ts'
+import { ollamaAnswer } from './answer-fields.ts'
 import { type Part, partsOf } from './content-parts.ts'
 import { authHeaders } from './http-post.ts'
 import { createHttpProvider } from './http-provider.ts'
@@ -105,6 +106,7 @@ const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
     truncate: false,
     shift: false,
     ...(tools.length > 0 && { tools: tools.map(tool => ({ type: 'function', function: tool })) }),
+    ...ollamaAnswer(request),
     ...(!quirks.has('no think') && thinkFor(endpoint)),
     options: {
       ...(endpoint.ollamaContext && { num_ctx: endpoint.ollamaContext }),

@@ -1,5 +1,6 @@
 /** Requests of the format `chat_completions`, and the quirks learned from rejections. */
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
+import { chatAnswer } from './answer-fields.ts'
 import { hostname } from './stream-request.ts'
 import { preservedThinkingFields } from './earlier-reasoning.ts'
 import { toChatMessages, wantsDeveloper, wantsCacheBreakpoints } from './openai-messages.ts'
@@ -54,6 +55,7 @@ export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => 
     ...(tools.length > 0 && {
       tools: tools.map(tool => ({ type: 'function', function: tool })),
     }),
+    ...chatAnswer(request),
     ...limit(endpoint, quirks),
     // Never dropped after a rejection: it may exclude providers for privacy.
     ...(endpoint.routing && { provider: endpoint.routing }),

@@ -2,6 +2,7 @@
 import { asObject, asString, type JsonObject } from '../../base/json.ts'
 import { jwtClaims } from '../../base/jwt.ts'
 import type { Effort, ModelEndpoint, ProviderRequest } from '../types.ts'
+import { responsesAnswer } from './answer-fields.ts'
 import { hostname } from './stream-request.ts'
 import { authHeaders } from './http-post.ts'
 import type { Objection } from './quirks.ts'
@@ -64,6 +65,7 @@ export const toResponsesBody = (request: ProviderRequest, quirks: Quirks): JsonO
     ...(thinks && reasoningOf(endpoint, quirks)),
     ...(sessionKey &&
       !quirks.has('no cache key') && { prompt_cache_key: sessionKey.slice(0, MAX_KEY_CHARS) }),
+    ...responsesAnswer(request),
     ...limitOf(endpoint, quirks),
     ...(endpoint.routing && { provider: endpoint.routing }),
   }
