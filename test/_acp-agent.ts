@@ -33,7 +33,7 @@ const save = () => {
   writeFileSync(`${statePath}.${process.pid}`, JSON.stringify(sessions))
   renameSync(`${statePath}.${process.pid}`, statePath)
 }
-const chosen = { mode: 'ask', model: 'small', loud: false }
+const chosen = { mode: 'ask', model: 'small', loud: false, forever: false }
 let offered: Turn['offered'] = {}
 const cancelled = new Map<string, () => void>()
 
@@ -369,6 +369,17 @@ const behaviors: Behaviors = {
       },
     })
     await text(JSON.stringify(answer))
+    return undefined
+  },
+  /** Answers a program in prose, and where it is told that this cannot be used, as it should; `prose forever` does not. */
+  async prose({ text }, rest) {
+    // Who was not told the schema cannot know it later.
+    chosen.forever = rest.startsWith('forever') || !rest.includes('"degrees"')
+    await text('Rome has 21 degrees.')
+    return undefined
+  },
+  async A({ text }) {
+    await text(chosen.forever ? 'Still prose.' : '{"city":"Rome","degrees":21}')
     return undefined
   },
   async rotate({ id, say, text }) {

@@ -33,14 +33,15 @@ export const toDemands = async ({
   }
 }
 
-/** Of a turn with a form only its last text is the answer, and only once it is complete. */
+/** Where something is demanded only the last text of the turn is the answer, and only once it is complete. */
 export async function* demanded(
   events: AsyncIterable<ApiEvent>,
   { read, mustCall }: RequestDemands,
 ): AsyncGenerator<ApiEvent> {
   for await (const event of events) {
-    if (event.type === 'done') yield* checked(event.result, read, mustCall)
-    else if (event.type !== 'text' || read === null) yield event
+    if (read === null && !mustCall) yield event
+    else if (event.type === 'done') yield* checked(event.result, read, mustCall)
+    else if (event.type === 'failed') yield event
   }
 }
 
@@ -55,9 +56,10 @@ const checked = function* (
     const message = 'The model called none of the tools, also after it was told to.'
     return yield { type: 'failed', failure: { type: 'tool_not_called', message } }
   }
-  if (read === null) return yield { type: 'done', result }
-  if (calls.length > 0) return yield { type: 'done', result: { ...result, text: '' } }
-  const answer = read(lastText)
+  // What is said beside a call is not of the form.
+  if (read !== null && calls.length > 0)
+    return yield { type: 'done', result: { ...result, text: '' } }
+  const answer = read === null ? { json: lastText } : read(lastText)
   if ('problem' in answer && !isUnfinished) {
     const message = `The answer is not the JSON that was asked for, also after the model was told: ${answer.problem}`
     return yield { type: 'failed', failure: { type: 'invalid_answer', message } }

@@ -15,14 +15,16 @@ const unavailable = (client: Parameters<typeof missing>[0]) => {
   return why ? clients.skip : clients
 }
 
-const withService = (run: (service: Api) => Promise<void>, ...script: Step[]) => async () => {
-  const service = await startApi(...script)
-  try {
-    await run(service)
-  } finally {
-    await service.close()
+const withService =
+  (run: (service: Api) => Promise<void>, ...script: Step[]) =>
+  async () => {
+    const service = await startApi(...script)
+    try {
+      await run(service)
+    } finally {
+      await service.close()
+    }
   }
-}
 
 const placeOf = ({ app, token }: Api) => ({ url: app.url, token: token.secret })
 
