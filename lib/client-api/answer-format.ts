@@ -66,6 +66,8 @@ const problemFinder = async ({ schema }: RequestedFormat) => {
     return (value: unknown) => (isObject(value) ? null : 'It is not a JSON object.')
   // Imported on demand: few programs ask for it.
   const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv')
+  // Such a schema would be checked later, and its errors be rejections that nobody handles.
+  if (schema.$async !== undefined) throw new Error('$async is not possible.')
   const validate = new AjvJsonSchemaValidator().getValidator(schema)
   return (value: unknown) => {
     const { valid, errorMessage } = validate(value)

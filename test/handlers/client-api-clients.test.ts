@@ -459,7 +459,7 @@ clients(
 )
 
 clients(
-  'tokens are counted of what Claude Code sends; HEAD and a beta in the address change nothing',
+  'tokens are counted of what Claude Code sends, with a beta in the address',
   withApi(async ({ app, anthropic, token }) => {
     const [, , body] = ACCEPTED[0]!
     const headers = { 'x-api-key': token.secret, 'anthropic-version': '2023-06-01' }

@@ -31,7 +31,6 @@ const APIS: readonly ApiName[] = ['chat', 'responses', 'messages']
 
 const PATHS = { chat: '/v1/chat/completions', responses: '/v1/responses', messages: '/v1/messages' }
 
-/** A request for an answer with this schema; null: Loose object, which Anthropic's API cannot ask for. */
 const PLAIN: Record<ApiName, Record<string, unknown>> = {
   chat: { model: 'agent', messages: [user('Rome')] },
   responses: { model: 'agent', input: 'Rome' },
@@ -77,6 +76,16 @@ const ANSWERS: [name: string, schema: unknown, says: Step[], expected: string | 
   ['is cut JSON', SCHEMA, [{ text: '{"city":"Rome","deg' }, { text: GOOD }], GOOD],
   ['comes after a tool', SCHEMA, [{ text: 'I look.', ...reads }, { text: GOOD }], GOOD],
   ['is prose after a tool', SCHEMA, [reads, { text: 'Warm.' }, { text: GOOD }], GOOD],
+  [
+    'follows a subagent, which is held to nothing',
+    SCHEMA,
+    [
+      { toolCalls: [{ id: 'd', name: 'delegate_task', arguments: { goal: 'Look' } }] },
+      { text: 'A look.' },
+      { text: GOOD },
+    ],
+    GOOD,
+  ],
   ['is a list', { type: 'array', items: { type: 'number' } }, [{ text: '[1, 2]' }], '[1, 2]'],
   ['is one word', { enum: ['warm', 'cold', null] }, [{ text: '"warm"' }], '"warm"'],
   ['may be null', { enum: ['warm', null] }, [{ text: 'null' }], 'null'],
