@@ -122,7 +122,7 @@ for (const api of APIS)
         const words = `${name}: ${whole.text}`
         if (expected === null) {
           const { error } = whole.body
-          assert.is(whole.status, 503, words)
+          assert.is(whole.status, 400, words)
           assert.is(error.code ?? error.type, api === 'messages' ? 'api_error' : 'invalid_answer')
           assert.is(whole.headers['x-should-retry'], 'false')
         } else {
@@ -132,7 +132,7 @@ for (const api of APIS)
         assert.is(service.asked().length - before, says.length, words)
         service.push(...says)
         const streamed = await post(service, api, bodyFor(api, schema, { stream: true }))
-        if (expected === null) assert.is(streamed.status, 503, streamed.text)
+        if (expected === null) assert.is(streamed.status, 400, streamed.text)
         else assert.ok(streamed.text.includes(JSON.stringify(expected)), streamed.text)
         // Nothing but the answer: neither what came before it, nor what was not right.
         assert.not.ok(/I look|It is warm|Warm\.|Here/.test(streamed.text), streamed.text)
@@ -326,7 +326,7 @@ structured(
     await acceptSettings(app)
     for (const [message, status] of [
       ['prose', 200],
-      ['prose forever', 503],
+      ['prose forever', 400],
     ] as const) {
       const answer = await post(
         service,
@@ -507,7 +507,7 @@ structured(
       )
       service.push({ text: 'Warm.' }, { text: 'Still warm.' })
       const without = await post(service, api, body)
-      assert.is(without.status, 503, without.text)
+      assert.is(without.status, 400, without.text)
       if (api !== 'messages') assert.is(without.body.error.code, 'tool_not_called')
     }
   }),

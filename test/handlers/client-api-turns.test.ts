@@ -381,7 +381,7 @@ turns(
 )
 
 const FAILURES: [step: Step, status: number, code: string][] = [
-  [{ status: 401, body: { error: { message: 'bad key' } } }, 503, 'auth_mismatch'],
+  [{ status: 401, body: { error: { message: 'bad key' } } }, 400, 'auth_mismatch'],
   [
     { status: 404, body: { error: { message: 'no such model', code: 'model_not_found' } } },
     404,
@@ -399,6 +399,8 @@ turns(
         const answer = await app.post('/v1/chat/completions', body, { headers })
         assert.is(answer.status, status, answer.text)
         assert.is(answer.body.error.code, code)
+        // The request was fine, whatever the status says to programs that repeat by it.
+        if (status === 400) assert.is(answer.body.error.type, 'server_error')
         assert.is(answer.headers['x-should-retry'], 'false')
       }
     }

@@ -51,7 +51,7 @@ const AI_CASES: [task: string, provider: string, script: Step[], expected: objec
       ['objectAfterTool', provider, [weather, object], { output: ROME, steps: 2 }],
       ['forced', provider, [prose, weather], { calls: [['weather', { city: 'Rome' }]] }],
       // Neither the first answer nor the second one has the form.
-      ['object', provider, [prose, prose], { status: 503 }],
+      ['object', provider, [prose, prose], { status: 400 }],
     ] satisfies [string, string, Step[], object][]
   }),
 ]
@@ -136,6 +136,9 @@ claude(
   }),
 )
 
+/** Two of the turn that fails after its first text, one of the next attempt. */
+const FAILING_REQUESTS = 3
+
 const codex = unavailable(CODEX)
 codex(
   'Codex: an answer, a tool of its own, an answer of a form, a failure',
@@ -154,12 +157,15 @@ codex(
       writeFileSync(schema, ROME_SCHEMA)
       const object = await ask('Rome', '--output-schema', schema)
       assert.equal(JSON.parse(object.stdout), ROME, object.stderr)
+      const before = service.asked().length
       service.push(
         { text: 'Let me see.', toolCalls: [{ id: 'r', name: 'todo', arguments: {} }] },
         { status: 401, body: { error: { message: 'bad key' } } },
       )
       const failed = await ask('fail')
       assert.is.not(failed.code, 0)
+      // It connects again after a stream that broke, and stops at a failure that repeating does not cure.
+      assert.is(service.asked().length - before, FAILING_REQUESTS)
     } finally {
       rmSync(root, { recursive: true, force: true })
     }
