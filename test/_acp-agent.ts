@@ -33,7 +33,8 @@ const save = () => {
   writeFileSync(`${statePath}.${process.pid}`, JSON.stringify(sessions))
   renameSync(`${statePath}.${process.pid}`, statePath)
 }
-const chosen = { mode: 'ask', model: 'small', loud: false, forever: false }
+const chosen = { mode: 'ask', model: 'small', loud: false }
+let isProseForever = false
 let offered: Turn['offered'] = {}
 const cancelled = new Map<string, () => void>()
 
@@ -374,12 +375,12 @@ const behaviors: Behaviors = {
   /** Answers a program in prose, and where it is told that this cannot be used, as it should; `prose forever` does not. */
   async prose({ text }, rest) {
     // Who was not told the schema cannot know it later.
-    chosen.forever = rest.startsWith('forever') || !rest.includes('"degrees"')
+    isProseForever = rest.startsWith('forever') || !rest.includes('"degrees"')
     await text('Rome has 21 degrees.')
     return undefined
   },
   async A({ text }) {
-    await text(chosen.forever ? 'Still prose.' : '{"city":"Rome","degrees":21}')
+    await text(isProseForever ? 'Still prose.' : '{"city":"Rome","degrees":21}')
     return undefined
   },
   async rotate({ id, say, text }) {

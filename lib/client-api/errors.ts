@@ -1,6 +1,6 @@
 /** Errors in the forms of the two APIs, and failed turns as errors. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { stringOrNull } from '../base/json.ts'
+import { isObject, stringOrNull } from '../base/json.ts'
 import { conflict, invalid, missing, tooMany, type UserError, unavailable } from '../errors.ts'
 import type { ErrorBody } from '../http/error-reply.ts'
 import type { ApiFailure } from './api-request.ts'
@@ -75,7 +75,11 @@ export const toOpenAiError = (failed: Failed) => ({
 /** The body of Anthropic's API. */
 export const toAnthropicError = (failed: Failed, requestId: string) => ({
   type: 'error' as const,
-  error: { type: typeOf(ANTHROPIC_TYPES, failed, 'api_error'), message: failed.body.error },
+  error: {
+    type: typeOf(ANTHROPIC_TYPES, failed, 'api_error'),
+    message: failed.body.error,
+    ...(isObject(failed.body.details) && { details: failed.body.details }),
+  },
   request_id: requestId,
 })
 

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { asObject, asObjects, type JsonObject } from '../base/json.ts'
 import { parseFormat } from './answer-format.ts'
+import { missing } from '../errors.ts'
 import type { ApiMessage, ApiPart, ApiRequest } from './api-request.ts'
 import {
   AnyTool,
@@ -52,6 +53,7 @@ const Body = z.looseObject({
     .optional(),
   /** Its name while it was a beta. */
   output_format: z.unknown().optional(),
+  thread: z.looseObject({ type: z.string() }).optional(),
   stream: z.boolean().default(false),
   metadata: z.looseObject({ session_id: z.string().optional() }).optional(),
 })
@@ -207,6 +209,12 @@ const formatIn = ({ output_config: config, output_format: former }: z.output<typ
 export const parseMessagesRequest = (given: JsonObject): ApiRequest => {
   rejectUnsupported(given, UNSUPPORTED)
   const body = parseBody(Body, given)
+  // Conversations are found by their history: the client's library sends it again when it reads this.
+  if (body.thread?.type === 'continue')
+    throw missing('This server keeps no threads: send the whole conversation.', {
+      param: 'thread',
+      details: { error_code: 'thread_not_found' },
+    })
   const { type: choice = 'auto', name } = body.tool_choice ?? {}
   if (choice === 'tool' && name === undefined)
     throw badParameter('tool_choice.name', 'The name of the tool is missing.')

@@ -1,5 +1,5 @@
 /** An answer of a given form from an external agent: it is told with the message, and once more when the answer is another. */
-import type { Usage } from '../../schema/usage.ts'
+import { cacheTokens, type Usage } from '../../schema/usage.ts'
 import { demandAfter, formInstruction } from '../answer-form.ts'
 import type { AgentRequest, LoopMessage, Outcome } from '../types.ts'
 
@@ -23,6 +23,10 @@ const sum = (first: Usage, second: Usage): Usage => ({
   input_tokens: first.input_tokens + second.input_tokens,
   output_tokens: first.output_tokens + second.output_tokens,
   estimated_cost: first.estimated_cost + second.estimated_cost,
+  ...cacheTokens(
+    (first.cache_read_tokens ?? 0) + (second.cache_read_tokens ?? 0),
+    (first.cache_write_tokens ?? 0) + (second.cache_write_tokens ?? 0),
+  ),
 })
 
 /** `ask` sends one more message. */
