@@ -4,7 +4,15 @@ import { messageOf } from '../errors.ts'
 import type { StoredImage } from '../schema/image.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { Reply } from './complete.ts'
-import { completeWithRecovery, endpointKeyOf } from './complete-with-recovery.ts'
+import { demandAfter } from './answer-form.ts'
+import {
+  type Ask,
+  completeWithRecovery,
+  endpointKeyOf,
+  LAST_STEP,
+  STEP,
+  voidPartial,
+} from './complete-with-recovery.ts'
 import { unwrapCall } from './deferred-calls.ts'
 import { ProviderFailure, toFailure } from './failure.ts'
 import { parseInlineMarkup } from './inline-tool-calls.ts'
@@ -68,7 +76,7 @@ const runLoop = async (run: Run): Promise<void> => {
     if (run.signal.aborted) throw run.signal.reason
     if (isStoppedByHook(run)) return
     await readSteering(run)
-    const calls = await runStep(run, true)
+    const calls = await runStep(run, STEP)
     if (calls.length === 0) {
       if ((await readSteering(run)) || (await continueForHook(run))) continue
       return
@@ -89,7 +97,7 @@ const runLoop = async (run: Run): Promise<void> => {
   }
   const message = `The limit of ${request.maxSteps} steps is reached.`
   run.emit({ type: 'warning', kind: 'step_limit', message })
-  await runStep(run, false)
+  await runStep(run, LAST_STEP)
 }
 
 /** True when a hook wants the agent to continue: what it said is the next message. */
@@ -131,27 +139,66 @@ const requireBudget = async (run: Run): Promise<void> => {
 }
 
 /** One model call; records its message and returns the tool calls in it. */
-const runStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
+const runStep = async (run: Run, step: Ask): Promise<ToolCall[]> => {
   const { request } = run
-  if (run.signal.aborted) throw run.signal.reason
-  await requireBudget(run)
   const messageId = request.nextMessageId()
-  const received = await completeWithRecovery(run, messageId, withTools)
-  run.steps++
+  const first = await readReply(run, messageId, step)
+  const again = askAgain(run, first, step)
+  if (again) voidPartial(run, messageId, { hasStreamed: true, message: FORM_MISSED })
+  const reply = again ? await readReply(run, messageId, again) : first
   const toolNames = run.request.tools.map(tool => tool.name)
-  const reply =
-    run.endpoint.apiMode === 'chat_completions' ? parseInlineMarkup(received, toolNames) : received
   const unwrapped = reply.calls.map(call => unwrapCall(call, toolNames))
   // Of an answer that the provider stopped, no call is run, in whatever form it was written.
-  const mayCall = withTools && reply.refusal === ''
+  const mayCall = (again ?? step).tools !== 'none' && reply.refusal === ''
   const normalized = mayCall ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
   const calls = normalized.map(({ call }) => call)
   run.text = reply.text
   const message = toMessage(run, messageId, reply, calls)
   // The last call of a turn that used all its steps has no tools.
-  if (!withTools) message._step_limit = request.maxSteps
+  if (step === LAST_STEP) message._step_limit = request.maxSteps
   record(run, message, reply.reasoning, toProviderState(run.endpoint, reply, normalized))
   return calls
+}
+
+const readReply = async (run: Run, messageId: string, ask: Ask): Promise<Reply> => {
+  if (run.signal.aborted) throw run.signal.reason
+  await requireBudget(run)
+  const received = await completeWithRecovery(run, messageId, ask)
+  run.steps++
+  const names = run.request.tools.map(tool => tool.name)
+  return run.endpoint.apiMode === 'chat_completions' ? parseInlineMarkup(received, names) : received
+}
+
+const FORM_MISSED = 'The answer is not what the program asked for.'
+
+/**
+ * An answer that the program could not use is written once more, in its place. A call is demanded once in a turn: what
+ * the call leads to may be another answer.
+ */
+const askAgain = (run: Run, reply: Reply, { tools }: Ask): Ask | null => {
+  const { answerForm, mustCall, planMode } = run.request
+  if (tools === 'all' && reply.calls.length > 0) return null
+  const isForced = mustCall && !run.hasDemandedCall && tools === 'all' && !planMode?.isOn()
+  const demand = demandAfter({ answerForm, mustCall: isForced }, reply)
+  if (demand === null) return null
+  run.hasDemandedCall ||= demand.tools === 'client'
+  const said: LoopMessage = {
+    role: 'assistant',
+    content: reply.text,
+    ...statePart(run.endpoint, reply),
+  }
+  return {
+    tools: demand.tools,
+    followUp: [
+      ...(reply.text.trim() === '' ? [] : [said]),
+      { role: 'user', content: demand.sentence },
+    ],
+  }
+}
+
+const statePart = (endpoint: ModelEndpoint, reply: Reply) => {
+  const providerState = toProviderState(endpoint, { ...reply, calls: [] }, [])
+  return providerState && { providerState }
 }
 
 const toProviderState = (

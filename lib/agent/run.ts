@@ -59,6 +59,8 @@ export const createRun = (
     steps: resumed?.steps ?? 0,
     /** Share of the step limit the model was last warned at. */
     warnedShare: 0,
+    /** The model was told to call a function of the client. */
+    hasDemandedCall: false,
     /** Notices already shown in this run. */
     notices: new Set<string>(),
     /** Text of the last assistant message. */
