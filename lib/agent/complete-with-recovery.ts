@@ -145,7 +145,7 @@ const toWireMessages = (run: Run, withTools: boolean): ProviderRequest['messages
       ({ id: _, position: __, summary: ___, providerState, ...wire }) =>
         providerState?.endpointKey === endpointKey ? { ...wire, providerState } : wire,
     ),
-    ...(withTools ? [] : [{ role: 'user' as const, content: STEP_LIMIT_PROMPT }]),
+    ...(withTools ? [] : [{ role: 'user' as const, content: run.lastPrompt ?? STEP_LIMIT_PROMPT }]),
   ]
 }
 

@@ -1,9 +1,11 @@
 /** One complete model response: collects deltas, retries failed calls, continues truncated responses. */
 import { messageOf } from '../errors.ts'
-import { type RawCall, parseArguments } from './tool-calls.ts'
+import { isWhole, type RawCall } from './tool-calls.ts'
 import { ProviderFailure } from './failure.ts'
+import { isInlineCall } from './inline-tool-calls.ts'
 import { shiftPositions } from './providers/content-order.ts'
 import { MAX_RETRY_WAIT_MS, raceAbort, retryDelayMs, retryReasonOf, type Wait } from './retry.ts'
+import { repeatsItself } from './repetition.ts'
 import type { UsageMeter } from './usage-meter.ts'
 import type { AgentRequest, Emit, Provider, ProviderDelta, ProviderRequest } from './types.ts'
 
@@ -104,7 +106,7 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
     }
     counts.failed = 0
 
-    if (part.finish === 'length' && part.calls.some(call => !parseArguments(call.arguments))) {
+    if (part.finish === 'length' && part.calls.some(call => !isWhole(call.arguments))) {
       if (counts.truncated++ > 0)
         throw new ProviderFailure('error', 'The tool call is longer than the model’s output limit.')
       if (part.text.trim() === '') await retry(1, 2, null, 'The tool call was cut off.')
@@ -113,7 +115,7 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
       continue
     }
     const isEmpty = `${part.text}${part.refusal}`.trim() === '' && part.calls.length === 0
-    if (isEmpty && reply.text.trim() === '') {
+    if (isEmpty && reply.text.trim() === '' && !isInlineCall(part.reasoning, request.tools)) {
       if (part.finish === 'content_filter')
         throw new ProviderFailure('error', 'The provider’s content filter blocked the response.')
       const failure = new ProviderFailure('no_response', 'The model returned an empty response.')
@@ -124,7 +126,7 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
     merge(reply, part)
     const isCut = part.finish === 'length' && part.calls.length === 0 && !isEmpty
     if (!isCut) return reply
-    if (++counts.continued > MAX_CONTINUATIONS) {
+    if (++counts.continued > MAX_CONTINUATIONS || repeatsItself(reply.text)) {
       emit({
         type: 'warning',
         kind: 'cut',

@@ -61,6 +61,12 @@ export const createRun = (
     warnedShare: 0,
     /** Notices already shown in this run. */
     notices: new Set<string>(),
+    /** The model was told that a call in its text cannot be read. */
+    isToldOfMarkup: false,
+    /** Why the last call is one without tools, for the model; null: the step limit. */
+    lastPrompt: null as string | null,
+    /** The step limit, once it is reached. */
+    limitedAt: 0,
     /** Text of the last assistant message. */
     text: '',
     outcome(status: Outcome['status']): Outcome {
