@@ -33,7 +33,7 @@ const input = z.object({
     .string()
     .optional()
     .describe(
-      'patch: "*** Begin Patch", then for each file "*** Update File: p" with hunks ("@@ anchor", lines beginning with space, - or +), "*** Add File: p" with + lines, or "*** Delete File: p"; "*** Move to: q" after the head renames; then "*** End Patch". A unified diff with ---/+++ heads works, too.',
+      'patch: "*** Begin Patch", then for each file "*** Update File: p" (next line "*** Move to: q" to rename it) with hunks ("@@ anchor", lines beginning with space, - or +), "*** Add File: p" with + lines, or "*** Delete File: p"; then "*** End Patch". A unified diff works, too.',
     ),
 })
 type Input = z.output<typeof input>
