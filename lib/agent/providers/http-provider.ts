@@ -15,6 +15,12 @@ import {
   type StreamOptions,
   streamRequest,
 } from './stream-request.ts'
+import {
+  type RejectedTool,
+  rejectedToolNotice,
+  rejectedToolObjection,
+  withoutRejectedTools,
+} from './rejected-tools.ts'
 import { withToolLimitNotice } from './tool-limit.ts'
 
 /** What differs between wire formats. `Q` names the deviations of endpoints the format can adapt to. */
@@ -38,11 +44,12 @@ export const createHttpProvider = <Q extends string>(
   const terminating = new Set<string>()
   const shownNotices = new Set<string>()
   const { imagesInResults: inResults } = format
-  const withLearnedQuirks = createQuirkLearner<Q | EarlierQuirk | ImageQuirk>(
+  const withLearnedQuirks = createQuirkLearner<Q | EarlierQuirk | ImageQuirk | RejectedTool>(
     (failure, known, request, attempts) => {
       const ofImages = imageObjection(failure, known, request, { inResults, attempts })
       if (ofImages || !isObjection(failure)) return ofImages
       return (
+        rejectedToolObjection(failure, known, withoutRejectedTools(request, known)) ??
         earlierReasoningObjection(failure, known as ReadonlySet<EarlierQuirk>, request) ??
         format.objection(failure, known as ReadonlySet<Q>)
       )
@@ -50,7 +57,8 @@ export const createHttpProvider = <Q extends string>(
   )
   return asked =>
     withLearnedQuirks(asked, known => {
-      const request = withEarlierReasoning(asked, known as ReadonlySet<EarlierQuirk>)
+      const offered = withoutRejectedTools(asked, known)
+      const request = withEarlierReasoning(offered, known as ReadonlySet<EarlierQuirk>)
       const quirks = known as ReadonlySet<Q>
       const deltas = streamRequest(
         {
@@ -69,7 +77,10 @@ export const createHttpProvider = <Q extends string>(
       )
       return withNotice(
         () => firstTime(imageNotice(request, known), shownNotices),
-        withToolLimitNotice(request, quirks, deltas),
+        withNotice(
+          () => firstTime(rejectedToolNotice(request, known), shownNotices),
+          withToolLimitNotice(request, quirks, deltas),
+        ),
       )
     })
 }
