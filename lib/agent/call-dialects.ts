@@ -216,7 +216,7 @@ const json = (name: string, mark: string): Dialect => ({
   read: jsonCalls(),
 })
 
-export const DIALECTS: readonly Dialect[] = [
+const DIALECTS: readonly Dialect[] = [
   json('Hermes, Qwen', '<tool_call>'),
   json('LM Studio', '\\[TOOL_REQUEST\\]'),
   json('Llama', '<\\|python_tag\\|>'),
@@ -338,53 +338,12 @@ const MARKS = new RegExp(
 const MAX_MARKS = 100
 
 export const findMarks = (text: string): number[] =>
-  [...text.matchAll(MARKS)].slice(0, MAX_MARKS).map(({ index }) => index)
+  text
+    .matchAll(MARKS)
+    .take(MAX_MARKS)
+    .map(({ index }) => index)
+    .toArray()
 
-/** How the marks begin, as far as it is always the same. */
-const OPENINGS = [
-  '<tool_call',
-  '<tools>',
-  '<tool>',
-  '<tool_code>',
-  '<function',
-  '<FUNCTION_CALL>',
-  '<TOOLCALL>',
-  '<invoke',
-  '<minimax:',
-  '<',
-  '<deepseek:',
-  '<|',
-  '<｜',
-  '[TOOL_',
-  'commentary to=',
-  'analysis to=',
-  'to=functions.',
-]
-/** A mark that is longer is none. */
-const MAX_MARK_CHARS = 120
-const MAX_OBJECT_MARK_CHARS = 24
-const OBJECT_ALONE = /^\s*\[?\s*\{\s*"(?:name|type|function|tool_name|id)"/
-const LIST_ALONE = /^\s*\[[A-Za-z_]\w*\(/
-
-/** Where a call may begin in a text that is still being written; its length when nowhere. `isStart`: nothing was before. */
-export const mayBegin = (text: string, isStart: boolean): number => {
-  if (isStart && /^\s*[[{]/.test(text)) return 0
-  const found = OPENINGS.flatMap(opening => {
-    const at = text.indexOf(opening)
-    if (at >= 0) return [at]
-    for (let size = Math.min(opening.length - 1, text.length); size > 0; size--)
-      if (text.endsWith(opening.slice(0, size))) return [text.length - size]
-    return []
-  })
-  return Math.min(text.length, ...found)
-}
-
-/** Whether a call begins with this text, as far as it was written. */
-export const beginsCall = (text: string, isStart: boolean): 'yes' | 'no' | 'maybe' => {
-  if (DIALECTS.some(({ begins, isWhole }) => !isWhole && matchAt(begins, text, 0))) return 'yes'
-  const isMark = OPENINGS.some(each => each.startsWith(text) || text.startsWith(each))
-  if (isMark && text.length < MAX_MARK_CHARS) return 'maybe'
-  if (!isStart || !/^\s*[[{]/.test(text)) return 'no'
-  if (OBJECT_ALONE.test(text) || LIST_ALONE.test(text)) return 'yes'
-  return text.length < MAX_OBJECT_MARK_CHARS ? 'maybe' : 'no'
-}
+/** A call begins with this text. */
+export const hasMark = (text: string): boolean =>
+  DIALECTS.some(({ begins, isWhole }) => !isWhole && matchAt(begins, text, 0))

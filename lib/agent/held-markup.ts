@@ -1,46 +1,56 @@
 /** Holds back streamed text that may be a tool call, until its message says what it was: nobody should see the markup. */
 import { isQuoted } from './inline-tool-calls.ts'
-import { beginsCall, mayBegin } from './call-dialects.ts'
+import { type Before, beginsCall, mayBegin } from './call-openings.ts'
 import type { AgentEvent, Emit, RunMessage } from './types.ts'
 
 type Kind = 'token' | 'reasoning'
-type Stream = { messageId: string; sent: string; held: string; isCall: boolean }
+type Stream = Before & { messageId: string; sent: string; held: string; isCall: boolean }
+
+/** As many characters as a line may be indented. */
+const NEAR_CHARS = 20
 
 /** `flush` shows what is held when no message will come. */
 export const holdMarkup = (emit: Emit): { emit: Emit; flush: () => void } => {
   const streams: Record<Kind, Stream | null> = { token: null, reasoning: null }
 
-  const send = (type: Kind, stream: Stream, chars: number): void => {
+  /** Moves text from what is held to what was sent, and returns it. */
+  const release = (stream: Stream, chars: number): string => {
     const text = stream.held.slice(0, chars)
     stream.held = stream.held.slice(chars)
     stream.sent += text
-    if (text !== '') emit({ type, messageId: stream.messageId, text })
+    stream.near = (stream.near + text).slice(-NEAR_CHARS)
+    stream.isBlank &&= text.trim() === ''
+    return text
+  }
+
+  const show = (type: Kind, { messageId }: Stream, text: string): void => {
+    if (text !== '') emit({ type, messageId, text })
   }
 
   const push = (type: Kind, messageId: string, text: string): void => {
     const stream =
       streams[type]?.messageId === messageId
         ? streams[type]
-        : { messageId, sent: '', held: '', isCall: false }
+        : { messageId, sent: '', held: '', isCall: false, isBlank: true, near: '' }
     streams[type] = stream
     stream.held += text
+    let free = ''
     while (!stream.isCall && stream.held !== '') {
-      const at = mayBegin(stream.held, stream.sent.trim() === '')
-      send(type, stream, at)
-      if (stream.held === '') return
-      const verdict = beginsCall(stream.held, stream.sent.trim() === '')
-      if (verdict === 'maybe') return
+      free += release(stream, mayBegin(stream.held, stream))
+      const verdict = stream.held === '' ? 'maybe' : beginsCall(stream.held, stream)
+      if (verdict === 'maybe') break
       stream.isCall = verdict === 'yes' && !isQuoted(stream.sent + stream.held, stream.sent.length)
       // Not a call: one character further, another may begin.
-      if (!stream.isCall) send(type, stream, 1)
+      if (!stream.isCall) free += release(stream, 1)
     }
+    show(type, stream, free)
   }
 
   const finish = (type: Kind, messageId: string, final: string): void => {
     const stream = streams[type]
     if (stream?.messageId !== messageId) return
     if (final.startsWith(stream.sent) && stream.held.startsWith(final.slice(stream.sent.length)))
-      send(type, stream, final.length - stream.sent.length)
+      show(type, stream, release(stream, final.length - stream.sent.length))
     streams[type] = null
   }
 
@@ -63,7 +73,7 @@ export const holdMarkup = (emit: Emit): { emit: Emit; flush: () => void } => {
     flush() {
       for (const type of ['reasoning', 'token'] as const) {
         const stream = streams[type]
-        if (stream) send(type, stream, stream.held.length)
+        if (stream) show(type, stream, release(stream, stream.held.length))
         streams[type] = null
       }
     },

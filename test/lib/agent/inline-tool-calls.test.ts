@@ -454,6 +454,27 @@ test('text that turns out to be content is shown whole, in order, and what is he
   assert.equal(shown, ['I look. ', '<tool_call>{"name'])
 })
 
+test('plain text is shown at once, word by word', () => {
+  const words = 'At last, a cat sat. Come to it\nand look at 3 < 4 or a[1] to'.split(/(?<= )/)
+  const shown: string[] = []
+  const held = holdMarkup(event => {
+    if (event.type === 'token') shown.push(event.text)
+  })
+  for (const text of words) held.emit({ type: 'token', messageId: 'm', text })
+  assert.equal(shown, words)
+})
+
+test('a long text in one piece, and one of many tags, is shown', () => {
+  const page = '<div class="a">\n  <b>[x]</b> text\n</div>\n'.repeat(10_000)
+  const shown: string[] = []
+  const held = holdMarkup(event => {
+    if (event.type === 'token') shown.push(event.text)
+  })
+  held.emit({ type: 'token', messageId: 'm', text: page })
+  assert.is(shown.join(''), page)
+  assert.equal(parse(page).reply, reply(page))
+})
+
 test('a text about markup, however long, is read in one pass', () => {
   const marks = '<tool_call>{"name": "echo", "arguments": {}}</tool_call> is one.\n'.repeat(5_000)
   assert.equal(parse(marks).reply.calls, [])

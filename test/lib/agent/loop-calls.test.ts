@@ -163,6 +163,37 @@ test('a text that repeats itself is not continued', async () => {
   assert.is(other.received.length, 2)
 })
 
+test('calls of a script, and hooks, get the names of our arguments, too', async () => {
+  const seen: unknown[] = []
+  const place: Tool = {
+    ...ok,
+    name: 'place',
+    input: z.object({ workdir: z.string().optional() }),
+    run(_, input) {
+      seen.push(input)
+      return { content: '{}' }
+    },
+  }
+  const script: Tool = {
+    ...ok,
+    name: 'script',
+    input: z.object({}),
+    async run(ctx) {
+      await ctx.call?.('place', { cwd: 'sub' })
+      return (await ctx.call?.('place', { user: 'root' })) ?? { content: '' }
+    },
+  }
+  const { provider, received } = scripted(
+    [use('script', {}, 0), use('place', { working_directory: 'a' }, 1)],
+    [text('done')],
+  )
+  const { events } = await run(provider, { tools: [script, place] })
+  assert.equal(seen, [{ workdir: 'sub' }, { workdir: 'a' }])
+  assert.match(resultsIn(received)[0] ?? '', /user: there is no such argument/)
+  const shown = events.flatMap(event => (event.type === 'tool' ? [event.args] : []))
+  assert.equal(shown, [{}, { workdir: 'a' }])
+})
+
 test('reasoning that only mentions a call is not one', async () => {
   const { provider } = scripted([
     thought('The format is `<tool_call>{"name":"ok"}</tool_call>`'),
