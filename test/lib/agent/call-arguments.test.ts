@@ -4,6 +4,9 @@ import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { coerceArguments } from '../../../lib/agent/coerce-arguments.ts'
 import { readArguments } from '../../../lib/agent/tool-calls.ts'
+import { CALLABLE } from '../../../lib/agent/code/languages.ts'
+import { webExtractTool, type WebExtractStore } from '../../../lib/agent/tools/web-extract.ts'
+import { webSearchTool, type WebSearchStore } from '../../../lib/agent/tools/web-search.ts'
 import { createToolbox } from '../../../lib/agent/tools/toolbox.ts'
 
 const test = suite('arguments of calls')
@@ -172,6 +175,22 @@ for (const [name, given, error] of UNKNOWN)
     const fitted = fit(name, given)
     assert.match(fitted.ok ? '' : fitted.error, error)
   })
+
+test('scripts may give every argument that their functions name', () => {
+  const web = [
+    webSearchTool({ search: async () => [] } as unknown as WebSearchStore),
+    webExtractTool({ read: async () => ({}) } as unknown as WebExtractStore),
+  ]
+  for (const [name, names] of Object.entries(CALLABLE)) {
+    const input = [...toolbox, ...web].find(tool => tool.name === name)?.input
+    const known = input instanceof z.ZodObject ? Object.keys(input.shape) : []
+    assert.equal(
+      names.filter(each => !known.includes(each)),
+      [],
+      name,
+    )
+  }
+})
 
 test('a schema that allows other names gets all of them as they are', () => {
   const given = { cwd: 'a', arguments: { filePath: 1 } }
