@@ -216,6 +216,9 @@ const json = (name: string, mark: string): Dialect => ({
   read: jsonCalls(),
 })
 
+/** Before the tags of Step. */
+const STEP = `(?:${token('tool', 'calls', 'begin')}\\s*)?(?:${token('tool', 'call', 'begin')}\\s*(?:function\\s*)?${token('tool', 'sep')}\\s*)?`
+
 const DIALECTS: readonly Dialect[] = [
   json('Hermes, Qwen', '<tool_call>'),
   json('LM Studio', '\\[TOOL_REQUEST\\]'),
@@ -224,7 +227,13 @@ const DIALECTS: readonly Dialect[] = [
   json('Granite, Phi', '<\\|tool_calls?\\|>'),
   json('Nemotron', '<TOOLCALL>'),
   json('Command', '<\\|START_ACTION\\|>'),
-  json('other tags', '<(?:function_calls?|FUNCTION_CALL|tool_calls|tools?|tool_code)>'),
+  json('InternLM', '<\\|action_start\\|>\\s*<\\|plugin\\|>'),
+  json('other tags', '<(?:function_?calls?|FUNCTION_CALL|tool_calls|tools?|tool_code)>'),
+  {
+    name: 'a name before the object',
+    begins: /<(?:tool_call|function_call)>\s*(?=[\w.:-]+\s*\{)/y,
+    read: named(sticky(`${NAME}\\s*(?=\\{)`)),
+  },
   {
     name: 'Mistral with names',
     begins: /\[TOOL_CALLS\]\s*(?=[\w.-]+\s*[[{])/y,
@@ -238,7 +247,7 @@ const DIALECTS: readonly Dialect[] = [
   },
   {
     name: 'Qwen Coder, Llama',
-    begins: sticky(`(?:<tool_call>\\s*)?<function(?:=|\\s+name=)(?=${NAME}\\s*>?\\s*[<{])`),
+    begins: sticky(`(?:<${SPACE}tool_call>\\s*)?<function(?:=|\\s+name=)(?=${NAME}\\s*>?\\s*[<{])`),
     read: functionTag,
   },
   {
@@ -247,9 +256,9 @@ const DIALECTS: readonly Dialect[] = [
     read: argumentPairs,
   },
   {
-    name: 'Claude, MiniMax, DeepSeek DSML',
+    name: 'Claude, MiniMax, DeepSeek DSML, Step',
     begins: sticky(
-      `(?:<${SPACE}(?:function_calls|tool_calls?)>\\s*)?<${SPACE}invoke\\s+name=(?=${NAME}[^>\\n]*>)`,
+      `${STEP}(?:<${SPACE}(?:function_calls|tool_calls?)>\\s*)?<${SPACE}invoke\\s+name=(?=${NAME}[^>\\n]*>)`,
     ),
     read: invoke,
   },
@@ -287,14 +296,14 @@ const DIALECTS: readonly Dialect[] = [
   { name: 'an object alone', begins: /(?=[[{])/y, read: jsonCalls(true), isWhole: true },
 ]
 
-const END_TOKEN = `<${BAR}(?:im_end|eot_id|eom_id|end|call|return|end_of_text|endoftext|END_ACTION|/tool_calls?|end▁of▁sentence|tool${GAP}calls?(?:${GAP}section)?${GAP}end)${BAR}>`
+const END_TOKEN = `<${BAR}(?:im_end|eot_id|eom_id|end|call|return|end_of_text|endoftext|END_ACTION|action_end|/tool_calls?|end▁of▁sentence|tool${GAP}calls?(?:${GAP}section)?${GAP}end)${BAR}>`
 /** What may stand between calls and behind the last one: white space, closing tags, tokens that end a message. */
 const SEPARATOR = new RegExp(
-  `(?:[\\s;]|\`\`\`|</${SPACE}(?:tool_calls?|function_calls?|function|invoke|FUNCTION_CALL|TOOLCALL|tools?|tool_code)>|\\[(?:END_TOOL_REQUEST|/TOOL_CALLS?|/TOOL_REQUEST)\\]|${END_TOKEN}|</s>|<end_of_turn>)*`,
+  `(?:[\\s;]|\`\`\`|</${SPACE}(?:tool_calls?|function_?calls?|function|invoke|FUNCTION_CALL|TOOLCALL|tools?|tool_code)>|\\[(?:END_TOOL_REQUEST|/TOOL_CALLS?|/TOOL_REQUEST)\\]|${END_TOKEN}|</s>|<end_of_turn>)*`,
   'y',
 )
 const LAST_END = new RegExp(
-  `^[\\s\\S]*(?:</${SPACE}(?:tool_calls?|function_calls?|function|invoke|FUNCTION_CALL|TOOLCALL|tools?)>|\\[(?:END_TOOL_REQUEST|/TOOL_CALLS?)\\]|${END_TOKEN})`,
+  `^[\\s\\S]*(?:</${SPACE}(?:tool_calls?|function_?calls?|function|invoke|FUNCTION_CALL|TOOLCALL|tools?)>|\\[(?:END_TOOL_REQUEST|/TOOL_CALLS?)\\]|${END_TOKEN})`,
 )
 /** What stands behind the last closing tag; empty without one. */
 export const behindCalls = (text: string): string => {

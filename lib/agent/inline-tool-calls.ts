@@ -98,7 +98,8 @@ const findCalls = (
     const calls = readCalls(text, at)
     if (!calls) continue
     const named = calls.map(call => ({ ...call, name: repairName(call.name, names) }))
-    return named.every(({ name }) => names.includes(name)) ? { at, calls: named } : null
+    // One that does not exist beside others gets an error.
+    return named.some(({ name }) => names.includes(name)) ? { at, calls: named } : null
   }
   return null
 }
@@ -112,7 +113,7 @@ const startsIn = (text: string): number[] => {
 
 /** "You would write: <tool_call>…" is about a call. */
 const EXAMPLE =
-  /\b(?:for (?:example|instance)|e\.g\.|an example(?: of [^.\n]{0,60})?|(?:you|one|they|it|models?|(?:a|the) (?:model|call)) (?:would|could|can|should|might) [^.\n]{0,40}|(?:syntax|format|markup) (?:is|would be|looks like))\s*[:,]?\s*$/i
+  /\b(?:for (?:example|instance)|e\.g\.|an example(?: of [^.\n]{0,60})?|(?:you|one|they|it|models?|(?:a|the) (?:model|call)) (?:would|could|can|should|might) [^.\n]{0,40}|(?<=(?:^|[.!?\n])\s*(?:the |its )?)(?:syntax|format|markup) (?:is|would be|looks like))\s*[:,]?\s*$/i
 
 /** In a code block, in inline code, in a quotation, or called an example by the words before it. */
 export const isQuoted = (text: string, at: number): boolean => {

@@ -124,6 +124,18 @@ const FORMS: [string, string][] = [
     'Qwen Coder, names as attributes',
     '<function name="echo"><parameter name="say">hi</parameter></function>',
   ],
+  ['a name before the object', '<tool_call>\necho\n{"say":"hi"}\n</tool_call>'],
+  ['a name before the object, in another tag', '<function_call>echo {"say":"hi"}</function_call>'],
+  [
+    'Seed',
+    '<seed:tool_call>\n<function=echo>\n<parameter=say>hi</parameter>\n</function>\n</seed:tool_call>',
+  ],
+  [
+    'Step',
+    `${D('tool_calls_begin')}${D('tool_call_begin')}function${D('tool_sep')}<steptml:invoke name="echo"><steptml:parameter name="say">hi</steptml:parameter></steptml:invoke>${D('tool_call_end')}${D('tool_calls_end')}`,
+  ],
+  ['InternLM', '<|action_start|><|plugin|>{"name":"echo","parameters":{"say":"hi"}}<|action_end|>'],
+  ['functioncall', '<functioncall> {"name":"echo","arguments":{"say":"hi"}} </functioncall>'],
   ['GLM', '<tool_call>echo\n<arg_key>say</arg_key>\n<arg_value>hi</arg_value>\n</tool_call>'],
   ['GLM on one line', '<tool_call>echo<arg_key>say</arg_key><arg_value>hi</arg_value></tool_call>'],
   [
@@ -338,6 +350,19 @@ const SEVERAL: [string, string, [string, unknown][]][] = [
     'under another spelling',
     '<tool_call>{"name":"functions.Write-File","arguments":{"path":"a"}}</tool_call>',
     [['write_file', { path: 'a' }]],
+  ],
+  [
+    'of which one does not exist',
+    '<tool_call>{"name":"echo","arguments":{}}</tool_call><tool_call>{"name":"nope","arguments":{}}</tool_call>',
+    [
+      ['echo', {}],
+      ['nope', {}],
+    ],
+  ],
+  [
+    'behind words about a format',
+    'I look what the format is:\n<tool_call>{"name":"echo","arguments":{}}</tool_call>',
+    [['echo', {}]],
   ],
   [
     'behind an example',
