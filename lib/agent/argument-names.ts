@@ -33,17 +33,17 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
   ],
   command: ['cmd', 'shell_command', 'bash_command', 'script'],
   background: ['run_in_background', 'is_background'],
-  content: ['contents', 'file_text', 'file_content', 'code_edit', 'text'],
-  old_string: ['old_str', 'old_text', 'search', 'find'],
-  new_string: ['new_str', 'new_text', 'replacement', 'replace'],
+  content: ['contents', 'file_text', 'file_content', 'code_edit', 'text', 'step', 'task'],
+  old_string: ['old_str', 'old_text', 'search', 'find', 'old', 'old_content'],
+  new_string: ['new_str', 'new_text', 'replacement', 'replace', 'new', 'new_content'],
   replace_all: ['replace_all_occurrences', 'all'],
   patch: ['input', 'patch_text', 'diff', 'unified_diff'],
   pattern: ['query', 'regex', 'regexp', 'search', 'search_pattern', 'glob_pattern'],
   file_glob: ['include', 'include_pattern', 'glob', 'file_pattern'],
   context: ['context_lines', 'A', 'B', 'C', 'after_context', 'before_context'],
-  offset: ['start_line', 'line_start', 'from_line', 'line_offset', 'line'],
+  offset: ['start_line', 'line_start', 'from_line', 'line_offset', 'line', 'start'],
   limit: ['head_limit', 'max_results', 'num_results', 'max_matches', 'line_limit', 'max_lines'],
-  session_id: ['process_id', 'bash_id', 'shell_id', 'proc_id'],
+  session_id: ['process_id', 'bash_id', 'shell_id', 'proc_id', 'id'],
   data: ['input', 'stdin', 'chars', 'text'],
   code: ['script', 'source', 'python_code'],
   todos: ['items', 'tasks', 'todo_list', 'plan'],
@@ -92,6 +92,9 @@ const ignoreCase = ({ args, value }: Given, ignores: boolean): unknown => {
   return pattern.startsWith('(?i)') ? pattern : `(?i)${pattern}`
 }
 
+/** The number of lines up to this one. */
+const upTo = ({ args, value }: Given): number => number(value) - number(args.offset ?? 1) + 1
+
 const CONVERSIONS: Readonly<Record<string, Conversion>> = {
   timeoutms: { into: 'timeout', convert: ({ value }) => number(value) / 1_000 },
   timeoutmilliseconds: { into: 'timeout', convert: ({ value }) => number(value) / 1_000 },
@@ -109,9 +112,18 @@ const CONVERSIONS: Readonly<Record<string, Conversion>> = {
   // Line numbers are always there.
   n: { into: 'pattern', convert: ({ args }) => args.pattern },
   i: { into: 'pattern', convert: given => ignoreCase(given, !isNo(given.value)) },
-  endline: {
-    into: 'limit',
-    convert: ({ args, value }) => number(value) - (number(args.offset ?? args.start_line ?? 1) - 1),
+  endline: { into: 'limit', convert: upTo },
+  lineend: { into: 'limit', convert: upTo },
+  toline: { into: 'limit', convert: upTo },
+  end: { into: 'limit', convert: upTo },
+  // What happens anyway.
+  expectedreplacements: {
+    into: 'replace_all',
+    convert: ({ args, value }) => (number(value) === 1 ? (args.replace_all ?? false) : undefined),
+  },
+  overwrite: {
+    into: 'content',
+    convert: ({ args, value }) => (isNo(value) ? undefined : args.content),
   },
 }
 

@@ -80,6 +80,17 @@ const VALUES: Readonly<Record<string, string>> = {
   notstarted: 'pending',
   open: 'pending',
   doing: 'inprogress',
+  file: 'files',
+  filename: 'files',
+  v4a: 'patch',
+  diff: 'patch',
+  update: 'replace',
+  edit: 'replace',
+  read: 'poll',
+  status: 'poll',
+  stop: 'kill',
+  terminate: 'kill',
+  send: 'write',
   active: 'inprogress',
 }
 
@@ -88,6 +99,8 @@ const toType = (expected: string, value: unknown): unknown => {
   if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
     return String(value)
   if (expected === 'array' && isObject(value)) return [value]
+  if (expected === 'string' && Array.isArray(value))
+    return value.length === 1 && typeof value[0] === 'string' ? value[0] : undefined
   if (typeof value !== 'string') return undefined
   const text = value.trim()
   if (expected === 'number' || expected === 'int')

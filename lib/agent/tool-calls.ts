@@ -10,7 +10,8 @@ export type ReadArguments =
   | { ok: true; args: Record<string, unknown>; isClosed: boolean }
   | { ok: false; reason: string }
 
-const FENCE = /^\s*```[\w-]*\s*/
+/** A code fence, its language, or a tag before the object. */
+const FENCE = /^\s*(?:```[\w-]*|json|<[\w:]+>)\s*(?=\{)/
 const NEAR_CHARS = 20
 /** Places where the last of several growing texts may begin. */
 const MAX_STARTS = 200

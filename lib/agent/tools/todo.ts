@@ -6,7 +6,7 @@ const Status = z.enum(['pending', 'in_progress', 'completed', 'cancelled'])
 const Item = z.object({ id: z.string().min(1), content: z.string(), status: Status })
 type Item = z.infer<typeof Item>
 /** Other agents have lists without ids. */
-const GivenItem = Item.partial({ id: true })
+const GivenItem = Item.partial({ id: true }).extend({ status: Status.default('pending') })
 
 const input = z.object({
   todos: z

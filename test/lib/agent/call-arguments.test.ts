@@ -31,6 +31,8 @@ const READ: [string, Record<string, unknown>][] = [
   ['{"text":"a\nb\tc"}', { text: 'a\nb\tc' }],
   ['```json\n{"a":1}\n```', { a: 1 }],
   ['```\n{"a":1}', { a: 1 }],
+  ['json\n{"a":1}', { a: 1 }],
+  ['<arguments>{"a":1}</arguments>', { a: 1 }],
   ['{"a":1}</tool_call>', { a: 1 }],
   ['{"a":1}\n</function>\n<|im_end|>', { a: 1 }],
   ['{"a":1} That should do it.', { a: 1 }],
@@ -141,6 +143,14 @@ const MEANT: [string, Record<string, unknown>, Record<string, unknown>][] = [
     { items: [{ id: 1, content: 'a', status: 'done' }] },
     { todos: [{ id: '1', content: 'a', status: 'completed' }] },
   ],
+  ['read_file', { path: ['a'], start: 3, end: '5' }, { path: 'a', offset: 3, limit: 3 }],
+  ['write_file', { path: 'a', content: 'x', overwrite: true }, { content: 'x' }],
+  ['patch', { path: 'a', old: 'x', new: 'y', expected_replacements: 1 }, { replace_all: false }],
+  ['patch', { mode: 'V4A', input: 'x' }, { mode: 'patch', patch: 'x' }],
+  ['search_files', { pattern: 'a', include: ['*.ts'] }, { file_glob: '*.ts' }],
+  ['search_files', { pattern: 'a', target: 'file' }, { target: 'files' }],
+  ['todo', { plan: [{ step: 'a' }] }, { todos: [{ content: 'a', status: 'pending' }] }],
+  ['process', { action: 'stop', id: 'p' }, { action: 'kill', session_id: 'p' }],
   ['process', { action: 'submit', process_id: 'p', input: 'y' }, { session_id: 'p', data: 'y' }],
 ]
 for (const [name, given, expected] of MEANT)
@@ -168,6 +178,13 @@ const UNKNOWN: [string, Record<string, unknown>, RegExp][] = [
   ['search_files', { pattern: 'a', invert_match: true }, /^invert_match: /],
   ['todo', { todos: [{ content: 'a', status: 'pending', due: 'now' }] }, /^todos\.0\.due: /],
   ['todo', { todos: [{ content: 'a', status: 'later' }] }, /^todos\.0\.status: /],
+  ['write_file', { path: 'a', content: 'x', overwrite: false }, /^overwrite: /],
+  [
+    'patch',
+    { path: 'a', old: 'x', new: 'y', expected_replacements: 2 },
+    /^expected_replacements: /,
+  ],
+  ['search_files', { pattern: 'a', include: ['*.ts', '*.js'] }, /^file_glob: /],
   ['read_file', { path: 'a', offset: -5 }, /^offset: /],
 ]
 for (const [name, given, error] of UNKNOWN)
