@@ -4,12 +4,12 @@ import type { ProviderRequest } from '../types.ts'
 import type { Objection } from './quirks.ts'
 
 /** The name of a tool, or `mcp_` for all of them. */
-export type RejectedTool = `without ${string}`
+export type RejectedTool = `rejected tool ${string}`
 
 const ALL = 'mcp_'
 /** From then on, all are left out: there may be as many more. */
 const MAX_SINGLE = 4
-const MARK = 'without '
+const MARK = 'rejected tool '
 
 /** About what a tool looks like, not about how many there are. */
 const ABOUT_SCHEMA =
