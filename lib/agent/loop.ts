@@ -151,31 +151,11 @@ const requireBudget = async (run: Run): Promise<void> => {
 }
 
 /** One model call; records its message and returns the tool calls in it. */
-const runStep = async (
-  run: Run,
-  withTools: boolean,
-  messageId = run.request.nextMessageId(),
-): Promise<ToolCall[]> => {
-  if (run.signal.aborted) throw run.signal.reason
-  await requireBudget(run)
-  const received = await completeWithRecovery(run, messageId, withTools)
-  run.steps++
+const runStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
+  const { request } = run
+  const messageId = request.nextMessageId()
+  const reply = await readReply(run, messageId, withTools)
   const toolNames = run.request.tools.map(tool => tool.name)
-  const parsed = parseInlineMarkup(received, run.request.tools)
-  if (parsed.isUnreadable && withTools && !run.isToldOfMarkup) {
-    run.isToldOfMarkup = true
-    const message = 'A tool call in the text of the model could not be read.'
-    run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })
-    // Not recorded: the message starts over.
-    run.messages.push(
-      { role: 'assistant', content: received.text },
-      { role: 'user', content: NOT_RECOGNIZED },
-    )
-    return runStep(run, withTools, messageId)
-  }
-  // Never an empty answer: without tools, a call in the text is all there is.
-  const isAnswerless = !withTools && parsed.reply.text.trim() === ''
-  const reply = isAnswerless ? received : parsed.reply
   const unwrapped = reply.calls.map(call => unwrapCall(call, toolNames))
   const normalized = withTools ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
   const calls = normalized.map(({ call }) => call)
@@ -185,6 +165,27 @@ const runStep = async (
   if (!withTools && run.limitedAt > 0) message._step_limit = run.limitedAt
   record(run, message, reply.reasoning, toProviderState(run.endpoint, reply, normalized))
   return calls
+}
+
+/** The reply with the calls in its text. A model that wrote one that cannot be read is asked once more, in its place. */
+const readReply = async (run: Run, messageId: string, withTools: boolean): Promise<Reply> => {
+  if (run.signal.aborted) throw run.signal.reason
+  await requireBudget(run)
+  const received = await completeWithRecovery(run, messageId, withTools)
+  run.steps++
+  const { reply, isUnreadable } = parseInlineMarkup(received, run.request.tools)
+  // Never an empty answer: without tools, a call in the text is all there is.
+  if (!withTools) return reply.text.trim() === '' ? received : reply
+  if (!isUnreadable || run.isToldOfMarkup) return reply
+  run.isToldOfMarkup = true
+  const message = 'A tool call in the text of the model could not be read.'
+  run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })
+  // Not recorded: the message starts over.
+  run.messages.push(
+    { role: 'assistant', content: received.text },
+    { role: 'user', content: NOT_RECOGNIZED },
+  )
+  return readReply(run, messageId, withTools)
 }
 
 const toProviderState = (
