@@ -21,6 +21,17 @@ export type Operation =
 const HEAD = /^\*\*\* (Add|Update|Delete) File: (.+)$/
 const MOVE = /^\*\*\* Move to: (.+)$/
 
+/** What is given says which mode is meant; `mode` decides when both are. */
+export const isPatchCall = ({
+  mode,
+  patch,
+  old_string: old,
+}: {
+  mode?: unknown
+  patch?: unknown
+  old_string?: unknown
+}): boolean => typeof patch === 'string' && patch !== '' && (mode === 'patch' || old === undefined)
+
 /** Throws an error that names the invalid line. */
 export const parsePatch = (patch: string): Operation[] => {
   const lines = fromUnifiedDiff(patch.replace(/\r\n/g, '\n').split('\n'))

@@ -11,7 +11,7 @@ import {
 import type { Tool, ToolContext } from '../types.ts'
 import { openSource } from './patch-match.ts'
 import { planReplacement } from './patch-replace.ts'
-import { type Operation, parsePatch, planHunks } from './patch-text.ts'
+import { isPatchCall, type Operation, parsePatch, planHunks } from './patch-text.ts'
 import { checkEdits } from './check-edits.ts'
 import { deniedResult, guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
 import { clipDiff, diffOfFile } from './edit-diff.ts'
@@ -38,10 +38,6 @@ const input = z.object({
 })
 type Input = z.output<typeof input>
 
-/** What is given says which mode is meant; `mode` decides when both are. */
-const isPatch = ({ mode, patch: text, old_string: old }: Input): boolean =>
-  text !== undefined && text !== '' && (mode === 'patch' || old === undefined)
-
 /** One file before and after; null if it doesn't exist. */
 type Change = FileChange & {
   path: string
@@ -60,7 +56,7 @@ export const patch: Tool<typeof input> = {
     /^(?:\*\*\* \w+ File:|\+\+\+) (?:b\/)?(.+)$/m.exec(given.patch ?? '')?.[1] ??
     'files',
   async run(ctx, given) {
-    const changes = await (isPatch(given) ? planPatch(ctx, given) : planReplace(ctx, given))
+    const changes = await (isPatchCall(given) ? planPatch(ctx, given) : planReplace(ctx, given))
     for (const { fullPath } of changes) guardWrite(ctx, fullPath)
     const fullPaths = changes.map(change => change.fullPath)
     const diffOf = (shown: readonly Change[]) => shown.map(change => toDiff(ctx, change)).join('')
