@@ -21,14 +21,17 @@ export type Ask = {
   /** `client`: only the functions of the client, of which one must be called. */
   tools: 'all' | 'none' | 'client'
   followUp: readonly LoopMessage[]
+  /** The turn ends with it, whatever the model would still do. */
+  isLast?: true
 }
 
 export const STEP: Ask = { tools: 'all', followUp: [] }
-/** At the limit of steps. */
-export const LAST_STEP: Ask = {
+/** `prompt` says why. */
+export const lastStep = (prompt = STEP_LIMIT_PROMPT): Ask => ({
   tools: 'none',
-  followUp: [{ role: 'user', content: STEP_LIMIT_PROMPT }],
-}
+  followUp: [{ role: 'user', content: prompt }],
+  isLast: true,
+})
 
 /**
  * Calls the run's endpoint until it answers. When it fails permanently, `recover` chooses the next one.
@@ -97,12 +100,12 @@ const withRealWindow = async (
 }
 
 /**
- * At the step limit the tools are described as before, so that the prompt cache holds and the server accepts the calls in the
+ * In the last call the tools are described as before, so that the prompt cache holds and the server accepts the calls in the
  * history, but none may be called. A model that calls one all the same is asked again without any; so is one whose answer
  * needs a form, because many servers hold a model to it only where there are no tools.
  */
 const completeOnce = async (run: Run, messageId: string, ask: Ask): Promise<Reply> => {
-  if (ask !== LAST_STEP || run.request.answerForm) return callModel(run, messageId, ask)
+  if (!ask.isLast || run.request.answerForm) return callModel(run, messageId, ask)
   const described = { tools: describeTools(run.request.tools), toolChoice: 'none' as const }
   const reply = await callModel(run, messageId, ask, described)
   if (reply.calls.length === 0 || reply.text.trim() !== '') return reply

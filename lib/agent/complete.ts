@@ -1,9 +1,11 @@
 /** One complete model response: collects deltas, retries failed calls, continues truncated responses. */
 import { messageOf } from '../errors.ts'
-import { type RawCall, parseArguments } from './tool-calls.ts'
+import { isWhole, type RawCall } from './tool-calls.ts'
 import { ProviderFailure } from './failure.ts'
 import { KINDS } from './failure-kinds.ts'
+import { isInlineCall } from './inline-tool-calls.ts'
 import { shiftPositions } from './providers/content-order.ts'
+import { repeatsItself } from './repetition.ts'
 import {
   attemptsFor,
   MAX_RETRY_WAIT_MS,
@@ -117,7 +119,7 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
       return { ...reply, isWindowFull: true }
     }
     if (part.finish === 'content_filter') return refused(options, merge(reply, part))
-    if (part.finish === 'length' && part.calls.some(call => !parseArguments(call.arguments))) {
+    if (part.finish === 'length' && part.calls.some(call => !isWhole(call.arguments))) {
       if (counts.truncated++ > 0)
         throw new ProviderFailure('error', 'The tool call is longer than the model’s output limit.')
       if (part.text.trim() === '') await retry(1, 2, null, 'The tool call was cut off.')
@@ -126,7 +128,7 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
       continue
     }
     const isEmpty = `${part.text}${part.refusal}`.trim() === '' && part.calls.length === 0
-    if (isEmpty && reply.text.trim() === '') {
+    if (isEmpty && reply.text.trim() === '' && !isInlineCall(part.reasoning, request.tools)) {
       const failure = emptyResponse(part)
       const max = part.reasoning === '' ? MAX_EMPTY_RESPONSES : MAX_ONLY_THOUGHT
       if (++counts.empty > max) throw failure
@@ -136,7 +138,7 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
     merge(reply, part)
     const isCut = part.finish === 'length' && part.calls.length === 0 && !isEmpty
     if (!isCut) return reply
-    if (++counts.continued > MAX_CONTINUATIONS) {
+    if (++counts.continued > MAX_CONTINUATIONS || repeatsItself(reply.text)) {
       emit({
         type: 'warning',
         kind: 'cut',

@@ -63,6 +63,10 @@ export const createRun = (
     hasDemandedCall: false,
     /** Notices already shown in this run. */
     notices: new Set<string>(),
+    /** The model was told that a call in its text cannot be read. */
+    isToldOfMarkup: false,
+    /** The step limit, once it is reached. */
+    limitedAt: 0,
     /** Text of the last assistant message. */
     text: '',
     outcome(status: Outcome['status']): Outcome {

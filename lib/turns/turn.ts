@@ -1,7 +1,6 @@
 /** Runs one turn: calls the agent, records its events, and records an unfinished end. */
 import { type Clock, toSeconds } from '../base/clock.ts'
 import type { Demands } from '../agent/answer-form.ts'
-import { stripCallMarkup } from '../agent/tool-calls.ts'
 import type {
   Agent,
   AgentEvent,
@@ -142,13 +141,8 @@ const apply = (turn: Turn, context: TurnContext, clock: Clock, given: AgentEvent
     given.type === 'retry' ? { ...given, message: context.redact(given.message) } : given
   if (event.type === 'message') {
     if (event.message._step_limit) turn.limit = 'steps'
-    const { content } = event.message
     const message = {
       ...event.message,
-      content:
-        event.message.role === 'assistant' && typeof content === 'string'
-          ? stripCallMarkup(content)
-          : content,
       timestamp: Math.floor(toSeconds(clock.now())),
     }
     const { steeringKey: steered, providerState } = event

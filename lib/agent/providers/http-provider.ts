@@ -18,6 +18,12 @@ import {
   type StreamOptions,
   streamRequest,
 } from './stream-request.ts'
+import {
+  type RejectedTool,
+  rejectedToolNotice,
+  rejectedToolObjection,
+  withoutRejectedTools,
+} from './rejected-tools.ts'
 import { withToolLimitNotice } from './tool-limit.ts'
 
 /** What differs between wire formats. `Q` names the deviations of endpoints the format can adapt to. */
@@ -45,25 +51,23 @@ export const createHttpProvider = <Q extends string>(
   const terminating = new Set<string>()
   const shownNotices = new Set<string>()
   const { imagesInResults: inResults } = format
-  const withLearnedQuirks = createQuirkLearner<Q | EarlierQuirk | ImageQuirk | AnswerQuirk>(
-    (failure, known, request, attempts) => {
-      const ofImages = imageObjection(failure, known, request, { inResults, attempts })
-      if (ofImages || !isObjection(failure)) return ofImages
-      return (
-        earlierReasoningObjection(failure, known as ReadonlySet<EarlierQuirk>, request) ??
-        answerObjection(failure, known, request, true) ??
-        format.objection(failure, known as ReadonlySet<Q>, request) ??
-        answerObjection(failure, known, request, false)
-      )
-    },
-    options.clock,
-  )
+  const withLearnedQuirks = createQuirkLearner<
+    Q | EarlierQuirk | ImageQuirk | AnswerQuirk | RejectedTool
+  >((failure, known, request, attempts) => {
+    const ofImages = imageObjection(failure, known, request, { inResults, attempts })
+    if (ofImages || !isObjection(failure)) return ofImages
+    return (
+      rejectedToolObjection(failure, known, withoutRejectedTools(request, known)) ??
+      earlierReasoningObjection(failure, known as ReadonlySet<EarlierQuirk>, request) ??
+      answerObjection(failure, known, request, true) ??
+      format.objection(failure, known as ReadonlySet<Q>, request) ??
+      answerObjection(failure, known, request, false)
+    )
+  }, options.clock)
   return asked =>
     withLearnedQuirks(asked, known => {
-      const request = withoutAnswer(
-        withEarlierReasoning(asked, known as ReadonlySet<EarlierQuirk>),
-        known,
-      )
+      const offered = withoutAnswer(withoutRejectedTools(asked, known), known)
+      const request = withEarlierReasoning(offered, known as ReadonlySet<EarlierQuirk>)
       const quirks = known as ReadonlySet<Q>
       const { staleTimeoutMs } = request.endpoint
       const deltas = limited(request, options.clock, limitedRequest =>
@@ -88,7 +92,10 @@ export const createHttpProvider = <Q extends string>(
       )
       return withNotice(
         () => firstTime(imageNotice(request, known), shownNotices),
-        withToolLimitNotice(request, quirks, deltas),
+        withNotice(
+          () => firstTime(rejectedToolNotice(request, known), shownNotices),
+          withToolLimitNotice(request, quirks, deltas),
+        ),
       )
     })
 }

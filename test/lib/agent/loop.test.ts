@@ -260,10 +260,14 @@ test('never sends back broken arguments', async () => {
   assert.is(received[1]?.messages[1]?.tool_calls?.[0]?.function.arguments, '{}')
 })
 
-test('repairs names, drops duplicates, makes ids unique', async () => {
+test('repairs names, keeps equal calls, drops what came twice under one id, makes ids unique', async () => {
   const { messages } = await run(
     scripted(
-      [use('functions.OK', {}, 0, 'call_0'), use('ok', {}, 1, 'call_1')],
+      [
+        use('functions.OK', {}, 0, 'call_0'),
+        use('functions.ok:1', {}, 1, 'call_1'),
+        use('ok<|channel|>commentary', {}, 2, 'call_1'),
+      ],
       [use('ok', '', 0, 'call_0')],
       [text('x')],
     ).provider,
@@ -271,10 +275,13 @@ test('repairs names, drops duplicates, makes ids unique', async () => {
   )
   assert.equal(
     messages[0]?.tool_calls?.map(call => [call.id, call.function.name]),
-    [['call_0', 'ok']],
+    [
+      ['call_0', 'ok'],
+      ['call_1', 'ok'],
+    ],
   )
-  assert.is(messages[2]?.tool_calls?.[0]?.id, 'call_m3_1')
-  assert.is(messages[3]?.tool_call_id, 'call_m3_1')
+  assert.is(messages[3]?.tool_calls?.[0]?.id, 'call_m4_1')
+  assert.is(messages[4]?.tool_call_id, 'call_m4_1')
 })
 
 test('converts arguments with an unambiguous meaning and rejects others', async () => {

@@ -188,7 +188,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
     ],
     result: retried(),
   },
-  'the same call twice runs once': {
+  'the same call twice is two calls': {
     server: [
       {
         toolCalls: [
@@ -198,7 +198,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
       },
       done,
     ],
-    result: ranOnce,
+    result: { ran: ['hi', 'hi'], text: 'done', requests: 2 },
   },
   'ids that start over in each response': {
     server: [CALL, CALL, done],
