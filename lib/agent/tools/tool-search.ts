@@ -11,11 +11,12 @@ const SearchInput = z.object({
 })
 
 const toolName = z.string().describe('The name of a tool that tool_search returned.')
-const CallInput = z.object({
+/** Loose: what is called is not known here, so what is wrong with its arguments is not either. */
+const CallInput = z.looseObject({
   name: toolName,
   arguments: z.looseObject({}).optional().describe('Its arguments, as its parameters describe.'),
 })
-const TextCallInput = z.object({
+const TextCallInput = z.looseObject({
   name: toolName,
   arguments: z
     .string()

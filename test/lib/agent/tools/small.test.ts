@@ -29,6 +29,19 @@ test('replace, merge, read', async () => {
   assert.equal(summary, { total: 3, pending: 1, in_progress: 0, completed: 1, cancelled: 1 })
 })
 
+test('entries without an id get one: that of the same content, else a free number', async () => {
+  const step = (content: string, status = 'pending') => ({ content, status })
+  await bench.use('todo', { todos: [step('a'), { id: '1', ...step('b') }, step('c')] })
+  await bench.use('todo', { todos: [step('c', 'completed'), step('d')], merge: true })
+  const { todos } = await bench.json('todo', {})
+  assert.equal(
+    todos.map((one: { id: string; content: string; status: string }) =>
+      Object.values(one).join(' '),
+    ),
+    ['2 a pending', '1 b pending', '3 c completed', '4 d pending'],
+  )
+})
+
 test('an unanswered question, an answered one, one that is too long', async () => {
   const ask = { question: ' Which? ', choices: ['a', 'b'] }
   assert.match((await bench.json('clarify', ask)).user_response, 'own judgment')
