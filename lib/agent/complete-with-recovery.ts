@@ -1,6 +1,6 @@
 /** One model call of a run, with recovery: compaction when the prompt is too long, another endpoint when it fails. */
 import { createHash } from 'node:crypto'
-import { complete, type Reply } from './complete.ts'
+import { complete, type Reply, windowFull } from './complete.ts'
 import { mergeSummaries } from './compress.ts'
 import { wrapCalls } from './deferred-calls.ts'
 import { ProviderFailure } from './failure.ts'
@@ -44,6 +44,12 @@ export const completeWithRecovery = async (
     await run.contextWindow.compactIfNeeded()
     try {
       const reply = await completeOnce(run, messageId, ask)
+      if (reply.isWindowFull) {
+        const failure = windowFull()
+        if ((await run.contextWindow.shrinkFullWindow(failure)) !== null) return cutOff(run, reply)
+        voidPartial(run, messageId, { hasStreamed: true, message: failure.message })
+        continue
+      }
       const truncation = await run.contextWindow.findTruncation()
       if (!truncation || (await run.contextWindow.shrinkAfterTruncation(truncation)) !== null)
         return reply
@@ -75,6 +81,13 @@ export const completeWithRecovery = async (
   }
 }
 
+/** Nothing can be compacted: what was said is kept. */
+const cutOff = (run: Run, reply: Reply): Reply => {
+  const message = 'The response was cut off at the length limit.'
+  run.emit({ type: 'warning', kind: 'cut', message })
+  return reply
+}
+
 const withRealWindow = async (
   { request }: Run,
   endpoint: ModelEndpoint,
@@ -83,13 +96,35 @@ const withRealWindow = async (
   return request.windows?.apply(endpoint) ?? endpoint
 }
 
+/**
+ * At the step limit the tools are described as before, so that the prompt cache holds and the server accepts the calls in the
+ * history, but none may be called. A model that calls one all the same is asked again without any; so is one whose answer
+ * needs a form, because many servers hold a model to it only where there are no tools.
+ */
 const completeOnce = async (run: Run, messageId: string, ask: Ask): Promise<Reply> => {
+  if (ask !== LAST_STEP || run.request.answerForm) return callModel(run, messageId, ask)
+  const described = { tools: describeTools(run.request.tools), toolChoice: 'none' as const }
+  const reply = await callModel(run, messageId, ask, described)
+  if (reply.calls.length === 0 || reply.text.trim() !== '') return reply
+  voidPartial(run, messageId, {
+    hasStreamed: reply.reasoning !== '',
+    message: 'The model called a tool although none can be called.',
+  })
+  return callModel(run, messageId, ask)
+}
+
+const callModel = async (
+  run: Run,
+  messageId: string,
+  ask: Ask,
+  more: Partial<ProviderRequest> = {},
+): Promise<Reply> => {
   const { endpoint, request, meter } = run
   const messageCount = run.messages.length
   const usageBefore = meter.lastCall()
   const reply = await complete({
     provider: providerFor(request.providers, endpoint.apiMode),
-    request: toProviderRequest(run, ask),
+    request: { ...toProviderRequest(run, ask), ...more },
     messageId,
     emit: run.emit,
     meter,
@@ -97,6 +132,7 @@ const completeOnce = async (run: Run, messageId: string, ask: Ask): Promise<Repl
     random: run.random,
     notice: text => emitNoticeOnce(run, text),
     maxAttempts: request.maxAttempts,
+    minAttempts: request.minAttempts,
     attemptLimit: failure => request.attemptLimit?.(failure, run.chosenEndpoint),
     maxRetryWaitMs: request.maxRetryWaitMs,
     onRetryWait: request.onRetryWait,

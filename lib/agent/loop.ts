@@ -148,8 +148,9 @@ const runStep = async (run: Run, step: Ask): Promise<ToolCall[]> => {
   const reply = again ? await readReply(run, messageId, again) : first
   const toolNames = run.request.tools.map(tool => tool.name)
   const unwrapped = reply.calls.map(call => unwrapCall(call, toolNames))
-  const isWithCalls = (again ?? step).tools !== 'none'
-  const normalized = isWithCalls ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
+  // Of an answer that the provider stopped, no call is run, in whatever form it was written.
+  const mayCall = (again ?? step).tools !== 'none' && reply.refusal === ''
+  const normalized = mayCall ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
   const calls = normalized.map(({ call }) => call)
   run.text = reply.text
   const message = toMessage(run, messageId, reply, calls)
