@@ -262,109 +262,110 @@ export type Resumed = {
   calls: readonly ToolCall[]
 }
 
-export type AgentRequest = WindowServices &
-  Demands & {
-    endpoint: ModelEndpoint
-    system: string
-    /** Messages sent before the history; never recorded. */
-    prefill?: readonly WireMessage[]
-    /** The conversation so far; the last message is the user's. */
-    history: LoopMessage[]
-    /** Attachments of the newest message, as paths. Used by external agents only. */
-    attachments?: readonly string[]
-    tools: readonly Tool[]
-    workspace: string
-    env: Readonly<Record<string, string>>
-    forbidden: readonly string[]
-    /** As in `ToolContext`. */
-    outside?: OutsidePolicy
-    isOwnProcess?: (pid: number) => boolean
-    controlPaths?: readonly string[]
-    ownAddresses?: readonly string[]
-    /** As in `ToolContext`. */
-    guards?: Guards
-    planMode?: PlanMode
-    rules?: Rules
-    /** Model calls per turn. At the limit, one last call that may use no tool asks for a summary. */
-    maxSteps: number
-    /** What this turn has done in an earlier process. */
-    resumed?: Resumed
-    /** Called between two steps. It may abort `signal`: nothing is under way. */
-    onStepBoundary?: () => void
-    /** A message may call only one function of the client. */
-    oneClientCall?: boolean
-    signal: AbortSignal
-    /** Allocates a message id; called once per message, before its first delta. */
-    nextMessageId: () => string
-    approve: (ask: ApprovalRequest, callId: string) => Promise<ApprovalChoice>
-    /** As in `ToolContext`. */
-    allowsNetwork?: (key: string) => boolean
-    clarify: (
-      question: string,
-      choices: string[],
-      callId: string,
-      signal?: AbortSignal,
-      /** As `waitingCall` of an approval. */
-      isWaiting?: boolean,
-    ) => Promise<string | null>
-    providers: Providers
-    clock: Clock
-    /** The session's id, as the key of per-session caches. */
-    sessionKey?: string
-    /** As in `ToolContext`. */
-    readable?: readonly string[]
-    offload?: (callId: string, text: string) => string | null
-    secrets?: Secrets
-    editor?: EditorFiles
-    readDocument?: ReadDocument
-    /** As in `ToolContext`. */
-    checkEdits?: CheckEdits
-    /** Saves an image of an external agent, or a file of an MCP server, with the session and returns its path; null when that failed. */
-    saveImage?: (callId: string, bytes: Buffer, ending: string) => string | null
-    /** Images of the conversation; absent: text only. */
-    images?: ImageStore
-    beforeChange?: (what: ChangeScope) => Promise<void>
-    processes?: Processes
-    /** As in `ToolContext`. */
-    runner?: CommandRunner
-    canUndo?: boolean
-    /**
-     * Called when an endpoint failed permanently: returns another key, else the next fallback, else null. The choice
-     * holds for the rest of the turn (contract, decision 31). `message` is shown as a warning.
-     */
-    recover?: (failure: ProviderFailure, failed: ModelEndpoint) => Promise<Recovery | null>
-    /** Compaction of the conversation; absent: it is sent in full. */
-    compression?: Compression
-    /** Attempts per model call, retries included; absent: the engine's defaults. */
-    maxAttempts?: number
-    /** At least so many where repeating helps at all; `maxAttempts` goes before it. */
-    minAttempts?: number
-    /** Lower limit of attempts for this failure; undefined leaves `maxAttempts` in force. */
-    attemptLimit?: (failure: ProviderFailure, endpoint: ModelEndpoint) => number | undefined
-    /** A call whose provider asks to wait longer than this fails. Absent: an hour. */
-    maxRetryWaitMs?: number
-    /**
-     * Called when the wait before a retry begins, subagents included: `retryNow` ends it. Returns a function to call when
-     * the wait is over.
-     */
-    onRetryWait?: (retryNow: () => void) => () => void
-    /** Called once per run and endpoint after the first successful call. Must not throw. */
-    onEndpointSuccess?: (endpoint: ModelEndpoint) => void
-    /** Used by external agents only. */
-    external?: ExternalAgentContext
-    /** Returns new steering messages; called before each model call and before the turn ends. */
-    takeSteeringMessages?: () => readonly SteeringMessage[] | Promise<readonly SteeringMessage[]>
-    /** Called before each model call, subagents included: null to continue, else a sentence why the turn ends. */
-    checkBudget?: () => Promise<string | null>
-    /** Called after each model call with the usage of the run so far, subagents included. */
-    onUsage?: (usage: Usage) => void
-    /** Absent: no subagents. */
-    delegation?: Delegation
-    /** Absent: none besides those in the system prompt. */
-    instructions?: NestedInstructions
-    /** Programs of the user that run around tool calls and at the end of the turn; absent: none. */
-    hooks?: Hooks
-  }
+export type AgentRequest = WindowServices & {
+  endpoint: ModelEndpoint
+  system: string
+  /** Messages sent before the history; never recorded. */
+  prefill?: readonly WireMessage[]
+  /** The conversation so far; the last message is the user's. */
+  history: LoopMessage[]
+  /** Attachments of the newest message, as paths. Used by external agents only. */
+  attachments?: readonly string[]
+  tools: readonly Tool[]
+  workspace: string
+  env: Readonly<Record<string, string>>
+  forbidden: readonly string[]
+  /** As in `ToolContext`. */
+  outside?: OutsidePolicy
+  isOwnProcess?: (pid: number) => boolean
+  controlPaths?: readonly string[]
+  ownAddresses?: readonly string[]
+  /** As in `ToolContext`. */
+  guards?: Guards
+  planMode?: PlanMode
+  rules?: Rules
+  /** Model calls per turn. At the limit, one last call that may use no tool asks for a summary. */
+  maxSteps: number
+  /** What this turn has done in an earlier process. */
+  resumed?: Resumed
+  /** Called between two steps. It may abort `signal`: nothing is under way. */
+  onStepBoundary?: () => void
+  /** A message may call only one function of the client. */
+  oneClientCall?: boolean
+  answerForm?: Demands['answerForm']
+  mustCall?: Demands['mustCall']
+  signal: AbortSignal
+  /** Allocates a message id; called once per message, before its first delta. */
+  nextMessageId: () => string
+  approve: (ask: ApprovalRequest, callId: string) => Promise<ApprovalChoice>
+  /** As in `ToolContext`. */
+  allowsNetwork?: (key: string) => boolean
+  clarify: (
+    question: string,
+    choices: string[],
+    callId: string,
+    signal?: AbortSignal,
+    /** As `waitingCall` of an approval. */
+    isWaiting?: boolean,
+  ) => Promise<string | null>
+  providers: Providers
+  clock: Clock
+  /** The session's id, as the key of per-session caches. */
+  sessionKey?: string
+  /** As in `ToolContext`. */
+  readable?: readonly string[]
+  offload?: (callId: string, text: string) => string | null
+  secrets?: Secrets
+  editor?: EditorFiles
+  readDocument?: ReadDocument
+  /** As in `ToolContext`. */
+  checkEdits?: CheckEdits
+  /** Saves an image of an external agent, or a file of an MCP server, with the session and returns its path; null when that failed. */
+  saveImage?: (callId: string, bytes: Buffer, ending: string) => string | null
+  /** Images of the conversation; absent: text only. */
+  images?: ImageStore
+  beforeChange?: (what: ChangeScope) => Promise<void>
+  processes?: Processes
+  /** As in `ToolContext`. */
+  runner?: CommandRunner
+  canUndo?: boolean
+  /**
+   * Called when an endpoint failed permanently: returns another key, else the next fallback, else null. The choice
+   * holds for the rest of the turn (contract, decision 31). `message` is shown as a warning.
+   */
+  recover?: (failure: ProviderFailure, failed: ModelEndpoint) => Promise<Recovery | null>
+  /** Compaction of the conversation; absent: it is sent in full. */
+  compression?: Compression
+  /** Attempts per model call, retries included; absent: the engine's defaults. */
+  maxAttempts?: number
+  /** At least so many where repeating helps at all; `maxAttempts` goes before it. */
+  minAttempts?: number
+  /** Lower limit of attempts for this failure; undefined leaves `maxAttempts` in force. */
+  attemptLimit?: (failure: ProviderFailure, endpoint: ModelEndpoint) => number | undefined
+  /** A call whose provider asks to wait longer than this fails. Absent: an hour. */
+  maxRetryWaitMs?: number
+  /**
+   * Called when the wait before a retry begins, subagents included: `retryNow` ends it. Returns a function to call when
+   * the wait is over.
+   */
+  onRetryWait?: (retryNow: () => void) => () => void
+  /** Called once per run and endpoint after the first successful call. Must not throw. */
+  onEndpointSuccess?: (endpoint: ModelEndpoint) => void
+  /** Used by external agents only. */
+  external?: ExternalAgentContext
+  /** Returns new steering messages; called before each model call and before the turn ends. */
+  takeSteeringMessages?: () => readonly SteeringMessage[] | Promise<readonly SteeringMessage[]>
+  /** Called before each model call, subagents included: null to continue, else a sentence why the turn ends. */
+  checkBudget?: () => Promise<string | null>
+  /** Called after each model call with the usage of the run so far, subagents included. */
+  onUsage?: (usage: Usage) => void
+  /** Absent: no subagents. */
+  delegation?: Delegation
+  /** Absent: none besides those in the system prompt. */
+  instructions?: NestedInstructions
+  /** Programs of the user that run around tool calls and at the end of the turn; absent: none. */
+  hooks?: Hooks
+}
 
 /** `text` is recorded, `modelText` is sent to the model: they differ when the message calls a skill by name. */
 export type SteeringMessage = {

@@ -27,6 +27,9 @@ export const toError = ({ type, message }: ApiFailure): UserError => {
       return conflict(message, { ...STARTED, api_code: 'turn_stopped' })
     // Repeating cures none of these, and would run the turn again: Codex, the AI SDK and others repeat after every 5xx.
     case 'auth_mismatch':
+    case 'wrong_address':
+    case 'blocked':
+    case 'model_memory':
     case 'error':
     case 'invalid_answer':
     case 'tool_not_called':

@@ -115,7 +115,7 @@ for (const api of APIS)
     `${api}: the answer has the form that was asked for, whole and streamed`,
     withApi(async service => {
       const cases = api === 'messages' ? ANSWERS : [...ANSWERS, ...OBJECTS]
-      for (const [name, schema, says, expected] of cases) {
+      for (const [at, [name, schema, says, expected]] of cases.entries()) {
         const before = service.asked().length
         service.push(...says)
         const whole = await post(service, api, bodyFor(api, schema))
@@ -130,6 +130,8 @@ for (const api of APIS)
           assert.is(textOf(api, whole.body), expected, words)
         }
         assert.is(service.asked().length - before, says.length, words)
+        // Each is streamed in one of the three.
+        if (APIS[at % APIS.length] !== api) continue
         service.push(...says)
         const streamed = await post(service, api, bodyFor(api, schema, { stream: true }))
         if (expected === null) assert.is(streamed.status, 400, streamed.text)
