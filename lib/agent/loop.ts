@@ -146,13 +146,17 @@ const runStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
   const mayCall = withTools && reply.refusal === ''
   const normalized = mayCall ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
   const calls = normalized.map(({ call }) => call)
-  run.text = reply.text
+  run.text = textWithRefusal(reply)
   const message = toMessage(run, messageId, reply, calls)
   // The last call of a turn that used all its steps has no tools.
   if (!withTools) message._step_limit = request.maxSteps
   record(run, message, reply.reasoning, toProviderState(run.endpoint, reply, normalized))
   return calls
 }
+
+/** For who reads nothing but the text: a parent agent, a scheduled task, a notification. */
+const textWithRefusal = ({ text, refusal }: Reply): string =>
+  text.endsWith(refusal) ? text : `${text}\n\n[${refusal}]`
 
 const toProviderState = (
   endpoint: ModelEndpoint,

@@ -198,5 +198,9 @@ export const CASES: Readonly<Record<string, FailureCase>> = {
   'errors in a list': { step: answer(500, { errors: [{ message: 'upstream failed' }] }), kind: 'server_error' },
   'errors in a list with status 200': { step: answer(200, { errors: [{ message: 'upstream failed' }] }), kind: 'odd' },
   'Groq: an error in a chunk': { step: sse({ choices: [{ index: 0, delta: { content: 'Half' }, finish_reason: null }] }, { x_groq: { id: 'r', error: 'internal failure' }, choices: [] }), kind: 'odd', attempts: 6 },
+  'llama.cpp, older: an error in a field of its own': { step: { raw: 'error: {"code":500,"message":"Context size has been exceeded.","type":"server_error"}\n\n' }, kind: 'overflow' },
+  'an error event without its frame': { step: { raw: 'event: error\ndata: {"type":"overloaded_error","message":"Overloaded"}\n\n' }, kind: 'overloaded' },
+  'z.ai: a refused key with status 200': { step: answer(200, { code: 401, msg: 'token expired or incorrect', success: false }), kind: 'auth' },
+  'DashScope: a refused key with status 200': { step: answer(200, { code: 'InvalidApiKey', message: 'Invalid API-key provided.', request_id: 'r' }), kind: 'auth' },
   'an error compressed as x-gzip': { step: answer(402, gzipSync('{"error":{"message":"Insufficient Balance"}}'), { 'content-encoding': 'x-gzip' }), kind: 'no_credit' },
 }
