@@ -360,7 +360,7 @@ test('a parent reads that the provider stopped the answer of its subagent', asyn
   })
   const { messages, events } = await run(provider, request())
   const [result] = resultsOf(messages[1]?.content)
-  assert.ok(result && result.summary.startsWith('Half of') && result.summary.length > 10)
+  assert.ok(result?.summary.startsWith('Half of') && result.summary.length > 10)
   assert.not.ok(events.some(({ type }) => type === 'warning'))
 })
 
