@@ -17,9 +17,6 @@ import {
 import type { UsageMeter } from './usage-meter.ts'
 import type { AgentRequest, Emit, Provider, ProviderDelta, ProviderRequest } from './types.ts'
 
-const MAX_EMPTY_RESPONSES = 3
-/** More of the same reasoning costs as much again. */
-const MAX_ONLY_THOUGHT = 1
 const MAX_CONTINUATIONS = 3
 
 const CONTINUE =
@@ -130,9 +127,9 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
     const isEmpty = `${part.text}${part.refusal}`.trim() === '' && part.calls.length === 0
     if (isEmpty && reply.text.trim() === '' && !isInlineCall(part.reasoning, request.tools)) {
       const failure = emptyResponse(part)
-      const max = part.reasoning === '' ? MAX_EMPTY_RESPONSES : MAX_ONLY_THOUGHT
-      if (++counts.empty > max) throw failure
-      await retry(counts.empty, max + 1, failure, failure.message)
+      const attempts = attemptsFor(failure)
+      if (++counts.empty >= attempts) throw failure
+      await retry(counts.empty, attempts, failure, failure.message)
       continue
     }
     merge(reply, part)

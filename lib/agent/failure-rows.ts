@@ -81,6 +81,8 @@ const PASSES =
   /try again (?:in|at|after)|retry (?:in|after)|resets? (?:at|in|on)|per (?:minute|hour|day)|temporar/i
 const RATE =
   /rate[ _-]?limit|too many requests|requests per|tokens per|throttl|slow down|concurrency limit/i
+/** The sentence is about a limit, and does not only have such words in it. */
+const RATE_FIRST = /^\W*(?:error: )?(?:\w+ ){0,3}(?:rate[ _-]?limit|too many requests|throttl)/i
 const WINDOW =
   /context[_ ](?:length|window|size)|maximum context|context limit|prompt is too long|input is too long|too many input tokens|maximum prompt length|exceeded model token limit|input token count|tokens? \+ \W?max_new_tokens\W? must be|\binputs?\W? must have less than|token count \+ max_tokens/i
 const OVERFLOW = new RegExp(
@@ -237,7 +239,8 @@ export const ROWS: readonly Row[] = [
   // Words only.
   { kind: 'no_credit', status: ['none'], words: CREDIT, source: OPENAI },
   { kind: 'spending_limit', status: ['none'], words: LIMIT, source: OPENAI },
-  { kind: 'rate_limit', status: '4xx', words: RATE, source: OPENAI },
+  { kind: 'rate_limit', status: [400, 422], words: RATE_FIRST, source: BEDROCK },
+  { kind: 'rate_limit', status: [406, 408, 409, 418, 420, 430, 434, 449], words: RATE, source: HTTP },
   { kind: 'rate_limit', status: ['none'], words: RATE, source: OPENAI },
   { kind: 'auth', status: ['none'], words: AUTH, source: OPENAI },
   { kind: 'auth', status: [400], words: KEY, source: XAI },

@@ -115,11 +115,17 @@ export const statusOfErrorNames = (names: readonly string[]): number | undefined
   return name === undefined ? undefined : STATUS_BY_NAME[name]
 }
 
-/** What the user or the model wrote: more than one word in quotation marks, unless it is the sentence itself in a JSON object. */
+/**
+ * What the user or the model wrote: more than one word in quotation marks, up to the last mark, because it may have marks of
+ * its own. Not the sentence itself in a JSON object.
+ */
 const QUOTED =
-  /(?<sentence>(["'])(?:message|error|detail|msg)\2: ?["'])|(?<!\w)"(?=[^"]*\s)[^"]*(?:"|$)|(?<!\w)`(?=[^`]*\s)[^`]*(?:`|$)|(?<!\w)'(?=[^']*\s)[^']*(?:'(?!\w)|$)|“[^”]*(?:”|$)/g
+  /(?<sentence>(["'])(?:message|error|detail|msg)\2: ?["'])|(?<!\w)"(?=[^"]*\s)(?:[\s\S]*"|[\s\S]*)|(?<!\w)`(?=[^`]*\s)(?:[\s\S]*`|[\s\S]*)|(?<!\w)'(?=[^']*\s)(?:[\s\S]*'(?!\w)|[\s\S]*)|“[^”]*(?:”|$)/g
 /** Schema validators show the value that they refuse. */
 const INPUT = /(?:['"]input['"]: |\binput_value=)[\s\S]*$/
+
+/** The cause is said at the start; what follows is a trace, or the request. */
+const MAX_WORDS_CHARS = 2_000
 
 const withoutQuotes = (sentence: string): string =>
   sentence
@@ -154,7 +160,7 @@ export const classify = (evidence: FailureEvidence): ProviderFailure => {
         status,
         codes: (fields?.codes ?? []).map(code => code.toLowerCase()),
         param: fields?.param,
-        words: withoutQuotes(message),
+        words: withoutQuotes(message.slice(0, MAX_WORDS_CHARS)),
         isPage: evidence.isPage === true,
         isChallenge: evidence.isChallenge === true,
         hasRetryAfter: evidence.retryAfterMs !== undefined,

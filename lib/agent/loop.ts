@@ -171,7 +171,7 @@ const runStep = async (run: Run, step: Ask): Promise<ToolCall[]> => {
   const mayCall = (again ?? step).tools !== 'none' && reply.refusal === ''
   const normalized = mayCall ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
   const calls = normalized.map(({ call }) => call)
-  run.text = reply.text
+  run.text = textWithRefusal(reply)
   const message = toMessage(run, messageId, reply, calls)
   // The last call of a turn that used all its steps has no tools.
   if (step.isLast && run.limitedAt > 0) message._step_limit = run.limitedAt
@@ -231,6 +231,10 @@ const statePart = (endpoint: ModelEndpoint, reply: Reply) => {
   const providerState = toProviderState(endpoint, { ...reply, calls: [] }, [])
   return providerState && { providerState }
 }
+
+/** For who reads nothing but the text: a parent agent, a scheduled task, a notification. */
+const textWithRefusal = ({ text, refusal }: Reply): string =>
+  text.endsWith(refusal) ? text : `${text}\n\n[${refusal}]`
 
 const toProviderState = (
   endpoint: ModelEndpoint,

@@ -263,8 +263,8 @@ const toParentEvent = (event: AgentEvent, from: SubagentRef, prefix: string): Ag
     case 'tool_complete':
       return { ...event, callId: prefix + event.callId, owner }
     case 'warning':
-      // The step limit is reported in the subagent's result.
-      return event.kind === 'step_limit' ? null : event
+      // These are reported in the subagent's result.
+      return event.kind === 'step_limit' || event.kind === 'content_filter' ? null : event
     default:
       // Messages and compactions stay inside the subagent.
       return null

@@ -1,5 +1,6 @@
 /** One streamed model call over HTTP in any wire format: request, server-sent events or a JSON document, timeouts, end detection. */
 import type { Clock } from '../../base/clock.ts'
+import { isObject } from '../../base/json.ts'
 import { isLocalUrl } from '../../base/local-network.ts'
 import { createParser } from 'eventsource-parser'
 import type { Dispatcher } from 'undici'
@@ -244,19 +245,22 @@ const parse = (text: string): unknown => {
 /** One event must not grow beyond this; a whole response in one event is far smaller. */
 const MAX_EVENT_CHARS = 16 * 1024 * 1024
 
+/** The data of an error event, which may be plain text, or the error object without its frame. */
+const asError = (data: string): string => {
+  const object = parse(data)
+  if (isObject(object) && object.error !== undefined) return data
+  return JSON.stringify({ error: isObject(object) ? object : { message: data } })
+}
+
 /** `feed` returns the data of events completed by these bytes, `end` that of an unterminated last event. */
 const createSseReader = () => {
   let ready: string[] = []
   const decoder = new TextDecoder()
   const parser = createParser({
     maxBufferSize: MAX_EVENT_CHARS,
-    onEvent: ({ event, data }) =>
-      // Some servers report an error in plain text.
-      ready.push(
-        event === 'error' && !data.trimStart().startsWith('{')
-          ? JSON.stringify({ error: { message: data } })
-          : data,
-      ),
+    onEvent: ({ event, data }) => ready.push(event === 'error' ? asError(data) : data),
+    // Older llama.cpp writes `error: {…}`, a field that the format does not have.
+    onError: ({ field, value = '' }) => void (field === 'error' && ready.push(asError(value))),
   })
   const drain = () => {
     const events = ready

@@ -155,6 +155,8 @@ export const CASES: Readonly<Record<string, FailureCase>> = {
   'quoted words about permissions': { step: error(400, { message: 'Invalid \'messages[2].content\': the value "permission denied, invalid api key, rate limit, no such model" string is not allowed', type: 'invalid_request_error', param: 'messages[2].content', code: 'invalid_value' }), kind: 'refused_request', param: 'messages[2].content' },
   'quoted words in the input that a validator repeats': { step: answer(422, { detail: [{ type: 'string_type', loc: ['body', 'messages', 0, 'content'], msg: 'Input should be a valid string', input: 'context length exceeded, insufficient credits, unauthorized' }] }), kind: 'refused_request', param: 'messages.0.content' },
   'quoted words in the sentence of a validator': { step: error(400, { message: "[{'type': 'missing', 'loc': ('body', 'messages'), 'msg': 'Field required', 'input': {'content': 'maximum context length, out of memory, loading model'}}]", type: 'BadRequestError', param: null, code: 400 }), kind: 'refused_request' },
+  'quoted words with quotation marks of their own': { step: error(400, { message: 'Invalid value: "he said "maximum context length" and "no such model" to me". Expected a list.' }), kind: 'refused_request' },
+  'a quoted name is not a quotation': { step: error(400, { message: "The model 'acme-1' does not exist, and isn't one of 'acme-2'." }), kind: 'unknown_model' },
   'quoted words without an end': { step: error(400, { message: `Expected one of stop, length. Got: "the user said that the server is overloaded and ${'x '.repeat(400)}"` }), kind: 'refused_request' },
   'a 400 about permissions': { step: error(400, { message: 'Field path: permission denied string is not allowed' }), kind: 'refused_request' },
 
@@ -198,5 +200,9 @@ export const CASES: Readonly<Record<string, FailureCase>> = {
   'errors in a list': { step: answer(500, { errors: [{ message: 'upstream failed' }] }), kind: 'server_error' },
   'errors in a list with status 200': { step: answer(200, { errors: [{ message: 'upstream failed' }] }), kind: 'odd' },
   'Groq: an error in a chunk': { step: sse({ choices: [{ index: 0, delta: { content: 'Half' }, finish_reason: null }] }, { x_groq: { id: 'r', error: 'internal failure' }, choices: [] }), kind: 'odd', attempts: 6 },
+  'llama.cpp, older: an error in a field of its own': { step: { raw: 'error: {"code":500,"message":"Context size has been exceeded.","type":"server_error"}\n\n' }, kind: 'overflow' },
+  'an error event without its frame': { step: { raw: 'event: error\ndata: {"type":"overloaded_error","message":"Overloaded"}\n\n' }, kind: 'overloaded' },
+  'z.ai: a refused key with status 200': { step: answer(200, { code: 401, msg: 'token expired or incorrect', success: false }), kind: 'auth' },
+  'DashScope: a refused key with status 200': { step: answer(200, { code: 'InvalidApiKey', message: 'Invalid API-key provided.', request_id: 'r' }), kind: 'auth' },
   'an error compressed as x-gzip': { step: answer(402, gzipSync('{"error":{"message":"Insufficient Balance"}}'), { 'content-encoding': 'x-gzip' }), kind: 'no_credit' },
 }

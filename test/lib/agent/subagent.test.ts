@@ -11,7 +11,7 @@ import type {
   Tool,
   TraceEntry,
 } from '../../../lib/agent/types.ts'
-import { run, text, use } from './_run.ts'
+import { finish, run, text, use } from './_run.ts'
 
 const test = suite('subagents')
 
@@ -377,6 +377,17 @@ test('warns the model, but not the transcript, at 70 and 90 percent of the steps
   assert.equal(at, [7, 9])
   assert.match(lastMessages[7]!, 'Step 7 of 10')
   assert.ok(messages.every(({ content }) => !String(content).includes('warning')))
+})
+
+test('a parent reads that the provider stopped the answer of its subagent', async () => {
+  const { provider } = answering((goal, _, round) => {
+    if (goal === 'half') return [text('Half of'), finish('content_filter')]
+    return round === 0 ? [use('delegate_task', { goal: 'half' })] : [text('end')]
+  })
+  const { messages, events } = await run(provider, request())
+  const [result] = resultsOf(messages[1]?.content)
+  assert.ok(result?.summary.startsWith('Half of') && result.summary.length > 10)
+  assert.not.ok(events.some(({ type }) => type === 'warning'))
 })
 
 test.run()

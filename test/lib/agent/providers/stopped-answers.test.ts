@@ -28,9 +28,10 @@ for (const format of FORMATS) {
     withServer([{ text: 'Here is', finish }], async server => {
       const { outcome, messages, events } = await converse(server)
       assert.is(outcome.status, 'finished')
-      assert.is(outcome.text, 'Here is')
       assert.is(messages[0]?.content, 'Here is')
       assert.ok(messages[0]?.refusal)
+      // Who reads nothing but the text sees it, too.
+      assert.is(outcome.text, `Here is\n\n[${messages[0]?.refusal}]`)
       assert.equal(warningsOf(events), ['content_filter'])
     }))
 
