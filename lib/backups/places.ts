@@ -36,6 +36,7 @@ const STATE_SAVED = new Set([
   'projects.json',
   'accepted-guards.json',
   'last_workspace.txt',
+  'location.json',
   'audit.jsonl',
   'audit.1.jsonl',
   'backups.json',
