@@ -16,14 +16,16 @@ export type SessionSyncOptions = {
   /** True while a turn runs: nothing may then be appended after its messages. */
   isActive: (sessionId: string) => boolean
   rowOptions: (home: HostHome) => RowOptions
-  /** Undefined when the database is missing or unreadable. */
+  /** Undefined when the database is missing; throws when it cannot be read. */
   read: <T>(home: HostHome, work: (db: Database) => T) => T | undefined
+  /** Undefined in both cases. */
+  readIfAny: <T>(home: HostHome, work: (db: Database) => T) => T | undefined
   /** Seconds since 1970. */
   clock: Pick<Clock, 'now'>
 }
 
 export const createSessionSync = (options: SessionSyncOptions) => {
-  const { sessions, isActive, rowOptions, read, clock } = options
+  const { sessions, isActive, rowOptions, read, readIfAny, clock } = options
   /** The database stamp each session was last synced with. */
   const syncedAt = new Map<string, string>()
 
@@ -74,7 +76,7 @@ export const createSessionSync = (options: SessionSyncOptions) => {
     if (!row?.is_cli_session || isActive(id)) return
     const stamp = dbStamp(stateDbPath(home))
     if (stamp === '' || (stamp !== undefined && syncedAt.get(id) === stamp)) return
-    const transcript = read(home, db => {
+    const transcript = readIfAny(home, db => {
       const tip = readLineageTip(db, id)
       const stored = readRow(db, tip, rowOptions(home))
       return {

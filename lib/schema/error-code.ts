@@ -71,6 +71,8 @@ export const SPECIFIC_CODES = [
   'identity_not_found',
   'sign_ins_busy',
   // Chats
+  'agent_database_busy',
+  'agent_database_unreadable',
   'session_not_found',
   'session_busy',
   'session_compacting',

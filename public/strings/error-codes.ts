@@ -73,6 +73,9 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   file_damaged: '{path} is damaged. Repair or remove it, then restart the server.',
   too_many_identities: 'The limit is {max} linked accounts. Remove one first.',
   identity_not_found: 'That account is no longer linked.',
+  agent_database_busy:
+    'The agent’s database (state.db) is in use by another program. Try again in a moment.',
+  agent_database_unreadable: 'The agent’s database (state.db) cannot be used: {reason}',
   sign_ins_busy: 'Too many sign-ins at once. Try again in a moment.',
 
   session_not_found: 'Chat not found.',
