@@ -1,7 +1,7 @@
 /** Sessions: list, read, search, create, rename, flag, edit, delete and restore. */
 import { z } from 'zod'
 import { MAX_DRAFT_CHARS } from '../lib/base/draft-limit.ts'
-import { endpoint, readableProfiles, requireOwner } from '../lib/context.ts'
+import { type Ctx, endpoint, readableProfiles, requireOwner } from '../lib/context.ts'
 import { invalid, missing, UserError } from '../lib/errors.ts'
 import { jsonText } from '../lib/http/reply.ts'
 import { SESSION_ID, PROFILE_NAME, SessionId } from '../lib/schema/ids.ts'

@@ -31,9 +31,10 @@ const fill = async (chat: Chat) => {
   for (const [name, dir] of Object.entries(folders)) {
     mkdirSync(dir, { recursive: true })
     const { body } = await app.post('/api/session/new', { workspace: dir })
-    sessions[name] = body.session.session_id
+    const id: string = body.session.session_id
+    sessions[name] = id
     chat.provider.push({ text: 'Done.' }, { text: name })
-    await chat.turn(sessions[name], `Work in ${name}.`)
+    await chat.turn(id, `Work in ${name}.`)
   }
   await app.post('/api/workspaces/add', { path: folders.inHome, name: 'A' })
   mkdirSync(join(app.home, 'cron'), { recursive: true })
