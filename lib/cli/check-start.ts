@@ -87,7 +87,7 @@ const sessionCheck = ({ config }: CheckContext): Check[] => {
   return [
     warn(
       'sessions',
-      `${bad.length} of ${looked} have unreadable lines: ${names}${more}`,
+      `${bad.length} of ${looked} are empty or have unreadable lines: ${names}${more}`,
       'Their other lines are shown. If messages are missing, restore the files from a backup.',
     ),
   ]

@@ -36,6 +36,7 @@ type ReaderOptions = {
   files: Files
   catalog: Catalog
   realId: (id: string) => string
+  requireReadable: (id: string) => void
 }
 
 /** Pages of larger files are not kept: their size in memory is not known without a look at each message. */
@@ -49,11 +50,12 @@ const placesBytes = (found: readonly number[]): number => 200 + 8 * found.length
 
 const fileBytes = (stamp: Stamp): number => Number(stamp.split(':')[1])
 
-export const createReader = ({ clock, files, catalog, realId }: ReaderOptions) => {
+export const createReader = ({ clock, files, catalog, realId, requireReadable }: ReaderOptions) => {
   const recent = createRecentReads({ clock })
   const places = createRecentReads({ clock, maxBytes: PLACES_BYTES, keptMs: PLACES_KEPT_MS })
 
   const load = (given: string): Folded => {
+    requireReadable(realId(given))
     const file = files.find(realId(given))
     const folded = file && foldFile(file)?.folded
     if (!folded) throw missing('Session not found', { code: 'session_not_found' })
@@ -154,6 +156,7 @@ export const createReader = ({ clock, files, catalog, realId }: ReaderOptions) =
     },
     head,
     tail(given: string, { limit, before, raw = false }: Parameters<Sessions['tail']>[1]): Tail {
+      requireReadable(realId(given))
       const count = Math.max(0, Math.trunc(limit))
       if (raw) return rawTail(given, count, before)
       const { stamp, summary } = storedOf(given)
@@ -168,6 +171,7 @@ export const createReader = ({ clock, files, catalog, realId }: ReaderOptions) =
       return recent.read(key, `${stamp} ${secretsVersion()}`, masked, () => bytes)
     },
     async wholeJson(given: string): Promise<Buffer> {
+      requireReadable(realId(given))
       const { summary, stamp } = storedOf(given)
       const { clean, format, id, cuts, versions } = summary
       const version = `${stamp} ${secretsVersion()}`
