@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { missing } from '../errors.ts'
 import { redactJsonLine, redactValue, secretsVersion } from '../redact/redact.ts'
 import type { Catalog } from './catalog.ts'
+import type { CatalogSync } from './catalog-sync.ts'
 import type { CatalogEntry } from './catalog-rows.ts'
 import {
   type Files,
@@ -36,7 +37,7 @@ type ReaderOptions = {
   files: Files
   catalog: Catalog
   realId: (id: string) => string
-  requireReadable: (id: string) => void
+  catalogSync: Pick<CatalogSync, 'requireReadable'>
 }
 
 /** Pages of larger files are not kept: their size in memory is not known without a look at each message. */
@@ -50,7 +51,8 @@ const placesBytes = (found: readonly number[]): number => 200 + 8 * found.length
 
 const fileBytes = (stamp: Stamp): number => Number(stamp.split(':')[1])
 
-export const createReader = ({ clock, files, catalog, realId, requireReadable }: ReaderOptions) => {
+export const createReader = ({ clock, files, catalog, catalogSync, realId }: ReaderOptions) => {
+  const { requireReadable } = catalogSync
   const recent = createRecentReads({ clock })
   const places = createRecentReads({ clock, maxBytes: PLACES_BYTES, keptMs: PLACES_KEPT_MS })
 
