@@ -104,6 +104,8 @@ export const SPECIFIC_CODES = [
   'model_missing',
   'provider_missing',
   'key_missing',
+  'key_not_sendable',
+  'key_removed_by_backup',
   'managed_home',
   'speech_unavailable',
   'invalid_key',

@@ -109,6 +109,10 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   model_missing: 'No model is selected. Choose one in the model menu.',
   provider_missing:
     'No provider is selected. Choose a model, or set model.provider in config.yaml.',
+  key_not_sendable:
+    'The value of {holder} can’t be sent as a key: it has spaces or other characters that keys don’t have.',
+  key_removed_by_backup:
+    '{holder} was removed from the backup that was restored. Enter the key of {name} again.',
   key_missing: '{name} has no API key. Add one, or choose another model.',
   managed_home: 'API keys are managed by the system and can’t be changed here.',
   speech_unavailable: 'Speech-to-text isn’t available on this server.',
