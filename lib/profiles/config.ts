@@ -38,14 +38,18 @@ const isTimeZone = (name: string): boolean => {
 
 const MAX_TOKENS = 20_000_000
 
-const auxiliaryTask = (what: string, timeoutS: number, older = {}) =>
+const auxiliaryTask = <M extends z.ZodRawShape = Record<never, never>>(
+  what: string,
+  timeoutS: number,
+  more: M = {} as M,
+) =>
   section({
     provider: text(`Provider of the model that ${what}; blank, \`auto\` or \`main\`: the chat’s.`),
     model: text(`Model that ${what}; blank: the chat’s own.`),
     base_url: text('Address of an endpoint for this task.'),
     api_key: text('Key for that address.'),
     timeout: number(timeoutS, 'Seconds an answer may take.'),
-    ...older,
+    ...more,
   })
 
 const context = {

@@ -31,6 +31,7 @@ export const SPECIFIC_CODES = [
   'sign_in_required',
   'other_account',
   'wrong_password',
+  'signing_key_replaced',
   'password_missing',
   'confirm_password',
   'role_not_allowed',

@@ -74,9 +74,7 @@ const blocks = (tokens: readonly Token[] | undefined, notes: Notes): string =>
     .join('\n')
 
 const details = ({ summary, tokens, open }: DetailsToken, notes: Notes): string => {
-  const shown = summary
-    ? `<summary>${summary.map(token => inline(token.tokens, notes)).join(' ')}</summary>`
-    : ''
+  const shown = summary ? `<summary>${inline(summary, notes)}</summary>` : ''
   return `<details dir="auto"${open ? ' open' : ''}>${shown}${blocks(tokens, notes)}</details>`
 }
 

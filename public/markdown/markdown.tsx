@@ -191,9 +191,7 @@ function Table({ token, place }: { token: Tokens.Table; place: RenderContext }) 
 function Details({ token, place }: { token: DetailsToken; place: RenderContext }) {
   return (
     <details open={token.open} dir="auto">
-      {token.summary && (
-        <summary>{token.summary.flatMap(({ tokens }) => inline(tokens, place))}</summary>
-      )}
+      {token.summary && <summary>{inline(token.summary, place)}</summary>}
       {blocksOf(token.tokens, place)}
     </details>
   )

@@ -29,6 +29,8 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   sign_in_required: 'Sign in to continue.',
   other_account: 'Someone else is signed in now. Reload the page.',
   wrong_password: 'Incorrect password.',
+  signing_key_replaced:
+    'Incorrect password. The signing key of this server was replaced, so an earlier password is refused. Set a new one: agent-webui password',
   password_missing: 'Set a password first.',
   role_not_allowed: 'Your role doesn’t allow this. Ask an owner.',
   control_file: '“{path}” decides what the agent may do. Only an owner can change it.',

@@ -77,6 +77,10 @@ const END = /<\/details>\s*$/i
 
 type Lex = (text: string) => Token[]
 
+/** A summary is one line. */
+const inlineOf = (blocks: readonly Token[]): Token[] =>
+  blocks.flatMap(block => ('tokens' in block ? (block.tokens ?? []) : []))
+
 /**
  * Blocks with `<details>` and what is in it as one token. Blank lines make several blocks of it; one without an end contains
  * everything that follows, as in a text that is still being written.
@@ -107,7 +111,7 @@ export const groupDetails = (tokens: readonly Token[], lex: Lex): Token[] => {
       type: 'details',
       raw: rawOf(tokens.slice(at, isWhole ? at + 1 : end + 1)),
       open: open !== undefined,
-      summary: summary === undefined ? null : lex(summary.trim()),
+      summary: summary === undefined ? null : inlineOf(lex(summary.trim())),
       tokens: groupDetails([...lex(rest.replace(END, '').trim()), ...inner], lex),
     } satisfies DetailsToken)
     if (!isWhole) at = end
