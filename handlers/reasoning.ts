@@ -4,6 +4,7 @@ import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import {
   parseDisplay,
+  parseEffort,
   readReasoning,
   saveEffort,
   saveShowReasoning,
@@ -24,12 +25,15 @@ export const set = endpoint({
   input: z.object({ display: z.unknown().optional(), effort: z.unknown().optional() }),
   output: Reasoning,
   run(ctx, { display, effort }) {
-    if (display !== undefined && display !== null) {
-      const isShown = parseDisplay(display)
+    const isShown = display === undefined || display === null ? null : parseDisplay(display)
+    const wanted = effort === undefined || effort === null ? null : parseEffort(effort)
+    if (isShown === null && wanted === null)
+      throw invalid("reasoning: must supply 'display' or 'effort'")
+    if (isShown !== null) {
       saveShowReasoning(ctx.home, isShown)
       ctx.app.settings.save({ show_thinking: isShown })
-    } else if (effort !== undefined && effort !== null) saveEffort(ctx.home, effort)
-    else throw invalid("reasoning: must supply 'display' or 'effort'")
+    }
+    if (wanted !== null) saveEffort(ctx.home, wanted)
     return readReasoning(ctx.home)
   },
 })

@@ -212,7 +212,8 @@ export const openPasswordRecord = ({
       // is damaged, the right password proves it.
       if (now.kind === 'bad' && old.kind === 'hash' && now.foreign === old.hash) {
         known = old.hash
-        return { ...damaged(now.why), isOfOtherKey: true }
+        damaged(now.why)
+        return { kind: 'damaged', why: now.why, hash: known, isOfOtherKey: true }
       }
       if (old.kind === 'hash') return adoptSettingsHash(old.hash)
       if (now.kind === 'bad') return damaged(now.why)

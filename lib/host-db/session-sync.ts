@@ -86,7 +86,11 @@ export const createSessionSync = (options: SessionSyncOptions) => {
       }
     })
     if (!transcript) return
-    const entries = planSync(sessions.load(id), transcript, clock.now())
+    const own = sessions.load(id)
+    const planned = planSync(own, transcript, clock.now())
+    // A write converts a session of the former format; to open it changes nothing, unless there are messages to add.
+    const isUnchanged = own.format === 'json' && planned.every(({ t }) => t !== 'message')
+    const entries = isUnchanged ? [] : planned
     // Quiet: the session does not move up in the list.
     if (entries.length > 0) sessions.append(id, entries, { quiet: true })
     if (stamp !== undefined) syncedAt.set(id, stamp)

@@ -510,6 +510,29 @@ broken.before.each(async context => {
 })
 broken.after.each(({ app }) => app.close())
 
+broken('opening a session that the peer has imported changes no file', async ({ app }) => {
+  const db = createStateDb(app.home, 30)
+  addConversation(db, ID)
+  const { messages } = (await app.get(`/api/session?session_id=${ID}`)).body.session
+  const file = join(app.state, 'sessions', `${ID}.json`)
+  writeFileSync(
+    file,
+    JSON.stringify({
+      ...{ session_id: ID, title: 'Imported', messages, is_cli_session: true },
+      ...{ _cli_origin: ID, source_tag: 'cli', created_at: 1_000, updated_at: 1_002 },
+    }),
+  )
+  const before = readdirSync(join(app.state, 'sessions')).toSorted()
+  const stamp = statSync(file).mtimeMs
+  await app.get('/api/sessions')
+  const { session } = (await app.get(`/api/session?session_id=${ID}`)).body
+  assert.is(session.messages.length, messages.length)
+  await app.get(`/api/session?session_id=${ID}&limit=5`)
+  assert.equal(readdirSync(join(app.state, 'sessions')).toSorted(), before)
+  assert.is(statSync(file).mtimeMs, stamp)
+  db.close()
+})
+
 broken('without a database the list is empty and none is created', async ({ app }) => {
   assert.equal(await listOf(app), { sessions: [], cli_count: 0 })
   await app.post('/api/session/delete', { session_id: ID })
