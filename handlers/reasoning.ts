@@ -6,6 +6,7 @@ import { invalid } from '../lib/errors.ts'
 import {
   effortsFor,
   parseDisplay,
+  parseEffort,
   readReasoning,
   saveEffort,
   saveShowReasoning,
@@ -35,12 +36,15 @@ export const set = endpoint({
   input: z.object({ display: z.unknown().optional(), effort: z.unknown().optional() }),
   output: Reasoning,
   run(ctx, { display, effort }) {
-    if (display !== undefined && display !== null) {
-      const isShown = parseDisplay(display)
+    const isShown = display === undefined || display === null ? null : parseDisplay(display)
+    const wanted = effort === undefined || effort === null ? null : parseEffort(effort)
+    if (isShown === null && wanted === null)
+      throw invalid("reasoning: must supply 'display' or 'effort'")
+    if (isShown !== null) {
       saveShowReasoning(ctx.home, isShown)
       ctx.app.settings.save({ show_thinking: isShown })
-    } else if (effort !== undefined && effort !== null) saveEffort(ctx.home, effort)
-    else throw invalid("reasoning: must supply 'display' or 'effort'")
+    }
+    if (wanted !== null) saveEffort(ctx.home, wanted)
     return readReasoning(ctx.home)
   },
 })

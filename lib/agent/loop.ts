@@ -188,7 +188,8 @@ const readReply = async (run: Run, messageId: string, ask: Ask): Promise<Reply> 
   const { reply, isUnreadable } = parseInlineMarkup(received, run.request.tools)
   // Never an empty answer: without tools, a call in the text is all there is.
   if (ask.tools === 'none') return reply.text.trim() === '' ? received : reply
-  if (!isUnreadable || run.isToldOfMarkup) return reply
+  // An answer that the provider stopped is not asked for again.
+  if (!isUnreadable || run.isToldOfMarkup || received.refusal !== '') return reply
   run.isToldOfMarkup = true
   const message = 'A tool call in the text of the model could not be read.'
   run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })

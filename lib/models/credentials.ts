@@ -35,7 +35,19 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set([
 export const isUsableSecret = (value: string | null | undefined): value is string => {
   const secret = value?.trim() ?? ''
   const isText = /^[\x21-\x7e]{4,}$/.test(secret) && !/^\*+$/.test(secret)
-  return isText && !PLACEHOLDERS.has(secret.toLowerCase())
+  return isText && !PLACEHOLDERS.has(secret.toLowerCase()) && secret !== REMOVED_KEY
+}
+
+/** What a backup without keys has in place of a key. A request with it would fail without anyone knowing why. */
+export const REMOVED_KEY = 'removed-from-backup'
+
+export type UnusableKey = { name: string; why: 'header' | 'removed' }
+
+/** Why a value that is there is no key; null for one that may be, for none, and for a placeholder from a template. */
+const whyUnusable = (value: string | null | undefined): UnusableKey['why'] | null => {
+  const secret = value?.trim() ?? ''
+  if (secret.includes(REMOVED_KEY)) return 'removed'
+  return secret === '' || /^[\x21-\x7e]+$/.test(secret) ? null : 'header'
 }
 
 /** OAuth tokens Anthropic issues to its own programs. They are never used here (docs/sign-in.md). */
@@ -123,6 +135,37 @@ const fromConfig = (setup: ModelSetup, provider: string): Credential[] => {
     ...(setup.active === provider ? written(setup.apiKey, 'model.api_key') : []),
     ...written(setup.providers.get(provider)?.apiKey, `providers.${provider}.api_key`),
   ]
+}
+
+/** Where a key of `provider` is written that cannot be sent: nobody meant that the request goes out without it. */
+export const unusableKey = (setup: ModelSetup, provider: string): UnusableKey | null => {
+  const written: [name: string, value: string | null | undefined][] = [
+    ...variablesOf(provider).map(name => [name, setup.env[name]] as [string, string | undefined]),
+    ...setup.custom
+      .filter(({ slug }) => (slug ? provider === `custom:${slug}` : provider === 'custom'))
+      .map(({ apiKey }) => ['custom_providers', apiKey] as [string, string | null]),
+    ...(setup.active === provider
+      ? [['model.api_key', setup.apiKey] as [string, string | null]]
+      : []),
+    [`providers.${provider}.api_key`, setup.providers.get(provider)?.apiKey],
+  ]
+  for (const [name, value] of written) {
+    const why = whyUnusable(value)
+    if (why) return { name, why }
+  }
+  return null
+}
+
+/** Those of all providers, each once. */
+export const unusableKeys = (setup: ModelSetup): UnusableKey[] => {
+  const ids = new Set([
+    ...(setup.active ? [setup.active] : []),
+    ...PROVIDERS.keys(),
+    ...setup.providers.keys(),
+    ...setup.custom.map(({ slug }) => (slug ? `custom:${slug}` : 'custom')),
+  ])
+  const found = [...ids].flatMap(id => unusableKey(setup, id) ?? [])
+  return found.filter(({ name }, at) => found.findIndex(other => other.name === name) === at)
 }
 
 /** A key from config.yaml goes to the address configured with it, or to the provider's own hosts. */

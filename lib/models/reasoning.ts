@@ -57,18 +57,20 @@ export const parseDisplay = (value: unknown): boolean => {
   return isShown
 }
 
-/** Takes effect with the next turn. `default` removes the key and leaves the effort to the model. */
-export const saveEffort = (home: EditableHome, value: unknown): void => {
+/** A known effort, or `default`; throws a UserError otherwise. */
+export const parseEffort = (value: unknown): string => {
   const effort = typeof value === 'string' ? value.trim().toLowerCase() : ''
   if (!effort) throw invalid('effort is required', { code: 'missing_fields' })
-  if (effort === 'default') {
-    if (asObject(home.config.read().agent).reasoning_effort !== undefined)
-      home.config.edit(['agent', 'reasoning_effort'], undefined)
-    return
-  }
-  if (!EFFORTS.some(known => known === effort))
+  if (effort !== 'default' && !EFFORTS.some(known => known === effort))
     throw invalid(
       `Unknown reasoning effort '${effort.slice(0, 100)}'. Valid: ${EFFORTS.join(', ')}.`,
     )
-  home.config.edit(['agent', 'reasoning_effort'], effort)
+  return effort
+}
+
+/** Takes effect with the next turn. `default` removes the key and leaves the effort to the model. */
+export const saveEffort = (home: EditableHome, effort: string): void => {
+  if (effort !== 'default') home.config.edit(['agent', 'reasoning_effort'], effort)
+  else if (asObject(home.config.read().agent).reasoning_effort !== undefined)
+    home.config.edit(['agent', 'reasoning_effort'], undefined)
 }

@@ -38,14 +38,18 @@ const isTimeZone = (name: string): boolean => {
 
 const MAX_TOKENS = 20_000_000
 
-const auxiliaryTask = (what: string, timeoutS: number, older = {}) =>
+const auxiliaryTask = <M extends z.ZodRawShape = Record<never, never>>(
+  what: string,
+  timeoutS: number,
+  more: M = {} as M,
+) =>
   section({
     provider: text(`Provider of the model that ${what}; blank, \`auto\` or \`main\`: the chat’s.`),
     model: text(`Model that ${what}; blank: the chat’s own.`),
     base_url: text('Address of an endpoint for this task.'),
     api_key: text('Key for that address.'),
     timeout: number(timeoutS, 'Seconds an answer may take.'),
-    ...older,
+    ...more,
   })
 
 const context = {
@@ -58,7 +62,12 @@ const context = {
     }),
     vision: auxiliaryTask('describes images', 30),
     web_extract: auxiliaryTask('shortens long web pages', 360),
-    title_generation: auxiliaryTask('writes titles of chats', 30),
+    title_generation: auxiliaryTask('writes titles of chats', 30, {
+      enabled: flag(
+        true,
+        'Ask a model for titles. Without it, a chat is called like its first message.',
+      ),
+    }),
     mcp: auxiliaryTask('answers MCP servers (sampling)', 30),
   }),
   compression: section({
@@ -126,6 +135,7 @@ const agent = {
       'auto',
       'Whether the model is sent images. `auto`: if it is known to accept them and `auxiliary.vision` names no other model; `native`: always; `text`: never, it can only ask about them.',
     ),
+    clarify_timeout: number(120, 'Older place of `clarify.timeout`.', { orZero: true }),
     disabled_toolsets: names('Toolsets that are off, whatever a chat asks for.'),
     personalities: raw({
       type: 'a mapping from name to text, or to a mapping',
@@ -178,7 +188,14 @@ const agent = {
     day: budget('all turns of a day'),
   }),
   clarify: section({
-    timeout: number(120, 'Seconds a question of the agent waits for an answer.'),
+    timeout: number(
+      undefined,
+      'Seconds a question of the agent waits for an answer; 0 waits forever.',
+      {
+        orZero: true,
+        shown: '`agent.clarify_timeout`, or 120',
+      },
+    ),
   }),
   cron: section({
     max_run_seconds: number(7_200, 'Seconds a scheduled task may run; 0 for no limit.', {

@@ -422,7 +422,7 @@ const clarifyFor =
             choices_offered: choices.map(choice => visibleWords(redact(choice))),
             ...(isWaiting && { call_id: callId }),
           },
-          config.clarify.timeout * 1_000,
+          (config.clarify.timeout ?? config.agent.clarify_timeout) * 1_000,
           { signal },
         )
 

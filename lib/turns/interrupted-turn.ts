@@ -30,6 +30,14 @@ export const INTERRUPTED = {
   hint: 'The partial response is saved. Send a message to continue.',
 } as const satisfies Failure
 
+/** The failure of a turn whose end could not be written at the time, and is written later. */
+export const UNRECORDED = {
+  type: 'error',
+  message:
+    'This turn was ended because it could not be saved, for example because the disk was full.',
+  hint: 'What had been saved is above. Send a message to continue.',
+} as const satisfies Failure
+
 export const CANCEL_MARKER = '*Task cancelled.*'
 /** The error of a call without a result, when the user stopped the turn. */
 export const STOPPED = 'Stopped by the user.'

@@ -106,6 +106,7 @@ const REFUSED: [body: Record<string, unknown>, words: RegExp][] = [
     { effort: 'ultra' },
     /Unknown reasoning effort 'ultra'\. Valid: none, minimal, low, medium, high, xhigh\./,
   ],
+  [{ display: 'hide', effort: 'silly' }, /Unknown reasoning effort 'silly'/],
   [{ display: 'maybe', effort: 'high' }, /display must be show\|hide\|on\|off \(got 'maybe'\)/],
 ]
 test('reasoning: a rejected effort writes nothing', async ({ app }) => {
@@ -115,6 +116,11 @@ test('reasoning: a rejected effort writes nothing', async ({ app }) => {
     assert.match(answer.body.error, words)
   }
   assert.is(existsSync(config(app)), false)
+})
+
+test('reasoning: both fields at once', async ({ app }) => {
+  const { status, body } = await app.post('/api/reasoning', { effort: 'low', display: 'hide' })
+  assert.equal([status, body], [200, { show_reasoning: false, reasoning_effort: 'low' }])
 })
 
 test('reasoning: written to config.yaml, mirrored in the settings, and read from either', async ({
