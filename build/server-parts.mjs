@@ -10,9 +10,9 @@ import { ENTRY, LATE } from './launch.mjs'
 /** In the first pass of the server's code: a part that is loaded at once, where a dynamic import would be awaited. */
 const LOAD_NOW = 'loadPartNow'
 
-/** What `LOAD_NOW(import(…))` has become in the second pass. */
+/** What `LOAD_NOW(import(…))` has become in the second pass, which may break the line anywhere in it. */
 const LOADED_NOW = new RegExp(
-  `${LOAD_NOW}\\(Promise\\.resolve\\(\\)\\.then\\(\\(\\) ?=> ?(?:\\w+\\()?(require\\("[^"]+"\\))\\)?\\)\\)`,
+  `${LOAD_NOW}\\(\\s*Promise\\s*\\.resolve\\(\\)\\s*\\.then\\(\\s*\\(\\)\\s*=>\\s*(?:\\w+\\(\\s*)?(require\\(\\s*"[^"]+"\\s*\\))\\s*\\)?\\s*\\)\\s*\\)`,
   'g',
 )
 
