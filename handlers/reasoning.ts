@@ -1,8 +1,10 @@
 /** Reasoning of the profile: the effort, and whether it is shown. */
 import { z } from 'zod'
+import { offeredEfforts } from '../lib/agent/providers/offered-efforts.ts'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import {
+  effortsFor,
   parseDisplay,
   readReasoning,
   saveEffort,
@@ -13,9 +15,18 @@ const Reasoning = z.object({ show_reasoning: z.boolean(), reasoning_effort: z.st
 
 export const get = endpoint({
   access: 'read',
-  summary: 'The reasoning effort, and whether reasoning is shown',
-  output: Reasoning,
-  run: ctx => readReasoning(ctx.home),
+  summary: 'The reasoning effort, whether reasoning is shown, and the efforts that a model knows',
+  input: z.object({ model: z.string().max(500).optional() }),
+  output: Reasoning.extend({ efforts: z.array(z.string()).optional() }),
+  run(ctx, { model }) {
+    if (model === undefined) return readReasoning(ctx.home)
+    const { models } = ctx.app
+    const efforts = effortsFor(
+      () => models.endpoint(ctx.home, models.compatible(ctx.home, model || null).model),
+      offeredEfforts,
+    )
+    return { ...readReasoning(ctx.home), efforts }
+  },
 })
 
 export const set = endpoint({

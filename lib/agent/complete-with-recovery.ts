@@ -1,6 +1,6 @@
 /** One model call of a run, with recovery: compaction when the prompt is too long, another endpoint when it fails. */
 import { createHash } from 'node:crypto'
-import { complete, type Reply } from './complete.ts'
+import { complete, type Reply, windowFull } from './complete.ts'
 import { mergeSummaries } from './compress.ts'
 import { wrapCalls } from './deferred-calls.ts'
 import { ProviderFailure } from './failure.ts'
@@ -30,6 +30,12 @@ export const completeWithRecovery = async (
     await run.contextWindow.compactIfNeeded()
     try {
       const reply = await completeOnce(run, messageId, withTools)
+      if (reply.isWindowFull) {
+        const failure = windowFull()
+        if ((await run.contextWindow.shrinkFullWindow(failure)) !== null) return cutOff(run, reply)
+        voidPartial(run, messageId, { hasStreamed: true, message: failure.message })
+        continue
+      }
       const truncation = await run.contextWindow.findTruncation()
       if (!truncation || (await run.contextWindow.shrinkAfterTruncation(truncation)) !== null)
         return reply
@@ -61,6 +67,13 @@ export const completeWithRecovery = async (
   }
 }
 
+/** Nothing can be compacted: what was said is kept. */
+const cutOff = (run: Run, reply: Reply): Reply => {
+  const message = 'The response was cut off at the length limit.'
+  run.emit({ type: 'warning', kind: 'cut', message })
+  return reply
+}
+
 const withRealWindow = async (
   { request }: Run,
   endpoint: ModelEndpoint,
@@ -69,13 +82,33 @@ const withRealWindow = async (
   return request.windows?.apply(endpoint) ?? endpoint
 }
 
+/**
+ * At the step limit the tools are described as before, so that the prompt cache holds and the server accepts the calls in the
+ * history, but none may be called. A model that calls one all the same is asked again without any.
+ */
 const completeOnce = async (run: Run, messageId: string, withTools: boolean): Promise<Reply> => {
+  if (withTools) return callModel(run, messageId, {})
+  const last = { messages: toWireMessages(run, run.lastPrompt ?? STEP_LIMIT_PROMPT) }
+  const reply = await callModel(run, messageId, { ...last, toolChoice: 'none' })
+  if (reply.calls.length === 0 || reply.text.trim() !== '') return reply
+  voidPartial(run, messageId, {
+    hasStreamed: reply.reasoning !== '',
+    message: 'The model called a tool although none can be called.',
+  })
+  return callModel(run, messageId, { ...last, tools: [] })
+}
+
+const callModel = async (
+  run: Run,
+  messageId: string,
+  more: Partial<ProviderRequest>,
+): Promise<Reply> => {
   const { endpoint, request, meter } = run
   const messageCount = run.messages.length
   const usageBefore = meter.lastCall()
   const reply = await complete({
     provider: providerFor(request.providers, endpoint.apiMode),
-    request: toProviderRequest(run, withTools),
+    request: { ...toProviderRequest(run), ...more },
     messageId,
     emit: run.emit,
     meter,
@@ -83,6 +116,7 @@ const completeOnce = async (run: Run, messageId: string, withTools: boolean): Pr
     random: run.random,
     notice: text => emitNoticeOnce(run, text),
     maxAttempts: request.maxAttempts,
+    minAttempts: request.minAttempts,
     attemptLimit: failure => request.attemptLimit?.(failure, run.chosenEndpoint),
     maxRetryWaitMs: request.maxRetryWaitMs,
     onRetryWait: request.onRetryWait,
@@ -117,10 +151,10 @@ const emitNoticeOnce = (run: Run, message: string): void => {
   run.emit({ type: 'warning', kind: 'model', message })
 }
 
-const toProviderRequest = (run: Run, withTools: boolean): ProviderRequest => ({
+const toProviderRequest = (run: Run): ProviderRequest => ({
   endpoint: run.endpoint,
-  messages: toWireMessages(run, withTools),
-  tools: withTools ? describeTools(run.request.tools) : [],
+  messages: toWireMessages(run),
+  tools: describeTools(run.request.tools),
   signal: run.signal,
   workspace: run.request.workspace,
   sessionKey: run.request.sessionKey,
@@ -134,7 +168,7 @@ const imageSourceOf = ({ request, endpoint }: Run): ProviderRequest['images'] =>
     load: request.images.load,
   }
 
-const toWireMessages = (run: Run, withTools: boolean): ProviderRequest['messages'] => {
+const toWireMessages = (run: Run, lastPrompt?: string): ProviderRequest['messages'] => {
   const endpointKey = endpointKeyOf(run.endpoint)
   return [
     ...(run.request.system === ''
@@ -145,7 +179,7 @@ const toWireMessages = (run: Run, withTools: boolean): ProviderRequest['messages
       ({ id: _, position: __, summary: ___, providerState, ...wire }) =>
         providerState?.endpointKey === endpointKey ? { ...wire, providerState } : wire,
     ),
-    ...(withTools ? [] : [{ role: 'user' as const, content: run.lastPrompt ?? STEP_LIMIT_PROMPT }]),
+    ...(lastPrompt === undefined ? [] : [{ role: 'user' as const, content: lastPrompt }]),
   ]
 }
 

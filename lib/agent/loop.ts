@@ -157,7 +157,9 @@ const runStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
   const reply = await readReply(run, messageId, withTools)
   const toolNames = run.request.tools.map(tool => tool.name)
   const unwrapped = reply.calls.map(call => unwrapCall(call, toolNames))
-  const normalized = withTools ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
+  // Of an answer that the provider stopped, no call is run, in whatever form it was written.
+  const mayCall = withTools && reply.refusal === ''
+  const normalized = mayCall ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
   const calls = normalized.map(({ call }) => call)
   run.text = reply.text
   const message = toMessage(run, messageId, reply, calls)

@@ -22,7 +22,11 @@ export type ProviderDelta =
   | { type: 'notice'; text: string }
   /** See `ProviderState`. */
   | { type: 'provider_state'; item: unknown }
-  | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other' }
+  /** `window_full`: prompt and answer fill the model's context window. */
+  | {
+      type: 'finish'
+      reason: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'window_full' | 'other'
+    }
 
 export type ProviderRequest = {
   endpoint: ModelEndpoint
@@ -32,6 +36,10 @@ export type ProviderRequest = {
   images?: ImageSource
   /** JSON schemas of the tools on offer; empty when none. */
   tools: { name: string; description: string; parameters: unknown }[]
+  /** The tools are only described, so that the prompt stays the same: none may be called. Absent: the model decides. */
+  toolChoice?: 'none'
+  /** What was learned about the server is forgotten: the user may have changed it. */
+  isConnectionTest?: true
   signal: AbortSignal
   /** Used by `demo` only. */
   workspace: string

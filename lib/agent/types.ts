@@ -61,6 +61,11 @@ export type ModelEndpoint = EndpointWindow & {
   /** Without trailing slash; empty for `demo`. */
   baseUrl: string
   apiKey: string | null
+  /** Further headers of its requests. They may hold keys. */
+  headers?: Readonly<Record<string, string>>
+  /** How long a response may take, and how long no data may arrive; 0: without a limit. Absent: the engine's own limits. */
+  requestTimeoutMs?: number
+  staleTimeoutMs?: number
   /** Upper bound of tokens per response; absent: the provider's default. */
   maxTokens?: number
   effort?: Effort
@@ -276,7 +281,7 @@ export type AgentRequest = WindowServices & {
   guards?: Guards
   planMode?: PlanMode
   rules?: Rules
-  /** Model calls per turn. At the limit, one last call without tools asks for a summary. */
+  /** Model calls per turn. At the limit, one last call that may use no tool asks for a summary. */
   maxSteps: number
   /** What this turn has done in an earlier process. */
   resumed?: Resumed
@@ -328,6 +333,8 @@ export type AgentRequest = WindowServices & {
   compression?: Compression
   /** Attempts per model call, retries included; absent: the engine's defaults. */
   maxAttempts?: number
+  /** At least so many where repeating helps at all; `maxAttempts` goes before it. */
+  minAttempts?: number
   /** Lower limit of attempts for this failure; undefined leaves `maxAttempts` in force. */
   attemptLimit?: (failure: ProviderFailure, endpoint: ModelEndpoint) => number | undefined
   /** A call whose provider asks to wait longer than this fails. Absent: an hour. */

@@ -12,6 +12,8 @@ export const toError = ({ type, message }: ApiFailure): UserError => {
   switch (type) {
     case 'context_overflow':
       return invalid(message, { ...STARTED, api_code: 'context_length_exceeded' })
+    case 'content_refused':
+      return invalid(message, { ...STARTED, api_code: 'content_filter' })
     case 'model_not_found':
       return missing(message, { ...STARTED, api_code: 'model_not_found' })
     case 'rate_limit':

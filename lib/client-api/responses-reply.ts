@@ -53,7 +53,11 @@ const outputOf = (id: string, { text, refusal, calls }: ApiResult, status: Statu
     : [
         {
           ...toMessageItem(id, null, 'completed'),
-          content: [{ type: 'refusal' as const, refusal }],
+          // What was said before the provider stopped it; a refusal that is the whole answer is its text.
+          content: [
+            ...(text.endsWith(refusal) ? [] : [toPart(text)]),
+            { type: 'refusal' as const, refusal },
+          ],
         },
       ]),
   ...calls.map(call => toCallItem(call, 'completed')),

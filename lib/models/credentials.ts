@@ -126,7 +126,7 @@ const fromConfig = (setup: ModelSetup, provider: string): Credential[] => {
 }
 
 /** A key from config.yaml goes to the address configured with it, or to the provider's own hosts. */
-const canSendConfiguredKey = (setup: ModelSetup, provider: string, url: string): boolean => {
+export const mayReceiveConfigured = (setup: ModelSetup, provider: string, url: string): boolean => {
   const host = hostOf(url)
   const entries = setup.custom.filter(({ slug }) => provider === `custom${slug ? `:${slug}` : ''}`)
   return (
@@ -234,7 +234,7 @@ export const candidatesFor = (setup: ModelSetup, provider: string, url: string):
   const host = hostOf(url)
   // At an address the home chose, the key written beside it comes first; at the provider's own, the variables.
   const written = (
-    canSendConfiguredKey(setup, provider, url) ? fromConfig(setup, provider) : []
+    mayReceiveConfigured(setup, provider, url) ? fromConfig(setup, provider) : []
   ).map(credential => ({ ...credential, ...NO_STATUS, id: `config:${credential.name}` }))
   const variables = fromEnvironment(setup, provider)
     .filter(({ source }) => canSendKey(setup, provider, url, source))
@@ -252,7 +252,7 @@ export const candidatesFor = (setup: ModelSetup, provider: string, url: string):
     .filter(({ source, baseUrl }) =>
       baseUrl === null && provider.startsWith('custom:')
         ? // The pool of a custom provider holds keys of that endpoint, which has one address.
-          canSendConfiguredKey(setup, provider, url)
+          mayReceiveConfigured(setup, provider, url)
         : (host !== '' && host === hostOf(baseUrl)) || canSendKey(setup, provider, url, source),
     )
     .map(({ baseUrl: _, ...candidate }) => candidate)

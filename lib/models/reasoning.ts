@@ -1,12 +1,13 @@
 /** Reasoning effort and visibility: `agent.reasoning_effort` and `display.show_reasoning`, shared with the command line. */
+import type { Effort, ModelEndpoint } from '../agent/types.ts'
 import { asObject } from '../base/json.ts'
-import { invalid } from '../errors.ts'
+import { invalid, UserError } from '../errors.ts'
 import type { EditableHome } from './default-model.ts'
 import type { ModelHome } from './provider-config.ts'
 
 export type Reasoning = { show_reasoning: boolean; reasoning_effort: string }
 
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
+const EFFORTS: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
 
 const SHOWN: ReadonlyMap<string, boolean> = new Map(
   Object.entries({
@@ -30,6 +31,19 @@ export const readReasoning = (home: ModelHome): Reasoning => ({
   reasoning_effort: home.settings().agent.reasoning_effort,
 })
 
+/** The efforts that make a difference for a model; all while it cannot be called. */
+export const effortsFor = (
+  endpoint: () => ModelEndpoint,
+  offered: (endpoint: ModelEndpoint) => Effort[],
+): Effort[] => {
+  try {
+    return offered(endpoint())
+  } catch (error) {
+    if (error instanceof UserError) return [...EFFORTS]
+    throw error
+  }
+}
+
 export const saveShowReasoning = (home: EditableHome, isShown: boolean): void => {
   if (showsReasoning(home) !== isShown) home.config.edit(['display', 'show_reasoning'], isShown)
 }
@@ -52,7 +66,7 @@ export const saveEffort = (home: EditableHome, value: unknown): void => {
       home.config.edit(['agent', 'reasoning_effort'], undefined)
     return
   }
-  if (!EFFORTS.includes(effort))
+  if (!EFFORTS.some(known => known === effort))
     throw invalid(
       `Unknown reasoning effort '${effort.slice(0, 100)}'. Valid: ${EFFORTS.join(', ')}.`,
     )

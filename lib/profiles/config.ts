@@ -50,7 +50,12 @@ const auxiliaryTask = (what: string, timeoutS: number, older = {}) =>
 
 const context = {
   auxiliary: section({
-    compression: auxiliaryTask('writes summaries', 120),
+    compression: auxiliaryTask('writes summaries', 120, {
+      timeout: number(
+        120,
+        'Seconds an answer may take; a model in your own network has at least 30 minutes.',
+      ),
+    }),
     vision: auxiliaryTask('describes images', 30),
     web_extract: auxiliaryTask('shortens long web pages', 360),
     title_generation: auxiliaryTask('writes titles of chats', 30),

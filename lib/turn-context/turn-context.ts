@@ -113,20 +113,16 @@ export type TurnContextOptions = {
   expandSkill: (home: Home, text: string) => string
 }
 
-/** More attempts when unattended: about three minutes with backoff. */
-const UNATTENDED_MAX_ATTEMPTS = 8
-
 /**
- * A provider may ask to wait; unattended, no longer than this: no one is there to end the wait, the scheduled tasks behind
- * this one wait too, and most tasks run again.
+ * More attempts when unattended: about three minutes with backoff. A provider may ask to wait, but no longer than this: no
+ * one is there to end the wait, the scheduled tasks behind this one wait too, and most tasks run again.
  */
-const UNATTENDED_MAX_RETRY_WAIT_MS = 15 * 60_000
+const UNATTENDED_RETRIES = { minAttempts: 8, maxRetryWaitMs: 15 * 60_000 }
 
 /** Attempts per model call (agent-home §2.2); undefined uses the engine's default. */
-const maxAttemptsOf = ({ config, unattended }: TurnScope): number | undefined => {
+const maxAttemptsOf = ({ config }: TurnScope): number | undefined => {
   const configured = config.agent.api_max_retries
-  if (configured !== undefined) return Math.max(1, Math.floor(configured))
-  return unattended ? UNATTENDED_MAX_ATTEMPTS : undefined
+  return configured === undefined ? undefined : Math.max(1, Math.floor(configured))
 }
 
 /** Paths that no tool may access: the service's own state and the secrets of the home. */
@@ -285,7 +281,7 @@ export const createTurnContextFactory =
           images,
           ...recovery,
           maxAttempts: maxAttemptsOf(scope),
-          ...(unattended && { maxRetryWaitMs: UNATTENDED_MAX_RETRY_WAIT_MS }),
+          ...(unattended && UNATTENDED_RETRIES),
           compression: deps.compressions.forTurn(id, home, fitted.endpoint),
           delegation: deps.delegationFor(scope),
           checkBudget: deps.budgetFor(scope, questions.approve),

@@ -15,6 +15,11 @@ const LABELS: Record<FailureType, string> = {
   no_response: 'No response received',
   interrupted: 'Interrupted',
   budget_reached: 'Budget reached',
+  content_refused: 'Refused by the provider',
+  wrong_address: 'Wrong address',
+  blocked: 'Provider not usable from here',
+  not_ready: 'Model not ready',
+  model_memory: 'Not enough memory',
   error: 'Error',
 }
 

@@ -141,6 +141,26 @@ test('reasoning: written to config.yaml, mirrored in the settings, and read from
   assert.is((await app.get('/api/settings')).body.show_thinking, false)
 })
 
+test('reasoning: the efforts that a model knows', async ({ app }) => {
+  const custom = (model: string) => `@custom:box:${model}`
+  writeFileSync(
+    config(app),
+    'custom_providers: [{name: box, base_url: "http://127.0.0.1:9/v1", model: m}]\nagent: {reasoning_effort: low}\n',
+  )
+  for (const [model, efforts] of [
+    [custom('Qwen3.6-35B-A3B'), ['none', 'high']],
+    [custom('Qwen3-Coder-30B-A3B-Instruct'), []],
+    [custom('gpt-oss-20b'), ['low', 'medium', 'high']],
+    // What cannot be called is not known.
+    ['@openai:gpt-5.4', ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']],
+  ] as const)
+    assert.equal((await app.get(`/api/reasoning?model=${encodeURIComponent(model)}`)).body, {
+      show_reasoning: true,
+      reasoning_effort: 'low',
+      efforts,
+    })
+})
+
 test('rejects a change when config.yaml is unreadable, and loses nothing', async ({ app }) => {
   writeFileSync(config(app), 'model: {broken\n')
   const posts: [path: string, body: unknown][] = [

@@ -246,21 +246,5 @@ for (const format of FORMATS) {
       assert.not.match(sent, 'cache_control')
     }))
 
-  test('the last step has no tools and asks for a summary', () =>
-    withServer(
-      [
-        { toolCalls: [{ id: 'a', name: 'echo', arguments: { say: '1' } }] },
-        { text: 'That is all.' },
-      ],
-      async server => {
-        const { outcome } = await converse(server, { maxSteps: 1 })
-        assert.is(outcome.text, 'That is all.')
-        const { body } = server.requests[1]!
-        if (format.apiMode === 'anthropic_messages')
-          assert.equal(body.tool_choice, { type: 'none' })
-        else assert.is(body.tools, undefined)
-      },
-    ))
-
   test.run()
 }
