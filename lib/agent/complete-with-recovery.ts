@@ -9,12 +9,34 @@ import { providerFor } from './providers/registry.ts'
 import { repairHistory } from './repair-history.ts'
 import type { Run } from './run.ts'
 import { describeTools } from './tool-schema.ts'
-import type { ModelEndpoint, ProviderRequest } from './types.ts'
+import type { LoopMessage, ModelEndpoint, ProviderRequest } from './types.ts'
 
 const KEY_CHARS = 16
 
 const STEP_LIMIT_PROMPT =
   'The limit of steps for this turn is reached and no further tool can be called. Say briefly what was done, what was found, and what remains.'
+
+const REPEATED_PROMPT =
+  'The same call was made again and again with the same result, so no further tool can be called in this turn. Say briefly what was done, what was found, and what is in the way.'
+
+/** One model call of a turn. `followUp` comes after the conversation and is not recorded. */
+export type Ask = {
+  /** `client`: only the functions of the client, of which one must be called. */
+  tools: 'all' | 'none' | 'client'
+  followUp: readonly LoopMessage[]
+}
+
+export const STEP: Ask = { tools: 'all', followUp: [] }
+/** At the limit of steps. */
+export const LAST_STEP: Ask = {
+  tools: 'none',
+  followUp: [{ role: 'user', content: STEP_LIMIT_PROMPT }],
+}
+/** After a call that was made again and again. */
+export const REPEATED_STEP: Ask = {
+  tools: 'none',
+  followUp: [{ role: 'user', content: REPEATED_PROMPT }],
+}
 
 /**
  * Calls the run's endpoint until it answers. When it fails permanently, `recover` chooses the next one.
@@ -23,13 +45,13 @@ const STEP_LIMIT_PROMPT =
 export const completeWithRecovery = async (
   run: Run,
   messageId: string,
-  withTools: boolean,
+  ask: Ask,
 ): Promise<Reply> => {
   let first: ProviderFailure | undefined
   for (;;) {
     await run.contextWindow.compactIfNeeded()
     try {
-      const reply = await completeOnce(run, messageId, withTools)
+      const reply = await completeOnce(run, messageId, ask)
       if (reply.isWindowFull) {
         const failure = windowFull()
         if ((await run.contextWindow.shrinkFullWindow(failure)) !== null) return cutOff(run, reply)
@@ -84,31 +106,34 @@ const withRealWindow = async (
 
 /**
  * At the step limit the tools are described as before, so that the prompt cache holds and the server accepts the calls in the
- * history, but none may be called. A model that calls one all the same is asked again without any.
+ * history, but none may be called. A model that calls one all the same is asked again without any; so is one whose answer
+ * needs a form, because many servers hold a model to it only where there are no tools.
  */
-const completeOnce = async (run: Run, messageId: string, withTools: boolean): Promise<Reply> => {
-  if (withTools) return callModel(run, messageId, {})
-  const last = { messages: toWireMessages(run, run.lastPrompt ?? STEP_LIMIT_PROMPT) }
-  const reply = await callModel(run, messageId, { ...last, toolChoice: 'none' })
+const completeOnce = async (run: Run, messageId: string, ask: Ask): Promise<Reply> => {
+  if ((ask !== LAST_STEP && ask !== REPEATED_STEP) || run.request.answerForm)
+    return callModel(run, messageId, ask)
+  const described = { tools: describeTools(run.request.tools), toolChoice: 'none' as const }
+  const reply = await callModel(run, messageId, ask, described)
   if (reply.calls.length === 0 || reply.text.trim() !== '') return reply
   voidPartial(run, messageId, {
     hasStreamed: reply.reasoning !== '',
     message: 'The model called a tool although none can be called.',
   })
-  return callModel(run, messageId, { ...last, tools: [] })
+  return callModel(run, messageId, ask)
 }
 
 const callModel = async (
   run: Run,
   messageId: string,
-  more: Partial<ProviderRequest>,
+  ask: Ask,
+  more: Partial<ProviderRequest> = {},
 ): Promise<Reply> => {
   const { endpoint, request, meter } = run
   const messageCount = run.messages.length
   const usageBefore = meter.lastCall()
   const reply = await complete({
     provider: providerFor(request.providers, endpoint.apiMode),
-    request: { ...toProviderRequest(run), ...more },
+    request: { ...toProviderRequest(run, ask), ...more },
     messageId,
     emit: run.emit,
     meter,
@@ -136,7 +161,7 @@ const withoutLengthGuess = (failure: ProviderFailure): ProviderFailure =>
     : failure
 
 /** The streamed part of a failed message is void: the next call streams it again from the start. */
-const voidPartial = (
+export const voidPartial = (
   run: Run,
   messageId: string,
   { hasStreamed, message }: Pick<ProviderFailure, 'hasStreamed' | 'message'>,
@@ -151,15 +176,19 @@ const emitNoticeOnce = (run: Run, message: string): void => {
   run.emit({ type: 'warning', kind: 'model', message })
 }
 
-const toProviderRequest = (run: Run): ProviderRequest => ({
+const toProviderRequest = (run: Run, { tools, followUp }: Ask): ProviderRequest => ({
   endpoint: run.endpoint,
-  messages: toWireMessages(run),
-  tools: describeTools(run.request.tools),
+  messages: toWireMessages(run, followUp),
+  tools: tools === 'none' ? [] : describeTools(toolsOf(run, tools)),
+  ...(tools === 'client' ? { mustCall: true } : { answer: run.request.answerForm }),
   signal: run.signal,
   workspace: run.request.workspace,
   sessionKey: run.request.sessionKey,
   images: imageSourceOf(run),
 })
+
+const toolsOf = ({ request }: Run, tools: 'all' | 'client') =>
+  tools === 'all' ? request.tools : request.tools.filter(({ isClient }) => isClient)
 
 const imageSourceOf = ({ request, endpoint }: Run): ProviderRequest['images'] =>
   request.images && {
@@ -168,18 +197,20 @@ const imageSourceOf = ({ request, endpoint }: Run): ProviderRequest['images'] =>
     load: request.images.load,
   }
 
-const toWireMessages = (run: Run, lastPrompt?: string): ProviderRequest['messages'] => {
+const toWireMessages = (
+  run: Run,
+  followUp: readonly LoopMessage[],
+): ProviderRequest['messages'] => {
   const endpointKey = endpointKeyOf(run.endpoint)
   return [
     ...(run.request.system === ''
       ? []
       : [{ role: 'system' as const, content: run.request.system }]),
     ...(run.request.prefill ?? []),
-    ...mergeSummaries(wrapCalls(repairHistory(run.messages))).map(
+    ...mergeSummaries(wrapCalls([...repairHistory(run.messages), ...followUp])).map(
       ({ id: _, position: __, summary: ___, providerState, ...wire }) =>
         providerState?.endpointKey === endpointKey ? { ...wire, providerState } : wire,
     ),
-    ...(lastPrompt === undefined ? [] : [{ role: 'user' as const, content: lastPrompt }]),
   ]
 }
 

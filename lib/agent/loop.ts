@@ -4,7 +4,16 @@ import { messageOf } from '../errors.ts'
 import type { StoredImage } from '../schema/image.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { Reply } from './complete.ts'
-import { completeWithRecovery, endpointKeyOf } from './complete-with-recovery.ts'
+import { demandAfter } from './answer-form.ts'
+import {
+  type Ask,
+  completeWithRecovery,
+  endpointKeyOf,
+  LAST_STEP,
+  REPEATED_STEP,
+  STEP,
+  voidPartial,
+} from './complete-with-recovery.ts'
 import { unwrapCall } from './deferred-calls.ts'
 import { ProviderFailure, toFailure } from './failure.ts'
 import { holdMarkup } from './held-markup.ts'
@@ -26,8 +35,6 @@ import type {
 
 const NOT_RECOGNIZED =
   'Your tool call was not recognized, because it was written as text in a form that cannot be read. Nothing was run. Make the call again through the tool interface.'
-const REPEATED_PROMPT =
-  'The same call was made again and again with the same result, so no further tool can be called in this turn. Say briefly what was done, what was found, and what is in the way.'
 /** A step that takes longer waits for something, so its calls may be repeated. */
 const WAITING_MS = 5_000
 
@@ -77,7 +84,7 @@ const runLoop = async (run: Run): Promise<void> => {
     if (isStoppedByHook(run)) return
     if (await readSteering(run)) repeats.forget()
     const before = run.messages.length
-    const calls = await runStep(run, true)
+    const calls = await runStep(run, STEP)
     if (calls.length === 0) {
       if ((await readSteering(run)) || (await continueForHook(run))) continue
       return
@@ -98,18 +105,16 @@ const runLoop = async (run: Run): Promise<void> => {
     const repeated = warnOfRepeats(run, repeats, before)
     const isWaiting = run.clock.monotonic() - begunAt > WAITING_MS
     if (repeated >= REPEATS_MAX && !isWaiting) {
-      run.lastPrompt = REPEATED_PROMPT
       const message = `The same call was made ${repeated} times with the same result, so the turn ends here.`
       run.emit({ type: 'warning', kind: 'repeated_calls', message })
-      await runStep(run, false)
+      await runStep(run, REPEATED_STEP)
       return
     }
     appendStepWarning(run)
   }
-  run.limitedAt = request.maxSteps
   const message = `The limit of ${request.maxSteps} steps is reached.`
   run.emit({ type: 'warning', kind: 'step_limit', message })
-  await runStep(run, false)
+  await runStep(run, LAST_STEP)
 }
 
 /** True when a hook wants the agent to continue: what it said is the next message. */
@@ -151,34 +156,37 @@ const requireBudget = async (run: Run): Promise<void> => {
 }
 
 /** One model call; records its message and returns the tool calls in it. */
-const runStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
+const runStep = async (run: Run, step: Ask): Promise<ToolCall[]> => {
   const { request } = run
   const messageId = request.nextMessageId()
-  const reply = await readReply(run, messageId, withTools)
+  const first = await readReply(run, messageId, step)
+  const again = askAgain(run, first, step)
+  if (again) voidPartial(run, messageId, { hasStreamed: true, message: FORM_MISSED })
+  const reply = again ? await readReply(run, messageId, again) : first
   const toolNames = run.request.tools.map(tool => tool.name)
   const unwrapped = reply.calls.map(call => unwrapCall(call, toolNames))
   // Of an answer that the provider stopped, no call is run, in whatever form it was written.
-  const mayCall = withTools && reply.refusal === ''
+  const mayCall = (again ?? step).tools !== 'none' && reply.refusal === ''
   const normalized = mayCall ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
   const calls = normalized.map(({ call }) => call)
   run.text = reply.text
   const message = toMessage(run, messageId, reply, calls)
   // The last call of a turn that used all its steps has no tools.
-  if (!withTools && run.limitedAt > 0) message._step_limit = run.limitedAt
+  if (step === LAST_STEP) message._step_limit = request.maxSteps
   record(run, message, reply.reasoning, toProviderState(run.endpoint, reply, normalized))
   return calls
 }
 
 /** The reply with the calls in its text. A model that wrote one that cannot be read is asked once more, in its place. */
-const readReply = async (run: Run, messageId: string, withTools: boolean): Promise<Reply> => {
+const readReply = async (run: Run, messageId: string, ask: Ask): Promise<Reply> => {
   if (run.signal.aborted) throw run.signal.reason
   await requireBudget(run)
-  const received = await completeWithRecovery(run, messageId, withTools)
+  const received = await completeWithRecovery(run, messageId, ask)
   run.steps++
   const { reply, isUnreadable } = parseInlineMarkup(received, run.request.tools)
   // Never an empty answer: without tools, a call in the text is all there is.
-  if (!withTools) return reply.text.trim() === '' ? received : reply
-  if (!isUnreadable || run.isToldOfMarkup) return reply
+  if (ask.tools === 'none') return reply.text.trim() === '' ? received : reply
+  if (!isUnreadable || run.isToldOfMarkup || ask.tools !== 'all') return reply
   run.isToldOfMarkup = true
   const message = 'A tool call in the text of the model could not be read.'
   run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })
@@ -187,7 +195,39 @@ const readReply = async (run: Run, messageId: string, withTools: boolean): Promi
     { role: 'assistant', content: received.text },
     { role: 'user', content: NOT_RECOGNIZED },
   )
-  return readReply(run, messageId, withTools)
+  return readReply(run, messageId, ask)
+}
+
+const FORM_MISSED = 'The answer is not what the program asked for.'
+
+/**
+ * An answer that the program could not use is written once more, in its place. A call is demanded once in a turn: what
+ * the call leads to may be another answer.
+ */
+const askAgain = (run: Run, reply: Reply, { tools }: Ask): Ask | null => {
+  const { answerForm, mustCall, planMode } = run.request
+  if (tools === 'all' && reply.calls.length > 0) return null
+  const isForced = mustCall && !run.hasDemandedCall && tools === 'all' && !planMode?.isOn()
+  const demand = demandAfter({ answerForm, mustCall: isForced }, reply)
+  if (demand === null) return null
+  run.hasDemandedCall ||= demand.tools === 'client'
+  const said: LoopMessage = {
+    role: 'assistant',
+    content: reply.text,
+    ...statePart(run.endpoint, reply),
+  }
+  return {
+    tools: demand.tools,
+    followUp: [
+      ...(reply.text.trim() === '' ? [] : [said]),
+      { role: 'user', content: demand.sentence },
+    ],
+  }
+}
+
+const statePart = (endpoint: ModelEndpoint, reply: Reply) => {
+  const providerState = toProviderState(endpoint, { ...reply, calls: [] }, [])
+  return providerState && { providerState }
 }
 
 const toProviderState = (

@@ -1,4 +1,5 @@
 /** Contracts of a provider: one request in, a stream of deltas out. */
+import type { AnswerFormat } from './answer-form.ts'
 import type { ImageSource } from './images.ts'
 import type { ApiMode, LoopMessage, ModelEndpoint, WireMessage } from './types.ts'
 
@@ -40,6 +41,10 @@ export type ProviderRequest = {
   toolChoice?: 'none'
   /** What was learned about the server is forgotten: the user may have changed it. */
   isConnectionTest?: true
+  /** The form of the answer, for APIs that can hold a model to it. Only a request: the answer is checked anyway. */
+  answer?: AnswerFormat
+  /** The answer must be a call of one of the tools. */
+  mustCall?: boolean
   signal: AbortSignal
   /** Used by `demo` only. */
   workspace: string

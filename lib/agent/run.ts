@@ -59,14 +59,12 @@ export const createRun = (
     steps: resumed?.steps ?? 0,
     /** Share of the step limit the model was last warned at. */
     warnedShare: 0,
+    /** The model was told to call a function of the client. */
+    hasDemandedCall: false,
     /** Notices already shown in this run. */
     notices: new Set<string>(),
     /** The model was told that a call in its text cannot be read. */
     isToldOfMarkup: false,
-    /** Why the last call is one without tools, for the model; null: the step limit. */
-    lastPrompt: null as string | null,
-    /** The step limit, once it is reached. */
-    limitedAt: 0,
     /** Text of the last assistant message. */
     text: '',
     outcome(status: Outcome['status']): Outcome {

@@ -9,6 +9,7 @@ import type { StoredImage } from '../schema/image.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
+import type { Demands } from './answer-form.ts'
 import type { Compression } from './compress.ts'
 import type { ExternalAgentSettings, ExternalAgentContext } from './external-agent.ts'
 import type { ProviderFailure } from './failure.ts'
@@ -289,6 +290,8 @@ export type AgentRequest = WindowServices & {
   onStepBoundary?: () => void
   /** A message may call only one function of the client. */
   oneClientCall?: boolean
+  answerForm?: Demands['answerForm']
+  mustCall?: Demands['mustCall']
   signal: AbortSignal
   /** Allocates a message id; called once per message, before its first delta. */
   nextMessageId: () => string

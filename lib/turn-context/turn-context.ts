@@ -259,6 +259,7 @@ export const createTurnContextFactory =
           hooks,
           maxSteps: config.agent.max_turns,
           ...(client?.oneCall && { oneClientCall: true }),
+          ...client?.demands,
           nextMessageId: () => sessions.nextMessageId(id),
           approve: createApprover(scope, {
             grants: deps.grants,

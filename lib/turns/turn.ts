@@ -1,5 +1,6 @@
 /** Runs one turn: calls the agent, records its events, and records an unfinished end. */
 import { type Clock, toSeconds } from '../base/clock.ts'
+import type { Demands } from '../agent/answer-form.ts'
 import type {
   Agent,
   AgentEvent,
@@ -46,6 +47,8 @@ export type TurnClient = {
   instructions: string
   /** Functions that it runs itself. */
   tools: readonly Tool[]
+  /** What it demands of the answer. */
+  demands: Demands
   /** It accepts one call of them at a time. */
   oneCall: boolean
   /** What needs approval is denied, or asked on the page. */

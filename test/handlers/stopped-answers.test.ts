@@ -1,6 +1,7 @@
 /** A turn whose answer the provider stopped: in the chat, after a reload, and for a program. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { adviceOf } from '../../lib/agent/failure-kinds.ts'
 import { startChat, textOf, types } from './_chat.ts'
 
 type Chat = Awaited<ReturnType<typeof startChat>>
@@ -51,6 +52,16 @@ test('nothing but a filter is a failure with its own type, and the turn can be r
   assert.is(error?.type, 'content_refused')
   assert.ok(error?.hint)
   assert.match(String((await chat.messages(id)).at(-1)?.content), /^\*\*Refused by the provider:/)
+})
+
+test('reasoning without an answer is kept, with advice that helps', async ({ chat }) => {
+  const id = await chat.newSession()
+  chat.provider.push({ reasoning: 'Let me think' }, { reasoning: 'Let me think' })
+  const seen = await chat.turn(id, 'hello')
+  const error = seen.find(({ event }) => event === 'apperror')?.data
+  assert.is(error?.type, 'no_response')
+  assert.is(error?.hint, adviceOf('only_thought'))
+  assert.ok((await chat.messages(id)).some(({ reasoning }) => reasoning === 'Let me think'))
 })
 
 test.run()

@@ -3,6 +3,7 @@ import { messageOf } from '../../errors.ts'
 import type { Usage } from '../../schema/usage.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
 import type { Agent, AgentRequest, Failure, Outcome } from '../types.ts'
+import { inForm, withForm } from './answer-form.ts'
 import { continueTurn, ignoreDeleted } from './continue-turn.ts'
 import { historyHash } from './history-hash.ts'
 import { chooseModel } from './options.ts'
@@ -131,7 +132,8 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
     const before = isCommand ? '' : `${context}\n\n${plan}`.trim()
     // Until it answers, it is unknown whether it received this message.
     saveState(isAlone ? { mark } : { mark, sent: newest })
-    return promptOnce(turn, { ...attached, context: before }, history, warn, end =>
+    const asked = isCommand ? history : withForm(history, request)
+    return promptOnce(turn, { ...attached, context: before }, asked, warn, end =>
       saveState(end.isAnswered && !isAlone ? { mark: newest, cost: end.cost } : { mark }),
     )
   }
@@ -147,7 +149,14 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
       type: 'error',
       message: `${running.name} does not recognize its own session.`,
     })
-  return outcome
+  return inForm(outcome, request, further => {
+    const { session } = attached
+    const cost = session.usage?.cost ?? attached.cost
+    const later = { ...turn, request: { ...request, attachments: [] } }
+    return promptOnce(later, { ...attached, context: '', cost }, [further], warn, end =>
+      saveState({ mark: newest, cost: end.cost }),
+    )
+  })
 }
 
 const withheldNotice = (name: string, { withheld }: ExternalAgentContext): string =>

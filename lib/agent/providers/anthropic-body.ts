@@ -3,6 +3,7 @@ import { asObject } from '../../base/json.ts'
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { type Block, toTurns, type Turn } from './anthropic-history.ts'
 import { type AnthropicQuirk, isClaude, betasFor, thinkingFields } from './anthropic-thinking.ts'
+import { withAnthropicAnswer } from './answer-fields.ts'
 import { hostname } from './stream-request.ts'
 import { bearerHeader, appendPath } from './http-post.ts'
 import { type CacheControl, cacheControl, CACHED_MESSAGES } from './prompt-cache.ts'
@@ -62,7 +63,7 @@ export const toAnthropicBody = (
     }),
     messages: turns,
     ...toolFields(request, turns, quirks),
-    ...thinkingFields(endpoint, quirks),
+    ...withAnthropicAnswer(thinkingFields(endpoint, quirks), request),
     ...(endpoint.routing && { provider: endpoint.routing }),
   }
 }

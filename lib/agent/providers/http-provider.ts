@@ -2,6 +2,7 @@
 import { toSeconds } from '../../base/clock.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ModelEndpoint, Provider, ProviderDelta, ProviderRequest } from '../types.ts'
+import { answerObjection, type AnswerQuirk, withoutAnswer } from './answer-fields.ts'
 import {
   type EarlierQuirk,
   earlierReasoningObjection,
@@ -50,22 +51,28 @@ export const createHttpProvider = <Q extends string>(
   const terminating = new Set<string>()
   const shownNotices = new Set<string>()
   const { imagesInResults: inResults } = format
-  const withLearnedQuirks = createQuirkLearner<Q | EarlierQuirk | ImageQuirk | RejectedTool>(
-    (failure, known, request, attempts) => {
-      const ofImages = imageObjection(failure, known, request, { inResults, attempts })
-      if (ofImages || !isObjection(failure)) return ofImages
-      return (
-        rejectedToolObjection(failure, known, withoutRejectedTools(request, known)) ??
-        earlierReasoningObjection(failure, known as ReadonlySet<EarlierQuirk>, request) ??
-        format.objection(failure, known as ReadonlySet<Q>, request)
-      )
-    },
-    options.clock,
-  )
+  const withLearnedQuirks = createQuirkLearner<
+    Q | EarlierQuirk | ImageQuirk | RejectedTool | AnswerQuirk
+  >((failure, known, request, attempts) => {
+    const ofImages = imageObjection(failure, known, request, { inResults, attempts })
+    if (ofImages || !isObjection(failure)) return ofImages
+    return (
+      rejectedToolObjection(failure, known, withoutRejectedTools(request, known)) ??
+      earlierReasoningObjection(failure, known as ReadonlySet<EarlierQuirk>, request) ??
+      answerObjection(failure, known, request, true) ??
+      format.objection(failure, known as ReadonlySet<Q>, request) ??
+      answerObjection(failure, known, request, false)
+    )
+  }, options.clock)
   return asked =>
     withLearnedQuirks(asked, known => {
-      const offered = withoutRejectedTools(asked, known)
-      const request = withEarlierReasoning(offered, known as ReadonlySet<EarlierQuirk>)
+      const request = withoutAnswer(
+        withEarlierReasoning(
+          withoutRejectedTools(asked, known),
+          known as ReadonlySet<EarlierQuirk>,
+        ),
+        known,
+      )
       const quirks = known as ReadonlySet<Q>
       const { staleTimeoutMs } = request.endpoint
       const deltas = limited(request, options.clock, limitedRequest =>

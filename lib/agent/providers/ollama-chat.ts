@@ -13,6 +13,7 @@ import {
 } from '../../base/json.ts'
 import type { ProviderFailure } from '../failure.ts'
 import type { Provider, ProviderDelta, ProviderRequest } from '../types.ts'
+import { ollamaAnswer } from './answer-fields.ts'
 import { type Part, partsOf } from './content-parts.ts'
 import { authHeaders } from './http-post.ts'
 import { createHttpProvider } from './http-provider.ts'
@@ -117,6 +118,7 @@ const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
     truncate: false,
     shift: false,
     ...(tools.length > 0 && { tools: tools.map(tool => ({ type: 'function', function: tool })) }),
+    ...ollamaAnswer(request),
     ...ollamaThinking(endpoint, quirks),
     options: {
       ...(endpoint.ollamaContext && { num_ctx: endpoint.ollamaContext }),

@@ -4,6 +4,7 @@ import type { ProviderFailure } from '../failure.ts'
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { chatEffort } from './effort.ts'
 import { nearestEffort, supportedEfforts } from './effort-words.ts'
+import { chatAnswer } from './answer-fields.ts'
 import { hostname } from './stream-request.ts'
 import { preservedThinkingFields } from './earlier-reasoning.ts'
 import { toChatMessages, wantsDeveloper, wantsCacheBreakpoints } from './openai-messages.ts'
@@ -72,6 +73,7 @@ export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => 
       tools: tools.map(tool => ({ type: 'function', function: tool })),
       ...(isChosen && { tool_choice: request.toolChoice }),
     }),
+    ...chatAnswer(request),
     ...limit(endpoint, quirks),
     // Never dropped after a rejection: it may exclude providers for privacy.
     ...(endpoint.routing && { provider: endpoint.routing }),

@@ -4,6 +4,7 @@ import { jwtClaims } from '../../base/jwt.ts'
 import type { ProviderFailure } from '../failure.ts'
 import type { Effort, ModelEndpoint, ProviderRequest } from '../types.ts'
 import { nearestEffort, supportedEfforts, UP_TO_MAX } from './effort-words.ts'
+import { responsesAnswer } from './answer-fields.ts'
 import { hostname } from './stream-request.ts'
 import { authHeaders } from './http-post.ts'
 import type { Objection } from './quirks.ts'
@@ -73,6 +74,7 @@ export const toResponsesBody = (request: ProviderRequest, quirks: Quirks): JsonO
     ...(thinks && reasoningOf(endpoint, quirks)),
     ...(sessionKey &&
       !quirks.has('no cache key') && { prompt_cache_key: sessionKey.slice(0, MAX_KEY_CHARS) }),
+    ...responsesAnswer(request),
     ...limitOf(endpoint, quirks),
     ...(endpoint.routing && { provider: endpoint.routing }),
   }
