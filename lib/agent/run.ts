@@ -54,6 +54,7 @@ export const createRun = (
       request.history.flatMap(message => message.tool_calls ?? []).map(call => call.id),
     ),
     memo: new Map<string, unknown>(),
+    chatMemo: request.chatMemo ?? new Map<string, unknown>(),
     keepImage: request.images && createImageKeeper(request.images),
     /** Model calls so far. */
     steps: resumed?.steps ?? 0,

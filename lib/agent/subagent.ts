@@ -147,7 +147,7 @@ const toRequest = (
   prefix: string,
   task: SubagentTask,
 ): AgentRequest => {
-  const { takeSteeringMessages: _, instructions, hooks, ...shared } = request
+  const { takeSteeringMessages: _, chatMemo: __, instructions, hooks, ...shared } = request
   const depth = delegation.depth + 1
   const kind = kindOf(delegation, task)
   const system = systemOf(task, request.workspace, kind)

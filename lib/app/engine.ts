@@ -49,6 +49,7 @@ import { codeTools } from '../turn-context/code-tools.ts'
 import { type Compressions, createCompressions } from '../turn-context/session-compression.ts'
 import { createDelegation } from '../turn-context/subagent-settings.ts'
 import { ownPorts } from '../turn-context/control-files.ts'
+import { createChatMemos } from '../turn-context/chat-memos.ts'
 import { createGrants, type Grants } from '../turn-context/grants.ts'
 import { ownedPaths } from '../turn-context/role-guards.ts'
 import { createTurnContextFactory, type TurnContextOptions } from '../turn-context/turn-context.ts'
@@ -187,7 +188,6 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const spentSince = createSpentSince({ sessions, running: () => turns.running() })
   const budgetFor: Engine['budgetFor'] = (scope, ask) =>
     createSpendingLimit(scope, { sessions, ask, spentSince, clock })
-
   const hooks = createHookRecords(clock, redact)
   const grants = createGrants({ path: join(config.stateDir, 'grants.json'), clock })
   const controlOf = createControlOf(config)
@@ -263,6 +263,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     processesOf: options.processesOf,
     ...commandsOf(runners, languageServers, config),
     toolOutput: options.toolOutput,
+    chatMemoOf: createChatMemos(),
     redact,
     redactKnown,
     secrets: { mask: redact, reveal, commandError: unusableCommand },

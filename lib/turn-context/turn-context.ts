@@ -28,6 +28,7 @@ import { visibleWords } from '../base/visible.ts'
 import { toStateEntry, withStates } from './provider-states.ts'
 import { type ownedPaths, pathsFor, turnRole, withRole } from './role-guards.ts'
 import { createApprover } from './approver.ts'
+import type { createChatMemos } from './chat-memos.ts'
 import { createUnaskedAllowance } from './network-allowance.ts'
 import { instructionsFor } from './context-files.ts'
 import { createSteeringMessages } from './steering-messages.ts'
@@ -101,6 +102,8 @@ export type TurnContextOptions = {
     saveImage: (sessionId: string, bytes: Buffer, ending: string) => string | null
     loadImage: (sessionId: string, file: string) => Buffer | null
   }
+  /** What tools remember of a chat. */
+  chatMemoOf: ReturnType<typeof createChatMemos>
   /** Shows problems with the shell init files. */
   warnShell: SessionWarnings
   redact: (text: string) => string
@@ -252,6 +255,7 @@ export const createTurnContextFactory =
           prefill: deps.prefillFor(scope),
           workspace,
           sessionKey: id,
+          chatMemo: deps.chatMemoOf(id),
           env,
           forbidden,
           // A command of a member's turn that names an owned path is asked of an owner.

@@ -6,7 +6,8 @@ import { withUnsaved } from './editor-text.ts'
 import { type ExtractedText, readDocument } from './read-document.ts'
 import { readNotebook } from './read-notebook.ts'
 import { readImage } from './read-image.ts'
-import { hasImageName, noteSeen, readTextFile } from './text-file.ts'
+import { noteKnown } from './seen-files.ts'
+import { BinaryFile, hasImageName, readTextFile, type TextFile } from './text-file.ts'
 
 const MAX_CHARS = 100_000
 const MAX_LINE_CHARS = 2_000
@@ -46,10 +47,10 @@ export const readFile: Tool<typeof input> = {
 }
 
 const readText = async (ctx: ToolContext, fullPath: string): Promise<ExtractedText> => {
-  const stored = readTextFile(fullPath)
+  const stored = readStored(ctx, fullPath)
   const current = await withUnsaved(ctx, fullPath, stored)
   const { text, file, sizeBytes } = current
-  noteSeen(ctx, fullPath)
+  noteKnown(ctx, fullPath, file.bytes)
   const notebook = fullPath.endsWith('.ipynb') ? readNotebook(text) : null
   const facts = {
     file_size: sizeBytes,
@@ -60,6 +61,16 @@ const readText = async (ctx: ToolContext, fullPath: string): Promise<ExtractedTe
   return notebook
     ? { lines: notebook.lines, facts: { ...facts, ...notebook.facts } }
     : { lines: toLines(text), facts }
+}
+
+const readStored = (ctx: ToolContext, fullPath: string): TextFile => {
+  try {
+    return readTextFile(fullPath)
+  } catch (error) {
+    // That is all there is to know before it is replaced.
+    if (error instanceof BinaryFile) noteKnown(ctx, fullPath, error.bytes)
+    throw error
+  }
 }
 
 const pageOf = (ctx: ToolContext, lines: readonly string[], { offset, limit }: Input) => {

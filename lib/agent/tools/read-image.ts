@@ -5,12 +5,14 @@ import { readImageFile } from '../image-file.ts'
 import { MAX_IMAGE_BYTES } from '../images.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
 import { displayPath } from './allowed-paths.ts'
+import { noteKnown } from './seen-files.ts'
 import { openPlain } from './text-file.ts'
 
 /** `fullPath` is a real path that may be read. Throws an error the model can act on. */
 export const readImage = (ctx: ToolContext, fullPath: string): ToolResult => {
   const name = displayPath(ctx, fullPath)
   const bytes = readImageBytes(fullPath)
+  noteKnown(ctx, fullPath, bytes)
   const found = readImageFile(bytes)
   if (!found)
     throw new Error(
