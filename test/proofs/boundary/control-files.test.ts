@@ -220,7 +220,7 @@ const unstopped = async (chat: Chat, id: string, calls: readonly Call[]): Promis
   assert.is(said.length, calls.length)
   return calls.flatMap((call, at) => {
     const content = String(said[at]?.content)
-    return /denied|Refused|Not approved/.test(content)
+    return /denied|Refused|Not approved|file_not_read/.test(content)
       ? []
       : [`${call.name} ${JSON.stringify(call.arguments)}: ${content}`]
   })
