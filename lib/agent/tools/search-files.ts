@@ -12,6 +12,7 @@ import {
   mayRead,
   resolvePath,
 } from './allowed-paths.ts'
+import { toPlainName } from './look-alike.ts'
 import { countAll, filterFor, LARGE_BYTES } from '../search/candidates.ts'
 import { readPattern } from '../search/pattern.ts'
 import { openThreads, type Setup } from '../search/threads.ts'
@@ -91,9 +92,12 @@ type Search = {
 
 /** A glob without a slash matches names, one with a slash matches paths relative to the root. */
 const matcher = (glob: string): ((found: Found) => boolean) => {
-  const test = globToRegExp(glob.replace(/^\.\//, ''))
+  const [test, alike] = [glob, toPlainName(glob)].map(one => globToRegExp(one.replace(/^\.\//, '')))
   if (!test) throw new Error(`The glob ${glob} cannot be read.`)
-  return ({ relative }) => test.test(glob.includes('/') ? relative : basename(relative))
+  return ({ relative }) => {
+    const name = glob.includes('/') ? relative : basename(relative)
+    return test.test(name) || alike?.test(toPlainName(name)) === true
+  }
 }
 
 /** Files whose times are read concurrently. */

@@ -104,7 +104,7 @@ const EDITS: [what: string, ...texts: [string, string, string, string]][] = [
   ],
   ['a part of a line', 'a — b… c “d”\n', '- b... c', '- B... c', 'a — B… c “d”\n'],
   ['a fixed space', 'x =\u00a01 + 2\n', 'x = 1 + 2', 'x = 1 + 3', 'x =\u00a01 + 3\n'],
-  ['dots within more dots', 'a…. b\n', 'a.... b', 'a.... c', 'a.... c\n'],
+  ['dots within more dots', 'a…. b\n', 'a.... b', 'a.... c', 'a…. c\n'],
   ['signs that were changed on purpose', 'say “hi”\n', 'say "hi"', "say 'hi'", "say 'hi'\n"],
   ['a deleted quotation', '“a” – “b”\n', '"a" - ', '', '“b”\n'],
   [
@@ -124,6 +124,18 @@ for (const [what, before, old, fresh, after] of EDITS)
       JSON.stringify(after),
     )
   })
+
+test('a search finds names and contents in either form', async () => {
+  bench.write(nfd('café.txt'), nfd('crème brûlée (한국어)\n'))
+  bench.write('thé.txt', 'crème brûlée (한국어)\n')
+  for (const pattern of ['crème', nfd('crème'), 'br(û)l', '한국어', nfd('한국어'), 'crème.*\\(한'])
+    assert.is((await bench.json('search_files', { pattern })).total_count, 2, pattern)
+  for (const pattern of ['caf*', 'café*', nfd('*é.txt'), 'é'])
+    assert.ok(
+      (await bench.json('search_files', { pattern, target: 'files' })).total_count > 0,
+      pattern,
+    )
+})
 
 test('half of a character is no match', async () => {
   writeFileSync(join(bench.workspace, 'f'), 'wait…\n')

@@ -1,7 +1,6 @@
 /** A search whose time is up shows what it has found, and says in words what it has not searched. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { coerceArguments } from '../../../../lib/agent/tool-calls.ts'
 import { createSearchFiles } from '../../../../lib/agent/tools/search-files.ts'
 import { type Bench, createBench } from './_context.ts'
 
@@ -18,9 +17,7 @@ type Hit = { path: string; line: number; content: string }
 
 const search = async (limits: { list?: number; read?: number }, args: Record<string, unknown>) => {
   const tool = createSearchFiles({ list: NEVER, read: NEVER, lines: NEVER, ...limits })
-  const fitted = coerceArguments(tool.input, args)
-  if (!fitted.ok) throw new Error(fitted.error)
-  return JSON.parse((await tool.run(bench.ctx, fitted.input)).content)
+  return JSON.parse((await tool.run(bench.ctx, tool.input.parse(args))).content)
 }
 
 for (const [name, pattern] of [
