@@ -17,7 +17,7 @@ export const readPattern = (pattern: string): Pattern => {
   const source = isText ? given.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') : given
   // Only negative lookarounds can make a multi-line match hide a single-line one.
   const isPlain = !/\(\?<?!/.test(source)
-  const literal = flags ? null : literalOf(source)
+  const literal = flags ? null : literalOf(source.normalize('NFC'))
   return { source: inEitherForm(source), flags, literal, isPlain, isText }
 }
 
