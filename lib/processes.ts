@@ -12,6 +12,7 @@ import {
   terminateGroup,
   waitForClose,
 } from './base/process.ts'
+import { createTerminalScreen } from './agent/terminal-screen.ts'
 import type {
   Processes,
   ProcessHandover,
@@ -45,6 +46,8 @@ type Entry = {
   exitCode: number | null
   /** Output so far, truncated at the front in large steps. */
   text: string
+  /** Keeps lines that may still change, until someone reads them. */
+  screen: ReturnType<typeof createTerminalScreen>
   /** Characters truncated at the front. */
   droppedChars: number
   /** Characters of the whole output that were polled. */
@@ -80,13 +83,14 @@ const addOutput = (entry: Entry, text: string): void => {
 
 const collectOutput = (entry: Entry, decoder: StringDecoder): void => {
   const { stdout } = entry.child
-  const add = (text: string) => addOutput(entry, text)
+  const add = (text: string) => entry.screen.write(text)
   readThrottled(stdout, bytes => add(decoder.write(bytes)))
   stdout?.once('end', () => add(decoder.end()))
 }
 
 /** The retained end of the output, without terminal escape sequences. */
 const outputOf = (entry: Entry) => {
+  entry.screen.flush()
   const excess = Math.max(0, entry.text.length - MAX_OUTPUT_CHARS)
   return {
     text: stripVTControlCharacters(entry.text.slice(excess)),
@@ -96,6 +100,7 @@ const outputOf = (entry: Entry) => {
 
 /** Output since the last poll. */
 const pollOutput = (entry: Entry): string => {
+  entry.screen.flush()
   const added = entry.text.slice(Math.max(0, entry.polledChars - entry.droppedChars))
   entry.polledChars = entry.droppedChars + entry.text.length
   return stripVTControlCharacters(added)
@@ -150,17 +155,21 @@ const terminate = async (entry: Entry): Promise<void> => {
 
 const createEntry = (
   own: Pick<Entry, 'owner' | 'given' | 'isAdopted' | 'child' | 'startedAt' | 'begunAt'>,
-): Entry => ({
-  ...own,
-  id: `proc_${randomBytes(6).toString('hex')}`,
-  endedAt: null,
-  exitCode: null,
-  text: '',
-  droppedChars: 0,
-  polledChars: 0,
-  typed: '',
-  ended: Promise.resolve(),
-})
+): Entry => {
+  const entry: Entry = {
+    ...own,
+    id: `proc_${randomBytes(6).toString('hex')}`,
+    endedAt: null,
+    exitCode: null,
+    text: '',
+    screen: createTerminalScreen(text => addOutput(entry, text)),
+    droppedChars: 0,
+    polledChars: 0,
+    typed: '',
+    ended: Promise.resolve(),
+  }
+  return entry
+}
 
 type Begun = Pick<Entry, 'startedAt' | 'begunAt'>
 
@@ -238,7 +247,7 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
     if (!exit) return
     entry.exitCode = exit.code ?? (exit.signal === 'SIGKILL' ? 137 : 143)
     entry.endedAt = clock.monotonic()
-    if (exit.note !== undefined) addOutput(entry, `\n${exit.note}\n`)
+    if (exit.note !== undefined) entry.screen.write(`\n${exit.note}\n`)
     if (entry.given.notify && !isClosed) onEnded?.(entry.owner, toView(entry))
   }
 
