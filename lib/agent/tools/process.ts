@@ -4,6 +4,7 @@ import { truncateMiddle } from '../long-result.ts'
 import type { ProcessView, Processes } from '../tool-services.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { approveCommand } from './command-gate.ts'
+import { within } from './within.ts'
 
 const DEFAULT_WAIT_S = 60
 const MAX_WAIT_S = 600
@@ -20,8 +21,8 @@ const input = z.object({
     .default(DEFAULT_WAIT_S)
     .transform(seconds => Math.min(seconds, MAX_WAIT_S))
     .describe('wait: maximum seconds.'),
-  offset: z.int().min(0).default(0).describe('log: first line, counted from 0.'),
-  limit: z.int().min(1).max(2_000).default(200).describe('log: number of lines.'),
+  offset: within(0, Infinity).default(0).describe('log: first line, counted from 0.'),
+  limit: within(1, 2_000).default(200).describe('log: number of lines.'),
 })
 type Input = z.output<typeof input>
 

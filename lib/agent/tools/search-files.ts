@@ -13,6 +13,7 @@ import {
   resolvePath,
 } from './allowed-paths.ts'
 import { toPlainName } from './look-alike.ts'
+import { within } from './within.ts'
 import { countAll, filterFor, LARGE_BYTES } from '../search/candidates.ts'
 import { readPattern } from '../search/pattern.ts'
 import { openThreads, type Setup } from '../search/threads.ts'
@@ -35,10 +36,10 @@ const input = z.object({
   target: z.enum(['content', 'files']).default('content'),
   path: z.string().default('.').describe('Directory or file to search.'),
   file_glob: z.string().optional().describe('content: only files with a matching name.'),
-  limit: z.int().min(1).max(500).default(50),
-  offset: z.int().min(0).default(0),
+  limit: within(1, 500).default(50),
+  offset: within(0, Infinity).default(0),
   output_mode: z.enum(['content', 'files_only', 'count']).default('content'),
-  context: z.int().min(0).max(20).default(0).describe('Lines around each match.'),
+  context: within(0, 20).default(0).describe('Lines around each match.'),
 })
 type Input = z.output<typeof input>
 
