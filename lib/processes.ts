@@ -113,6 +113,7 @@ const writeInput = (entry: Entry, data: string): Promise<void> => {
   if (data.length > MAX_INPUT_CHARS)
     throw new Error(`At most ${MAX_INPUT_CHARS} characters can be written at once.`)
   return new Promise((resolve, reject) => {
+    if (entry.child.stdin?.writableEnded) return reject(new Error('Its input has been closed.'))
     const timer = setTimeout(
       () => reject(new Error('The process does not read its input.')),
       WRITE_TIMEOUT_MS,
@@ -123,6 +124,14 @@ const writeInput = (entry: Entry, data: string): Promise<void> => {
       else resolve()
     })
   })
+}
+
+const endInput = async (entry: Entry): Promise<void> => {
+  if (!isRunning(entry)) throw new Error('The process has ended.')
+  const { stdin } = entry.child
+  if (!stdin)
+    throw new Error('The process has no input, because it was not started with background=true.')
+  if (!stdin.writableEnded) await new Promise<void>(resolve => stdin.end(resolve))
 }
 
 /** Resolves when the process ends, after `timeoutMs`, or when `signal` aborts. */
@@ -310,6 +319,7 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
         const all = entry.typed + data
         entry.typed = all.slice(all.lastIndexOf('\n') + 1).slice(-MAX_INPUT_CHARS)
       },
+      endInput: id => endInput(find(owner, id)),
       async wait(id, timeoutMs, signal) {
         const entry = find(owner, id)
         await waitForEnd(clock, entry, timeoutMs, signal)

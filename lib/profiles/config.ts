@@ -248,7 +248,7 @@ const tools = {
     ),
     persistent_shell: flag(
       false,
-      'Keep `cd`, exported variables, and virtual environments from one command to the next of the same turn.',
+      'Keep exported variables and virtual environments from one command to the next of the chat. The directory is kept anyway.',
     ),
     shell_init_files: texts(
       'Files sourced by bash, once, for the environment of commands; `~` is your home directory. Aliases and functions are not kept.',

@@ -222,7 +222,7 @@ test('writes additions in the encoding of the file, or rejects them', async () =
     if (!made) throw new Error(name)
     bench.write('f', made.bytes)
     const work = bench.use('patch', { path: 'f', old_string: 'MARK here', new_string: fresh })
-    if (wanted === null) assert.match(await refused(work), /encoding|Windows-1252|surrogate/, name)
+    if (wanted === null) assert.match(await refused(work), /encoding|Windows-1252|Shift_JIS|surrogate/, name)
     else await work
     same(bytesOf(), wanted === null ? made.bytes : edited(made, [wanted]), `${name} ${fresh}`)
   }
@@ -251,12 +251,12 @@ test('reads text in every encoding', async () => {
 })
 
 test('no edit splits a character of an unknown encoding', async () => {
-  // The second byte of "ア" is an A.
-  const bytes = Buffer.from('\x83A\x83C = A\n\x83A\x83C\n', 'latin1')
+  // The second byte of "ア" is an A. One such character says nothing about the encoding.
+  const bytes = Buffer.from('\x83A = A\n', 'latin1')
   bench.write('f', bytes)
   for (const given of [
     { old_string: 'A', new_string: 'B', replace_all: true },
-    { old_string: 'C = A', new_string: 'C' },
+    { old_string: 'A = A', new_string: 'C' },
   ])
     assert.match(await refused(bench.use('patch', { path: 'f', ...given })), 'Quote whole lines')
   same(bytesOf(), bytes, 'refused')
