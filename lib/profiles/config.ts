@@ -92,6 +92,10 @@ const context = {
 const agent = {
   agent: section({
     max_turns: number(90, 'Model calls in one turn.'),
+    clarify_timeout: number(undefined, 'The same as `clarify.timeout`, which it overrides.', {
+      orZero: true,
+      shown: '',
+    }),
     api_max_retries: number(undefined, 'Attempts of a model call that fails.', {
       shown: 'decided by the failure',
     }),
@@ -172,7 +176,9 @@ const agent = {
     day: budget('all turns of a day'),
   }),
   clarify: section({
-    timeout: number(120, 'Seconds a question of the agent waits for an answer.'),
+    timeout: number(120, 'Seconds a question of the agent waits for an answer; 0 waits forever.', {
+      orZero: true,
+    }),
   }),
   cron: section({
     max_run_seconds: number(7_200, 'Seconds a scheduled task may run; 0 for no limit.', {

@@ -409,7 +409,7 @@ const clarifyFor =
             choices_offered: choices.map(choice => visibleWords(redact(choice))),
             ...(isWaiting && { call_id: callId }),
           },
-          config.clarify.timeout * 1_000,
+          (config.agent.clarify_timeout ?? config.clarify.timeout) * 1_000,
           { signal },
         )
 
