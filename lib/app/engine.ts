@@ -56,7 +56,7 @@ import { createTurnContextFactory, type TurnContextOptions } from '../turn-conte
 import { homeTools } from '../turn-context/home-tools.ts'
 import { createMcpToolList } from '../turn-context/mcp-tool-list.ts'
 import { mcpTools } from '../turn-context/mcp-tools.ts'
-import { createSessionWarnings } from '../turn-context/session-warnings.ts'
+import { createSessionWarnings, createTurnWarnings } from '../turn-context/session-warnings.ts'
 import { createPrefill } from '../turn-context/prefill-messages.ts'
 import type { PromptCache } from '../turn-context/prompt-cache.ts'
 import { createSystemPrompt } from '../turn-context/system-prompt.ts'
@@ -256,7 +256,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     stateDir: config.stateDir,
     controlOf,
     ownedBy: home => ownedPaths(home.dir, config.baseHome),
-    warnShell: createSessionWarnings('shell', redact, options.onWarning),
+    ...createTurnWarnings(redact, options.onWarning),
     ownPorts: () => ownPorts(config.stateDir, config.port),
     grants,
     checkpoints: options.checkpoints,

@@ -33,7 +33,7 @@ import { createUnaskedAllowance } from './network-allowance.ts'
 import { instructionsFor } from './context-files.ts'
 import { createSteeringMessages } from './steering-messages.ts'
 import { annotateMessage, expandSkills, type MessageContext, replaySent } from './user-content.ts'
-import { imageMode, storeAttachedImages } from './images.ts'
+import { attachImages, hasImages, imageMode, noImages, sentWith } from './images.ts'
 import type { Compressions } from './session-compression.ts'
 import { externalFor } from './external-agent.ts'
 import { createPlanMode, modeTag, type RunnerFor } from './plan-mode.ts'
@@ -104,6 +104,8 @@ export type TurnContextOptions = {
   }
   /** What tools remember of a chat. */
   chatMemoOf: ReturnType<typeof createChatMemos>
+  /** Says which attached images the model does not get. */
+  warnImages: SessionWarnings
   /** Shows problems with the shell init files. */
   warnShell: SessionWarnings
   redact: (text: string) => string
@@ -232,16 +234,16 @@ export const createTurnContextFactory =
           annotated = answered
         }
         const readable = [deps.toolOutput.dirOf(id)]
-        const storeImages = (paths: readonly string[]) =>
-          isExternal
-            ? Promise.resolve([])
-            : storeAttachedImages(paths, { workspace, env, forbidden, readable }, images)
+        const place = { workspace, env, forbidden, readable }
+        const warn = (sentences: string[]) => deps.warnImages(scope, sentences)
+        const attaching = { place, store: images, endpoint: fitted.endpoint, warn }
+        const storeImages = isExternal ? noImages : attachImages(attaching)
         const attachments = annotated ? (messages.at(-1)?.attachments ?? []) : []
         const attached = await storeImages(attachments)
         // Later than the message itself: reading the files must not delay the reply to the client.
-        if (annotated && attached.length > 0)
+        if (annotated && hasImages(attached))
           sessions.append(id, [
-            { t: 'sent', id: turn.userMessageId, ...annotated, images: attached },
+            { t: 'sent', id: turn.userMessageId, ...sentWith(annotated, attached) },
           ])
         return {
           providers: deps.providers,
