@@ -12,7 +12,7 @@ import {
   terminateGroup,
   waitForClose,
 } from './base/process.ts'
-import { createTerminalScreen } from './agent/terminal-screen.ts'
+import { createTerminalScreen } from './base/terminal-screen.ts'
 import type {
   Processes,
   ProcessHandover,
@@ -65,6 +65,8 @@ export type ProcessesOptions = {
   resolve?: (sessionId: string) => string | undefined
   /** A process with `notify` has exited. Must not throw. */
   onEnded?: (sessionId: string, view: ProcessView) => void
+  /** Ends commands that have left their process group; called last. */
+  endOthers?: () => Promise<void>
   finishedRetentionMs?: number
   maxProcesses?: number
   maxAdopted?: number
@@ -342,6 +344,7 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
     async close(): Promise<void> {
       isClosed = true
       await Promise.all([...entries.values()].map(terminate))
+      await options.endOthers?.()
     },
   }
 }

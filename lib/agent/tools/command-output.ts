@@ -2,7 +2,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
 import type { Clock } from '../../base/clock.ts'
-import { createTerminalScreen } from '../terminal-screen.ts'
+import { createTerminalScreen } from '../../base/terminal-screen.ts'
 import { coloredHead, stripAllButColors, RESET, coloredTail } from '../colors.ts'
 
 const MAX_CHARS = 50_000

@@ -214,9 +214,7 @@ const act = async (chat: Chat, id: string, calls: Call[], choice: string) => {
 
 /** What was said to calls that were not stopped. */
 const unstopped = async (chat: Chat, id: string, calls: readonly Call[]): Promise<string[]> => {
-  const said = (await chat.messages(id))
-    .filter(({ role }) => role === 'tool')
-    .slice(-calls.length)
+  const said = (await chat.messages(id)).filter(({ role }) => role === 'tool').slice(-calls.length)
   assert.is(said.length, calls.length)
   return calls.flatMap((call, at) => {
     const content = String(said[at]?.content)

@@ -222,7 +222,8 @@ test('writes additions in the encoding of the file, or rejects them', async () =
     if (!made) throw new Error(name)
     bench.write('f', made.bytes)
     const work = bench.use('patch', { path: 'f', old_string: 'MARK here', new_string: fresh })
-    if (wanted === null) assert.match(await refused(work), /encoding|Windows-1252|Shift_JIS|surrogate/, name)
+    if (wanted === null)
+      assert.match(await refused(work), /encoding|Windows-1252|Shift_JIS|surrogate/, name)
     else await work
     same(bytesOf(), wanted === null ? made.bytes : edited(made, [wanted]), `${name} ${fresh}`)
   }

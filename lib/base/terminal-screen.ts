@@ -3,7 +3,6 @@
  * last. Output without such lines passes unchanged, and colors are kept.
  */
 import { stripVTControlCharacters } from 'node:util'
-import { RESET } from './colors.ts'
 
 /** Lines that may still be changed; those above have left the screen. */
 const ROWS = 100
@@ -15,6 +14,7 @@ const MOVES = /\r(?!\n)|\x08|\x1b\[[0-9;?]*[A-HJKf]|\x1bc/
 const TOKEN =
   /\x1b\[[0-9;:<=>?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[0-Z\\-~]|\r|\n|\x08|[^\x1b\r\n\x08]+|\x1b/g
 const UNFINISHED = /(?:\r|\x1b(?:\[[0-9;:<=>? -/]*|\][^\x07\x1b]{0,1000}\x1b?)?)$/
+const RESET = '\x1b[0m'
 const COLOR = /(\x1b\[[0-9;:]*m)/
 const COLORS = new RegExp(COLOR, 'g')
 

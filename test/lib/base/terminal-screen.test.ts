@@ -1,7 +1,7 @@
 /** What a terminal shows in the end is what the model reads. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createTerminalScreen } from '../../../lib/agent/terminal-screen.ts'
+import { createTerminalScreen } from '../../../lib/base/terminal-screen.ts'
 
 const test = suite('terminal screen')
 
