@@ -49,13 +49,14 @@ import { codeTools } from '../turn-context/code-tools.ts'
 import { type Compressions, createCompressions } from '../turn-context/session-compression.ts'
 import { createDelegation } from '../turn-context/subagent-settings.ts'
 import { ownPorts } from '../turn-context/control-files.ts'
+import { createChatMemos } from '../turn-context/chat-memos.ts'
 import { createGrants, type Grants } from '../turn-context/grants.ts'
 import { ownedPaths } from '../turn-context/role-guards.ts'
 import { createTurnContextFactory, type TurnContextOptions } from '../turn-context/turn-context.ts'
 import { homeTools } from '../turn-context/home-tools.ts'
 import { createMcpToolList } from '../turn-context/mcp-tool-list.ts'
 import { mcpTools } from '../turn-context/mcp-tools.ts'
-import { createSessionWarnings } from '../turn-context/session-warnings.ts'
+import { createSessionWarnings, createTurnWarnings } from '../turn-context/session-warnings.ts'
 import { createPrefill } from '../turn-context/prefill-messages.ts'
 import type { PromptCache } from '../turn-context/prompt-cache.ts'
 import { createSystemPrompt } from '../turn-context/system-prompt.ts'
@@ -187,7 +188,6 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const spentSince = createSpentSince({ sessions, running: () => turns.running() })
   const budgetFor: Engine['budgetFor'] = (scope, ask) =>
     createSpendingLimit(scope, { sessions, ask, spentSince, clock })
-
   const hooks = createHookRecords(clock, redact)
   const grants = createGrants({ path: join(config.stateDir, 'grants.json'), clock })
   const controlOf = createControlOf(config)
@@ -256,13 +256,14 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     stateDir: config.stateDir,
     controlOf,
     ownedBy: home => ownedPaths(home.dir, config.baseHome),
-    warnShell: createSessionWarnings('shell', redact, options.onWarning),
+    ...createTurnWarnings(redact, options.onWarning),
     ownPorts: () => ownPorts(config.stateDir, config.port),
     grants,
     checkpoints: options.checkpoints,
     processesOf: options.processesOf,
     ...commandsOf(runners, languageServers, config),
     toolOutput: options.toolOutput,
+    chatMemoOf: createChatMemos(),
     redact,
     redactKnown,
     secrets: { mask: redact, reveal, commandError: unusableCommand },

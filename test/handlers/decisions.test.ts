@@ -1,4 +1,6 @@
 /** What the agent asked, what was answered and by whom is part of a chat: everywhere, and after everything that happens to it. */
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Decision } from '../../lib/schema/decision.ts'
@@ -256,5 +258,28 @@ decisions('no answer in time is no success: the list says so until the next mess
     await chat.close()
   }
 })
+
+for (const [name, settings] of [
+  ['clarify.timeout', 'clarify:\n  timeout: 0\n'],
+  ['agent.clarify_timeout', 'agent:\n  clarify_timeout: 0\nclarify:\n  timeout: 5\n'],
+] as const)
+  decisions(`${name}: 0 waits forever`, async () => {
+    const clock = createTestClock()
+    const chat = await startChatAt(clock, QUESTION, { text: 'Done.' })
+    try {
+      const config = join(chat.app.home, 'config.yaml')
+      appendFileSync(config, settings)
+      const id = await chat.newSession()
+      const stream = await chat.send(id, 'start')
+      await chat.follow(stream, 'clarify')
+      await clock.advance(600_000)
+      await chat.app.post('/api/clarify/respond', { session_id: id, response: 'SQLite' })
+      await chat.follow(stream)
+      const [answered] = decided(await read(chat, id)) as [Decision]
+      assert.is(answered.answer, 'SQLite')
+    } finally {
+      await chat.close()
+    }
+  })
 
 decisions.run()
