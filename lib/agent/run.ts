@@ -8,6 +8,7 @@ import { repairHistory } from './repair-history.ts'
 import { type Wait, waitOn } from './retry.ts'
 import { createSpawn } from './subagent.ts'
 import { restoreDirectory } from './tools/shell-state.ts'
+import { todoMemo } from './tools/todo.ts'
 import { describeTools } from './tool-schema.ts'
 import type { Agent, AgentRequest, Emit, ModelEndpoint, Outcome } from './types.ts'
 import { createUsageMeter } from './usage-meter.ts'
@@ -56,7 +57,7 @@ export const createRun = (
     callIds: new Set(
       request.history.flatMap(message => message.tool_calls ?? []).map(call => call.id),
     ),
-    memo: new Map<string, unknown>(),
+    memo: new Map<string, unknown>(todoMemo(request.history)),
     chatMemo,
     keepImage: request.images && createImageKeeper(request.images),
     /** Model calls so far. */

@@ -239,6 +239,8 @@ export type Tool<I extends z.ZodType = z.ZodType> = {
   server?: string
   /** Not described to the model, which finds it with `tool_search`. */
   deferred?: true
+  /** Few conversations need it, so it is found with `tool_search` where that is on. What it is for, in a few words; empty: nothing a model must know before it searches. */
+  seldom?: string
   /** A function of the client, which runs it itself: a call ends the turn, and its result comes with the next one. */
   isClient?: true
   /** JSON Schema for the model, instead of the one derived from `input`; MCP tools bring their own. */

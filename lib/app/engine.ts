@@ -229,9 +229,8 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
       }),
       promptFor: wrapPrompt(
         createSystemPrompt({
-          surface: options.surface,
-          sessions,
-          promptCache: options.promptCache,
+          ...options,
+          ...commandsOf(runners, languageServers, config),
           skills: skills.index,
           subagents: skills.subagents,
           personality: (home, name) => personalityPrompt(home.settings(), name) ?? '',

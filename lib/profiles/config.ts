@@ -115,7 +115,8 @@ const agent = {
     ),
     tool_use_enforcement: custom<'auto' | boolean | string[]>({
       type: '`auto`, true or false, or a list of parts of model names',
-      description: 'Tell the model to call tools rather than to describe calls.',
+      description:
+        'Tell the model to act at once and to continue until the task is done. `auto`: every model.',
       fallback: 'auto',
       read: value =>
         value === 'auto'
@@ -237,7 +238,7 @@ const tools = {
         enabled: word(
           ['auto', 'on', 'off'],
           'auto',
-          'Describe the tools of MCP servers to the model only when it looks for them. `auto`: when they are more than 40, or their descriptions longer than 8,000 tokens or than `threshold_pct`.',
+          'Describe tools to the model only when it looks for them: those that few conversations need (scheduled tasks, earlier chats, skills where there are none), and those of MCP servers, with `auto` only when these are more than 40, or their descriptions longer than 8,000 tokens or than `threshold_pct`.',
         ),
         threshold_pct: number(
           10,

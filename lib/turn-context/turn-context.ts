@@ -23,6 +23,7 @@ import type { Message, NewMessage } from '../schema/message.ts'
 import type { Meta, Sent } from '../sessions/entries.ts'
 import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
+import { NO_TERMINAL_ENV } from '../base/no-terminal-env.ts'
 import { Unapproved } from '../base/unapproved.ts'
 import { visibleWords } from '../base/visible.ts'
 import { toStateEntry, withStates } from './provider-states.ts'
@@ -36,6 +37,7 @@ import { annotateMessage, expandSkills, type MessageContext, replaySent } from '
 import { attachImages, hasImages, imageMode, noImages, sentWith } from './images.ts'
 import type { Compressions } from './session-compression.ts'
 import { externalFor } from './external-agent.ts'
+import { approvalsTag } from './approvals-tag.ts'
 import { createPlanMode, modeTag, type RunnerFor } from './plan-mode.ts'
 import { type HooksFor, withHookAnswer } from './turn-hooks.ts'
 import type { GuardsFor } from './guards.ts'
@@ -186,7 +188,7 @@ export const createTurnContextFactory =
       at: turn.startedAt,
       createdAt: fromSeconds(created_at),
       zone: config.timezone,
-      mode: () => modeTag(sessions.head(id).meta.mode, scope, deps.runnerFor),
+      mode: () => modeLines(scope, deps),
       expand,
     }
     /** How steering messages were sent, by their key in the queue. */
@@ -207,11 +209,7 @@ export const createTurnContextFactory =
         deps.warnShell(scope, shellProblem === null ? [] : [shellProblem])
         const forbidden = [...forbiddenOf(home, deps.stateDir), ...deps.placesOfOthers(home)]
         const { promptFiles, ...fitted } = await deps.fitFor(scope, endpoint, forbidden)
-        const env = home.childEnv({
-          AGENT_SESSION_KEY: id,
-          TERMINAL_CWD: workspace,
-          AGENT_EXEC_ASK: '1',
-        })
+        const env = home.childEnv(variablesOf(scope))
         const rules = rulesFor(home, workspace, env)
         const hooks = deps.hooksFor(scope, { model: fitted.endpoint.model, env })
         const { signal } = turn.controller
@@ -348,6 +346,28 @@ const historyOf = (
   }
   const sent = replaySent(withoutStubs(history, turn), folded.sent, expand)
   return withStates(sent, sessions.providerStates(id), turn.messageIds)
+}
+
+/** What programs of a turn find beside the variables of the home. */
+const variablesOf = ({ sessionId, workspace }: TurnScope): Record<string, string> => ({
+  AGENT_SESSION_KEY: sessionId,
+  TERMINAL_CWD: workspace,
+  AGENT_EXEC_ASK: '1',
+  ...NO_TERMINAL_ENV,
+})
+
+const modeLines = (scope: TurnScope, { sessions, runnerFor }: TurnContextOptions): string => {
+  const { sessionId } = scope
+  const { meta } = sessions.head(sessionId)
+  const sent = () => sentNow(sessions, sessionId)
+  return modeTag(meta.mode, scope, runnerFor) + approvalsTag(meta, sent)
+}
+
+/** How the messages were sent that the model still reads: not those before a compaction. */
+const sentNow = (sessions: Sessions, id: string): readonly Sent[] => {
+  const folded = sessions.load(id)
+  const read = new Set(toConversation(folded).map(message => message.id))
+  return folded.sent.filter(how => read.has(how.id))
 }
 
 /** How the message of a turn that continues after a restart was sent. */

@@ -1,6 +1,6 @@
-/** Tool: the agent's task list for this run. */
+/** Tool: the agent's task list. A run begins with the list that the conversation shows. */
 import { z } from 'zod'
-import type { Tool, ToolContext } from '../types.ts'
+import type { LoopMessage, Tool, ToolContext } from '../types.ts'
 
 const Status = z.enum(['pending', 'in_progress', 'completed', 'cancelled'])
 const Item = z.object({ id: z.string().min(1), content: z.string(), status: Status })
@@ -42,6 +42,27 @@ export const todo: Tool<typeof input> = {
       content: JSON.stringify({ todos: list, summary }),
     }
   },
+}
+
+const Shown = z.object({ todos: z.array(Item) })
+
+const shownIn = ({ role, name, content }: LoopMessage): Item[] | null => {
+  if (role !== 'tool' || name !== todo.name || typeof content !== 'string') return null
+  try {
+    return Shown.parse(JSON.parse(content)).todos
+  } catch {
+    // The sentence of a call that failed.
+    return null
+  }
+}
+
+/** What a run begins with: the newest list in the conversation, so that a change is not taken for the whole list. */
+export const todoMemo = (history: readonly LoopMessage[]): [key: string, list: Item[]][] => {
+  for (const message of history.toReversed()) {
+    const list = shownIn(message)
+    if (list) return [['todo', list]]
+  }
+  return []
 }
 
 const listIn = (ctx: ToolContext): Item[] => {

@@ -42,7 +42,7 @@ export const toolSearch = ({
   unavailable,
 }: ToolSearchOptions): Tool<typeof SearchInput> => ({
   name: TOOL_SEARCH,
-  summary: `Find tools of MCP servers that are not in your list of tools. Returns the parameters of the best matches, which you then run with ${CALL_TOOL}. ${catalog}`,
+  summary: `Find tools that are not in your list of tools. Returns the parameters of the best matches, which you then run with ${CALL_TOOL}. ${catalog}`,
   input: SearchInput,
   kind: 'read',
   preview: ({ query }) => query,

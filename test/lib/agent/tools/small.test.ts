@@ -1,6 +1,7 @@
 /** The list of steps and the question. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { todoMemo } from '../../../../lib/agent/tools/todo.ts'
 import { type Bench, createBench, refused } from './_context.ts'
 
 const test = suite('todo and clarify')
@@ -55,6 +56,18 @@ test('an unanswered question, an answered one, one that is too long', async () =
     await refused(bench.use('clarify', { question: 'x', choices: ['1', '2', '3', '4', '5'] })),
     'choices',
   )
+})
+
+test('a run goes on with the newest list of the conversation, whatever failed after it', async () => {
+  const shown = (name: string, content: string) => ({ role: 'tool' as const, name, content })
+  const lists = [[item('1')], [item('1', 'completed'), item('2')]]
+  const [first, second] = lists.map(todos => shown('todo', JSON.stringify({ todos, summary: {} })))
+  const noise = [shown('todo', 'Error: todos[0].status'), shown('terminal', '{"todos":[]}')]
+  for (const [entry, value] of todoMemo([first!, second!, ...noise]))
+    bench.ctx.memo.set(entry, value)
+  const { summary } = await bench.json('todo', { todos: [item('3')], merge: true })
+  assert.equal(summary, { total: 3, pending: 2, in_progress: 0, completed: 1, cancelled: 0 })
+  assert.equal(todoMemo(noise), [])
 })
 
 test.run()
