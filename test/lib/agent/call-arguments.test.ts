@@ -103,7 +103,7 @@ const MEANT: [string, Record<string, unknown>, Record<string, unknown>][] = [
   ['terminal', { cmd: 'pwd', run_in_background: true }, { command: 'pwd', background: true }],
   ['terminal', { command: 'pwd', timeout_ms: 30_000 }, { timeout: 30 }],
   ['terminal', { command: 'pwd', timeoutMs: '5000' }, { timeout: 5 }],
-  ['terminal', { command: 'pwd', timeout: 0 }, { timeout: 180 }],
+  ['search_files', { pattern: 'a', limit: 0 }, { limit: 50 }],
   ['terminal', { command: 'pwd', cwd: null, workdir: 'a' }, { workdir: 'a' }],
   ['terminal', { command: 'pwd', cwd: 'a', workdir: 'a' }, { workdir: 'a' }],
   ['terminal', { parameters: { cmd: 'pwd' } }, { command: 'pwd' }],
@@ -185,7 +185,7 @@ const UNKNOWN: [string, Record<string, unknown>, RegExp][] = [
     /^expected_replacements: /,
   ],
   ['search_files', { pattern: 'a', include: ['*.ts', '*.js'] }, /^file_glob: /],
-  ['read_file', { path: 'a', offset: -5 }, /^offset: /],
+  ['search_files', { pattern: 'a', offset: -5 }, /^offset: /],
 ]
 for (const [name, given, error] of UNKNOWN)
   test(`${name} ${JSON.stringify(given)} is refused`, () => {
