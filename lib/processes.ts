@@ -12,6 +12,7 @@ import {
   terminateGroup,
   waitForClose,
 } from './base/process.ts'
+import { createTerminalScreen } from './base/terminal-screen.ts'
 import type {
   Processes,
   ProcessHandover,
@@ -45,6 +46,8 @@ type Entry = {
   exitCode: number | null
   /** Output so far, truncated at the front in large steps. */
   text: string
+  /** Keeps lines that may still change, until someone reads them. */
+  screen: ReturnType<typeof createTerminalScreen>
   /** Characters truncated at the front. */
   droppedChars: number
   /** Characters of the whole output that were polled. */
@@ -62,6 +65,8 @@ export type ProcessesOptions = {
   resolve?: (sessionId: string) => string | undefined
   /** A process with `notify` has exited. Must not throw. */
   onEnded?: (sessionId: string, view: ProcessView) => void
+  /** Ends commands that have left their process group; called last. */
+  endOthers?: () => Promise<void>
   finishedRetentionMs?: number
   maxProcesses?: number
   maxAdopted?: number
@@ -80,13 +85,14 @@ const addOutput = (entry: Entry, text: string): void => {
 
 const collectOutput = (entry: Entry, decoder: StringDecoder): void => {
   const { stdout } = entry.child
-  const add = (text: string) => addOutput(entry, text)
+  const add = (text: string) => entry.screen.write(text)
   readThrottled(stdout, bytes => add(decoder.write(bytes)))
   stdout?.once('end', () => add(decoder.end()))
 }
 
 /** The retained end of the output, without terminal escape sequences. */
 const outputOf = (entry: Entry) => {
+  entry.screen.flush()
   const excess = Math.max(0, entry.text.length - MAX_OUTPUT_CHARS)
   return {
     text: stripVTControlCharacters(entry.text.slice(excess)),
@@ -96,6 +102,7 @@ const outputOf = (entry: Entry) => {
 
 /** Output since the last poll. */
 const pollOutput = (entry: Entry): string => {
+  entry.screen.flush()
   const added = entry.text.slice(Math.max(0, entry.polledChars - entry.droppedChars))
   entry.polledChars = entry.droppedChars + entry.text.length
   return stripVTControlCharacters(added)
@@ -108,6 +115,7 @@ const writeInput = (entry: Entry, data: string): Promise<void> => {
   if (data.length > MAX_INPUT_CHARS)
     throw new Error(`At most ${MAX_INPUT_CHARS} characters can be written at once.`)
   return new Promise((resolve, reject) => {
+    if (entry.child.stdin?.writableEnded) return reject(new Error('Its input has been closed.'))
     const timer = setTimeout(
       () => reject(new Error('The process does not read its input.')),
       WRITE_TIMEOUT_MS,
@@ -118,6 +126,14 @@ const writeInput = (entry: Entry, data: string): Promise<void> => {
       else resolve()
     })
   })
+}
+
+const endInput = async (entry: Entry): Promise<void> => {
+  if (!isRunning(entry)) throw new Error('The process has ended.')
+  const { stdin } = entry.child
+  if (!stdin)
+    throw new Error('The process has no input, because it was not started with background=true.')
+  if (!stdin.writableEnded) await new Promise<void>(resolve => stdin.end(resolve))
 }
 
 /** Resolves when the process ends, after `timeoutMs`, or when `signal` aborts. */
@@ -150,17 +166,21 @@ const terminate = async (entry: Entry): Promise<void> => {
 
 const createEntry = (
   own: Pick<Entry, 'owner' | 'given' | 'isAdopted' | 'child' | 'startedAt' | 'begunAt'>,
-): Entry => ({
-  ...own,
-  id: `proc_${randomBytes(6).toString('hex')}`,
-  endedAt: null,
-  exitCode: null,
-  text: '',
-  droppedChars: 0,
-  polledChars: 0,
-  typed: '',
-  ended: Promise.resolve(),
-})
+): Entry => {
+  const entry: Entry = {
+    ...own,
+    id: `proc_${randomBytes(6).toString('hex')}`,
+    endedAt: null,
+    exitCode: null,
+    text: '',
+    screen: createTerminalScreen(text => addOutput(entry, text)),
+    droppedChars: 0,
+    polledChars: 0,
+    typed: '',
+    ended: Promise.resolve(),
+  }
+  return entry
+}
 
 type Begun = Pick<Entry, 'startedAt' | 'begunAt'>
 
@@ -238,7 +258,7 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
     if (!exit) return
     entry.exitCode = exit.code ?? (exit.signal === 'SIGKILL' ? 137 : 143)
     entry.endedAt = clock.monotonic()
-    if (exit.note !== undefined) addOutput(entry, `\n${exit.note}\n`)
+    if (exit.note !== undefined) entry.screen.write(`\n${exit.note}\n`)
     if (entry.given.notify && !isClosed) onEnded?.(entry.owner, toView(entry))
   }
 
@@ -301,6 +321,7 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
         const all = entry.typed + data
         entry.typed = all.slice(all.lastIndexOf('\n') + 1).slice(-MAX_INPUT_CHARS)
       },
+      endInput: id => endInput(find(owner, id)),
       async wait(id, timeoutMs, signal) {
         const entry = find(owner, id)
         await waitForEnd(clock, entry, timeoutMs, signal)
@@ -323,6 +344,7 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
     async close(): Promise<void> {
       isClosed = true
       await Promise.all([...entries.values()].map(terminate))
+      await options.endOthers?.()
     },
   }
 }

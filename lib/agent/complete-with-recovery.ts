@@ -16,6 +16,10 @@ const KEY_CHARS = 16
 const STEP_LIMIT_PROMPT =
   'The limit of steps for this turn is reached and no further tool can be called. Say briefly what was done, what was found, and what remains.'
 
+/** After a call that was made again and again. */
+export const REPEATED_PROMPT =
+  'The same call was made again and again with the same result, so no further tool can be called in this turn. Say briefly what was done, what was found, and what is in the way.'
+
 /** One model call of a turn. `followUp` comes after the conversation and is not recorded. */
 export type Ask = {
   /** `client`: only the functions of the client, of which one must be called. */

@@ -21,6 +21,18 @@ export const imageType = (bytes: Buffer): ImageType | null => {
   return head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP' ? 'image/webp' : null
 }
 
+/** Other formats by their first bytes, to be named; null: no known image. */
+export const otherImageFormat = (bytes: Buffer): string | null => {
+  const head = bytes.subarray(0, 16).toString('latin1')
+  const brand = head.slice(4, 8) === 'ftyp' ? head.slice(8, 12) : ''
+  if (/^(?:hei[cxms]|hev[cx]|mif1|msf1)$/.test(brand)) return 'HEIC'
+  if (/^avi[fs]$/.test(brand)) return 'AVIF'
+  if (/^(?:II\*\0|MM\0\*)/.test(head)) return 'TIFF'
+  if (head.startsWith('BM')) return 'BMP'
+  if (head.startsWith('\0\0\x01\0')) return 'ICO'
+  return /^(?:\xff\x0a|\0\0\0\x0cJXL )/.test(head) ? 'JPEG XL' : null
+}
+
 /** The media type of a file that was named by `ENDINGS`. */
 export const typeOfFile = (name: string): ImageType =>
   (Object.keys(ENDINGS) as ImageType[]).find(type => name.endsWith(`.${ENDINGS[type]}`)) ??

@@ -1,6 +1,6 @@
 /** Images of a conversation: which endpoints receive them, and how an image becomes a stored copy. */
 import type { StoredImage } from '../schema/image.ts'
-import { readImageFile } from './image-file.ts'
+import { otherImageFormat, readImageFile } from './image-file.ts'
 import type { ModelEndpoint } from './types.ts'
 
 /** Where the images of a session are stored. */
@@ -36,21 +36,49 @@ export const sendsImages = (
   { apiMode, vision }: Pick<ModelEndpoint, 'apiMode' | 'vision'>,
 ): boolean => apiMode !== 'demo' && (mode === 'native' || (mode === 'auto' && vision === true))
 
-/** Stores images for one run. The function throws the reason why an image cannot be stored. */
+export type ImageProblem = 'format' | 'damaged' | 'too_large' | 'too_many' | 'not_stored'
+
+/** Why an image cannot be shown to a model. */
+export class UnusableImage extends Error {
+  readonly code: ImageProblem
+
+  constructor(code: ImageProblem, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** Of bytes that are no image a model accepts. */
+export const unusableBytes = (bytes: Buffer): UnusableImage => {
+  const format = otherImageFormat(bytes)
+  return format === null
+    ? new UnusableImage('damaged', 'This is no PNG, JPEG, GIF or WebP image that can be read.')
+    : new UnusableImage('format', `Models do not accept ${format}. Convert it to JPEG or PNG.`)
+}
+
+export const tooLargeImage = (): UnusableImage =>
+  new UnusableImage(
+    'too_large',
+    `The image has more than ${MAX_IMAGE_BYTES >> 20} MB. Make a smaller copy.`,
+  )
+
+/** Stores images for one run. The function throws an `UnusableImage`. */
 export const createImageKeeper = ({ save }: Pick<ImageStore, 'save'>) => {
   const kept = new Set<string>()
   let bytesLeft = MAX_RUN_BYTES
   return (bytes: Buffer, name: string): StoredImage => {
     const found = readImageFile(bytes)
-    if (!found) throw new Error('This is no PNG, JPEG, GIF or WebP image that can be read.')
-    if (bytes.length > MAX_IMAGE_BYTES)
-      throw new Error(`The image has more than ${MAX_IMAGE_BYTES >> 20} MB. Make a smaller copy.`)
+    if (!found) throw unusableBytes(bytes)
+    if (bytes.length > MAX_IMAGE_BYTES) throw tooLargeImage()
     if (bytes.length > bytesLeft)
-      throw new Error(`The images of this turn have more than ${MAX_RUN_BYTES >> 20} MB.`)
+      throw new UnusableImage(
+        'too_many',
+        `The images of this turn have more than ${MAX_RUN_BYTES >> 20} MB.`,
+      )
     if (kept.size >= MAX_RUN_IMAGES)
-      throw new Error(`A turn stores ${MAX_RUN_IMAGES} images at most.`)
+      throw new UnusableImage('too_many', `A turn stores ${MAX_RUN_IMAGES} images at most.`)
     const file = save(bytes, found.ending)
-    if (file === null) throw new Error('The image could not be stored.')
+    if (file === null) throw new UnusableImage('not_stored', 'The image could not be stored.')
     // A copy that exists takes no more space.
     if (!kept.has(file)) bytesLeft -= bytes.length
     kept.add(file)

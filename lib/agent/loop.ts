@@ -10,6 +10,7 @@ import {
   completeWithRecovery,
   endpointKeyOf,
   lastStep,
+  REPEATED_PROMPT,
   STEP,
   voidPartial,
 } from './complete-with-recovery.ts'
@@ -34,8 +35,6 @@ import type {
 
 const NOT_RECOGNIZED =
   'Your tool call was not recognized, because it was written as text in a form that cannot be read. Nothing was run. Make the call again through the tool interface.'
-const REPEATED_PROMPT =
-  'The same call was made again and again with the same result, so no further tool can be called in this turn. Say briefly what was done, what was found, and what is in the way.'
 /** A step that takes longer waits for something, so its calls may be repeated. */
 const WAITING_MS = 5_000
 
@@ -189,7 +188,8 @@ const readReply = async (run: Run, messageId: string, ask: Ask): Promise<Reply> 
   // Never an empty answer: without tools, a call in the text is all there is.
   if (ask.tools === 'none') return reply.text.trim() === '' ? received : reply
   // An answer that the provider stopped is not asked for again.
-  if (!isUnreadable || run.isToldOfMarkup || received.refusal !== '') return reply
+  if (!isUnreadable || run.isToldOfMarkup || ask.tools !== 'all' || received.refusal !== '')
+    return reply
   run.isToldOfMarkup = true
   const message = 'A tool call in the text of the model could not be read.'
   run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })

@@ -34,7 +34,7 @@ const terminalContext = (ctx: ToolContext, input: Terminal): ToolContext | null 
   const reading = { ...ctx, env: { ...ctx.env, ...READING_GIT_ENV }, processes: undefined }
   const runner = ctx.runner?.readOnly?.()
   if (runner) return access === undefined ? { ...reading, runner } : null
-  const state = shellStateOf(ctx.memo, ctx.workspace)
+  const state = shellStateOf(ctx, ctx.workspace)
   const cwd = workdir === undefined ? state.cwd : resolvePath(ctx, workdir)
   const env = { ...environmentAfter(ctx.env, state), ...READING_GIT_ENV }
   const isReading = isReadingCommand(command, shellContextFor({ ...ctx, env }, cwd))

@@ -33,6 +33,7 @@ export type ToolRun = {
   /** Aborted with the turn. */
   signal: AbortSignal
   memo: Map<string, unknown>
+  chatMemo?: Map<string, unknown>
   clock: Clock
   /** The model's window limits the length of results; absent: only the general limits apply. */
   contextWindow?: { tokens: () => number }
@@ -276,6 +277,7 @@ const invokeTool = async (
     onBegin: begin,
     onFile: path => void entry.files.push(path),
     memo: run.memo,
+    chatMemo: run.chatMemo,
     clock: run.clock,
     addUsage: usage => run.meter?.addUsage(usage),
     checkBudget: request.checkBudget,

@@ -7,6 +7,7 @@ import { createInstructionLookup } from './nested-instructions.ts'
 import { repairHistory } from './repair-history.ts'
 import { type Wait, waitOn } from './retry.ts'
 import { createSpawn } from './subagent.ts'
+import { restoreDirectory } from './tools/shell-state.ts'
 import { todoMemo } from './tools/todo.ts'
 import { describeTools } from './tool-schema.ts'
 import type { Agent, AgentRequest, Emit, ModelEndpoint, Outcome } from './types.ts'
@@ -30,6 +31,8 @@ export const createRun = (
     compression && (endpoint => thresholdOf(compression.settings, endpoint)),
     resumed?.usage,
   )
+  const { chatMemo = new Map<string, unknown>() } = request
+  restoreDirectory(chatMemo, request.history)
   const signal = AbortSignal.any([request.signal, runEnd.signal])
   // Every tool call of a batch adds a listener.
   setMaxListeners(0, signal)
@@ -55,6 +58,7 @@ export const createRun = (
       request.history.flatMap(message => message.tool_calls ?? []).map(call => call.id),
     ),
     memo: new Map<string, unknown>(todoMemo(request.history)),
+    chatMemo,
     keepImage: request.images && createImageKeeper(request.images),
     /** Model calls so far. */
     steps: resumed?.steps ?? 0,

@@ -148,8 +148,8 @@ const toRequest = (
   prefix: string,
   task: SubagentTask,
 ): AgentRequest => {
-  const { takeSteeringMessages: _, instructions, hooks, ...inherited } = request
-  const { answerForm: __, mustCall: ___, ...shared } = inherited
+  const { takeSteeringMessages: _, chatMemo: __, instructions, hooks, ...inherited } = request
+  const { answerForm: ___, mustCall: ____, ...shared } = inherited
   const depth = delegation.depth + 1
   const kind = kindOf(delegation, task)
   const allowed = toolsFor(request.tools, { ...delegation, depth }, task.toolsets)

@@ -282,6 +282,8 @@ export type Processes = {
   /** The output since the last `poll`. */
   poll: (id: string) => string
   write: (id: string, data: string) => Promise<void>
+  /** No more input: a program that reads to the end of its input goes on. */
+  endInput: (id: string) => Promise<void>
   /** Input since the last line end: together with later input it may become a command. */
   pendingInput: (id: string) => string
   /** Resolves when the process exits or the timeout is over. */

@@ -203,8 +203,10 @@ export type ToolContext = {
    * `output`, `beforeChange`, `onCommand`, `spawn`, and `call` imply it.
    */
   onBegin?: () => void
-  /** State of tools for one run, keyed by tool: versions of files that were read, the to-do list, … */
+  /** State of tools for one run, keyed by tool: the to-do list, … */
   memo: Map<string, unknown>
+  /** The same for the whole chat, until the service ends: what the model knows of files, the directory of commands. Absent: `memo`. */
+  chatMemo?: Map<string, unknown>
   clock: Clock
   /** Counts a model call of the tool in the turn. */
   addUsage?: (usage: Usage) => void
@@ -312,6 +314,8 @@ export type AgentRequest = WindowServices & {
   clock: Clock
   /** The session's id, as the key of per-session caches. */
   sessionKey?: string
+  /** As in `ToolContext`; a subagent has its own. */
+  chatMemo?: Map<string, unknown>
   /** As in `ToolContext`. */
   readable?: readonly string[]
   offload?: (callId: string, text: string) => string | null

@@ -49,13 +49,14 @@ import { codeTools } from '../turn-context/code-tools.ts'
 import { type Compressions, createCompressions } from '../turn-context/session-compression.ts'
 import { createDelegation } from '../turn-context/subagent-settings.ts'
 import { ownPorts } from '../turn-context/control-files.ts'
+import { createChatMemos } from '../turn-context/chat-memos.ts'
 import { createGrants, type Grants } from '../turn-context/grants.ts'
 import { ownedPaths } from '../turn-context/role-guards.ts'
 import { createTurnContextFactory, type TurnContextOptions } from '../turn-context/turn-context.ts'
 import { homeTools } from '../turn-context/home-tools.ts'
 import { createMcpToolList } from '../turn-context/mcp-tool-list.ts'
 import { mcpTools } from '../turn-context/mcp-tools.ts'
-import { createSessionWarnings } from '../turn-context/session-warnings.ts'
+import { createSessionWarnings, createTurnWarnings } from '../turn-context/session-warnings.ts'
 import { createPrefill } from '../turn-context/prefill-messages.ts'
 import type { PromptCache } from '../turn-context/prompt-cache.ts'
 import { createSystemPrompt } from '../turn-context/system-prompt.ts'
@@ -136,6 +137,16 @@ export type Engine = {
 
 const identity = <T>(value: T): T => value
 
+/** Null where a chat gets no title of a model. */
+const titleEndpoint = (
+  home: Home,
+  auxiliaryFor: ReturnType<typeof createAuxiliaryModels>,
+  own: ModelEndpoint,
+): ModelEndpoint | null =>
+  home.settings().auxiliary.title_generation.enabled
+    ? auxiliaryFor('title_generation', home, own).endpoint
+    : null
+
 export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const { config, version, homes, sessions, hostSessions, skills, hub, log, clock } = options
   const { wrapAgent = identity, wrapPrompt = identity, wrapContext = identity } = options
@@ -187,7 +198,6 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const spentSince = createSpentSince({ sessions, running: () => turns.running() })
   const budgetFor: Engine['budgetFor'] = (scope, ask) =>
     createSpendingLimit(scope, { sessions, ask, spentSince, clock })
-
   const hooks = createHookRecords(clock, redact)
   const grants = createGrants({ path: join(config.stateDir, 'grants.json'), clock })
   const controlOf = createControlOf(config)
@@ -255,13 +265,14 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     stateDir: config.stateDir,
     controlOf,
     ownedBy: home => ownedPaths(home.dir, config.baseHome),
-    warnShell: createSessionWarnings('shell', redact, options.onWarning),
+    ...createTurnWarnings(redact, options.onWarning),
     ownPorts: () => ownPorts(config.stateDir, config.port),
     grants,
     checkpoints: options.checkpoints,
     processesOf: options.processesOf,
     ...commandsOf(runners, languageServers, config),
     toolOutput: options.toolOutput,
+    chatMemoOf: createChatMemos(),
     redact,
     redactKnown,
     secrets: { mask: redact, reveal, commandError: unusableCommand },
@@ -275,11 +286,8 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     redactMessage: redactValue,
     createContext: wrapContext(createContext),
     providers,
-    titleEndpoint(sessionId, own) {
-      const home = homes.of(sessions.row(sessionId)?.profile)
-      const { enabled } = home.settings().auxiliary.title_generation
-      return enabled ? auxiliaryFor('title_generation', home, own).endpoint : null
-    },
+    titleEndpoint: (sessionId, own) =>
+      titleEndpoint(homes.of(sessions.row(sessionId)?.profile), auxiliaryFor, own),
   })
   await runners.ready
   return {

@@ -3,6 +3,8 @@ import { listFiles } from '../agent/search/list-files.ts'
 import { type Checkpoints, createCheckpoints } from '../checkpoints/checkpoints.ts'
 import { missing } from '../errors.ts'
 import type { HostSessions } from '../host-db/host-sessions.ts'
+import { endDetached } from '../own-processes/end-detached.ts'
+import { MARK_VARIABLE } from '../own-processes/own-processes.ts'
 import { createProcessRegistry, type ProcessRegistry } from '../processes.ts'
 import type { Home } from '../profiles/home.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
@@ -57,6 +59,7 @@ export const composeWorkspaces = (
   const processes = createProcessRegistry({
     clock,
     resolve: sessions.resolve,
+    endOthers: () => endDetached(config.env[MARK_VARIABLE]),
     onEnded: (session_id, { command, exit_code }) =>
       hub.publish('notices', {
         type: 'notice',

@@ -106,6 +106,10 @@ const context = {
 const agent = {
   agent: section({
     max_turns: number(90, 'Model calls in one turn.'),
+    clarify_timeout: number(undefined, 'The same as `clarify.timeout`, which it overrides.', {
+      orZero: true,
+      shown: '',
+    }),
     api_max_retries: number(undefined, 'Attempts of a model call that fails.', {
       shown: 'decided by the failure',
     }),
@@ -135,7 +139,6 @@ const agent = {
       'auto',
       'Whether the model is sent images. `auto`: if it is known to accept them and `auxiliary.vision` names no other model; `native`: always; `text`: never, it can only ask about them.',
     ),
-    clarify_timeout: number(120, 'Older place of `clarify.timeout`.', { orZero: true }),
     disabled_toolsets: names('Toolsets that are off, whatever a chat asks for.'),
     personalities: raw({
       type: 'a mapping from name to text, or to a mapping',
@@ -188,14 +191,9 @@ const agent = {
     day: budget('all turns of a day'),
   }),
   clarify: section({
-    timeout: number(
-      undefined,
-      'Seconds a question of the agent waits for an answer; 0 waits forever.',
-      {
-        orZero: true,
-        shown: '`agent.clarify_timeout`, or 120',
-      },
-    ),
+    timeout: number(120, 'Seconds a question of the agent waits for an answer; 0 waits forever.', {
+      orZero: true,
+    }),
   }),
   cron: section({
     max_run_seconds: number(7_200, 'Seconds a scheduled task may run; 0 for no limit.', {
@@ -271,7 +269,7 @@ const tools = {
     ),
     persistent_shell: flag(
       false,
-      'Keep `cd`, exported variables, and virtual environments from one command to the next of the same turn.',
+      'Keep exported variables and virtual environments from one command to the next of the chat. The directory is kept anyway.',
     ),
     shell_init_files: texts(
       'Files sourced by bash, once, for the environment of commands; `~` is your home directory. Aliases and functions are not kept.',

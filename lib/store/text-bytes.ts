@@ -5,12 +5,14 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { invalid } from '../errors.ts'
+import { detectLegacy, encodeLegacy, isLegacy, type LegacyEncoding } from './legacy-encodings.ts'
 
 export type Encoding =
   | 'UTF-8'
   | 'UTF-16 LE'
   | 'UTF-16 BE'
   | 'Windows-1252'
+  | LegacyEncoding
   /** UTF-8 with stray bytes. */
   | 'UTF-8 with other bytes'
   /** Only ASCII is certain. */
@@ -26,19 +28,39 @@ export type TextBytes = {
 
 export type Edit = { start: number; end: number; text: string }
 
-/** A NUL in this many first bytes makes a file binary, unless it has a UTF-16 byte order mark. */
+/** A NUL in this many first bytes makes a file binary, unless it is UTF-16. */
 const HEAD_BYTES = 8_192
 /** Magic numbers of binary formats that may have no early NUL. */
 const MAGIC = ['%PDF', 'PK\u0003\u0004', '\u007fELF', '\u001f\u008b', '\u0089PNG']
 
-const utf16Of = (bytes: Uint8Array): Encoding | null => {
+const markOf = (bytes: Uint8Array): Encoding | null => {
   // FF FE 00 00 is UTF-32.
   if (bytes[0] === 0xff && bytes[1] === 0xfe)
     return bytes[2] === 0 && bytes[3] === 0 ? null : 'UTF-16 LE'
   return bytes[0] === 0xfe && bytes[1] === 0xff ? 'UTF-16 BE' : null
 }
 
-const isBinary = (bytes: Uint8Array): boolean => {
+/** What no text holds: control characters, halves of pairs, and characters that are not assigned or private. */
+const NO_TEXT = /[\0-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd]|\p{Cs}|\p{Co}|\p{Cn}/u
+
+/** UTF-16 without a mark has zeros, for spaces and line ends at least, in one of the two bytes of its characters only. */
+const unmarkedOf = (bytes: Buffer): Encoding | null => {
+  if (bytes.length % 2 !== 0) return null
+  const head = bytes.subarray(0, HEAD_BYTES)
+  const zeros = [0, 0]
+  for (let at = head.indexOf(0); at >= 0; at = head.indexOf(0, at + 1))
+    zeros[at % 2] = (zeros[at % 2] ?? 0) + 1
+  const [even = 0, odd = 0] = zeros
+  if ((even === 0) === (odd === 0)) return null
+  const encoding = odd > 0 ? 'UTF-16 LE' : 'UTF-16 BE'
+  // The head may end within a pair.
+  const text = fromUtf16(head, encoding).replace(/[\ud800-\udbff]$/, '')
+  return NO_TEXT.test(text) ? null : encoding
+}
+
+const utf16Of = (bytes: Buffer): Encoding | null => markOf(bytes) ?? unmarkedOf(bytes)
+
+const isBinary = (bytes: Buffer): boolean => {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(HEAD_BYTES, bytes.length))
   if (head.includes(0)) return utf16Of(bytes) === null
   const text = head.toString('latin1', 0, 8)
@@ -51,12 +73,15 @@ export const readTextBytes = (bytes: Buffer): TextBytes | null => {
   const utf16 = utf16Of(bytes)
   if (utf16) {
     if (bytes.length % 2 !== 0) return null
-    return { bytes, encoding: utf16, bom: 2, text: fromUtf16(bytes.subarray(2), utf16) }
+    const mark = markOf(bytes) ? 2 : 0
+    return { bytes, encoding: utf16, bom: mark, text: fromUtf16(bytes.subarray(mark), utf16) }
   }
   const bom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
   const body = bytes.subarray(bom)
   if (isUtf8(body)) return { bytes, encoding: 'UTF-8', bom, text: body.toString('utf8') }
   const encoding = bom > 0 ? 'UTF-8 with other bytes' : guess(body)
+  const legacy = encoding === 'UTF-8 with other bytes' ? null : detectLegacy(body)
+  if (legacy) return { bytes, bom, ...legacy }
   if (encoding === 'Windows-1252') return { bytes, encoding, bom, text: fromWindows(body) }
   return { bytes, encoding, bom, text: fromMixed(body, encoding !== 'unknown') }
 }
@@ -109,6 +134,7 @@ const checkBounds = (text: string, start: number, end: number): void => {
 const sizeOf = (text: string, encoding: Encoding): number => {
   if (encoding === 'UTF-16 LE' || encoding === 'UTF-16 BE') return text.length * 2
   if (encoding === 'Windows-1252') return text.length
+  if (isLegacy(encoding)) return encode(text, encoding).length
   if (encoding === 'UTF-8') return Buffer.byteLength(text)
   // A lone surrogate counts as three bytes and represents one.
   return Buffer.byteLength(text) - 2 * (text.match(ESCAPES)?.length ?? 0)
@@ -119,6 +145,7 @@ export const encode = (text: string, encoding: Encoding): Buffer => {
   if (encoding === 'UTF-16 LE') return Buffer.from(text, 'utf16le')
   if (encoding === 'UTF-16 BE') return Buffer.from(text, 'utf16le').swap16()
   if (encoding === 'Windows-1252') return toWindows(text)
+  if (isLegacy(encoding)) return toLegacy(text, encoding)
   if (!text.isWellFormed())
     throw invalid('The new text holds half a surrogate pair, which is not a character.')
   if (encoding === 'unknown') {
@@ -139,6 +166,17 @@ export const toBytes = (text: string, encoding: Encoding): Buffer => {
     parts.map((part, at) =>
       at % 2 === 0 ? Buffer.from(part) : Buffer.of(part.charCodeAt(0) - 0xdc00),
     ),
+  )
+}
+
+const toLegacy = (text: string, encoding: LegacyEncoding): Buffer => {
+  let missing = ''
+  const bytes = encodeLegacy(text, encoding, char => {
+    missing = char
+  })
+  if (bytes) return bytes
+  throw invalid(
+    `The file is in ${encoding}, which has no "${missing}". Write it without, or convert the file first.`,
   )
 }
 
@@ -166,6 +204,9 @@ const toWindows = (text: string): Buffer =>
     'latin1',
   )
 
+/** Of the runs of non-ASCII bytes in Western text, those of more than three are rare. */
+const MAX_LONG_RUNS = 0.2
+
 /** The most likely encoding of bytes that are not UTF-8. It only decides which characters may be added. */
 const guess = (bytes: Buffer): Encoding => {
   const { valid, invalid: strays } = countUtf8(bytes)
@@ -173,8 +214,11 @@ const guess = (bytes: Buffer): Encoding => {
   const text = bytes.toString('latin1')
   // Western text has single non-ASCII letters inside words; other scripts have runs of them, or bytes that are rare in it.
   const isRare = /[\x81\x83\x88\x8d\x8f\x90\x98\x9d]|\x82[\x9f-\xf1]/.test(text)
-  const runs = text.match(/[\x80-\xff]{4,}/g) ?? []
-  const isForeign = runs.some(run => run.length > 7 || /[\x80-\xbf\xd7\xf7]/.test(run))
+  const runs = text.match(/[\x80-\xff]+/g) ?? []
+  const long = runs.filter(run => run.length > 3)
+  const isForeign =
+    long.length > runs.length * MAX_LONG_RUNS ||
+    long.some(run => run.length > 7 || /[\x80-\xbf\xd7\xf7]/.test(run))
   return isRare || isForeign ? 'unknown' : 'Windows-1252'
 }
 

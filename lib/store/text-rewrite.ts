@@ -63,8 +63,9 @@ export const rewriteText = (
 type View = ((line: string) => string) | null
 
 const viewOf = ({ encoding }: TextBytes, isReadAsUtf8: boolean): View => {
-  if (isReadAsUtf8 && (hasEscapes(encoding) || encoding === 'Windows-1252'))
+  if (isReadAsUtf8 && !encoding.startsWith('UTF-') && encoding !== 'unknown')
     return line => toBytes(line, encoding).toString('utf8')
+  if (isReadAsUtf8 && hasEscapes(encoding)) return line => toBytes(line, encoding).toString('utf8')
   return hasEscapes(encoding) ? line => replaceEscapes(line) : null
 }
 

@@ -29,3 +29,12 @@ export const createSessionWarnings = (
     if (shown.size > MAX_SESSIONS && oldest !== undefined) shown.delete(oldest)
   }
 }
+
+/** Those of the turn itself. */
+export const createTurnWarnings = (
+  redact: (text: string) => string,
+  onWarning?: (message: string) => void,
+) => ({
+  warnShell: createSessionWarnings('shell', redact, onWarning),
+  warnImages: createSessionWarnings('image', redact, onWarning),
+})

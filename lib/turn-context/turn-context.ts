@@ -29,11 +29,12 @@ import { visibleWords } from '../base/visible.ts'
 import { toStateEntry, withStates } from './provider-states.ts'
 import { type ownedPaths, pathsFor, turnRole, withRole } from './role-guards.ts'
 import { createApprover } from './approver.ts'
+import type { createChatMemos } from './chat-memos.ts'
 import { createUnaskedAllowance } from './network-allowance.ts'
 import { instructionsFor } from './context-files.ts'
 import { createSteeringMessages } from './steering-messages.ts'
 import { annotateMessage, expandSkills, type MessageContext, replaySent } from './user-content.ts'
-import { imageMode, storeAttachedImages } from './images.ts'
+import { attachImages, hasImages, imageMode, noImages, sentWith } from './images.ts'
 import type { Compressions } from './session-compression.ts'
 import { externalFor } from './external-agent.ts'
 import { approvalsTag } from './approvals-tag.ts'
@@ -103,6 +104,10 @@ export type TurnContextOptions = {
     saveImage: (sessionId: string, bytes: Buffer, ending: string) => string | null
     loadImage: (sessionId: string, file: string) => Buffer | null
   }
+  /** What tools remember of a chat. */
+  chatMemoOf: ReturnType<typeof createChatMemos>
+  /** Says which attached images the model does not get. */
+  warnImages: SessionWarnings
   /** Shows problems with the shell init files. */
   warnShell: SessionWarnings
   redact: (text: string) => string
@@ -223,16 +228,16 @@ export const createTurnContextFactory =
           annotated = answered
         }
         const readable = [deps.toolOutput.dirOf(id)]
-        const storeImages = (paths: readonly string[]) =>
-          isExternal
-            ? Promise.resolve([])
-            : storeAttachedImages(paths, { workspace, env, forbidden, readable }, images)
+        const place = { workspace, env, forbidden, readable }
+        const warn = (sentences: string[]) => deps.warnImages(scope, sentences)
+        const attaching = { place, store: images, endpoint: fitted.endpoint, warn }
+        const storeImages = isExternal ? noImages : attachImages(attaching)
         const attachments = annotated ? (messages.at(-1)?.attachments ?? []) : []
         const attached = await storeImages(attachments)
         // Later than the message itself: reading the files must not delay the reply to the client.
-        if (annotated && attached.length > 0)
+        if (annotated && hasImages(attached))
           sessions.append(id, [
-            { t: 'sent', id: turn.userMessageId, ...annotated, images: attached },
+            { t: 'sent', id: turn.userMessageId, ...sentWith(annotated, attached) },
           ])
         return {
           providers: deps.providers,
@@ -246,6 +251,7 @@ export const createTurnContextFactory =
           prefill: deps.prefillFor(scope),
           workspace,
           sessionKey: id,
+          chatMemo: deps.chatMemoOf(id),
           env,
           forbidden,
           // A command of a member's turn that names an owned path is asked of an owner.
@@ -422,7 +428,7 @@ const clarifyFor =
             choices_offered: choices.map(choice => visibleWords(redact(choice))),
             ...(isWaiting && { call_id: callId }),
           },
-          (config.clarify.timeout ?? config.agent.clarify_timeout) * 1_000,
+          (config.agent.clarify_timeout ?? config.clarify.timeout) * 1_000,
           { signal },
         )
 

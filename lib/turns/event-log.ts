@@ -126,9 +126,12 @@ export const createEventLog = (
     }
   }
 
-  /** Every event after `after`, then new ones, until the log is closed and read to its end. */
+  /**
+   * Every event after `after`, then new ones, until the log is closed and read to its end. A position that the log has not
+   * reached is none of it: the reader gets everything.
+   */
   async function* frames(after: number, signal: AbortSignal): AsyncGenerator<LogFrame> {
-    let at = Math.max(0, after)
+    let at = after > pos ? 0 : Math.max(0, after)
     /** File offset at or before the line that follows `at`, so that a reader that falls behind again does not start over. */
     let offset = 0
     // One listener for the whole read: one per wait would accumulate on the signal of a long stream.

@@ -97,7 +97,7 @@ export const createQuestions = (deps: QuestionsOptions) => {
       open.note({ kind: 'approval', approval_id, requested_at, ...shownApproval(ask) }, { auto })
     },
 
-    /** Waits for the user; null when there is no answer in `timeoutMs`, or the question was withdrawn. */
+    /** Waits for the user; null when there is no answer in `timeoutMs` (0: no timeout), or the question was withdrawn. */
     async clarify(
       given: Asked<Clarify>,
       timeoutMs: number,

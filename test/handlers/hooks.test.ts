@@ -267,6 +267,8 @@ test('a hook script in the workspace is a control file', async ({ chat }) => {
   })
   const id = await newSession(chat, dir)
   const path = 'tools/check.sh'
+  provider.push(use('read_file', { path }), DONE)
+  await chat.turn(id, 'read')
   for (const step of [
     use('write_file', { path, content: 'exit 0 # changed' }),
     use('terminal', { command: `echo changed > ${path}` }),

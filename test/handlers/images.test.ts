@@ -240,6 +240,45 @@ test('steering and queued messages carry their images', async () => {
   }
 })
 
+const ftyp = (brand: string) =>
+  Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from(`ftyp${brand}\0\0\0\0`), Buffer.alloc(99)])
+const LEFT_OUT: [name: string, file: string, bytes: Buffer][] = [
+  ['HEIC', 'photo.heic', ftyp('heic')],
+  ['HEIC with another name', 'photo.jpg', ftyp('mif1')],
+  ['AVIF', 'photo.avif', ftyp('avif')],
+  ['TIFF', 'scan.tiff', Buffer.from('II*\0and more of it')],
+  ['BMP', 'old.bmp', Buffer.from('BM and more of it')],
+  ['no image', 'broken.png', Buffer.from('<html>')],
+  ['a cut file', 'cut.png', RED.subarray(0, 12)],
+  ['too many bytes', 'large.png', Buffer.concat([RED, Buffer.alloc(11 * 1024 * 1024)])],
+  ['more pixels than the model takes', 'wide.png', png(8_001, 1)],
+  [
+    'more bytes than the model takes',
+    'heavy.png',
+    Buffer.concat([RED, Buffer.alloc(6 * 1024 * 1024)]),
+  ],
+]
+test('an attached image that the model does not get is named to the person and to the model', async () => {
+  const at = await startWithImages('anthropic_messages')
+  for (const [name, file, bytes] of LEFT_OUT) {
+    writeFileSync(join(at.workspace, file), bytes)
+    const seen = await at.say('Look', [file, 'red.png'])
+    const warnings = seen.filter(({ event, data }) => event === 'warning' && data.type === 'image')
+    assert.equal(
+      warnings.map(({ data }) => String(data.message).includes(file)),
+      [true],
+      name,
+    )
+    const asked = JSON.stringify(at.sent().at(-1)?.messages.at(-1))
+    assert.match(asked, file, name)
+    assert.match(asked, /not shown/i, name)
+    assert.ok(asked.includes(RED.toString('base64')), name)
+  }
+  const fine = await at.say('Look', ['blue.png'])
+  assert.not(fine.some(({ event }) => event === 'warning'))
+  await at.close()
+})
+
 test('a subagent sees images; a script gets text', async () => {
   const chat = await startWithImages('chat_completions', { approvals: { mode: 'off' } })
   try {

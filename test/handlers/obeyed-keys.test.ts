@@ -30,7 +30,8 @@ test('auxiliary.title_generation.enabled: no model is asked for a title', async 
 for (const [config, waits] of [
   ['clarify:\n  timeout: 0\n', true],
   ['agent:\n  clarify_timeout: 0\n', true],
-  ['clarify:\n  timeout: 5\nagent:\n  clarify_timeout: 0\n', false],
+  ['clarify:\n  timeout: 5\nagent:\n  clarify_timeout: 0\n', true],
+  ['clarify:\n  timeout: 0\nagent:\n  clarify_timeout: 5\n', false],
   ['', false],
 ] as const)
   test(`a question waits ${waits ? 'for ever' : 'a while'} with ${JSON.stringify(config)}`, async () => {

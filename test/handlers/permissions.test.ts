@@ -320,8 +320,8 @@ permissions('allow answers what would be asked, but never for control files', as
       const { asked } = await act(chat, 'terminal', { command })
       assert.is(asked.length, 1, command)
     }
-    const edit = await act(chat, 'write_file', { path: config, content: 'x' })
-    assert.is(edit.asked.length, 1)
+    const edit = { path: config, old_string: 'permissions', new_string: 'x' }
+    assert.is((await act(chat, 'patch', edit)).asked.length, 1)
   } finally {
     await chat.close()
   }

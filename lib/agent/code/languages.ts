@@ -26,7 +26,7 @@ export type Language = {
 const pythonTools = (
   tools: readonly string[],
 ): string => `"""Tools of the agent, called over a private socket."""
-import json, os, socket, threading
+import json, os, socket, sys, threading
 
 _lock = threading.Lock()
 _socket = None
@@ -36,6 +36,10 @@ _reader = None
 def call_tool(name, arguments):
     """One call; answers what the tool answers: a dict where that is JSON, else text."""
     global _socket, _reader
+    try:
+        sys.stdout.flush()
+    except Exception:
+        pass  # The script has closed or replaced it.
     with _lock:
         if _socket is None:
             _socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -66,7 +70,33 @@ ${tools
   )
   .join('\n\n')}`
 
-const PYTHON_START = `import os, runpy, sys
+/**
+ * Without a buffer every print is a write of its own, which takes five times as long. The buffer is emptied often, and before
+ * another program or a tool prints.
+ */
+const PYTHON_START = `import os, runpy, sys, threading, time
+
+
+def _flush():
+    try:
+        sys.stdout.flush()
+    except Exception:
+        pass  # The script has closed or replaced it.
+
+
+def _flush_often():
+    while True:
+        time.sleep(0.05)
+        _flush()
+
+
+def _before(event, _):
+    if event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "socket.connect"):
+        _flush()
+
+
+sys.addaudithook(_before)
+threading.Thread(target=_flush_often, daemon=True).start()
 here = os.path.dirname(os.path.abspath(__file__))
 import agent_tools
 given = {name: value for name, value in vars(agent_tools).items() if not name.startswith("_")}
@@ -121,7 +151,7 @@ export const languageOf = (path: string, execPath = process.execPath): Language 
         'start.py': PYTHON_START,
         'script.py': code,
       }),
-      args: dir => ['-u', join(dir, 'start.py')],
+      args: dir => [join(dir, 'start.py')],
       hint: 'print() what you need to see.',
     }
   const node = /^node(?:\.exe)?$/.test(basename(execPath)) ? execPath : findProgram(path, 'node')

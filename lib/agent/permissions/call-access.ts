@@ -19,6 +19,7 @@ export type Place = Pick<
   | 'ownAddresses'
   | 'isOwnProcess'
   | 'memo'
+  | 'chatMemo'
   | 'processes'
 >
 
@@ -77,7 +78,7 @@ const REACH: Readonly<Record<string, Reach>> = {
     const cwd =
       typeof workdir === 'string'
         ? resolvePath(place, workdir)
-        : shellStateOf(place.memo, place.workspace).cwd
+        : shellStateOf(place, place.workspace).cwd
     return commandIn(textOf(command), cwd, place)
   },
   process({ action, session_id: id, data }, place) {

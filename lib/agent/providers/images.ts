@@ -75,6 +75,10 @@ const refusalOf = (
     : null
 }
 
+/** Why this model never gets this image; null when it does. */
+export const imageRefusal = (image: StoredImage, endpoint: ModelEndpoint): string | null =>
+  refusalOf(image, endpoint, limitsOf(endpoint, new Set()), new Set())
+
 type Candidate = { image: StoredImage; size: number; group: number }
 
 /**

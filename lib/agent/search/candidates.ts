@@ -8,8 +8,8 @@ import type { Found, Listing } from './list-files.ts'
 import { findLines, findRipgrep, type Ripgrep, type Selection, selectFiles } from './ripgrep.ts'
 import type { Pattern } from './pattern.ts'
 import { toPrefilter } from './prefilter.ts'
-import type { openThreads } from './threads.ts'
-import type { FileCount, LinePlaces } from './worker.ts'
+import type { Findings, openThreads, Page } from './threads.ts'
+import type { LinePlaces } from './worker.ts'
 
 /** Of a larger file, only the lines that can match are read. */
 export const LARGE_BYTES = 8 * 1024 * 1024
@@ -76,9 +76,7 @@ const ripgrepFor = (ctx: ToolContext): Promise<Ripgrep | null> => {
   return found
 }
 
-type Counts = {
-  /** For each file, in order; undefined for files not reached in time. */
-  counts: (FileCount | undefined)[]
+type Counts = Findings & {
   /** Of large files, by path. */
   placesOf: Map<string, LinePlaces | null>
 }
@@ -88,19 +86,37 @@ export const countAll = async (
   filter: Filter | null,
   files: readonly Found[],
   selection: Selection | null | undefined,
+  page: Page,
 ): Promise<Counts> => {
   const selected = selection?.files ?? files
-  const known = new Map<Found, FileCount | undefined>()
-  const placesOf: Counts['placesOf'] = new Map()
-  const counts = await threads.count(selected.map(({ fullPath }) => fullPath))
-  for (const [at, file] of selected.entries()) {
-    const count = counts[at]
-    known.set(file, count)
-    if (count !== 'large' || !filter) continue
-    const places = await filter.linesOf(file.fullPath)
-    placesOf.set(file.fullPath, places)
-    known.set(file, await threads.countAt(file.fullPath, places))
-  }
   const other = selection?.isPartial ? undefined : 0
-  return { counts: files.map(file => (known.has(file) ? known.get(file) : other)), placesOf }
+  const all: Counts = {
+    counts: files.map(() => other),
+    partial: new Map(),
+    hits: new Map(),
+    placesOf: new Map(),
+  }
+  const places = new Map(files.map((file, at) => [file, at]))
+  const found = await threads.count(
+    selected.map(({ fullPath }) => fullPath),
+    page,
+  )
+  for (const [from, file] of selected.entries()) {
+    const at = places.get(file) ?? -1
+    if (found.counts[from] !== 'large' || !filter) take(all, at, found, from)
+    else {
+      const linePlaces = await filter.linesOf(file.fullPath)
+      all.placesOf.set(file.fullPath, linePlaces)
+      take(all, at, await threads.countAt(file.fullPath, linePlaces, page), 0)
+    }
+  }
+  return all
+}
+
+const take = (all: Findings, at: number, { counts, partial, hits }: Findings, from: number) => {
+  all.counts[at] = counts[from]
+  const begun = partial.get(from)
+  if (begun !== undefined) all.partial.set(at, begun)
+  const lines = hits.get(from)
+  if (lines) all.hits.set(at, lines)
 }

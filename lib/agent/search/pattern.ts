@@ -17,8 +17,19 @@ export const readPattern = (pattern: string): Pattern => {
   const source = isText ? given.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') : given
   // Only negative lookarounds can make a multi-line match hide a single-line one.
   const isPlain = !/\(\?<?!/.test(source)
-  return { source, flags, literal: flags ? null : literalOf(source), isPlain, isText }
+  const literal = flags ? null : literalOf(source.normalize('NFC'))
+  return { source: inEitherForm(source), flags, literal, isPlain, isText }
 }
+
+/** Letters with marks are found as one character or as several. */
+const inEitherForm = (source: string): string =>
+  source.replace(
+    /\[(?:\\.|[^\]\\])*\]|\\.|(?:[\u1100-\u115f][\u1160-\u11a7][\u11a8-\u11ff]?|[^\0-\x7f]\p{M}*|\p{L}\p{M}+)/gsu,
+    part => {
+      const [one, several] = [part.normalize('NFC'), part.normalize('NFD')]
+      return /^[[\\]/.test(part) || one === several ? part : `(?:${one}|${several})`
+    },
+  )
 
 const isRegExp = (source: string, flags: string): boolean => {
   try {

@@ -27,10 +27,24 @@ export type Limits = {
   until: number
 }
 
+/** What was found in a list of files, by their places in it. */
+export type Findings = {
+  /** Undefined for files not reached, or not read to their end, in time. */
+  counts: (FileCount | undefined)[]
+  /** Matching lines of files that were not read to their end. */
+  partial: Map<number, number>
+  /** The first matching lines, as many as were asked for. */
+  hits: Map<number, SearchHit[]>
+}
+
+/** The lines that a search shows. */
+export type Page = { lines: number; context: number }
+
 export type Setup = Omit<SearchSetup, 'pulse' | 'notText'>
 
 type Thread = {
-  ask: (ask: SearchRequest) => Promise<SearchResponse>
+  /** Resolves after the last response. */
+  ask: (ask: SearchRequest, use: (response: SearchResponse) => void) => Promise<void>
   /** Whether the pattern is still running on the same text as at the previous check. */
   isStuck: () => boolean
   end: () => void
@@ -67,44 +81,84 @@ export const openThreads = (setup: Setup, { signal, until }: Limits) => {
   }
 
   return {
-    /** In order; undefined for files not reached in time. */
-    async count(fullPaths: readonly string[]): Promise<(FileCount | undefined)[]> {
-      const counts: (FileCount | undefined)[] = fullPaths.map(() => undefined)
+    async count(fullPaths: readonly string[], { lines, context }: Page): Promise<Findings> {
+      const findings = emptyFindings(fullPaths.length)
+      const { counts } = findings
       let next = 0
+      /** Files counted without a gap, and their lines: later files need not return those that are shown already. */
+      let [counted, found] = [0, 0]
+      const linesLeft = (): number => {
+        for (; counts[counted] !== undefined; counted++) found += numberOf(counts[counted])
+        return Math.max(0, lines - found)
+      }
       const work = async (thread: Thread) => {
-        while (next < fullPaths.length) {
+        while (next < fullPaths.length && performance.now() < until) {
           const from = next
           next += BATCH
           const batch = fullPaths.slice(from, next)
-          const reply = await thread.ask({ kind: 'count', fullPaths: batch })
-          for (const [at, count] of (reply.counts ?? []).entries()) counts[from + at] = count
+          const ask = { kind: 'count', fullPaths: batch, take: linesLeft(), context } as const
+          await thread.ask(ask, collect(findings, from))
         }
       }
       const wanted =
         fullPaths.length < FILES_FOR_MORE ? 1 : Math.min(MAX_THREADS, availableParallelism())
       const all = Promise.all(Array.from({ length: wanted }, () => work(start())))
       await orTimeIsUp(Promise.race([all, over]))
-      return counts
+      return findings
     },
     /** The count of one file, tested only at these places; null: whole. */
-    async countAt(fullPath: string, places: LinePlaces | null): Promise<FileCount | undefined> {
-      if (performance.now() > until) return undefined
+    async countAt(
+      fullPath: string,
+      places: LinePlaces | null,
+      { lines: take, context }: Page,
+    ): Promise<Findings> {
+      const findings = emptyFindings(1)
+      if (performance.now() > until) return findings
       const thread = threads[0] ?? start()
-      const work = thread.ask({ kind: 'count', fullPaths: [fullPath], places })
-      return (await orTimeIsUp(Promise.race([work, over])))?.counts?.[0]
+      const ask = { kind: 'count', fullPaths: [fullPath], places, take, context } as const
+      await orTimeIsUp(Promise.race([thread.ask(ask, collect(findings, 0)), over]))
+      return findings
     },
     async lines(
       ask: Omit<Extract<SearchRequest, { kind: 'lines' }>, 'kind'>,
     ): Promise<SearchHit[]> {
-      if (performance.now() > until) return []
+      const hits: SearchHit[] = []
       const thread = threads[0] ?? start()
-      const reply = Promise.race([thread.ask({ kind: 'lines', ...ask }), over])
-      return (await orTimeIsUp(reply))?.hits ?? []
+      const work = thread.ask({ kind: 'lines', ...ask }, response => {
+        for (const { of: _, ...hit } of response.hits) hits.push(hit)
+      })
+      await orTimeIsUp(Promise.race([work, over]))
+      return hits
     },
     end(): void {
       clearInterval(watch)
       for (const thread of threads) thread.end()
     },
+  }
+}
+
+const emptyFindings = (files: number): Findings => ({
+  counts: Array.from({ length: files }),
+  partial: new Map(),
+  hits: new Map(),
+})
+
+const numberOf = (count: FileCount | undefined): number => (typeof count === 'number' ? count : 0)
+
+/** Adds the responses to a request for the files from `first` on. */
+const collect = ({ counts, partial, hits }: Findings, first: number) => {
+  let next = first
+  return (response: SearchResponse): void => {
+    for (const count of response.counts) {
+      partial.delete(next)
+      counts[next++] = count
+    }
+    if (response.partial > 0) partial.set(next, response.partial)
+    for (const { of, ...hit } of response.hits) {
+      const known = hits.get(first + of)
+      if (known) known.push(hit)
+      else hits.set(first + of, [hit])
+    }
   }
 }
 
@@ -132,9 +186,15 @@ const startThread = (setup: Setup, fail: (reason: unknown) => void): Thread => {
   worker.on('error', fail)
   let last = -1
   return {
-    ask: ask =>
+    ask: (ask, use) =>
       new Promise(resolve => {
-        worker.once('message', resolve)
+        const onMessage = (response: SearchResponse): void => {
+          use(response)
+          if (!response.isLast) return
+          worker.off('message', onMessage)
+          resolve()
+        }
+        worker.on('message', onMessage)
         worker.postMessage(ask)
       }),
     isStuck() {

@@ -28,7 +28,14 @@ export type LinePlaces = { numbers: Uint32Array; offsets: Float64Array }
  * lines can match.
  */
 export type SearchRequest =
-  | { kind: 'count'; fullPaths: string[]; places?: LinePlaces | null }
+  | {
+      kind: 'count'
+      fullPaths: readonly string[]
+      places?: LinePlaces | null
+      /** Matching lines to return beside the counts, at most. */
+      take: number
+      context: number
+    }
   | {
       kind: 'lines'
       fullPath: string
@@ -41,7 +48,16 @@ export type SearchRequest =
 export type SearchHit = { line: number; content: string }
 /** Number of matching lines, or why the file was skipped; `large` if its `places` must be asked for first. */
 export type FileCount = number | 'binary' | 'unreadable' | 'large'
-export type SearchResponse = { counts?: FileCount[]; hits?: SearchHit[] }
+/**
+ * What was found since the last response to the same request. `counts` are of the next files, `partial` of the one behind
+ * them so far; `hits` name their file by its place in the request.
+ */
+export type SearchResponse = {
+  isLast: boolean
+  counts: FileCount[]
+  partial: number
+  hits: (SearchHit & { of: number })[]
+}
 
 /** PDF, ZIP, ELF, gzip, PNG: they may hold no NUL. */
 export const NOT_TEXT_HEADS = ['%PDF', 'PK\x03\x04', '\x7fELF', '\x1f\x8b', '\x89PNG']
@@ -328,17 +344,10 @@ export const searchWorker = (): void => {
     return `${from > 0 ? '[…] ' : ''}${shown}${to < line.length ? ' […]' : ''}`
   }
 
-  const linesOf = ({
-    fullPath,
-    skip,
-    take,
-    context,
-    places,
-  }: Extract<SearchRequest, { kind: 'lines' }>) => {
-    const hits: SearchHit[] = []
-    let passed = 0
-    const show = (from: number, line: number, body: string, text: string): boolean => {
-      if (passed++ < skip) return true
+  /** The line with those around it. */
+  const hitAt =
+    (context: number) =>
+    (from: number, line: number, body: string, text: string): SearchHit => {
       const sign = text.includes('\n') ? '\n' : '\r'
       let [start, end] = [from, from + body.length]
       for (let n = 0; n < context && start > 0; n++)
@@ -350,18 +359,68 @@ export const searchWorker = (): void => {
       const [, ...below] = around(after)
       const at = one.exec(body)?.index ?? 0
       const above = around(before).slice(0, -1)
-      hits.push({ line, content: [...above, cut(body, at), ...below].join('\n') })
+      return { line, content: [...above, cut(body, at), ...below].join('\n') }
+    }
+
+  const linesOf = ({
+    fullPath,
+    skip,
+    take,
+    context,
+    places,
+  }: Extract<SearchRequest, { kind: 'lines' }>): void => {
+    const hits: SearchResponse['hits'] = []
+    const toHit = hitAt(context)
+    let passed = 0
+    const show = (...found: Parameters<typeof toHit>): boolean => {
+      if (passed++ >= skip) hits.push({ of: 0, ...toHit(...found) })
       return hits.length < take
     }
     each(fullPath, show, places, context)
-    return hits
+    answer({ isLast: true, counts: [], partial: 0, hits })
   }
 
-  parentPort?.on('message', (ask: SearchRequest) => {
-    const response: SearchResponse =
-      ask.kind === 'count'
-        ? { counts: ask.fullPaths.map(fullPath => each(fullPath, () => true, ask.places)) }
-        : { hits: linesOf(ask) }
-    parentPort.postMessage(response)
-  })
+  /** Often enough that little is lost when the time of the search is up. */
+  const ANSWER_EVERY_MS = 100
+  const answer = (response: SearchResponse): void => parentPort?.postMessage(response)
+
+  const countOf = ({
+    fullPaths,
+    take,
+    context,
+    places,
+  }: Extract<SearchRequest, { kind: 'count' }>): void => {
+    const toHit = hitAt(context)
+    let left = take
+    let counts: FileCount[] = []
+    let hits: SearchResponse['hits'] = []
+    let answeredAt = performance.now()
+    const flush = (partial: number, isLast = false): void => {
+      answer({ isLast, counts, partial, hits })
+      counts = []
+      hits = []
+      answeredAt = performance.now()
+    }
+    for (const [of, fullPath] of fullPaths.entries()) {
+      let found = 0
+      const note = (...match: Parameters<typeof toHit>): boolean => {
+        found++
+        if (left > 0) {
+          left--
+          hits.push({ of, ...toHit(...match) })
+        }
+        if (performance.now() - answeredAt > ANSWER_EVERY_MS) flush(found)
+        return true
+      }
+      // It may answer in between, and begin another list.
+      const count = each(fullPath, note, places, take > 0 ? context : 0)
+      counts.push(count)
+      if (performance.now() - answeredAt > ANSWER_EVERY_MS) flush(0)
+    }
+    flush(0, true)
+  }
+
+  parentPort?.on('message', (ask: SearchRequest) =>
+    ask.kind === 'count' ? countOf(ask) : linesOf(ask),
+  )
 }

@@ -7,6 +7,7 @@ import { deniedPath } from '../permissions/denied-path.ts'
 import { CONTROL, describeLabels, OUTSIDE, PROTECTED, UNSEEN } from '../shell/labels.ts'
 import type { ApprovalRequest } from '../tool-services.ts'
 import type { ToolContext } from '../types.ts'
+import { asNamedThere } from './look-alike.ts'
 import { isControlled, isCredential, isRunByOthers } from './protected-paths.ts'
 
 /** In the home directory: login scripts. Reads only. */
@@ -21,13 +22,13 @@ const SYSTEM =
 
 type Place = Pick<ToolContext, 'workspace' | 'env' | 'forbidden' | 'readable' | 'rules' | 'runner'>
 
-/** Resolves a path from the model: expands `~` and relative paths, follows symlinks. */
+/** Resolves a path from the model: expands `~` and relative paths, finds names that look the same, follows symlinks. */
 export const resolvePath = (ctx: Place, path: string): string => {
   if (path.includes('\0')) throw new Error('The path contains a NUL character.')
   const home = ctx.env.HOME ?? ''
   const expanded = /^~(?:\/|$)/.test(path) && home !== '' ? join(home, path.slice(1)) : path
   const full = resolve(ctx.workspace, expanded)
-  return realPath(ctx.runner?.hostPath(full) ?? full)
+  return realPath(asNamedThere(ctx.runner?.hostPath(full) ?? full))
 }
 
 /** The path as shown to the model: relative inside the workspace, absolute elsewhere. */

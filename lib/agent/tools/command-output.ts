@@ -1,7 +1,8 @@
-/** Collects the output of a command: streamed to the page, limited for the model. */
+/** Collects the output of a command: streamed to the page as it is; for the model as a terminal shows it, and limited. */
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
 import type { Clock } from '../../base/clock.ts'
+import { createTerminalScreen } from '../../base/terminal-screen.ts'
 import { coloredHead, stripAllButColors, RESET, coloredTail } from '../colors.ts'
 
 const MAX_CHARS = 50_000
@@ -36,7 +37,7 @@ export const createOutput = (clock: Pick<Clock, 'timer'>, live: (text: string) =
     live(shown >= MAX_LIVE_CHARS ? `${text}\n[… more output is not shown live …]\n` : text)
   }
 
-  const add = (text: string) => {
+  const keep = (text: string) => {
     if (held < MAX_WHOLE_CHARS) whole.push(text.slice(0, MAX_WHOLE_CHARS - held))
     held += text.length
     const free = Math.max(0, HEAD_CHARS - head.length)
@@ -48,6 +49,11 @@ export const createOutput = (clock: Pick<Clock, 'timer'>, live: (text: string) =
       left += tail.length - TAIL_CHARS - 64
       tail = tail.slice(-TAIL_CHARS - 64)
     }
+  }
+  const screen = createTerminalScreen(keep)
+
+  const add = (text: string) => {
+    screen.write(text)
     if (shown >= MAX_LIVE_CHARS) return
     pending = (pending + text).slice(0, MAX_LIVE_CHARS)
     cancel ??= clock.timer(LIVE_EVERY_MS, flush)
@@ -58,10 +64,12 @@ export const createOutput = (clock: Pick<Clock, 'timer'>, live: (text: string) =
     /** Flushes and ends the live output. */
     end(): void {
       add(decoder.end())
+      screen.flush()
       flush()
     },
     /** Ends the live output of a program that is still running: what it printed, and the decoder for the rest. */
     handOver() {
+      screen.flush()
       flush()
       return {
         decoder,

@@ -25,6 +25,11 @@ import { placeCommand, runsIn } from './place-command.ts'
 const KILL_AFTER_MS = 250
 const MAX_ERROR_CHARS = 4_000
 const MAX_CODE_CHARS = 200_000
+/** Tools whose failure is reported, because a script may not look at what its calls return. */
+const WRITING: ReadonlySet<string> = new Set(['write_file', 'patch'])
+/** The last ones. */
+const MAX_FAILURES = 5
+const MAX_FAILURE_CHARS = 300
 
 export type CodeLimits = { timeoutMs: number; maxCalls: number }
 
@@ -95,6 +100,7 @@ const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult
   })
   gate.pauses(countdown)
   const token = randomBytes(24).toString('hex')
+  const failures: string[] = []
   const socket = await openToolSocket({
     path: join(dir, 'tools.sock'),
     token,
@@ -109,13 +115,15 @@ const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult
       ctx.output(toLine(tool, args))
       // The tool may wait for an approval, so the script's time limit is paused.
       countdown.pause()
-      const { content } = await ctx.call(tool, args)
+      const { content, isError } = await ctx.call(tool, args)
       countdown.go()
+      if (isError && WRITING.has(tool) && failures.push(`${tool}: ${content}`) > MAX_FAILURES)
+        failures.shift()
       return content
     },
   })
   try {
-    return await start(run, { over: over.promise, gate, token, calls: socket.calls })
+    return await start(run, { over: over.promise, gate, token, calls: socket.calls, failures })
   } finally {
     countdown.stop()
     socket.close()
@@ -128,11 +136,12 @@ type Started = {
   gate: NetworkGate
   token: string
   calls: () => number
+  failures: readonly string[]
 }
 
 const start = async (
   { ctx, language, dir, limits, approved }: Run,
-  { over, gate, token, calls }: Started,
+  { over, gate, token, calls, failures }: Started,
 ): Promise<ToolResult> => {
   const startedAt = ctx.clock.monotonic()
   const env = {
@@ -190,6 +199,9 @@ const start = async (
       tool_calls_made: calls(),
       duration_seconds: Math.round((ctx.clock.monotonic() - startedAt) / 10) / 100,
       error: failed ? errorOf(ended, exit, complaint, limits) : null,
+      ...(failures.length > 0 && {
+        not_written: failures.map(failure => failure.slice(0, MAX_FAILURE_CHARS)),
+      }),
       ...(!failed && complaint && { warnings: complaint }),
       ...deniedFields(gate),
     }),

@@ -1,10 +1,12 @@
 /**
  * Finds the text that a model quotes and turns its replacement into edits that change nothing else. Allowed differences
- * between quotation and file: line endings, trailing white space, one shift of the indentation, typographic characters,
- * and double escaping.
+ * between quotation and file: line endings, trailing white space, one shift of the indentation, characters that look the
+ * same, and double escaping.
  */
 import { diffArrays } from 'diff'
+import { distance } from 'fastest-levenshtein'
 import type { Edit } from '../../store/text-bytes.ts'
+import { keepCharacters, toPlainSigns, withPlainSigns } from './look-alike.ts'
 import { indentOf, type Reindent, shiftOf } from './patch-indent.ts'
 
 /** One match: the file's lines there, and how to write new lines in the same style. */
@@ -72,17 +74,7 @@ type Reading = { name: string; find: (source: Source, old: string, fresh: string
 
 const withoutTail = (line: string): string => line.replace(/[ \t\r\f\v]+$/, '')
 
-const STRAIGHT: Readonly<Record<string, string>> = Object.fromEntries([
-  ...[...'‘’‚‛′'].map(char => [char, "'"]),
-  ...[...'“”„‟″'].map(char => [char, '"']),
-  ...[...'‐‑‒–—―−'].map(char => [char, '-']),
-  ...[...'\u00a0\u2002\u2003\u2007\u2009\u200a\u202f'].map(char => [char, ' ']),
-])
-const CURLY = new RegExp(`[${Object.keys(STRAIGHT).join('')}]`, 'g')
-/** Replaces character by character, so that offsets stay valid. */
-const straighten = (text: string): string => text.replace(CURLY, char => STRAIGHT[char] ?? char)
-const straightenLine = (line: string): string =>
-  withoutTail(straighten(line).replaceAll('…', '...'))
+const plainLine = (line: string): string => withoutTail(toPlainSigns(line))
 
 const unescaped = (text: string): string =>
   text.replace(/\\([nrt"'`\\])/g, (_, char) => ({ n: '\n', r: '\r', t: '\t' })[char as 'n'] ?? char)
@@ -98,11 +90,10 @@ const READINGS: Reading[] = [
   { name: 'indentation', find: byLines(withoutTail, true) },
   {
     name: 'typographic signs',
-    find: (source, old, fresh) =>
-      exact(source, straighten(source.plain), straighten(old), old, fresh),
+    find: alike,
   },
-  { name: 'typographic signs and white space', find: byLines(straightenLine, false) },
-  { name: 'typographic signs and indentation', find: byLines(straightenLine, true) },
+  { name: 'typographic signs and white space', find: byLines(plainLine, false) },
+  { name: 'typographic signs and indentation', find: byLines(plainLine, true) },
   {
     name: 'a part of a line and of its indentation',
     find: (source, old, fresh) =>
@@ -150,6 +141,29 @@ const isInIndent = ({ plain }: Source, { start }: Match): boolean => {
 }
 
 const splitLines = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+/g) ?? []
+
+/** Quotations that only look like the text. */
+function alike(source: Source, old: string, fresh: string): Match[] {
+  const { plain, toOwn } = withPlainSigns(source.plain)
+  const quoted = splitLines(old)
+  const wanted = toPlainSigns(old)
+  const matches: Match[] = []
+  for (let at = plain.indexOf(wanted); at >= 0; at = plain.indexOf(wanted, at + wanted.length)) {
+    let from = at
+    const bounds = [at, ...quoted.map(line => (from += toPlainSigns(line).length))].map(toOwn)
+    // A part of a character is no match.
+    if (!bounds.every(bound => bound !== null)) continue
+    matches.push({
+      start: bounds[0] ?? 0,
+      end: bounds.at(-1) ?? 0,
+      pieces: quoted.map((_, nth) => pieceOf(source, bounds[nth] ?? 0, bounds[nth + 1] ?? 0)),
+      old: quoted,
+      fresh: splitLines(fresh),
+      reindent: asWritten,
+    })
+  }
+  return matches
+}
 
 /** `seen` has the same length as the plain text. */
 const exact = (
@@ -292,8 +306,9 @@ const write = (
     const at = Math.min(from + nth, to - 1)
     const piece = pieces[at >= from ? at : from - 1]
     const end = piece?.lineEnd || lineEndAt(source, begin)
-    const own = from + nth < to ? pieces[from + nth] : undefined
-    const body = own ? keepSigns(source, own, old[from + nth] ?? '', line) : line
+    const like = mostAlike(old, from, to, from + nth, line)
+    const own = pieces[like]
+    const body = own ? keepSigns(source, own, old[like] ?? '', line) : line
     return reindent(body).replace(/\n$/, () => end)
   })
   return {
@@ -303,24 +318,38 @@ const write = (
   }
 }
 
-/** In a partly changed line, the rest keeps the file's own quotation marks and dashes. */
+/** The replaced line that a new one was most likely made from: not always the one in its place. */
+const mostAlike = (
+  old: readonly string[],
+  from: number,
+  to: number,
+  inPlace: number,
+  line: string,
+): number => {
+  const isPlain = old
+    .slice(from, to)
+    .every((quoted, at) => quoted === line || from + at === inPlace)
+  if (isPlain || to - from > MAX_COMPARED) return inPlace < to ? inPlace : -1
+  let [best, least] = [-1, Infinity]
+  for (let at = from; at < to; at++) {
+    const far = distance(old[at] ?? '', line) - (at === inPlace ? 0.5 : 0)
+    if (far < least) [best, least] = [at, far]
+  }
+  return best
+}
+
+/** Lines that are compared with each new one. */
+const MAX_COMPARED = 50
+
+/** In a partly changed line, the rest keeps the file's own letters, quotation marks, and dashes. */
 const keepSigns = ({ text }: Source, piece: Piece, old: string, fresh: string): string => {
   const [was, now] = [old, fresh].map(line => line.replace(/\n$/, '')) as [string, string]
   const there = text.slice(piece.start, piece.end - piece.lineEnd.length)
-  const body = withoutTail(there.slice(indentOf(there).length))
-  const [quoted, next] = [was, now].map(line => withoutTail(line.slice(indentOf(line).length))) as [
-    string,
-    string,
-  ]
-  if (body === quoted || body.length !== quoted.length) return fresh
-  let head = 0
-  while (head < Math.min(quoted.length, next.length) && quoted[head] === next[head]) head++
-  const most = Math.min(quoted.length, next.length) - head
-  let tail = 0
-  while (tail < most && quoted.at(-1 - tail) === next.at(-1 - tail)) tail++
-  const kept =
-    body.slice(0, head) + next.slice(head, next.length - tail) + body.slice(body.length - tail)
-  return indentOf(now) + kept + fresh.slice(indentOf(now).length + next.length)
+  const [own, quoted, next] = [there, was, now].map(line =>
+    withoutTail(line.slice(indentOf(line).length)),
+  ) as [string, string, string]
+  const end = indentOf(now).length + next.length
+  return indentOf(now) + keepCharacters(own, quoted, next) + fresh.slice(end)
 }
 
 /** The line ending at an offset: its own line's, the previous one's, or the file's first. */

@@ -18,7 +18,8 @@ import { clipDiff, diffOfFile } from './edit-diff.ts'
 import { showInEditor, withUnsaved } from './editor-text.ts'
 import { refuseDocument } from './read-document.ts'
 import { applyChanges, type FileChange } from './replace-file.ts'
-import { fileExists, noteSeen, readTextFile, staleWarning } from './text-file.ts'
+import { type Knowledge, knowledgeAt, noteKnown, orRefused, refusal } from './seen-files.ts'
+import { fileExists, readTextFile } from './text-file.ts'
 
 const input = z.object({
   mode: z.enum(['replace', 'patch']).optional(),
@@ -43,6 +44,7 @@ type Change = FileChange & {
   path: string
   /** With unsaved changes of the editor, which `before` does not have. */
   edited?: Buffer
+  movedFrom?: string
 }
 
 export const patch: Tool<typeof input> = {
@@ -55,10 +57,14 @@ export const patch: Tool<typeof input> = {
     given.path ??
     /^(?:\*\*\* \w+ File:|\+\+\+) (?:b\/)?(.+)$/m.exec(given.patch ?? '')?.[1] ??
     'files',
-  async run(ctx, given) {
+  run: orRefused(async (ctx, given) => {
     const changes = await (isPatchCall(given) ? planPatch(ctx, given) : planReplace(ctx, given))
     for (const { fullPath } of changes) guardWrite(ctx, fullPath)
     const fullPaths = changes.map(change => change.fullPath)
+    const knowledge = new Map(changes.map(change => [change.fullPath, knowledgeOf(ctx, change)]))
+    const lost = changes.find(isDeletion(changes))?.fullPath
+    if (lost !== undefined && knowledge.get(lost) === 'changed')
+      return refusal(ctx, lost, 'changed')
     const diffOf = (shown: readonly Change[]) => shown.map(change => toDiff(ctx, change)).join('')
     const diff = (asked: readonly string[]) =>
       diffOf(changes.filter(({ fullPath }) => asked.includes(fullPath)))
@@ -68,9 +74,12 @@ export const patch: Tool<typeof input> = {
     for (const change of changes)
       if (resolvePath(ctx, change.path) !== change.fullPath)
         throw new Error(`${change.path} now leads to a different file.`)
-    const warnings = fullPaths.flatMap(fullPath => staleWarning(ctx, fullPath) ?? [])
     applyChanges(changes)
-    for (const { fullPath } of changes) noteSeen(ctx, fullPath)
+    // The rest of a file that it did not read, or of one that changed, is still unknown.
+    for (const { fullPath, movedFrom = fullPath, after } of changes)
+      if (after === null || knowledge.get(movedFrom) === 'known')
+        noteKnown(ctx, fullPath, after ?? undefined)
+      else ctx.onFile?.(fullPath)
     for (const { fullPath, after } of changes)
       if (after !== null) await showInEditor(ctx, fullPath, after)
     const found = await checkEdits(ctx, changes)
@@ -86,11 +95,23 @@ export const patch: Tool<typeof input> = {
         files_modified: names(({ before, after }) => before !== null && after !== null),
         files_created: names(({ before }) => before === null),
         files_deleted: names(({ after }) => after === null),
-        ...(warnings.length > 0 && { warning: warnings[0] }),
+        ...([...knowledge.values()].includes('changed') && { warning: CHANGED }),
       }),
     }
-  },
+  }),
 }
+
+const CHANGED =
+  'The file was changed by someone else since you last read it; these changes are kept.'
+
+const knowledgeOf = (ctx: ToolContext, { fullPath, before, edited }: Change): Knowledge =>
+  before === null ? 'known' : knowledgeAt(ctx, fullPath, edited ?? before)
+
+/** A moved file is not lost. */
+const isDeletion =
+  (changes: readonly Change[]) =>
+  ({ fullPath, after }: Change): boolean =>
+    after === null && !changes.some(({ movedFrom }) => movedFrom === fullPath)
 
 type Open = {
   fullPath: string
@@ -171,7 +192,7 @@ const moved = (change: Change, to: string, ctx: ToolContext): Change[] => {
   const { mode } = lstatSync(change.fullPath)
   return [
     { ...change, after: null },
-    { path: to, fullPath, before: null, after: change.after, mode },
+    { path: to, fullPath, before: null, after: change.after, mode, movedFrom: change.fullPath },
   ]
 }
 

@@ -4,6 +4,7 @@ import { truncateMiddle } from '../long-result.ts'
 import type { ProcessView, Processes } from '../tool-services.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { approveCommand } from './command-gate.ts'
+import { seconds, within } from './within.ts'
 
 const DEFAULT_WAIT_S = 60
 const MAX_WAIT_S = 600
@@ -11,17 +12,12 @@ const PREVIEW_CHARS = 1_000
 const MAX_POLL_CHARS = 20_000
 
 const input = z.object({
-  action: z.enum(['list', 'poll', 'log', 'wait', 'kill', 'write', 'submit']),
+  action: z.enum(['list', 'poll', 'log', 'wait', 'kill', 'write', 'submit', 'close']),
   session_id: z.string().optional().describe('proc_…, as returned by terminal.'),
   data: z.string().optional().describe('Text for write; submit adds a newline.'),
-  timeout: z
-    .number()
-    .min(1)
-    .default(DEFAULT_WAIT_S)
-    .transform(seconds => Math.min(seconds, MAX_WAIT_S))
-    .describe('wait: maximum seconds.'),
-  offset: z.int().min(0).default(0).describe('log: first line, counted from 0.'),
-  limit: z.int().min(1).max(2_000).default(200).describe('log: number of lines.'),
+  timeout: seconds(MAX_WAIT_S).default(DEFAULT_WAIT_S).describe('wait: maximum seconds.'),
+  offset: within(0, Infinity).default(0).describe('log: first line, counted from 0.'),
+  limit: within(1, 2_000).default(200).describe('log: number of lines.'),
 })
 type Input = z.output<typeof input>
 
@@ -89,6 +85,10 @@ const act = async (ctx: ToolContext, processes: Processes, given: Input): Promis
     const output_preview = shownEnd(ctx, processes.read(id).text, PREVIEW_CHARS)
     return answer({ ...stateOf(view), output_preview })
   }
+  if (action === 'close') {
+    await processes.endInput(id)
+    return answer(stateOf(processes.view(id)))
+  }
   if (data === undefined) throw new Error(`action ${action} needs data.`)
   // The process may be a shell, so typed input passes the command check, joined with pending input.
   const typed = processes.pendingInput(id) + data
@@ -105,7 +105,7 @@ const act = async (ctx: ToolContext, processes: Processes, given: Input): Promis
 export const processTool: Tool<typeof input> = {
   name: 'process',
   summary:
-    'Control commands that run in the background. list: all of this chat. poll: output since the last poll. log: lines of output, the last ones without offset. wait: until it exits or timeout. kill: end it and its child processes. write, submit: send input to a command started with background=true.',
+    'Control commands that run in the background. list: all of this chat. poll: output since the last poll. log: lines of output, the last ones without offset. wait: until it exits or timeout. kill: end it and its child processes. write, submit: send input to a command started with background=true. close: end its input.',
   input,
   kind: 'execute',
   preview: ({ action, session_id }) => (session_id ? `${action} ${session_id}` : action),

@@ -6,7 +6,16 @@ import { withUnsaved } from './editor-text.ts'
 import { type ExtractedText, readDocument } from './read-document.ts'
 import { readNotebook } from './read-notebook.ts'
 import { readImage } from './read-image.ts'
-import { hasImageName, noteSeen, readTextFile } from './text-file.ts'
+import { noteKnown } from './seen-files.ts'
+import { readLargePage } from './read-large.ts'
+import {
+  BinaryFile,
+  hasImageName,
+  MAX_TEXT_BYTES,
+  readTextFile,
+  type TextFile,
+} from './text-file.ts'
+import { within } from './within.ts'
 
 const MAX_CHARS = 100_000
 const MAX_LINE_CHARS = 2_000
@@ -18,8 +27,8 @@ const input = z.object({
     .string()
     .min(1)
     .describe('Absolute, or relative to the workspace; ~ is the home directory.'),
-  offset: z.int().min(1).default(1).describe('First line, from 1.'),
-  limit: z.int().min(1).max(2000).default(500).describe('Number of lines.'),
+  offset: within(1, Infinity).default(1).describe('First line, from 1.'),
+  limit: within(1, 2000).default(500).describe('Number of lines.'),
   pages: z.string().optional().describe('PDF, slides, sheets: which ones, such as 3 or 2-5.'),
 })
 type Input = z.output<typeof input>
@@ -36,20 +45,22 @@ export const readFile: Tool<typeof input> = {
     guardRead(ctx, fullPath)
     if (!(await mayRead(ctx, fullPath, 'read'))) return deniedResult(`reading ${fullPath}`)
     if (hasImageName(fullPath)) return readImage(ctx, fullPath)
-    const { lines, facts } =
-      (await readDocument(ctx, fullPath, given.pages)) ?? (await readText(ctx, fullPath))
-    return {
-      preview: displayPath(ctx, fullPath),
-      content: JSON.stringify({ ...pageOf(ctx, lines, given), ...facts }),
-    }
+    const preview = displayPath(ctx, fullPath)
+    const document = await readDocument(ctx, fullPath, given.pages)
+    const large = document ? null : await readLarge(ctx, fullPath, given)
+    if (large) return { preview, content: JSON.stringify(large) }
+    const { lines, facts } = document ?? (await readText(ctx, fullPath))
+    const wanted = lines.slice(given.offset - 1, given.offset - 1 + given.limit)
+    const page = pageOf(ctx, wanted, lines.length, given)
+    return { preview, content: JSON.stringify({ ...page, ...facts }) }
   },
 }
 
 const readText = async (ctx: ToolContext, fullPath: string): Promise<ExtractedText> => {
-  const stored = readTextFile(fullPath)
+  const stored = readStored(ctx, fullPath)
   const current = await withUnsaved(ctx, fullPath, stored)
   const { text, file, sizeBytes } = current
-  noteSeen(ctx, fullPath)
+  noteKnown(ctx, fullPath, file.bytes)
   const notebook = fullPath.endsWith('.ipynb') ? readNotebook(text) : null
   const facts = {
     file_size: sizeBytes,
@@ -62,19 +73,49 @@ const readText = async (ctx: ToolContext, fullPath: string): Promise<ExtractedTe
     : { lines: toLines(text), facts }
 }
 
-const pageOf = (ctx: ToolContext, lines: readonly string[], { offset, limit }: Input) => {
-  const wanted = lines.slice(offset - 1, offset - 1 + limit)
+/** Null: it is small enough to be read at once. */
+const readLarge = async (ctx: ToolContext, fullPath: string, given: Input) => {
+  const found = await readLargePage(ctx, fullPath, MAX_TEXT_BYTES, given)
+  if (!found) return null
+  noteKnown(ctx, fullPath)
+  return {
+    ...pageOf(ctx, found.lines, found.totalLines, given),
+    file_size: found.sizeBytes,
+    ...(found.encoding !== 'UTF-8' && { encoding: found.encoding }),
+  }
+}
+
+const readStored = (ctx: ToolContext, fullPath: string): TextFile => {
+  try {
+    return readTextFile(fullPath)
+  } catch (error) {
+    // That is all there is to know before it is replaced.
+    if (error instanceof BinaryFile) noteKnown(ctx, fullPath, error.bytes)
+    throw error
+  }
+}
+
+/** `total`: the lines of the whole file; null: more than these, and not counted. */
+const pageOf = (
+  ctx: ToolContext,
+  wanted: readonly string[],
+  total: number | null,
+  { offset }: Input,
+) => {
   const width = String(offset + wanted.length - 1).length + 2
   const numbered = wanted.map((line, at) => `${String(offset + at).padStart(width)}|${clip(line)}`)
   const maxChars = Math.min(MAX_CHARS, (ctx.maxResultChars ?? MAX_CHARS) * TEXT_SHARE)
   const page = fittingLines(numbered, maxChars)
   const next = offset + page.length
-  const truncated = next <= lines.length
+  const truncated = total === null || next <= total
+  const isBeyond = total !== null && offset > Math.max(total, 1)
   return {
     content: page.join('\n'),
-    total_lines: lines.length,
+    ...(total !== null && { total_lines: total }),
     truncated,
     ...(truncated && { hint: `Use offset=${next} to read on.` }),
+    ...(isBeyond && { note: `offset ${offset} is beyond the end: there are ${total} lines.` }),
+    ...(total === 0 && { note: 'There is no text in it.' }),
   }
 }
 

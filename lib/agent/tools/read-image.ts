@@ -2,20 +2,19 @@
 import { closeSync, fstatSync, readFileSync } from 'node:fs'
 import { imageLabel } from '../../schema/image.ts'
 import { readImageFile } from '../image-file.ts'
-import { MAX_IMAGE_BYTES } from '../images.ts'
+import { MAX_IMAGE_BYTES, tooLargeImage, unusableBytes } from '../images.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
 import { displayPath } from './allowed-paths.ts'
+import { noteKnown } from './seen-files.ts'
 import { openPlain } from './text-file.ts'
 
 /** `fullPath` is a real path that may be read. Throws an error the model can act on. */
 export const readImage = (ctx: ToolContext, fullPath: string): ToolResult => {
   const name = displayPath(ctx, fullPath)
   const bytes = readImageBytes(fullPath)
+  noteKnown(ctx, fullPath, bytes)
   const found = readImageFile(bytes)
-  if (!found)
-    throw new Error(
-      `${fullPath} is no PNG, JPEG, GIF or WebP image that can be read. Convert it to PNG and read the copy.`,
-    )
+  if (!found) throw unusableBytes(bytes)
   const image = ctx.keepImage?.(bytes, name)
   const { width, height } = found
   return {
@@ -31,10 +30,7 @@ export const readImageBytes = (fullPath: string): Buffer => {
   try {
     const stat = fstatSync(fd)
     if (!stat.isFile()) throw new Error(`${fullPath} is not a regular file.`)
-    if (stat.size > MAX_IMAGE_BYTES)
-      throw new Error(
-        `${fullPath} has more than ${MAX_IMAGE_BYTES >> 20} MB. Make a smaller copy and read that.`,
-      )
+    if (stat.size > MAX_IMAGE_BYTES) throw tooLargeImage()
     return readFileSync(fd)
   } finally {
     closeSync(fd)

@@ -9,7 +9,6 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmdirSync,
@@ -19,20 +18,23 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { copyOwner, overwriteFd } from '../../store/write-in-place.ts'
+import { ChangedMeanwhile, standingAt } from './seen-files.ts'
 
 /** `fullPath` is a real path. Null bytes: the file doesn't exist, or is to be deleted. */
 export type FileChange = {
   fullPath: string
   before: Buffer | null
   after: Buffer | null
+  /** Of a file that is too large to compare; `before` is null. */
+  version?: string
   /** Permissions of a new file, from the file it was moved from. */
   mode?: number
 }
 
-const { O_RDONLY, O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants
+const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants
 
-/** All or nothing. Throws if a file changed after the edit was computed. */
-export const applyChanges = (changes: readonly FileChange[]): void => {
+/** All or nothing. Throws `ChangedMeanwhile` if a file changed after the edit was computed. */
+export const applyChanges = (changes: readonly FileChange[]): { createdDirs: boolean } => {
   for (const change of changes) checkUnchanged(change)
   const staged: Staged[] = []
   const done: FileChange[] = []
@@ -41,11 +43,14 @@ export const applyChanges = (changes: readonly FileChange[]): void => {
       if (after !== null) staged.push(stage(fullPath, after, mode))
     // Deletions come last; until then everything can be rolled back.
     for (const [at, change] of changes.filter(({ after }) => after !== null).entries()) {
+      // Once more: writing the new contents took time.
+      checkUnchanged(change)
       staged[at]?.commit()
       done.push(change)
     }
     for (const change of changes) {
       if (change.after !== null) continue
+      checkUnchanged(change)
       rmSync(change.fullPath)
       done.push(change)
     }
@@ -54,6 +59,7 @@ export const applyChanges = (changes: readonly FileChange[]): void => {
     for (const change of done.toReversed()) putBack(change)
     throw error
   }
+  return { createdDirs: staged.some(({ createdDirs }) => createdDirs) }
 }
 
 const putBack = ({ fullPath, before, mode }: FileChange): void => {
@@ -61,21 +67,15 @@ const putBack = ({ fullPath, before, mode }: FileChange): void => {
   else stage(fullPath, before, mode).commit()
 }
 
-const checkUnchanged = ({ fullPath, before }: FileChange): void => {
-  const now = statOf(fullPath)
-  const isSame =
-    before === null ? now === null : now?.isFile() && readPlain(fullPath).equals(before)
-  if (!isSame)
-    throw new Error(`${fullPath} was changed by something else in between; nothing was written.`)
-}
-
-const readPlain = (fullPath: string): Buffer => {
-  const fd = openSync(fullPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-  try {
-    return readFileSync(fd)
-  } finally {
-    closeSync(fd)
-  }
+const checkUnchanged = ({ fullPath, before, version }: FileChange): void => {
+  const isNew = before === null && version === undefined
+  const now = isNew ? null : standingAt(fullPath)
+  const isSame = isNew
+    ? statOf(fullPath) === null
+    : before
+      ? now?.bytes?.equals(before)
+      : now?.version === version
+  if (!isSame) throw new ChangedMeanwhile(fullPath)
 }
 
 const statOf = (fullPath: string): Stats | null =>

@@ -1,11 +1,12 @@
 /**
- * The persistent shell (`terminal.persistent_shell`): the directory and the exported variables at the end of one command
- * are the start of the next one of the same run. Every command still gets a shell of its own, so a stop or a kill leaves
+ * What one command leaves to the next one of the chat: its directory and, with `terminal.persistent_shell`, its exported
+ * variables. Every command still gets a shell of its own, so a stop or a kill leaves
  * nothing behind, and what applies to the next command is known before it is checked.
  */
 import { shellQuote } from '../../base/shell-quote.ts'
 import { join, relative } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
+import type { ToolContext, WireMessage } from '../types.ts'
 
 type Variables = Readonly<Record<string, string>>
 
@@ -143,10 +144,34 @@ export const withAssignments = (command: string, { changes }: ShellState): strin
   return NAMES_VERSION.test(text) ? [...hidden, text].join('\n') : text
 }
 
-/** The state of one run: a turn, or a subagent. */
-export const shellStateOf = (memo: ReadonlyMap<string, unknown>, workspace: string): ShellState =>
-  (memo.get('shell') as ShellState | undefined) ?? { cwd: workspace, changes: new Map() }
+type Memos = Pick<ToolContext, 'memo' | 'chatMemo'>
 
-export const saveShellState = (memo: Map<string, unknown>, state: ShellState): void => {
-  memo.set('shell', state)
+/** The state of one chat, or of a subagent. */
+export const shellStateOf = ({ memo, chatMemo }: Memos, workspace: string): ShellState =>
+  ((chatMemo ?? memo).get('shell') as ShellState | undefined) ?? {
+    cwd: workspace,
+    changes: new Map(),
+  }
+
+export const saveShellState = ({ memo, chatMemo }: Memos, state: ShellState): void => {
+  ;(chatMemo ?? memo).set('shell', state)
+}
+
+/** After a restart of the service: the directory that the last command of the chat has told the model. */
+export const restoreDirectory = (
+  chatMemo: Map<string, unknown>,
+  history: readonly Pick<WireMessage, 'role' | 'content' | 'tool_calls' | 'tool_call_id'>[],
+): void => {
+  if (chatMemo.has('shell')) return
+  const calls = new Set(
+    history
+      .flatMap(({ tool_calls: made = [] }) => made)
+      .flatMap(({ id, function: { name } }) => (name === 'terminal' ? [id] : [])),
+  )
+  const last = history.findLast(
+    ({ role, tool_call_id: id }) => role === 'tool' && calls.has(id ?? ''),
+  )
+  // In the output of the command the quotation marks are escaped.
+  const [, cwd] = /"cwd":("(?:[^"\\]|\\.)*")/.exec(String(last?.content ?? '')) ?? []
+  if (cwd !== undefined) chatMemo.set('shell', { cwd: JSON.parse(cwd), changes: new Map() })
 }

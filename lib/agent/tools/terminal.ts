@@ -10,6 +10,7 @@ import { approveCommand } from './command-gate.ts'
 import { runForeground, shellProgram, startError } from './foreground-command.ts'
 import { createNetworkGate, deniedFields, type NetworkGate } from './network-gate.ts'
 import { placeCommand, runsIn } from './place-command.ts'
+import { seconds } from './within.ts'
 import {
   environmentAfter,
   nextState,
@@ -25,7 +26,7 @@ const MAX_TIMEOUT_S = 3_600
 export type TerminalSettings = {
   /** Seconds to wait for a command unless the model asks for another time. */
   timeoutS: number
-  /** The directory and variables of a command apply to the next one of the run. */
+  /** The variables of a command apply to the next one of the chat, as its directory always does. */
   isPersistent: boolean
   /** What the model must know about the runner of commands, where there is one. */
   runner?: Pick<CommandRunner, 'note' | 'canLeave'>
@@ -46,13 +47,10 @@ const accessField = {
 const inputWith = ({ timeoutS, runner }: TerminalSettings) =>
   z.object({
     command: z.string().trim().min(1),
-    timeout: z
-      .number()
-      .min(1)
+    timeout: seconds(MAX_TIMEOUT_S)
       .default(timeoutS)
-      .transform(seconds => Math.min(seconds, MAX_TIMEOUT_S))
       .describe('Seconds to wait. Then it continues in the background where possible, or stops.'),
-    workdir: z.string().optional().describe('Directory to run in; the workspace by default.'),
+    workdir: z.string().optional().describe('Directory to run in, for this call only.'),
     background: z
       .boolean()
       .default(false)
@@ -65,8 +63,8 @@ const inputWith = ({ timeoutS, runner }: TerminalSettings) =>
   })
 
 const LASTING = {
-  false: 'Each call is a new shell: cd and export do not last.',
-  true: 'cd, exported variables, and an activated virtual environment last until the end of the turn; aliases and functions do not.',
+  false: 'It starts in the workspace; cd lasts for the next calls, export does not.',
+  true: 'It starts in the workspace; cd, exported variables, and an activated virtual environment last for the next calls, aliases and functions do not.',
 } as const
 
 const isDirectory = (path: string): boolean =>
@@ -81,19 +79,17 @@ export const createTerminal = (
   kind: 'execute',
   preview: ({ command }) => command,
   async run(ctx, { command, timeout, workdir, background, notify_on_complete: notify, access }) {
-    const { workspace, memo } = ctx
+    const { workspace } = ctx
     const isOutside = ctx.runner !== undefined && access === 'unconfined'
-    const kept: ShellState = settings.isPersistent
-      ? shellStateOf(memo, workspace)
-      : { cwd: workspace, changes: new Map() }
+    const kept = shellStateOf(ctx, workspace)
     // Variables that a command of the sandbox has set could make an approved program run another one outside.
-    const before = isOutside ? { ...kept, changes: new Map() } : kept
+    const before: ShellState = isOutside ? { ...kept, changes: new Map() } : kept
     const current = ctx.runner?.hostPath(before.cwd) ?? before.cwd
     const cwd = workdir === undefined ? current : resolvePath(ctx, workdir)
     if (!isDirectory(cwd)) {
       if (workdir !== undefined || cwd === workspace)
         throw new Error(`The directory ${cwd} does not exist.`)
-      saveShellState(memo, { ...kept, cwd: workspace })
+      saveShellState(ctx, { ...kept, cwd: workspace })
       throw new Error(
         `The current directory ${cwd} was deleted. The next command runs in ${workspace}.`,
       )
@@ -112,7 +108,7 @@ export const createTerminal = (
       runsIn: runsIn(ctx.runner, approval.access),
     })
     if (background) return startInBackground(ctx, approval, { command, cwd, env, notify, gate })
-    const hasReport = settings.isPersistent && !isOutside
+    const hasReport = !isOutside
     const program = shellProgram(command, env, hasReport ? REPORTING_SHELL : undefined)
     const place = { program, cwd, env, hasReport, onTarget: gate.check }
     const { report, fields, ...result } = await runForeground(ctx, {
@@ -125,7 +121,13 @@ export const createTerminal = (
       hasReport,
       gate,
     })
-    const lasting = report === null ? {} : keepState(ctx, before, report, workdir === undefined)
+    const lasting =
+      report === null
+        ? {}
+        : keepState(ctx, before, report, {
+            keepsCwd: workdir === undefined,
+            keepsVariables: settings.isPersistent,
+          })
     const hint =
       ctx.runner && result.isError
         ? failureHint(String(fields.output), approval.access, ctx.runner)
@@ -151,17 +153,19 @@ const keepState = (
   ctx: ToolContext,
   before: ShellState,
   report: string,
-  keepsCwd: boolean,
+  { keepsCwd, keepsVariables }: { keepsCwd: boolean; keepsVariables: boolean },
 ): { cwd?: string; note?: string } => {
-  const { workspace, memo } = ctx
+  const { workspace } = ctx
   const env = startEnvironment(ctx)
-  const { state, dropped } = nextState(before, report, {
+  const next = nextState(before, report, {
     env,
     workspace,
     keepsCwd,
     own: ctx.runner?.sets,
   })
-  saveShellState(memo, state)
+  const state = keepsVariables ? next.state : { ...next.state, changes: before.changes }
+  const dropped = keepsVariables ? next.dropped : []
+  saveShellState(ctx, state)
   return {
     ...((state.cwd !== workspace || state.cwd !== before.cwd) && { cwd: state.cwd }),
     ...(dropped.length > 0 && {

@@ -1,4 +1,4 @@
-/** Text files for the tools: reading with a text check, and tracking which version the model has read. */
+/** Text files for the tools: reading with a text check, and new content in the file's own encoding and line ends. */
 import {
   closeSync,
   constants,
@@ -12,7 +12,6 @@ import { basename, dirname, extname } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import { readTextBytes, displayText, type TextBytes } from '../../store/text-bytes.ts'
 import { rewriteText } from '../../store/text-rewrite.ts'
-import type { ToolContext } from '../types.ts'
 
 export const MAX_TEXT_BYTES = 10 * 1024 * 1024
 
@@ -21,7 +20,22 @@ const IMAGE = /^\.(?:png|jpe?g|gif|webp|bmp|ico|tiff?|heic|avif)$/i
 export const hasImageName = (fullPath: string): boolean => IMAGE.test(extname(fullPath))
 
 /** `text` is the decoded text; `file` maps it back to bytes. */
-export type TextFile = { text: string; file: TextBytes; sizeBytes: number; version: string }
+export type TextFile = { text: string; file: TextBytes; sizeBytes: number }
+
+export class BinaryFile extends Error {
+  readonly bytes: Buffer
+
+  constructor(fullPath: string, bytes: Buffer) {
+    super(`${fullPath} is a binary file.`)
+    this.bytes = bytes
+  }
+}
+
+/** Null: these bytes are no text. */
+export const toTextFile = (bytes: Buffer): TextFile | null => {
+  const file = readTextBytes(bytes)
+  return file && { text: displayText(file), file, sizeBytes: bytes.length }
+}
 
 /** `fullPath` is a real path. Throws an error the model can act on. */
 export const readTextFile = (fullPath: string): TextFile => {
@@ -37,9 +51,9 @@ export const readTextFile = (fullPath: string): TextFile => {
         `${fullPath} has ${stat.size} bytes, more than can be read at once. Use search_files, or head and sed in the terminal.`,
       )
     const bytes = readFileSync(fd)
-    const file = readTextBytes(bytes)
-    if (!file) throw new Error(`${fullPath} is a binary file.`)
-    return { text: displayText(file), file, sizeBytes: stat.size, version: versionOf(stat) }
+    const file = toTextFile(bytes)
+    if (!file) throw new BinaryFile(fullPath, bytes)
+    return file
   } finally {
     closeSync(fd)
   }
@@ -57,8 +71,6 @@ export const openPlain = (fullPath: string): number => {
     throw error
   }
 }
-
-const versionOf = (stat: { mtimeMs: number; size: number }) => `${stat.mtimeMs}-${stat.size}`
 
 const similarNames = (fullPath: string): string => {
   const wanted = basename(fullPath).toLowerCase()
@@ -132,36 +144,4 @@ export const textAt = (fullPath: string): string => {
   return file ? displayText(file) : ''
 }
 
-/** Null: there is no such file. Undefined: it is too large to read. */
-export const bytesAt = (fullPath: string): Buffer | null | undefined => {
-  const old = statOf(fullPath)
-  if (!old?.isFile()) return null
-  return old.size > MAX_TEXT_BYTES ? undefined : readPlain(fullPath)
-}
-
 export const fileExists = (fullPath: string): boolean => statOf(fullPath) !== null
-
-/** The version of each file that the model has read in this run, to detect changes by others. */
-const seenIn = (ctx: ToolContext): Map<string, string> => {
-  const known = ctx.memo.get('files')
-  if (known instanceof Map) return known
-  const created = new Map<string, string>()
-  ctx.memo.set('files', created)
-  return created
-}
-
-export const noteSeen = (ctx: ToolContext, fullPath: string): void => {
-  const stat = statOf(fullPath)
-  if (!stat) return
-  seenIn(ctx).set(fullPath, versionOf(stat))
-  ctx.onFile?.(fullPath)
-}
-
-/** A warning if the file changed since the model last read it. */
-export const staleWarning = (ctx: ToolContext, fullPath: string): string | undefined => {
-  const seen = seenIn(ctx).get(fullPath)
-  const stat = statOf(fullPath)
-  return seen !== undefined && stat && versionOf(stat) !== seen
-    ? 'The file had changed since it was last read in this turn.'
-    : undefined
-}

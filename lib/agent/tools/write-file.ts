@@ -6,8 +6,9 @@ import { deniedResult, guardWrite, mayWrite, displayPath, resolvePath } from './
 import { diffOfFile } from './edit-diff.ts'
 import { showInEditor } from './editor-text.ts'
 import { refuseDocument } from './read-document.ts'
-import { replaceFile } from './replace-file.ts'
-import { asFile, bytesAt, fileExists, noteSeen, staleWarning, textAt } from './text-file.ts'
+import { applyChanges } from './replace-file.ts'
+import { checkOverwrite, noteKnown, orRefused } from './seen-files.ts'
+import { asFile, fileExists, textAt } from './text-file.ts'
 
 const input = z.object({
   path: z
@@ -20,11 +21,11 @@ const input = z.object({
 export const writeFile: Tool<typeof input> = {
   name: 'write_file',
   summary:
-    'Write a whole file; missing directories are created. An existing file keeps its encoding, byte order mark, and line endings, which kept lists. Use patch to change part of a file.',
+    'Write a whole file; missing directories are created. Read an existing file first. It keeps its encoding, byte order mark, and line endings, which kept lists. Use patch to change part of a file.',
   input,
   kind: 'write',
   preview: ({ path }) => path,
-  async run(ctx, { path, content: given }) {
+  run: orRefused(async (ctx, { path, content: given }) => {
     const fullPath = resolvePath(ctx, path)
     guardWrite(ctx, fullPath)
     if (!given.startsWith('%PDF-')) refuseDocument(fullPath, 'Write')
@@ -35,27 +36,33 @@ export const writeFile: Tool<typeof input> = {
         fileExists(fullPath) ? textAt(fullPath) : null,
         content,
       )
+    const early = await checkOverwrite(ctx, fullPath)
+    if (early.refused) return early.refused
     if (!(await mayWrite(ctx, [fullPath], 'write', diff))) return deniedResult('writing this file')
     await ctx.beforeChange?.([fullPath])
     // Resolved again: the path may have become a symlink while the approval was open.
     if (resolvePath(ctx, path) !== fullPath)
       throw new Error(`${path} now leads to a different file.`)
-    const warning = staleWarning(ctx, fullPath)
+    // The person may have saved the file while the approval was open.
+    const { stored, refused } = await checkOverwrite(ctx, fullPath)
+    if (refused) return refused
     const { bytes, kept } = asFile(fullPath, content)
-    const before = ctx.checkEdits ? bytesAt(fullPath) : null
-    const { createdDirs } = replaceFile(fullPath, bytes)
-    noteSeen(ctx, fullPath)
+    const before = stored ? (stored.bytes ?? null) : null
+    const large = stored && !stored.bytes ? { version: stored.version } : {}
+    const { createdDirs } = applyChanges([{ fullPath, before, after: bytes, ...large }])
+    noteKnown(ctx, fullPath, bytes)
     await showInEditor(ctx, fullPath, bytes)
-    const found = await checkEdits(ctx, [{ fullPath, before, after: bytes }])
+    const found = await checkEdits(ctx, [
+      { fullPath, before: stored ? stored.bytes : null, after: bytes },
+    ])
     return {
       preview: displayPath(ctx, fullPath),
       content: JSON.stringify({
         bytes_written: bytes.length,
         dirs_created: createdDirs,
         ...(kept && { kept }),
-        ...(warning && { warning }),
         ...found,
       }),
     }
-  },
+  }),
 }

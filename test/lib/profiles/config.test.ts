@@ -219,7 +219,7 @@ test('defaults', () => {
   assert.equal(approvals.gateway_timeout, 300)
   assert.equal([memory.memory_char_limit, memory.user_char_limit], [2_200, 1_375])
   assert.equal([delegation.max_iterations, delegation.max_depth], [50, 2])
-  assert.equal([clarify.timeout, agent.clarify_timeout], [undefined, 120])
+  assert.equal([clarify.timeout, agent.clarify_timeout], [120, undefined])
   assert.is(cron.max_run_seconds, 7_200)
   assert.equal([code_execution.timeout, code_execution.max_tool_calls], [300, 50])
   assert.is(timezone, '')

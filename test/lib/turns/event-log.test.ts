@@ -55,8 +55,10 @@ log('reads from any position, including events dropped from memory', async () =>
   l.close()
   for (const after of [0, 1, 17, 1_499, 2_500, 2_999, 3_000, 9_999]) {
     const all = await collect(l.read(after, new AbortController().signal))
-    assert.is(all.length, Math.max(0, 3_000 - after))
-    assert.ok(all.every((event, i) => event.pos === after + i + 1))
+    // A position that it never had, for example of the log before a restart: everything.
+    const known = after > 3_000 ? 0 : after
+    assert.is(all.length, 3_000 - known)
+    assert.ok(all.every((event, i) => event.pos === known + i + 1))
     assert.ok(all.every(event => (event.data as { text: string }).text === `${event.pos}`))
   }
 })

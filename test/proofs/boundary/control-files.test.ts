@@ -72,6 +72,11 @@ const begin = async (folder?: (app: Chat['app']) => string) => {
   const { body } = await app.post('/api/session/new', { workspace: dir })
   const id = String(body.session.session_id)
   await app.post('/api/session/yolo', { session_id: id, enabled: true })
+  // What was not read is not overwritten anyway.
+  const paths = [...FILES.map(name => join(app.home, name)), 'hard.yaml', 'hard.sh']
+  const toolCalls = paths.map(path => ({ id: path, name: 'read_file', arguments: { path } }))
+  provider.push({ toolCalls }, { text: 'Read.' })
+  await chat.turn(id, 'read')
   return { chat, id }
 }
 
@@ -209,11 +214,11 @@ const act = async (chat: Chat, id: string, calls: Call[], choice: string) => {
 
 /** What was said to calls that were not stopped. */
 const unstopped = async (chat: Chat, id: string, calls: readonly Call[]): Promise<string[]> => {
-  const said = (await chat.messages(id)).filter(({ role }) => role === 'tool')
+  const said = (await chat.messages(id)).filter(({ role }) => role === 'tool').slice(-calls.length)
   assert.is(said.length, calls.length)
   return calls.flatMap((call, at) => {
     const content = String(said[at]?.content)
-    return /denied|Refused|Not approved/.test(content)
+    return /denied|Refused|Not approved|file_not_read/.test(content)
       ? []
       : [`${call.name} ${JSON.stringify(call.arguments)}: ${content}`]
   })

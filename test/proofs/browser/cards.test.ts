@@ -25,6 +25,7 @@ cards(
       ]
       provider.push(
         { toolCalls: [{ name: 'todo', arguments: { todos } }] },
+        { toolCalls: [{ name: 'read_file', arguments: { path } }] },
         { toolCalls: [{ name: 'write_file', arguments: { path, content } }] },
         { text: 'done' },
       )

@@ -25,7 +25,11 @@ test('a step shows the files as they were', async () => {
   const session = String(body.session.session_id)
   writeFileSync(join(dir, 'src/a.ts'), 'const one = 1\n')
   provider.push(
-    { toolCalls: [call('c1', 'write_file', { path: 'src/a.ts', content: 'const two = 2\n' })] },
+    {
+      toolCalls: [
+        call('c1', 'patch', { path: 'src/a.ts', old_string: 'one = 1', new_string: 'two = 2' }),
+      ],
+    },
     {
       toolCalls: [
         call('c2', 'terminal', {

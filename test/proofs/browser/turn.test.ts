@@ -46,6 +46,7 @@ test.before(async () => {
   writeFileSync(at('src/a.ts'), lines({}))
   writeFileSync(at('old.txt'), 'moves\n')
   provider.push(
+    { toolCalls: [call('c0', 'read_file', { path: 'src/a.ts' })] },
     {
       toolCalls: [
         call('c1', 'write_file', { path: 'src/a.ts', content: lines({ 3: '1', 25: '2' }) }),

@@ -150,7 +150,9 @@ test('sessions are listed, loaded, resumed, and deleted after a restart, and the
   provider.push(
     {
       text: 'Writing.',
-      toolCalls: [{ name: 'write_file', arguments: { path: 'a.txt', content: 'new\n' } }],
+      toolCalls: [
+        { name: 'patch', arguments: { path: 'a.txt', old_string: 'x', new_string: 'new\n' } },
+      ],
     },
     run('false'),
     { text: 'Written.' },

@@ -35,6 +35,7 @@ test('lists, diffs, undoes and redoes a turn with tools and commands', async () 
   provider.push(
     {
       toolCalls: [
+        call('read_file', { path: 'a.txt' }),
         call('write_file', { path: 'a.txt', content: 'two\n' }),
         call('terminal', { command: 'mv old.txt new.txt && echo b > b.txt' }),
         call('patch', { path: 'a.txt', old_string: 'two', new_string: 'three' }),
@@ -289,7 +290,12 @@ test('the next message reports to the model what was undone, once, and again whe
     Array.from({ length: 20 }, (_, at) => `${at === 2 || at === 18 ? word : at}\n`).join('')
   writeFileSync(join(dir, 'a.txt'), lines('old'))
   provider.push(
-    { toolCalls: [call('write_file', { path: 'a.txt', content: lines('new') })] },
+    {
+      toolCalls: [
+        call('read_file', { path: 'a.txt' }),
+        call('write_file', { path: 'a.txt', content: lines('new') }),
+      ],
+    },
     { text: 'done' },
   )
   await chat.turn(id, 'change it')

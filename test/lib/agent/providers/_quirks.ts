@@ -480,14 +480,14 @@ export const OF_CHAT: Record<string, Case> = {
       expected: [undefined, 'b', 'rs_1'],
     },
   },
-  'the same for a call that was made twice': {
+  'the same for a call that came twice under one id': {
     server: [
       encrypted('a', '1'),
       calling(
         chunk({
           reasoning_details: [{ type: 'reasoning.encrypted', data: 'E', id: 'a', index: 0 }],
         }),
-        call({ index: 0, id: 'x', function: { name: 'echo', arguments: '{"say":"2"}' } }),
+        call({ index: 0, id: 'a', function: { name: 'echo', arguments: '{"say":"2"}' } }),
         call({ index: 1, id: 'a', function: { name: 'echo', arguments: '{"say":"2"}' } }),
       ),
       done,

@@ -1,0 +1,120 @@
+/**
+ * Text that looks the same although its characters differ: composed and decomposed letters (macOS names files so), other
+ * spaces, and the signs of typography. Models write the plain form, whatever the file has.
+ */
+import { diffArrays } from 'diff'
+import { lstatSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+const PLAIN: Readonly<Record<string, string>> = Object.fromEntries([
+  ...[...'‘’‚‛′'].map(char => [char, "'"]),
+  ...[...'“”„‟″'].map(char => [char, '"']),
+  ...[...'‐‑‒–—―−'].map(char => [char, '-']),
+  ...[...'\u00a0\u2002\u2003\u2007\u2009\u200a\u202f'].map(char => [char, ' ']),
+  ['…', '...'],
+])
+
+/** A Korean syllable in parts; a letter with its marks; any other character beyond ASCII. */
+const STRANGE = /[\u1100-\u115f][\u1160-\u11a7][\u11a8-\u11ff]?|\P{M}\p{M}+|[^\0-\x7f]/gu
+
+const plainOf = (characters: string): string =>
+  PLAIN[characters] ?? characters.normalize('NFC').replace(/./gsu, char => PLAIN[char] ?? char)
+
+export const toPlainSigns = (text: string): string => text.replace(STRANGE, plainOf)
+
+/** The same, and the way back: null for a place within what one character became. */
+export const withPlainSigns = (text: string) => {
+  /** Where lengths differ: the end of what was replaced, in both texts. */
+  const ends: { plain: number; own: number; length: number; was: number }[] = []
+  let shift = 0
+  const plain = text.replace(STRANGE, (found, at: number) => {
+    const fresh = plainOf(found)
+    if (fresh.length === found.length) return fresh
+    const own = at + found.length
+    shift += fresh.length - found.length
+    ends.push({ plain: own + shift, own, length: fresh.length, was: found.length })
+    return fresh
+  })
+  const toOwn = (at: number): number | null => {
+    let [low, high] = [0, ends.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((ends[middle]?.plain ?? 0) <= at) low = middle + 1
+      else high = middle
+    }
+    const [before, next] = [ends[low - 1], ends[low]]
+    if (next && at > next.plain - next.length) return null
+    return before ? before.own + (at - before.plain) : at
+  }
+  return { plain, toOwn }
+}
+
+const TOKEN = /\.{3}|[\u1100-\u115f][\u1160-\u11a7][\u11a8-\u11ff]?|\P{M}\p{M}*|\p{M}+/gsu
+const tokensOf = (text: string): string[] => text.match(TOKEN) ?? []
+/** The time of a comparison grows with the square of the differences. */
+const MAX_DIFFERENCES = 500
+
+/** `fresh` with the characters of `there` where it agrees with `quoted`, which looks like `there`. */
+export const keepCharacters = (there: string, quoted: string, fresh: string): string => {
+  if (there === quoted) return fresh
+  const [own, old, next] = [there, quoted, fresh].map(tokensOf) as [string[], string[], string[]]
+  const isAlike = (token: string, at: number) => toPlainSigns(token) === toPlainSigns(old[at] ?? '')
+  if (own.length !== old.length || !own.every(isAlike)) return fresh
+  const changes = diffArrays(old, next, { maxEditLength: MAX_DIFFERENCES })
+  if (!changes) return fresh
+  let at = 0
+  return changes
+    .map(({ added, removed, value }) => {
+      if (added) return value.join('')
+      const from = at
+      at += value.length
+      return removed ? '' : own.slice(from, at).join('')
+    })
+    .join('')
+}
+
+// ── Names of files ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+export const toPlainName = (name: string): string =>
+  name.normalize('NFKC').replace(/[‘’]/g, "'").replace(/\s+/g, ' ')
+
+const isThere = (path: string): boolean => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    // In a directory that cannot be entered: nothing else is looked for.
+    return true
+  }
+}
+
+/**
+ * The path with the names that the directories really have, where a name looks like exactly one of them. An exact name comes
+ * first. Throws where several look like it: another one beside them would help nobody.
+ */
+export const asNamedThere = (path: string): string => {
+  const parent = dirname(path)
+  if (parent === path || isThere(path)) return path
+  const dir = asNamedThere(parent)
+  const name = path.slice(parent.length).replace(/^[\\/]/, '')
+  const exact = join(dir, name)
+  if (dir !== parent && isThere(exact)) return exact
+  const wanted = toPlainName(name)
+  const found = namesIn(dir).filter(other => toPlainName(other) === wanted)
+  if (found.length > 1)
+    throw new Error(
+      `${found.length} names in ${dir} look like ${name}: ${found.map(other => JSON.stringify(escaped(other))).join(', ')}. Rename them in the terminal first.`,
+    )
+  return join(dir, found[0] ?? name)
+}
+
+const escaped = (name: string): string =>
+  name.replace(/[^\0-\x7f]/gu, char => `\\u{${char.codePointAt(0)?.toString(16)}}`)
+
+const namesIn = (dir: string): string[] => {
+  try {
+    return readdirSync(dir)
+  } catch {
+    // Missing, or not readable: no names.
+    return []
+  }
+}

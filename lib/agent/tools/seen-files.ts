@@ -1,0 +1,142 @@
+/**
+ * Which content of each file the model knows in this chat, so that it never overwrites what it does not know: work of a
+ * person, or of another program. After a restart nothing is known, and a refusal costs one step.
+ */
+import { createHash } from 'node:crypto'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs'
+import type { ToolContext, ToolResult } from '../types.ts'
+import { displayPath } from './allowed-paths.ts'
+import { withUnsaved } from './editor-text.ts'
+import { MAX_TEXT_BYTES, toTextFile } from './text-file.ts'
+
+/** Of one chat; the oldest are forgotten. */
+const MAX_FILES = 5_000
+
+/** What stands at a path. `bytes` is absent where there are too many to compare. */
+export type Standing = { bytes?: Buffer; version: string; isEmpty: boolean }
+
+type Facts = { size: number; mtimeMs: number; ctimeMs: number; ino: number }
+
+const versionOf = ({ size, mtimeMs, ctimeMs, ino }: Facts, bytes?: Buffer): string =>
+  bytes ? createHash('sha256').update(bytes).digest('base64') : [size, mtimeMs, ctimeMs, ino].join()
+
+/** Null: no regular file stands there. */
+export const standingAt = (fullPath: string): Standing | null => {
+  if (!lstatSync(fullPath, { throwIfNoEntry: false })?.isFile()) return null
+  let fd: number
+  try {
+    fd = openSync(fullPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+  try {
+    const stat = fstatSync(fd)
+    const bytes = stat.size > MAX_TEXT_BYTES ? undefined : readFileSync(fd)
+    return { ...(bytes && { bytes }), version: versionOf(stat, bytes), isEmpty: stat.size === 0 }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** The same with the unsaved changes of the editor, which the model has read instead. */
+const standingFor = async (ctx: ToolContext, fullPath: string) => {
+  const stored = standingAt(fullPath)
+  const text = stored?.bytes && ctx.editor ? toTextFile(stored.bytes) : null
+  if (!stored || !text) return { stored, version: stored?.version ?? null }
+  const current = await withUnsaved(ctx, fullPath, text)
+  const version = current === text ? stored.version : versionOf(NO_FACTS, current.file.bytes)
+  return { stored, version }
+}
+
+const NO_FACTS: Facts = { size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0 }
+
+const knownIn = ({ chatMemo, memo }: ToolContext): Map<string, string> => {
+  const kept = chatMemo ?? memo
+  const found = kept.get('files')
+  if (found instanceof Map) return found
+  const created = new Map<string, string>()
+  kept.set('files', created)
+  return created
+}
+
+/** The model knows this content of the file: all that stands there when none is given. */
+export const noteKnown = (ctx: ToolContext, fullPath: string, bytes?: Buffer): void => {
+  const version = bytes ? versionOf(NO_FACTS, bytes) : standingAt(fullPath)?.version
+  const known = knownIn(ctx)
+  known.delete(fullPath)
+  if (version === undefined) return
+  known.set(fullPath, version)
+  ctx.onFile?.(fullPath)
+  for (const oldest of known.keys()) {
+    if (known.size <= MAX_FILES) break
+    known.delete(oldest)
+  }
+}
+
+export type Knowledge = 'known' | 'changed' | 'unread'
+
+const knowledgeOf = (ctx: ToolContext, fullPath: string, version: string): Knowledge => {
+  const known = knownIn(ctx).get(fullPath)
+  return known === undefined ? 'unread' : known === version ? 'known' : 'changed'
+}
+
+/** What the model knows of a file with this content. */
+export const knowledgeAt = (ctx: ToolContext, fullPath: string, bytes: Buffer): Knowledge =>
+  knowledgeOf(ctx, fullPath, versionOf(NO_FACTS, bytes))
+
+type Overwrite = { stored: Standing | null; refused?: ToolResult }
+
+/** What a whole file may be written over. `refused`: something stands there that the model has not read. */
+export const checkOverwrite = async (ctx: ToolContext, fullPath: string): Promise<Overwrite> => {
+  const { stored, version } = await standingFor(ctx, fullPath)
+  if (!stored || version === null) return { stored }
+  const knowledge = knowledgeOf(ctx, fullPath, version)
+  const isFree = knowledge === 'known' || (stored.isEmpty && version === stored.version)
+  return { stored, ...(!isFree && { refused: refusal(ctx, fullPath, knowledge) }) }
+}
+
+/** What the model reads instead of an overwritten file. `code` is stable. */
+export const refusal = (
+  ctx: ToolContext,
+  fullPath: string,
+  why: Exclude<Knowledge, 'known'>,
+): ToolResult => {
+  const name = displayPath(ctx, fullPath)
+  return {
+    content: JSON.stringify({
+      success: false,
+      ...(why === 'changed'
+        ? {
+            error: `${name} was changed by someone else since you last read or wrote it. Nothing was written. Read it again, and keep these changes.`,
+            code: 'file_changed',
+          }
+        : {
+            error: `${name} exists already and you have not read it in this chat. Nothing was written. Read it first, or change parts of it with patch.`,
+            code: 'file_not_read',
+          }),
+    }),
+    isError: true,
+  }
+}
+
+/** The file is no longer what the edit was computed from. */
+export class ChangedMeanwhile extends Error {
+  readonly fullPath: string
+
+  constructor(fullPath: string) {
+    super(`${fullPath} was changed by something else in between; nothing was written.`)
+    this.fullPath = fullPath
+  }
+}
+
+export const orRefused =
+  <I>(run: (ctx: ToolContext, input: I) => Promise<ToolResult>) =>
+  async (ctx: ToolContext, input: I): Promise<ToolResult> => {
+    try {
+      return await run(ctx, input)
+    } catch (error) {
+      if (error instanceof ChangedMeanwhile) return refusal(ctx, error.fullPath, 'changed')
+      throw error
+    }
+  }

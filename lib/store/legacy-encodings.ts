@@ -1,0 +1,181 @@
+/**
+ * Encodings of East Asian and Cyrillic files that are neither UTF-8 nor marked. Bytes are valid in several of them, so what
+ * decides is whether the characters are common ones. Without a clear answer there is none.
+ */
+
+export const LEGACY = [
+  'GBK',
+  'Big5',
+  'Shift_JIS',
+  'EUC-JP',
+  'EUC-KR',
+  'Windows-1251',
+  'KOI8-R',
+] as const
+export type LegacyEncoding = (typeof LEGACY)[number]
+
+export const isLegacy = (encoding: string): encoding is LegacyEncoding =>
+  LEGACY.some(known => known === encoding)
+
+/** How common a character is by its place in the table, from 0 to 1, and the most frequent ones of the language. */
+type Kind = { common: (lead: number, trail: number) => number; frequent: string }
+
+const CHINESE =
+  '的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心本前开但因只从想实日军者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最重并物手应战向头文体政美相见被利什二等产新数据件测试'
+const TRADITIONAL =
+  '的一是不了在人有我他這個們中來上大為和國地到以說時要就出會可也你對生能而子那得於著下自之年過發後作裡用道行所然家種事成方多經麼去法學如都同現當沒動面起看定天分還進好小部其些主樣理心本前開但因只從想實日軍者意無力它與長把機十民第公此已工使情明性知全三又關點正業外將兩高間由問很最重並物手應戰向頭文體政美相見被利什二等產新數據件測試'
+const JAPANESE =
+  'ぁあいうえおかがきぎくぐけげこごさざしじすずせそただちっつてでとどなにぬねのはばひびふへべほまみむめもゃやゅゆょよらりるれろわをんァアィイウェエオカガキギクグケコゴサザシジスズセソタダチッツテデトドナニネノハバパヒビピフブプヘベペホボポマミムメモャヤュユョヨラリルレロワンー日本人一年大十二中長出三時行見月分後前生五間上東四今金九入学高円子外八六下来気小七山話女北午百書先名川千水男西電校語土木聞食車何南万毎白天母火右読友左休父雨'
+const KOREAN =
+  '이다는의에을가고하지은를로한기도사있어서자나인시그리대라것아수해정일전스부여제보만주상장면안우들었게원중된성공구동문학내소무국습니'
+
+const within = (value: number, from: number, to: number): boolean => value >= from && value <= to
+
+const KINDS: Readonly<Record<LegacyEncoding, Kind>> = {
+  GBK: {
+    common: (lead, trail) =>
+      trail < 0xa1 ? 0.1 : within(lead, 0xb0, 0xd7) ? 1 : within(lead, 0xa1, 0xa3) ? 1 : 0.3,
+    frequent: CHINESE,
+  },
+  Big5: {
+    common: lead => (within(lead, 0xa4, 0xc6) ? 1 : within(lead, 0xa1, 0xa3) ? 0.8 : 0.2),
+    frequent: TRADITIONAL,
+  },
+  Shift_JIS: {
+    common: (lead, trail) =>
+      trail < 0
+        ? 0.1
+        : lead === 0x82 || lead === 0x83
+          ? 1
+          : lead === 0x81
+            ? 0.8
+            : within(lead, 0x88, 0x97)
+              ? 0.9
+              : 0.2,
+    frequent: JAPANESE,
+  },
+  'EUC-JP': {
+    common: lead =>
+      lead === 0xa4 || lead === 0xa5
+        ? 1
+        : within(lead, 0xa1, 0xa3)
+          ? 0.8
+          : within(lead, 0xb0, 0xcf)
+            ? 0.9
+            : 0.2,
+    frequent: JAPANESE,
+  },
+  'EUC-KR': {
+    common: (lead, trail) =>
+      trail < 0xa1 ? 0.3 : within(lead, 0xb0, 0xc8) ? 1 : within(lead, 0xa1, 0xa3) ? 0.5 : 0.2,
+    frequent: KOREAN,
+  },
+  'Windows-1251': {
+    common: lead => (lead >= 0xe0 ? 1 : lead >= 0xc0 ? 0.6 : lead === 0xb8 ? 1 : 0.1),
+    frequent: 'оеаинтсрвл',
+  },
+  'KOI8-R': {
+    common: lead => (lead >= 0xe0 ? 0.6 : lead >= 0xc0 ? 1 : lead === 0xa3 ? 1 : 0.1),
+    frequent: 'оеаинтсрвл',
+  },
+}
+
+// ── Bytes of characters ─────────────────────────────────────────────────────────────────────────────────────────────
+
+const tables = new Map<LegacyEncoding, ReadonlyMap<string, Buffer>>()
+
+/** The platform only decodes: every character of one or two bytes is decoded once. */
+const tableOf = (encoding: LegacyEncoding): ReadonlyMap<string, Buffer> => {
+  const known = tables.get(encoding)
+  if (known) return known
+  const units: Buffer[] = []
+  for (let lead = 0x80; lead <= 0xff; lead++) {
+    units.push(Buffer.of(lead))
+    for (let trail = 0x40; trail <= 0xfe; trail++) units.push(Buffer.of(lead, trail))
+  }
+  const line = Buffer.of(10)
+  const decoded = new TextDecoder(encoding)
+    .decode(Buffer.concat(units.flatMap(unit => [unit, line])))
+    .split('\n')
+  const table = new Map<string, Buffer>()
+  for (const [at, unit] of units.entries()) {
+    const char = decoded[at] ?? ''
+    const isOne = char !== '' && [...char].length === 1 && char !== '\ufffd'
+    if (isOne && char > '\x7f' && !table.has(char)) table.set(char, unit)
+  }
+  tables.set(encoding, table)
+  return table
+}
+
+/** Null: a character does not exist in it; `onMissing` is told which. */
+export const encodeLegacy = (
+  text: string,
+  encoding: LegacyEncoding,
+  onMissing: (char: string) => void = () => {},
+): Buffer | null => {
+  const table = tableOf(encoding)
+  const parts: Buffer[] = []
+  for (const part of text.match(/[\0-\x7f]+|[^\0-\x7f]/gu) ?? []) {
+    const bytes = /^[\0-\x7f]/.test(part) ? Buffer.from(part) : table.get(part)
+    if (!bytes) {
+      onMissing(part)
+      return null
+    }
+    parts.push(bytes)
+  }
+  return Buffer.concat(parts)
+}
+
+/** Null: the bytes are not valid in it, or would come back as others. */
+const decodeLegacy = (bytes: Buffer, encoding: LegacyEncoding): string | null => {
+  try {
+    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes)
+    return encodeLegacy(text, encoding)?.equals(bytes) ? text : null
+  } catch {
+    // Not this encoding.
+    return null
+  }
+}
+
+// ── Which one it is ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** From the beginning; more says nothing new. */
+const SAMPLE_CHARS = 20_000
+const MIN_COMMON = 0.55
+const MIN_SCORE = 0.75
+const MIN_LEAD = 0.1
+/** In Cyrillic text. */
+const MAX_MIXED = 0.1
+
+const isCyrillic = (encoding: LegacyEncoding): boolean =>
+  encoding === 'Windows-1251' || encoding === 'KOI8-R'
+
+const scoreOf = (text: string, encoding: LegacyEncoding): number => {
+  const { common, frequent } = KINDS[encoding]
+  const table = tableOf(encoding)
+  const strange = text.slice(0, SAMPLE_CHARS).match(/[^\0-\x7f]/gu) ?? []
+  if (strange.length < 2) return 0
+  // A word of Latin and other letters is a Western one.
+  const mixed =
+    text.slice(0, SAMPLE_CHARS).match(/(?<=[a-z])[^\0-\x7f]|[^\0-\x7f](?=[a-z])/giu) ?? []
+  if (isCyrillic(encoding) && mixed.length > strange.length * MAX_MIXED) return 0
+  let [sum, often] = [0, 0]
+  for (const char of strange) {
+    const bytes = table.get(char)
+    sum += common(bytes?.[0] ?? 0, bytes?.[1] ?? -1)
+    if (frequent.includes(char.toLowerCase())) often++
+  }
+  const mean = sum / strange.length
+  return mean < MIN_COMMON ? 0 : mean + often / strange.length
+}
+
+/** Null: none of them, or no clear answer. */
+export const detectLegacy = (bytes: Buffer): { encoding: LegacyEncoding; text: string } | null => {
+  const found = LEGACY.flatMap(encoding => {
+    const text = decodeLegacy(bytes, encoding)
+    return text === null ? [] : [{ encoding, text, score: scoreOf(text, encoding) }]
+  }).toSorted((a, b) => b.score - a.score)
+  const [best, second] = found
+  const isClear = best && best.score >= MIN_SCORE && best.score - (second?.score ?? 0) >= MIN_LEAD
+  return isClear ? { encoding: best.encoding, text: best.text } : null
+}

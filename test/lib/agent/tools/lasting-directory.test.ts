@@ -1,0 +1,162 @@
+/** The directory of commands lasts for the chat by default, also over a restart; variables do not. */
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { restoreDirectory } from '../../../../lib/agent/tools/shell-state.ts'
+import type { WireMessage } from '../../../../lib/agent/types.ts'
+import { systemClock } from '../../../../lib/base/clock.ts'
+import { createProcessRegistry } from '../../../../lib/processes.ts'
+import { createTerminal } from '../../../../lib/agent/tools/terminal.ts'
+import { processTool } from '../../../../lib/agent/tools/process.ts'
+import { type Bench, createBench, refused } from './_context.ts'
+
+const test = suite('the directory of commands')
+
+let bench: Bench
+test.before.each(() => {
+  bench = createBench()
+  bench.ctx.chatMemo = new Map()
+  bench.say('once')
+  mkdirSync(join(bench.workspace, 'sub/deep'), { recursive: true })
+})
+test.after.each(() => bench.close())
+
+const run = (command: string, more: object = {}) => bench.json('terminal', { command, ...more })
+const pwd = async () => (await run('pwd')).output.trim().slice(bench.workspace.length)
+
+const CASES: [name: string, prepare: () => unknown, directory: string][] = [
+  ['nothing', () => null, ''],
+  ['cd', () => run('cd sub'), '/sub'],
+  [
+    'cd twice',
+    async () => {
+      await run('cd sub')
+      await run('cd deep')
+    },
+    '/sub/deep',
+  ],
+  ['cd and a failure', () => run('cd sub && false'), '/sub'],
+  ['cd in a subshell', () => run('(cd sub; true)'), ''],
+  ['cd with && at the end', () => run('true && cd sub && pwd'), '/sub'],
+  [
+    'a workdir, for one call',
+    async () => {
+      await run('cd sub')
+      await run('cd deep', { workdir: '.' })
+    },
+    '/sub',
+  ],
+  [
+    'an earlier turn',
+    async () => {
+      await run('cd sub')
+      bench.ctx.memo = new Map()
+    },
+    '/sub',
+  ],
+  [
+    'another chat',
+    async () => {
+      await run('cd sub')
+      bench.ctx.chatMemo = new Map()
+    },
+    '',
+  ],
+  [
+    'a command that moved to the background',
+    async () => {
+      await run('cd sub')
+      await run('cd deep; sleep 5', { timeout: 1 })
+    },
+    '/sub',
+  ],
+]
+for (const [name, prepare, directory] of CASES)
+  test(`after ${name}`, async () => {
+    await prepare()
+    assert.is(await pwd(), directory)
+  })
+
+test('variables do not last, and that is no news', async () => {
+  const set = await run('export A=1; cd sub')
+  assert.not('note' in set)
+  assert.is((await run('echo "[$A]"')).output, '[]\n')
+})
+
+test('a result names the directory where it is not the workspace', async () => {
+  assert.is((await run('cd sub')).cwd, join(bench.workspace, 'sub'))
+  assert.is((await run('true')).cwd, join(bench.workspace, 'sub'))
+  assert.is((await run('cd ..')).cwd, bench.workspace)
+  assert.not('cwd' in (await run('true')))
+})
+
+test('a deleted directory is left', async () => {
+  await run('cd sub/deep')
+  rmSync(join(bench.workspace, 'sub'), { recursive: true })
+  assert.match(await refused(run('pwd')), 'deleted')
+  assert.is(await pwd(), '')
+})
+
+const result = (id: string, name: string, content: object): WireMessage[] => [
+  {
+    role: 'assistant',
+    content: '',
+    tool_calls: [{ id, type: 'function', function: { name, arguments: '{}' } }],
+  },
+  { role: 'tool', tool_call_id: id, content: JSON.stringify(content) },
+]
+const HISTORIES: [name: string, history: WireMessage[], cwd: string | undefined][] = [
+  ['no commands', [{ role: 'user', content: '"cwd":"/x"' }], undefined],
+  ['a command in a directory', result('a', 'terminal', { output: '', cwd: '/a "b"' }), '/a "b"'],
+  [
+    'a command in the workspace',
+    [...result('a', 'terminal', { cwd: '/a' }), ...result('b', 'terminal', { output: 'x' })],
+    undefined,
+  ],
+  [
+    'an output that looks like it',
+    result('a', 'terminal', { output: '"cwd":"/evil","', exit_code: 0 }),
+    undefined,
+  ],
+  ['another tool', result('a', 'read_file', { content: 'x', cwd: '/a' }), undefined],
+]
+for (const [name, history, cwd] of HISTORIES)
+  test(`after a restart: ${name}`, () => {
+    const memo = new Map<string, unknown>()
+    restoreDirectory(memo, history)
+    assert.is((memo.get('shell') as { cwd: string } | undefined)?.cwd, cwd)
+  })
+
+test('times above an hour are milliseconds', () => {
+  const times = (
+    tool: { input: { parse: (given: unknown) => { timeout: number } } },
+    given: object,
+  ) =>
+    [30, 600, 3_600, 120_000, 600_000, 5_000_000, 0].map(
+      timeout => tool.input.parse({ ...given, timeout }).timeout,
+    )
+  assert.equal(times(createTerminal(), { command: 'x' }), [30, 600, 3_600, 120, 600, 3_600, 1])
+  assert.equal(times(processTool, { action: 'list' }), [30, 600, 600, 120, 600, 600, 1])
+})
+
+test('the input of a process can be ended', async () => {
+  const registry = createProcessRegistry({ clock: systemClock })
+  bench.ctx.processes = registry.of('a')
+  const act = (action: string, more: object = {}) =>
+    bench.json('process', { action, session_id: id, ...more })
+  let { session_id: id } = await run('sort', { background: true })
+  await act('submit', { data: 'b' })
+  await act('submit', { data: 'a' })
+  await act('close')
+  assert.is((await act('wait', { timeout: 60 })).output, 'a\nb\n')
+  ;({ session_id: id } = await run('cat; sleep 60', { background: true }))
+  await act('close')
+  await act('close')
+  assert.match(await refused(act('submit', { data: 'x' })), 'closed')
+  await act('kill')
+  assert.match(await refused(act('close')), 'ended')
+  await registry.close()
+})
+
+test.run()

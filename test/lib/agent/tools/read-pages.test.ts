@@ -1,0 +1,105 @@
+/** Any part of a file of any size can be read, and numbers outside the limits cost no step. */
+import { appendFileSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type Bench, createBench, refused } from './_context.ts'
+
+const test = suite('pages of a file')
+
+let bench: Bench
+test.before.each(() => {
+  bench = createBench()
+})
+test.after.each(() => bench.close())
+
+const read = (given: Record<string, unknown> = {}) =>
+  bench.json('read_file', { path: 'f', ...given })
+/** The numbers and the text of the lines. */
+const linesOf = ({ content }: { content: string }) =>
+  content === '' ? [] : content.split('\n').map(line => line.trimStart())
+
+const LINES = 400_000
+const line = (n: number) => `line ${n} ${'x'.repeat(n % 50)}`
+const text = (end = '\n') => Array.from({ length: LINES }, (_, at) => line(at + 1) + end).join('')
+
+for (const [name, bytes] of [
+  ['UTF-8', Buffer.from(text())],
+  ['UTF-8 with a byte order mark', Buffer.from(`\ufeff${text()}`)],
+  ['Windows line ends', Buffer.from(text('\r\n'))],
+  ['UTF-16 LE', Buffer.from(`\ufeff${text()}`, 'utf16le')],
+  ['UTF-16 BE', Buffer.from(`\ufeff${text()}`, 'utf16le').swap16()],
+  ['no line end at the end', Buffer.from(text().slice(0, -1))],
+] as const)
+  test(`a large file: ${name}`, async () => {
+    bench.write('f', bytes)
+    for (const [offset, limit] of [
+      [1, 3],
+      [4, 3],
+      [LINES / 2, 2],
+      [2, 1],
+      [LINES - 1, 50],
+      [LINES, 1],
+    ] as const) {
+      const page = await read({ offset, limit })
+      const last = Math.min(LINES, offset + limit - 1)
+      assert.equal(
+        linesOf(page),
+        Array.from({ length: last - offset + 1 }, (_, at) => `${offset + at}|${line(offset + at)}`),
+      )
+      assert.is(page.file_size, bytes.length)
+    }
+    const beyond = await read({ offset: LINES + 5 })
+    assert.equal([beyond.content, beyond.total_lines, beyond.truncated], ['', LINES, false])
+    assert.ok(beyond.note)
+  })
+
+test('a large file is paged to its end by the hints', async () => {
+  bench.write('f', text())
+  let offset = LINES - 5_000
+  let count = 0
+  for (;;) {
+    const page = await read({ offset, limit: 2_000 })
+    count += linesOf(page).length
+    if (!page.truncated) break
+    offset = Number(/offset=(\d+)/.exec(page.hint)?.[1])
+  }
+  assert.is(count, 5_001)
+})
+
+test('a large file that grows is read on', async () => {
+  bench.write('f', text())
+  await read({ offset: LINES })
+  appendFileSync(`${bench.workspace}/f`, 'new\n')
+  assert.equal(linesOf(await read({ offset: LINES + 1 })), [`${LINES + 1}|new`])
+})
+
+test('a line of any length is cut', async () => {
+  bench.write('f', `first\n${'ü'.repeat(20_000_000)}\nlast\n`)
+  const [first, long = '', last] = linesOf(await read())
+  assert.equal([first, last], ['1|first', '3|last'])
+  assert.ok(long.length < 3_000)
+})
+
+test('a large binary file is refused', async () => {
+  bench.write('f', Buffer.alloc(11 * 1024 * 1024))
+  assert.match(await refused(read()), 'binary')
+})
+
+test('numbers outside the limits are moved to them', async () => {
+  bench.write('f', 'a\nb\nc\n')
+  for (const given of [{ offset: 0 }, { offset: -5 }, { limit: 5_000 }, { offset: 1.7 }])
+    assert.equal(linesOf(await read(given)), ['1|a', '2|b', '3|c'], JSON.stringify(given))
+  assert.equal(linesOf(await read({ limit: 0 })), ['1|a'])
+  for (const given of [{ limit: 0 }, { limit: 9_999 }, { offset: -1 }, { context: 99 }])
+    assert.ok((await bench.json('search_files', { pattern: 'a', ...given })).matches.length > 0)
+})
+
+test('an offset beyond the end says so, and so does an empty file', async () => {
+  bench.write('f', 'a\nb\n')
+  assert.match((await read({ offset: 3 })).note, '2 lines')
+  assert.not((await read({ offset: 2 })).note)
+  bench.write('f', '')
+  assert.ok((await read()).note)
+})
+
+test.run()
