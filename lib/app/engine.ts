@@ -136,6 +136,12 @@ export type Engine = {
 
 const identity = <T>(value: T): T => value
 
+/** Null: titles are not asked for. */
+const titleEndpoint = (home: Home, own: ModelEndpoint, auxiliaryFor: AuxiliaryFor) =>
+  home.settings().auxiliary.title_generation.enabled
+    ? auxiliaryFor('title_generation', home, own).endpoint
+    : null
+
 export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const { config, version, homes, sessions, hostSessions, skills, hub, log, clock } = options
   const { wrapAgent = identity, wrapPrompt = identity, wrapContext = identity } = options
@@ -276,11 +282,8 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     redactMessage: redactValue,
     createContext: wrapContext(createContext),
     providers,
-    titleEndpoint(sessionId, own) {
-      const home = homes.of(sessions.row(sessionId)?.profile)
-      const { enabled } = home.settings().auxiliary.title_generation
-      return enabled ? auxiliaryFor('title_generation', home, own).endpoint : null
-    },
+    titleEndpoint: (sessionId, own) =>
+      titleEndpoint(homes.of(sessions.row(sessionId)?.profile), own, auxiliaryFor),
   })
   await runners.ready
   return {

@@ -200,6 +200,15 @@ const createCallers = ({
 
 export type Auth = ReturnType<typeof createAuth>
 
+/** Of a sign-in. */
+const wrongPassword = (current?: AuthMode) =>
+  current?.kind === 'damaged' && current.isOfOtherKey
+    ? unauthorized(
+        'Invalid password. The signing key of this server was replaced, so an earlier password is refused: run "agent-webui password" in a terminal on the server’s machine.',
+        { code: 'signing_key_replaced' },
+      )
+    : unauthorized('Invalid password', { code: 'wrong_password' })
+
 export const createAuth = (options: AuthOptions) => {
   const { config, onPassword, people, identities } = options
   const parts = open(options)
@@ -241,14 +250,6 @@ export const createAuth = (options: AuthOptions) => {
       if (isSameHash(expected, await hasher.hash(candidate))) return expected
     return undefined
   }
-
-  const wrongPassword = (current?: AuthMode) =>
-    current?.kind === 'damaged' && current.isOfOtherKey
-      ? unauthorized(
-          'Invalid password. The signing key of this server was replaced, so an earlier password is refused: run "agent-webui password" in a terminal on the server’s machine.',
-          { code: 'signing_key_replaced' },
-        )
-      : unauthorized('Invalid password', { code: 'wrong_password' })
 
   /** Throws when a change would have no effect or is not allowed; null stands for removing the password. */
   const checkChange = (password: string | null): void => {

@@ -110,9 +110,9 @@ export const migrateDefaultModel = (home: EditableHome, id: string): void => {
   const model = id.trim()
   if (!model || readSetup(home).model) return
   // The command line cannot read a hint; the provider goes where it belongs.
-  if (!model.startsWith('@')) return home.config.edit(['model', 'default'], model)
   try {
-    setDefaultModel(home, model)
+    if (model.startsWith('@')) setDefaultModel(home, model)
+    else home.config.edit(['model', 'default'], model)
   } catch (error) {
     // What names no model is none.
     if (!(error instanceof UserError) || error.kind !== 'invalid') throw error
