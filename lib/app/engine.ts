@@ -137,12 +137,8 @@ export type Engine = {
 
 const identity = <T>(value: T): T => value
 
-/** Null where a chat gets no title of a model. */
-const titleEndpoint = (
-  home: Home,
-  auxiliaryFor: ReturnType<typeof createAuxiliaryModels>,
-  own: ModelEndpoint,
-): ModelEndpoint | null =>
+/** Null: titles are not asked for. */
+const titleEndpoint = (home: Home, own: ModelEndpoint, auxiliaryFor: AuxiliaryFor) =>
   home.settings().auxiliary.title_generation.enabled
     ? auxiliaryFor('title_generation', home, own).endpoint
     : null
@@ -287,7 +283,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     createContext: wrapContext(createContext),
     providers,
     titleEndpoint: (sessionId, own) =>
-      titleEndpoint(homes.of(sessions.row(sessionId)?.profile), auxiliaryFor, own),
+      titleEndpoint(homes.of(sessions.row(sessionId)?.profile), own, auxiliaryFor),
   })
   await runners.ready
   return {

@@ -10,6 +10,7 @@ import { readConfig } from '../../lib/config.ts'
 import { createHomes } from '../../lib/profiles/homes.ts'
 import { systemClock } from '../../lib/base/clock.ts'
 import { startApp } from '../_app.ts'
+import { git, writeFiles } from '../_git.ts'
 import { startChat } from './_chat.ts'
 
 const test = suite('a moved home')
@@ -133,6 +134,62 @@ test('a copy beside the original: both go on in their own folders', async () => 
   await goesOn(app, chat, sessions, folders)
   await chat.close()
   rmSync(user, { recursive: true, force: true })
+})
+
+test('file changes can be undone and worktrees are of their repository after a move', async () => {
+  const chat = await startChat()
+  const { app, provider } = chat
+  chat.enableCheckpoints()
+  const own = join(app.state, 'workspace')
+  mkdirSync(own, { recursive: true })
+  const main = join(app.home, 'projects', 'app')
+  const tree = join(app.state, 'worktrees', 'app-1')
+  writeFiles(main, { 'a.txt': 'a' })
+  git(main, 'init', '-q')
+  git(main, 'add', '.')
+  git(main, 'commit', '-qm', 'first')
+  git(main, 'worktree', 'add', '-q', '-b', 'work', tree)
+  const { body } = await app.post('/api/session/new', { workspace: own })
+  const id: string = body.session.session_id
+  writeFileSync(join(own, 'x.txt'), 'before')
+  provider.push(
+    {
+      toolCalls: [
+        { name: 'write_file', arguments: { path: join(own, 'x.txt'), content: 'after' } },
+      ],
+    },
+    { text: 'Done.' },
+    { text: 'Title' },
+  )
+  await chat.turn(id, 'Change x.')
+  await app.restart()
+  const former = `${app.userHome}-away`
+  const user = otherUser(chat)
+  cpSync(app.userHome, former, { recursive: true, verbatimSymlinks: true })
+  const home = join(user, '.agent')
+  cpSync(app.home, home, { recursive: true, verbatimSymlinks: true })
+  rmSync(join(home, 'webui', 'instance.lock'), { force: true })
+  rmSync(app.userHome, { recursive: true })
+  const moved = await startApp({ env: { HOME: user, AGENT_HOME: home } })
+  assert.is(git(join(home, 'webui', 'worktrees', 'app-1'), 'status', '--porcelain'), '')
+  assert.match(
+    git(join(home, 'projects', 'app'), 'worktree', 'list'),
+    join(home, 'webui', 'worktrees', 'app-1'),
+  )
+  const { checkpoints } = (await moved.get(`/api/rollback/list?session_id=${id}`)).body
+  assert.is(checkpoints.length, 1)
+  const file = join(home, 'webui', 'workspace', 'x.txt')
+  assert.is(readFileSync(file, 'utf8'), 'after')
+  const undone = await moved.post('/api/rollback/restore', {
+    session_id: id,
+    checkpoint: checkpoints[0].checkpoint,
+  })
+  assert.is(undone.status, 200, JSON.stringify(undone.body))
+  assert.is(readFileSync(file, 'utf8'), 'before')
+  await moved.close()
+  cpSync(former, app.userHome, { recursive: true, verbatimSymlinks: true })
+  await chat.close()
+  for (const dir of [user, former]) rmSync(dir, { recursive: true, force: true })
 })
 
 test.run()

@@ -93,7 +93,10 @@ const PROFILE: readonly Setup[] = [
   {
     name: 'a key of config.yaml is misspelled',
     make: config('modle: {default: x}\n'),
-    doctor: [['fail', 'model', /did you mean "model"\? Fix it first/]],
+    doctor: [
+      ['warn', 'config.yaml', /^these keys have no effect here: modle$/],
+      ['fail', 'model', /did you mean "model"\? Fix it first/],
+    ],
   },
   {
     name: 'the home cannot be written',
@@ -226,7 +229,9 @@ const SERVER: readonly Setup[] = [
       const text = '{"n":1,"t":"session","at":1,"v":1,"meta":{}}\nbroken\n'
       return put(join(state, 'sessions', 'abcdefabcdef.jsonl'), text)
     },
-    doctor: [['warn', 'sessions', /^1 of 1 have unreadable lines: abcdefabcdef\.jsonl$/]],
+    doctor: [
+      ['warn', 'sessions', /^1 of 1 are empty or have unreadable lines: abcdefabcdef\.jsonl$/],
+    ],
   },
   {
     name: 'a session of a newer version, with a cut last line',
