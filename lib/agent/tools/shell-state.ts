@@ -146,20 +146,28 @@ export const withAssignments = (command: string, { changes }: ShellState): strin
 
 type Memos = Pick<ToolContext, 'memo' | 'chatMemo'>
 
-/** The state of one chat, or of a subagent. */
-export const shellStateOf = ({ memo, chatMemo }: Memos, workspace: string): ShellState =>
-  ((chatMemo ?? memo).get('shell') as ShellState | undefined) ?? {
-    cwd: workspace,
-    changes: new Map(),
-  }
+type Kept = { workspace: string; state: ShellState }
 
-export const saveShellState = ({ memo, chatMemo }: Memos, state: ShellState): void => {
-  ;(chatMemo ?? memo).set('shell', state)
+/** The state of one chat, or of a subagent. Another workspace begins anew. */
+export const shellStateOf = ({ memo, chatMemo }: Memos, workspace: string): ShellState => {
+  const kept = (chatMemo ?? memo).get('shell') as Kept | undefined
+  return kept?.workspace === workspace ? kept.state : { cwd: workspace, changes: new Map() }
 }
 
-/** After a restart of the service: the directory that the last command of the chat has told the model. */
+export const saveShellState = (
+  { memo, chatMemo, workspace }: Memos & Pick<ToolContext, 'workspace'>,
+  state: ShellState,
+): void => {
+  ;(chatMemo ?? memo).set('shell', { workspace, state } satisfies Kept)
+}
+
+/**
+ * After a restart of the service: the directory that the last command of the chat has told the model. One outside of the
+ * workspace may be of an earlier workspace.
+ */
 export const restoreDirectory = (
   chatMemo: Map<string, unknown>,
+  workspace: string,
   history: readonly Pick<WireMessage, 'role' | 'content' | 'tool_calls' | 'tool_call_id'>[],
 ): void => {
   if (chatMemo.has('shell')) return
@@ -173,5 +181,7 @@ export const restoreDirectory = (
   )
   // In the output of the command the quotation marks are escaped.
   const [, cwd] = /"cwd":("(?:[^"\\]|\\.)*")/.exec(String(last?.content ?? '')) ?? []
-  if (cwd !== undefined) chatMemo.set('shell', { cwd: JSON.parse(cwd), changes: new Map() })
+  const named = cwd === undefined ? workspace : String(JSON.parse(cwd))
+  if (named === workspace || !isInside(workspace, named)) return
+  saveShellState({ memo: chatMemo, workspace }, { cwd: named, changes: new Map() })
 }

@@ -94,6 +94,7 @@ const processVerbs = (action: string): readonly [VerbKey, VerbKey] => {
       return ['verb.process.kill', 'verb.process.kill.now']
     case 'write':
     case 'submit':
+    case 'close':
       return ['verb.process.send', 'verb.process.send.now']
     default:
       return ['verb.process.read', 'verb.process.read.now']

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { restoreDirectory } from '../../../../lib/agent/tools/shell-state.ts'
+import { restoreDirectory, shellStateOf } from '../../../../lib/agent/tools/shell-state.ts'
 import type { WireMessage } from '../../../../lib/agent/types.ts'
 import { systemClock } from '../../../../lib/base/clock.ts'
 import { createProcessRegistry } from '../../../../lib/processes.ts'
@@ -106,26 +106,31 @@ const result = (id: string, name: string, content: object): WireMessage[] => [
   },
   { role: 'tool', tool_call_id: id, content: JSON.stringify(content) },
 ]
-const HISTORIES: [name: string, history: WireMessage[], cwd: string | undefined][] = [
-  ['no commands', [{ role: 'user', content: '"cwd":"/x"' }], undefined],
-  ['a command in a directory', result('a', 'terminal', { output: '', cwd: '/a "b"' }), '/a "b"'],
+const HISTORIES: [name: string, history: WireMessage[], cwd: string][] = [
+  ['no commands', [{ role: 'user', content: '"cwd":"/w/x"' }], '/w'],
+  [
+    'a command in a directory',
+    result('a', 'terminal', { output: '', cwd: '/w/a "b"' }),
+    '/w/a "b"',
+  ],
   [
     'a command in the workspace',
-    [...result('a', 'terminal', { cwd: '/a' }), ...result('b', 'terminal', { output: 'x' })],
-    undefined,
+    [...result('a', 'terminal', { cwd: '/w/a' }), ...result('b', 'terminal', { output: 'x' })],
+    '/w',
   ],
   [
     'an output that looks like it',
-    result('a', 'terminal', { output: '"cwd":"/evil","', exit_code: 0 }),
-    undefined,
+    result('a', 'terminal', { output: '"cwd":"/w/evil","', exit_code: 0 }),
+    '/w',
   ],
-  ['another tool', result('a', 'read_file', { content: 'x', cwd: '/a' }), undefined],
+  ['another tool', result('a', 'read_file', { content: 'x', cwd: '/w/a' }), '/w'],
+  ['another workspace', result('a', 'terminal', { cwd: '/other/a' }), '/w'],
 ]
 for (const [name, history, cwd] of HISTORIES)
   test(`after a restart: ${name}`, () => {
     const memo = new Map<string, unknown>()
-    restoreDirectory(memo, history)
-    assert.is((memo.get('shell') as { cwd: string } | undefined)?.cwd, cwd)
+    restoreDirectory(memo, '/w', history)
+    assert.is(shellStateOf({ memo }, '/w').cwd, cwd)
   })
 
 test('times above an hour are milliseconds', () => {
