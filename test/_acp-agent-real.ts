@@ -46,6 +46,21 @@ export const realBehaviors: Behaviors = {
     await text(outcome.outcome === 'selected' ? outcome.optionId : outcome.outcome)
     return undefined
   },
+  /** Reports tokens, as JSON: in the response, and with model calls. Then waits for a cancel, if it is told to. */
+  async spend({ say, text, answer, cancel }, given) {
+    const { calls = [], waits = false, ...rest } = JSON.parse(given)
+    await text('Counting.')
+    for (const usage of calls)
+      await say(
+        raw({
+          sessionUpdate: 'agent_message_chunk',
+          content: { type: 'text', text: '' },
+          _meta: { usage, durationMs: 5 },
+        }),
+      )
+    Object.assign(answer, rest)
+    return waits ? cancel : undefined
+  },
   /** Gemini: reads the file before creating it, and gives up when that fails. */
   async create(turn, name) {
     const { client, cwd, id, say, text } = turn

@@ -76,6 +76,8 @@ export type Turn = {
   offered: { fs?: unknown; terminal?: unknown }
   /** Settles when the client cancels. */
   cancel: Promise<'cancelled'>
+  /** Added to the response of the prompt, outside of the schema too. */
+  answer: Record<string, unknown>
 }
 
 const block = (text: string) => ({ type: 'text' as const, text })
@@ -478,7 +480,7 @@ agent({ name: 'test' })
     const version = traits.has('v2') ? 2 : 1
     return {
       protocolVersion: version,
-      agentInfo: { name: 'test', version: '1' },
+      agentInfo: { name: process.env.ACP_TEST_NAME ?? 'test', version: '1' },
       authMethods: [{ id: 'login', name: 'Web login', description: 'run "tester login"' }],
       agentCapabilities: {
         loadSession: !traits.has('no-load') && !traits.has('resumes-only'),
@@ -586,11 +588,12 @@ agent({ name: 'test' })
       text: text => tell({ sessionUpdate: 'agent_message_chunk', content: block(text) }),
       cancel: promise,
       offered,
+      answer: {},
     }
     const behave = behaviors[verb.replace(/^\//, '')] ?? behaviors.hello
     const stopReason = (await behave?.(turn, rest.join(' '))) ?? 'end_turn'
     save()
-    return { stopReason: stopReason as 'end_turn' }
+    return { stopReason: stopReason as 'end_turn', ...turn.answer }
   })
   .connect(
     ndJsonStream(

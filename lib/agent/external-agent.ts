@@ -48,6 +48,19 @@ export type ForwardedMcpServer =
     }
   | { kind: 'http' | 'sse'; name: string; url: string; headers: Readonly<Record<string, string>> }
 
+export type TokenCounts = { input: number; output: number; read: number; written: number }
+
+/** The tokens that an agent reported with its last answer, to tell totals of the session from those of a turn. */
+export type ReportedUsage = {
+  last: TokenCounts
+  /** What was left out of the count because the reports were taken for totals. */
+  omitted: TokenCounts
+  /** How many reports in a row were larger than the one before. */
+  rises: number
+  /** Reports are of their turn, because one of them was smaller than the one before. */
+  isOfTurn: boolean
+}
+
 /** Links a session of ours to the external agent's session. Stored in the journal. */
 export type ExternalSession = {
   session_id: string
@@ -62,6 +75,8 @@ export type ExternalSession = {
   sent: string
   /** Cost of the whole session in US dollars, as reported by the agent. */
   cost: number
+  /** Null until it has reported tokens. */
+  reported: ReportedUsage | null
   /** The chosen mode, and options by id. An agent loses them when its process ends. */
   mode: string | null
   options: Readonly<Record<string, string | boolean>>

@@ -9,6 +9,13 @@ import type { Sessions } from '../sessions/types.ts'
 import { serversFor } from './external-agent-mcp.ts'
 import { firstExchange } from '../turns/generate-title.ts'
 
+const Counts = z.object({
+  input: z.number(),
+  output: z.number(),
+  read: z.number(),
+  written: z.number(),
+})
+
 /** Under the key `acp` of the session's record, by agent. Tolerant, because the file may have been edited by hand. */
 const StoredAgentSession = z.object({
   session_id: z.string().min(1),
@@ -18,6 +25,10 @@ const StoredAgentSession = z.object({
   mark: z.string().catch(''),
   sent: z.string().catch(''),
   cost: z.number().catch(0),
+  reported: z
+    .object({ last: Counts, omitted: Counts, rises: z.number(), isOfTurn: z.boolean() })
+    .nullable()
+    .catch(null),
   mode: z.string().nullable().catch(null),
   options: z.record(z.string(), z.union([z.string(), z.boolean()])).catch({}),
 })

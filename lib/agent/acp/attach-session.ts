@@ -79,6 +79,8 @@ const restore = async (
       )
       const opened = OpenedSession.safeParse(answer ?? {})
       if (opened.success) applyOpened(session, opened.data)
+      session.reported = saved.reported
+      session.isReopened = true
       for (const alias of [saved.session_id, ...saved.aliases])
         if (alias !== session.id) session.aliases.add(alias)
       // By then all updates written before the response have been handled.
@@ -256,6 +258,7 @@ export const toSavedSession = (
   mark,
   sent,
   cost,
+  reported: session.reported,
   // The mode that the user chose, not the one that plan mode set.
   mode: session.modes ? (session.modeBeforePlan ?? session.modes.currentModeId) : null,
   options: Object.fromEntries(

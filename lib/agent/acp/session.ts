@@ -1,5 +1,6 @@
 /** State of an agent's session, and how its updates change it. */
 import type { Clock } from '../../base/clock.ts'
+import type { ReportedUsage, TokenCounts } from '../external-agent.ts'
 import type { AgentRequest } from '../types.ts'
 import type { AgentHooks } from './hooks.ts'
 import { createTerminals, type Terminals } from './terminals.ts'
@@ -14,6 +15,7 @@ import {
   type OpenedSession,
   Update,
 } from './updates.ts'
+import { addCounts, countsOf } from './usage.ts'
 import type { z } from 'zod'
 
 /** The turn whose prompt is running. */
@@ -27,6 +29,8 @@ export type ActiveTurn = {
   /** Resets the silence timer; `whileServing` also suspends it during a request of the agent. */
   noteActivity: () => void
   whileServing: <T>(work: Promise<T>) => Promise<T>
+  /** Tokens of its model calls, where the agent reports them one by one. */
+  calls: { spent: TokenCounts; lastInput: number }
 }
 
 export type Session = {
@@ -39,6 +43,10 @@ export type Session = {
   modeBeforePlan: string | null
   commands: Command[]
   usage: { used: number; size: number; cost: number | null } | null
+  /** The tokens it has reported. */
+  reported: ReportedUsage | null
+  /** It was loaded again since that report. */
+  isReopened: boolean
   /** Called when the agent names the session. */
   onTitle: ((title: string) => void) | null
   /** Names of the MCP servers that it was opened with; empty until a turn has begun in it. */
@@ -66,6 +74,8 @@ export const createSession = (id: string, clock: Pick<Clock, 'monotonic'>): Sess
   modeBeforePlan: null,
   commands: [],
   usage: null,
+  reported: null,
+  isReopened: false,
   onTitle: null,
   servers: '',
   notice: '',
@@ -101,6 +111,12 @@ export const applyUpdate = (session: Session, value: unknown): boolean => {
       break
     case 'agent_message_chunk':
       transcript()?.text(update.content)
+      if (session.turn && update._meta?.usage) {
+        const counts = countsOf(update._meta.usage)
+        const { calls } = session.turn
+        calls.spent = addCounts(calls.spent, counts)
+        calls.lastInput = counts.input
+      }
       break
     case 'agent_thought_chunk':
       transcript()?.thought(update.content)

@@ -130,10 +130,12 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
     const isAlone = context !== '' && isCommand
     const before = isCommand ? '' : `${context}\n\n${plan}`.trim()
     // Until it answers, it is unknown whether it received this message.
-    saveState(isAlone ? { mark } : { mark, sent: newest })
-    return promptOnce(turn, { ...attached, context: before }, history, warn, end =>
-      saveState(end.isAnswered && !isAlone ? { mark: newest, cost: end.cost } : { mark }),
-    )
+    const sent = isAlone ? { mark } : { mark, sent: newest }
+    saveState(sent)
+    return promptOnce(turn, { ...attached, context: before }, history, warn, ({ how, cost }) => {
+      if (how === 'cut') saveState({ ...sent, cost })
+      else saveState({ mark: how === 'answered' && !isAlone ? newest : mark, cost })
+    })
   }
   if (attached.isHistoryLost) warn(historyLost(running.name))
   let outcome = await prompt()

@@ -1,6 +1,6 @@
 /** Schemas of ACP messages, parsed tolerantly: unknown or invalid parts are dropped. */
 import { z } from 'zod'
-import { cacheTokens } from '../../schema/usage.ts'
+import { QuotaMeta, ReportedTokens } from './usage.ts'
 
 const text = z.string().nullish().catch(null)
 
@@ -124,7 +124,10 @@ const kind = <T extends string, S extends z.ZodRawShape>(name: T, shape: S) =>
 
 export const Update = z.discriminatedUnion('sessionUpdate', [
   kind('user_message_chunk', { content: Block.nullish().catch(null), messageId: text }),
-  kind('agent_message_chunk', { content: Block }),
+  kind('agent_message_chunk', {
+    content: Block,
+    _meta: z.object({ usage: ReportedTokens }).nullish().catch(null),
+  }),
   kind('agent_thought_chunk', { content: Block }),
   kind('tool_call', callFields),
   kind('tool_call_update', callFields),
@@ -169,34 +172,12 @@ export const SessionList = z.object({
   nextCursor: text,
 })
 
-const count = z.number().nonnegative().nullish().catch(null)
 export const PromptResult = z.object({
   stopReason: z.string(),
-  usage: z
-    .object({
-      totalTokens: count,
-      inputTokens: count,
-      outputTokens: count,
-      cachedReadTokens: count,
-      cachedWriteTokens: count,
-    })
-    .nullish()
-    .catch(null),
+  usage: ReportedTokens,
+  _meta: QuotaMeta,
 })
 export type PromptResult = z.infer<typeof PromptResult>
-
-/** Claude and Codex count cached tokens apart from the input; where the total shows that they are part of it, they are. */
-export const spentTokens = (used: PromptResult['usage']) => {
-  const [input, output] = [used?.inputTokens ?? 0, used?.outputTokens ?? 0]
-  const [read, written] = [used?.cachedReadTokens ?? 0, used?.cachedWriteTokens ?? 0]
-  const all = input + read + written
-  const isPart = (used?.totalTokens ?? all + output) < all + output
-  return {
-    input_tokens: isPart ? input : all,
-    output_tokens: output,
-    ...cacheTokens(read, written),
-  }
-}
 
 /** The response to `initialize`, with the agent's capabilities. */
 export const InitializeResponse = z.object({

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { answerFor } from '../../../../lib/agent/acp/permissions.ts'
-import { PromptResult, spentTokens } from '../../../../lib/agent/acp/updates.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
 import { using } from './_external.ts'
 
@@ -172,18 +171,5 @@ test(
     assert.equal(names.sort(), ['ACP_TEST', 'ACP_TEST_STATE', 'HOME', 'NOTE', 'PATH'])
   }),
 )
-
-test('cached tokens belong to the input, whether the agent counts them apart or not', () => {
-  const spent = (usage: object) =>
-    spentTokens(PromptResult.parse({ stopReason: 'end_turn', usage }).usage)
-  const counts = { inputTokens: 3, outputTokens: 25, cachedReadTokens: 100, cachedWriteTokens: 7 }
-  const expected = { output_tokens: 25, cache_read_tokens: 100, cache_write_tokens: 7 }
-  assert.equal(spent(counts), { input_tokens: 110, ...expected })
-  assert.equal(spent({ ...counts, totalTokens: 135 }), { input_tokens: 110, ...expected })
-  const whole = { ...counts, inputTokens: 110, totalTokens: 135 }
-  assert.equal(spent(whole), { input_tokens: 110, ...expected })
-  assert.equal(spent({ inputTokens: 9 }), { input_tokens: 9, output_tokens: 0 })
-  assert.equal(spentTokens(null), { input_tokens: 0, output_tokens: 0 })
-})
 
 test.run()
