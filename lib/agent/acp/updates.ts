@@ -4,7 +4,7 @@ import { QuotaMeta, ReportedTokens } from './usage.ts'
 
 const text = z.string().nullish().catch(null)
 
-const listOf = <T extends z.ZodType>(item: T) =>
+export const listOf = <T extends z.ZodType>(item: T) =>
   z
     .array(z.unknown())
     .catch([])
@@ -36,9 +36,12 @@ export type CallContent = z.infer<typeof CallContent>
 
 const printed = z.object({ data: z.string() }).nullish().catch(null)
 
-/** How agents send the output and exit of a command that they run themselves. */
+/** How agents send the output and exit of a command that they run themselves, and which of their tools it is. */
 const CallMeta = z
   .object({
+    toolName: text,
+    claudeCode: z.object({ toolName: text }).nullish().catch(null),
+    qwenInteractionKind: text,
     terminal_output: printed,
     terminal_output_delta: printed,
     terminal_exit: z

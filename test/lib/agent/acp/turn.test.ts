@@ -67,7 +67,7 @@ test(
   using('', {}, async at => {
     const slow = await at.say('choose', { answer: 'Slower' })
     assert.is(slow.text, '{"outcome":"selected","optionId":"slower"}')
-    assert.equal(at.questions, ['Which way?'])
+    assert.equal(at.questions, ['Tester: Which way?'])
     const declined = await at.say('choose', { answer: 'Slower', request: { tools: [] } })
     assert.is(declined.text, '{"outcome":"selected","optionId":"no"}')
   }),
