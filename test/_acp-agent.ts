@@ -464,6 +464,8 @@ const behaviors: Behaviors = {
 const restore = ({ sessionId, mcpServers }: { sessionId: string; mcpServers?: unknown }) => {
   const session = sessions[sessionId]
   if (!session || traits.has('forgets')) throw RequestError.sessionNotFound(sessionId)
+  if (traits.has('locks') && session.open)
+    throw RequestError.internalError({ details: `Session ${sessionId} is already loaded` })
   session.servers = mcpServers
   session.open = true
   save()

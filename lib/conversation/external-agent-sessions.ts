@@ -72,10 +72,11 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
     const held = await holders(agent.id)
     const shown = found.filter(({ id: past }) => {
       const holder = held.get(past)
-      return holder === undefined || mayRead(holder)
+      // Its own is no earlier one.
+      return holder !== id && (holder === undefined || mayRead(holder))
     })
     return {
-      note: found.length === 0 ? `${agent.name} has no earlier sessions in this workspace.` : '',
+      note: shown.length === 0 ? `${agent.name} has no earlier sessions in this workspace.` : '',
       sessions: shown.map(past => ({
         agent_session_id: past.id,
         title: redact(past.title).slice(0, 300),
@@ -142,6 +143,9 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
             agent.id,
             toSavedSession(session, { workspace, sessionKey: id }, { mark, cost: 0 }),
           )
+          // The empty one that was opened to show its modes.
+          const opened = running.sessions.get(id)
+          if (opened && opened !== session) running.close(opened)
           running.sessions.set(id, session)
           return replayed
         })

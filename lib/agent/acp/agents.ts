@@ -134,6 +134,10 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
       const session = running?.sessions.get(sessionKey)
       return running && session ? { running, session } : null
     },
+    /** The chat was deleted: no agent keeps a session for it. */
+    forget(sessionKey: string): void {
+      for (const slot of slots.values()) slot.forget(sessionKey)
+    },
     running: (): number => slots.size,
     async close(): Promise<void> {
       isClosed = true

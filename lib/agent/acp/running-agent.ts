@@ -27,6 +27,10 @@ export type RunningAgent = {
   /** Wraps a request that opens a session; updates that arrive before its response are queued. */
   readonly whileOpening: <T>(work: () => Promise<T>) => Promise<T>
   readonly log: (line: string) => void
+  /** Closes a session that no chat needs any more. */
+  readonly close: (session: Session) => void
+  /** Resolves when no session is being closed. */
+  readonly settled: () => Promise<void>
   /** Accepts no further turns; the process ends with its last running turn. */
   retire(): void
 }
@@ -41,6 +45,8 @@ export type AgentSlot = {
   running: RunningAgent | null
   /** Closes idle sessions. */
   readonly sweep: () => void
+  /** Closes the agent's session of a chat that was deleted. */
+  readonly forget: (sessionKey: string) => void
   users: number
   /** It is stopped after its idle time unless this is called before. */
   cancelStop: () => void
@@ -96,6 +102,8 @@ export const startAgent = (options: StartAgentOptions): AgentSlot => {
       connection,
       sessions,
       log,
+      close: session => idle?.close(session),
+      settled: async () => idle?.settled(),
       whileOpening: router.whileOpening,
       register: router.register,
       retire() {
@@ -114,6 +122,13 @@ export const startAgent = (options: StartAgentOptions): AgentSlot => {
     cannotRestore: false,
     running: null,
     sweep: () => idle?.sweep(),
+    forget(sessionKey) {
+      const { sessions } = slot.running ?? {}
+      if (!sessions?.has(sessionKey)) return
+      const isClosed = idle?.forget(sessionKey) ?? true
+      // An agent that can't close a session keeps it, and its MCP servers, until it ends.
+      if (!isClosed && sessions.size === 0 && slot.users === 0) options.stop(slot)
+    },
     started: connectAgent({
       child,
       name,
