@@ -67,6 +67,12 @@ export const realBehaviors: Behaviors = {
     Object.assign(answer, rest)
     return waits ? cancel : undefined
   },
+  /** Codex: a notice beside the answer, as JSON. */
+  async note({ say, text }, notice) {
+    await say(raw({ sessionUpdate: 'notice', ...JSON.parse(notice) }))
+    await text('Noted.')
+    return undefined
+  },
   /** Gemini: reads the file before creating it, and gives up when that fails. */
   async create(turn, name) {
     const { client, cwd, id, say, text } = turn

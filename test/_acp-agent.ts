@@ -33,7 +33,13 @@ const save = () => {
   writeFileSync(`${statePath}.${process.pid}`, JSON.stringify(sessions))
   renameSync(`${statePath}.${process.pid}`, statePath)
 }
-const chosen = { mode: 'ask', model: 'small', loud: false }
+/** Its modes, as JSON, with the one it starts in; `asOption`: reported as an option. */
+const given: {
+  current: string
+  modes: { id: string; name: string; description?: string }[]
+  asOption?: boolean
+} | null = process.env.ACP_TEST_MODES ? JSON.parse(process.env.ACP_TEST_MODES) : null
+const chosen = { mode: given?.current ?? 'ask', model: 'small', loud: false }
 let offered: Turn['offered'] = {}
 const cancelled = new Map<string, () => void>()
 
@@ -57,15 +63,30 @@ const options = () => [
     ],
   },
   { id: 'loud', name: 'Loud', type: 'boolean' as const, currentValue: chosen.loud },
+  ...(given?.asOption
+    ? [
+        {
+          id: 'how',
+          name: 'Mode',
+          category: 'mode',
+          type: 'select' as const,
+          currentValue: chosen.mode,
+          options: given.modes.map(({ id, ...mode }) => ({ value: id, ...mode })),
+        },
+      ]
+    : []),
 ]
-const modes = () => ({
-  currentModeId: chosen.mode,
-  availableModes: [
-    { id: 'ask', name: 'Ask first' },
-    { id: 'free', name: 'Free hand' },
-    ...(traits.has('plans') ? [{ id: 'plan', name: 'Plan' }] : []),
-  ],
-})
+const modes = () =>
+  given?.asOption
+    ? null
+    : {
+        currentModeId: chosen.mode,
+        availableModes: given?.modes ?? [
+          { id: 'ask', name: 'Ask first' },
+          { id: 'free', name: 'Free hand' },
+          ...(traits.has('plans') ? [{ id: 'plan', name: 'Plan' }] : []),
+        ],
+      }
 
 export type Turn = {
   id: string
@@ -561,7 +582,8 @@ agent({ name: 'test' })
     return {}
   })
   .onRequest('session/set_config_option', ({ params }) => {
-    if (params.configId === 'model') chosen.model = String(params.value)
+    if (params.configId === 'how') chosen.mode = String(params.value)
+    else if (params.configId === 'model') chosen.model = String(params.value)
     else chosen.loud = params.value === true
     return { configOptions: options() }
   })

@@ -9,6 +9,10 @@ export type ExternalAgentSettings = {
   /** How long an unused session stays open in it, in milliseconds, and how many of them at most. */
   idleMs?: number
   maxIdle?: number
+  /** Of a new session: ids that the agent offers. Without a mode, one that asks before it acts. */
+  mode?: string
+  model?: string
+  options?: Readonly<Record<string, string | boolean>>
   /** Whether it receives the profile's MCP servers. */
   mcp: boolean
   /** It uses its own files and terminals, for example on another machine; absent: it may use those of the service. */

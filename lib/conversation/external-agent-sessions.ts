@@ -2,7 +2,7 @@
 import { redactValue } from '../redact/redact.ts'
 import { setImmediate } from 'node:timers/promises'
 import type { ExternalAgents } from '../agent/acp/agents.ts'
-import { toSavedSession } from '../agent/acp/attach-session.ts'
+import { firstChoices, toSavedSession } from '../agent/acp/attach-session.ts'
 import { historyHash } from '../agent/acp/history-hash.ts'
 import { toAcpServers } from '../agent/acp/mcp-servers.ts'
 import { adoptSession, listAgentSessions } from '../agent/acp/list-sessions.ts'
@@ -123,6 +123,7 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
             toAcpServers(side, agent, running.connection.capabilities),
             signal,
           )
+          await firstChoices(running, session, agent)
           const messages = replayed?.messages ?? []
           const first = messages.find(({ role }) => role === 'user')?.content
           const name =

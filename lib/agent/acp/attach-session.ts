@@ -9,6 +9,7 @@ import { restoreChoices } from './options.ts'
 import { errorText } from './failures.ts'
 import { type AcpMcpServer, toAcpServers } from './mcp-servers.ts'
 import { historyHash, messagesSince, messageTextAt, formatHistory } from './history-hash.ts'
+import { applyFirstChoices } from './first-choices.ts'
 import { createLastMessageReader } from './replay.ts'
 import { createSession, type Session, applyOpened } from './session.ts'
 import { OpenedSession } from './updates.ts'
@@ -147,6 +148,12 @@ export type AttachedSession = {
   cost: number
 }
 
+export const firstChoices = (
+  running: RunningAgent,
+  session: Session,
+  agent: ModelEndpoint['agent'],
+): Promise<void> => applyFirstChoices(running, session, agent?.settings, Boolean(agent?.model))
+
 const collapseSpace = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, 500)
 
 /** Restores the agent's session. If it ended during a message, the replayed history shows whether it received that message. */
@@ -198,6 +205,7 @@ export const attachSession = async (
   const before = messagesSince(history, '') ?? []
   const session = await startNew(options)
   if (saved?.owner === owner) await restoreChoices(running, session, saved)
+  else await firstChoices(running, session, side.agent)
   const context = before.length > 0 ? formatHistory(before) : ''
   return { session, context, mark: '', isHistoryLost: saved !== null && context !== '', cost: 0 }
 }
@@ -284,6 +292,7 @@ export const attachForSettings = async (
   const restored = isOurs ? await restore(options, saved) : null
   const session = restored?.session ?? (await startNew(options))
   if (isOurs) await restoreChoices(running, session, saved)
+  else await firstChoices(running, session, agent)
   session.onTitle = external.onTitle ?? null
   running.sessions.set(owner, session)
   // A new session has no history yet; the next message sends it.

@@ -60,6 +60,7 @@ export const promptOnce = async (
   const { connection, child, name, clock } = running
   const { signal } = request
   const { graceMs } = options
+  const { sessionKey: owner = '' } = request
   const stop = Promise.withResolvers<Failure>()
   const hooks = createAgentHooks(request, name, warn)
   const startedAt = clock.monotonic()
@@ -98,6 +99,12 @@ export const promptOnce = async (
     request,
     transcript,
     warn,
+    notice(message) {
+      const told = running.told.get(owner) ?? new Set()
+      running.told.set(owner, told)
+      if (!told.has(message)) warn(message)
+      told.add(message)
+    },
     allowed: new Set(),
     hooks,
     noteActivity,

@@ -27,6 +27,8 @@ export type RunningAgent = {
   /** Wraps a request that opens a session; updates that arrive before its response are queued. */
   readonly whileOpening: <T>(work: () => Promise<T>) => Promise<T>
   readonly log: (line: string) => void
+  /** What it has said beside its answers, by the id of our session. */
+  readonly told: Map<string, Set<string>>
   /** Closes a session that no chat needs any more. */
   readonly close: (session: Session) => void
   /** Resolves when no session is being closed. */
@@ -102,6 +104,7 @@ export const startAgent = (options: StartAgentOptions): AgentSlot => {
       connection,
       sessions,
       log,
+      told: new Map(),
       close: session => idle?.close(session),
       settled: async () => idle?.settled(),
       whileOpening: router.whileOpening,
@@ -123,7 +126,8 @@ export const startAgent = (options: StartAgentOptions): AgentSlot => {
     running: null,
     sweep: () => idle?.sweep(),
     forget(sessionKey) {
-      const { sessions } = slot.running ?? {}
+      const { sessions, told } = slot.running ?? {}
+      told?.delete(sessionKey)
       if (!sessions?.has(sessionKey)) return
       const isClosed = idle?.forget(sessionKey) ?? true
       // An agent that can't close a session keeps it, and its MCP servers, until it ends.

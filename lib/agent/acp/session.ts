@@ -23,6 +23,8 @@ export type ActiveTurn = {
   request: AgentRequest
   transcript: Transcript
   warn: (message: string) => void
+  /** Shows what the agent says beside its answer; what it repeats with each turn is shown once. */
+  notice: (message: string) => void
   /** Commands approved in this turn. */
   allowed: Set<string>
   hooks: AgentHooks
@@ -51,6 +53,8 @@ export type Session = {
   onTitle: ((title: string) => void) | null
   /** Names of the MCP servers that it was opened with; empty until a turn has begun in it. */
   servers: string
+  /** Sentences that the next turn shows. */
+  remarks: string[]
   /** The notice about withheld servers that was given last. */
   notice: string
   /** Reserved for a turn that is starting. */
@@ -78,6 +82,7 @@ export const createSession = (id: string, clock: Pick<Clock, 'monotonic'>): Sess
   isReopened: false,
   onTitle: null,
   servers: '',
+  remarks: [],
   notice: '',
   isOpening: false,
   usedAt: clock.monotonic(),
@@ -148,7 +153,7 @@ export const applyUpdate = (session: Session, value: unknown): boolean => {
     }
     case 'notice':
       if (update.severity !== 'info')
-        session.turn?.warn([update.title, update.description].filter(Boolean).join(': '))
+        session.turn?.notice([update.title, update.description].filter(Boolean).join(': '))
       break
   }
   return true

@@ -98,6 +98,7 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
       endpoint.agent?.settings?.mcp === false ? '' : withheldNotice(running.name, external)
     if (notice !== '' && attached.session.notice !== notice) warn(notice)
     attached.session.notice = notice
+    for (const remark of attached.session.remarks.splice(0)) warn(remark)
     attached.session.onTitle = external.onTitle ?? null
     return attached
   }

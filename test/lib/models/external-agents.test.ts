@@ -80,6 +80,31 @@ test('an agent named like a provider alias does not replace it', ({ bin }) => {
   assert.is(endpointOf({ env, config: chosen }, 'claude-sonnet-4-5').apiMode, 'acp')
 })
 
+test('reads how a new chat starts; what is no text or switch is left out', ({ bin }) => {
+  install(bin, 'x')
+  const first = (more: Record<string, unknown>) => {
+    const config = { providers: { mine: { acp_command: 'x', ...more } } }
+    const {
+      env: _,
+      mcp: __,
+      ...rest
+    } = endpointOf({ env: { PATH: bin }, config }, '@acp:mine').agent?.settings ?? {}
+    return rest
+  }
+  assert.equal(
+    first({ acp_mode: ' plan ', acp_model: 4.5, acp_options: { loud: true, level: 2 } }),
+    {
+      mode: 'plan',
+      model: '4.5',
+      options: { loud: true, level: '2' },
+    },
+  )
+  assert.equal(first({ acp_mode: '', acp_model: null, acp_options: ['x', { y: 1 }] }), {
+    options: { 0: 'x' },
+  })
+  assert.equal(first({ acp_options: { deep: { er: 1 }, none: null } }), {})
+})
+
 test('the message for an installed agent without a command', ({ bin }) => {
   install(bin, 'gemini')
   const config = { providers: { gemini: { env: { KEY: 'k' }, acp_mcp: false } } }
