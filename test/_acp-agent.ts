@@ -40,6 +40,9 @@ const given: {
   asOption?: boolean
 } | null = process.env.ACP_TEST_MODES ? JSON.parse(process.env.ACP_TEST_MODES) : null
 const chosen = { mode: given?.current ?? 'ask', model: 'small', loud: false }
+let isAuthenticated = false
+/** In this process, or by its own program, which left a file. */
+const isSignedIn = () => isAuthenticated || existsSync(`${statePath}.login`)
 let offered: Turn['offered'] = {}
 const cancelled = new Map<string, () => void>()
 
@@ -504,7 +507,33 @@ agent({ name: 'test' })
     return {
       protocolVersion: version,
       agentInfo: { name: process.env.ACP_TEST_NAME ?? 'test', version: '1' },
-      authMethods: [{ id: 'login', name: 'Web login', description: 'run "tester login"' }],
+      // Agents offer those that need a terminal only to clients that have one.
+      authMethods: [
+        { id: 'login', name: 'Web login', description: 'run "tester login"' },
+        ...(params.clientCapabilities?.auth?.terminal && traits.has('terminal-login')
+          ? [
+              {
+                id: 'cli',
+                name: 'CLI',
+                type: 'terminal' as const,
+                args: ['--login', 'a b'],
+                env: { X: '1' },
+              },
+            ]
+          : []),
+        ...(params.clientCapabilities?._meta?.['terminal-auth'] === true &&
+        traits.has('terminal-login')
+          ? [
+              {
+                id: 'other',
+                name: 'Other program',
+                _meta: {
+                  'terminal-auth': { command: '/opt/x', args: ['auth', 'login'], label: 'L' },
+                },
+              },
+            ]
+          : []),
+      ],
       agentCapabilities: {
         loadSession: !traits.has('no-load') && !traits.has('resumes-only'),
         promptCapabilities: { image: !traits.has('blind') },
@@ -518,8 +547,16 @@ agent({ name: 'test' })
       },
     }
   })
+  .onRequest('authenticate', ({ params }) => {
+    if (params.methodId !== 'login') throw RequestError.invalidParams()
+    if (traits.has('refuses-login')) throw RequestError.internalError({ details: 'no browser' })
+    isAuthenticated = true
+    return {}
+  })
   .onRequest('session/new', async ({ params, client }) => {
-    if (traits.has('signed-out')) throw RequestError.authRequired()
+    const said = process.env.ACP_TEST_SAID
+    if (traits.has('signed-out') && !isSignedIn())
+      throw said ? new RequestError(-32603, said) : RequestError.authRequired()
     const sessionId = `s${Object.keys(sessions).length + 1}-${process.pid}`
     sessions[sessionId] = { cwd: params.cwd, received: [], servers: params.mcpServers, open: true }
     save()

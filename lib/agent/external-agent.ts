@@ -65,6 +65,14 @@ export type ReportedUsage = {
   isOfTurn: boolean
 }
 
+/** Why an agent could not be used without a sign-in, and the ways to sign in. */
+export type SignIn = {
+  /** The agent's own sentence; '' if it says no more than that. */
+  said: string
+  /** `command`: to run in a terminal; '': the agent signs in itself when it is asked to. */
+  methods: readonly { id: string; name: string; description: string; command: string }[]
+}
+
 /** Links a session of ours to the external agent's session. Stored in the journal. */
 export type ExternalSession = {
   session_id: string

@@ -4,7 +4,7 @@ import type { Usage } from '../../schema/usage.ts'
 import type { AgentRequest, Emit, Failure, LoopMessage, ModelEndpoint, Outcome } from '../types.ts'
 import type { AttachedSession } from './attach-session.ts'
 import { readForDiff, readImages } from './client-files.ts'
-import { isUnknownSession, rpcErrorCode, toFailure, TurnFailure } from './failures.ts'
+import { isUnknownSession, rpcErrorCode, toTurnFailure, TurnFailure } from './failures.ts'
 import { createAgentHooks } from './hooks.ts'
 import { toPromptBlocks } from './prompt.ts'
 import type { RunningAgent } from './running-agent.ts'
@@ -175,7 +175,7 @@ export const promptOnce = async (
           hint: RESTART_HINT,
         })
       if (isEmpty) settle('rejected')
-      throw new TurnFailure(toFailure(first.error, name, connection.capabilities))
+      throw toTurnFailure(first.error, running)
     }
     // By then all updates written before the response have been handled.
     await new Promise(resolve => setImmediate(resolve))
@@ -282,6 +282,6 @@ export const untilAborted = async <T>(
         message: `${running.name} ${how}.`,
         hint: RESTART_HINT,
       })
-    throw new TurnFailure(toFailure(error, running.name, running.connection.capabilities))
+    throw toTurnFailure(error, running)
   }
 }

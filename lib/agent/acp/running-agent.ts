@@ -17,6 +17,7 @@ const MAX_IDLE = 4
 /** A running agent process with its connection. */
 export type RunningAgent = {
   readonly name: string
+  readonly command: readonly string[]
   readonly clock: Clock
   readonly child: AgentProcess
   readonly connection: Connection
@@ -99,6 +100,7 @@ export const startAgent = (options: StartAgentOptions): AgentSlot => {
     })
     slot.running = {
       name,
+      command,
       clock,
       child,
       connection,

@@ -182,12 +182,30 @@ export const PromptResult = z.object({
 })
 export type PromptResult = z.infer<typeof PromptResult>
 
+const variables = z.record(z.string(), z.string()).nullish().catch(null)
+
 /** The response to `initialize`, with the agent's capabilities. */
 export const InitializeResponse = z.object({
   protocolVersion: z.number(),
   agentInfo: z.object({ name: z.string(), title: text, version: text }).nullish().catch(null),
   authMethods: listOf(
-    z.object({ id: z.string(), name: z.string(), description: text, args: listOf(z.string()) }),
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      description: text,
+      type: text,
+      args: listOf(z.string()),
+      env: variables,
+      _meta: z
+        .object({
+          'terminal-auth': z
+            .object({ command: z.string(), args: listOf(z.string()), env: variables })
+            .nullish()
+            .catch(null),
+        })
+        .nullish()
+        .catch(null),
+    }),
   ),
   agentCapabilities: z
     .object({
