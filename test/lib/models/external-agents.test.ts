@@ -38,6 +38,12 @@ test('ignores directories, plain files, and relative or missing paths', ({ bin }
   assert.equal(installedAgents(`${bin}:relative::/nowhere/at/all:${bin}/gemini`), [])
 })
 
+test('starts each agent of the table with its own arguments', ({ bin }) => {
+  install(bin, 'cline', 'kilo', 'gemini', 'kimi')
+  const found = installedAgents(bin).map(({ id, command }) => [id, ...command.slice(1)].join(' '))
+  assert.equal(found.toSorted(), ['cline --acp', 'gemini --acp', 'kilo acp', 'kimi acp'])
+})
+
 test('rejects agents that are not installed, unknown or removed', ({ bin }) => {
   const env = { PATH: bin }
   const cases: [string, Given, RegExp][] = [
