@@ -200,4 +200,3 @@ export const readResult = (content: string): Result => {
   const hasText = [error, output, read].some(part => typeof part === 'string')
   return { raw: value, text: hasText ? text : content, isError: said !== '' }
 }
-}
