@@ -17,6 +17,8 @@ export type ExternalAgentTarget = NonNullable<
   ReturnType<ReturnType<typeof createExternalAgentTargets>['findTarget']>
 >
 
+const NOT_STARTED: readonly string[] = ['agent_not_installed', 'agent_unknown']
+
 export const createExternalAgentTargets = ({
   sessions,
   homeOf,
@@ -41,8 +43,12 @@ export const createExternalAgentTargets = ({
     const target = findTarget(sessionId)
     if (target) return target
     const row = sessions.require(sessionId)
-    // Throws the reason where the model can't be called, such as a program that isn't installed.
-    endpointOf(homeOf(row.profile), row.model)
+    try {
+      endpointOf(homeOf(row.profile), row.model)
+    } catch (error) {
+      // It is one, but can't be started.
+      if (error instanceof UserError && NOT_STARTED.includes(error.code)) throw error
+    }
     throw invalid("This chat's model isn't an external agent.")
   }
 

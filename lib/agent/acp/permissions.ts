@@ -90,13 +90,16 @@ const ACTS: Readonly<Record<string, string>> = {
   switch_mode: 'switch to another mode',
 }
 
+const FINAL = /^Refused, and no approval can allow it: /
+
 /** A refusal as the person reads it: `sentence` is written for the model. */
 export const refusalWarning = (name: string, what: string, sentence: string): string => {
   const reason = sentence
-    .replace(/^Refused, and no approval can allow it: /, '')
+    .replace(FINAL, '')
     .replace(/ Do not try it another way\.$/, '')
     .replace(/[\s.]+$/, '')
-  return `${name} was refused ${what}: ${reason}.`
+  const final = FINAL.test(sentence) ? ', and no approval can allow it' : ''
+  return `${name} was refused ${what}${final}: ${reason}.`
 }
 
 const VERBS: Readonly<Record<string, string>> = {

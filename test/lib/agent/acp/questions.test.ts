@@ -147,7 +147,7 @@ test('a refusal is one sentence for a person', () => {
     [
       'a command',
       'Refused, and no approval can allow it: the rule "bash(touch *)" of permissions.deny in /c.yaml forbids it. Do not try it another way.',
-      'T was refused a command: the rule "bash(touch *)" of permissions.deny in /c.yaml forbids it.',
+      'T was refused a command, and no approval can allow it: the rule "bash(touch *)" of permissions.deny in /c.yaml forbids it.',
     ],
     ['access', 'Plan mode is on.', 'T was refused access: Plan mode is on.'],
     ['“x”', 'a hook blocked it: no more..', 'T was refused “x”: a hook blocked it: no more.'],
