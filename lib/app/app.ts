@@ -245,7 +245,6 @@ export const createApp = async (
     onPlanAnswer: (id, answer) => void conversation.answerPlan(id, answer),
   })
   const { models, turns, external, mcp } = engine
-  data.onSessionDeleted(external.forget)
   notifier.start()
   const conversation = composeConversation(composition, engine, skills)
   const clientApi = composeClientApi(composition, engine, conversation, options.addon)

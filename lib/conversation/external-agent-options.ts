@@ -161,7 +161,9 @@ export const createExternalAgentOptions = ({
       const { id, row, home, endpoint, agent } = requirePlace(sessionId)
       const found = external.signIn(home.name, agent.id)?.methods.find(each => each.id === method)
       if (!found || found.command !== '')
-        throw invalid(`${agent.name} offers no such sign-in: ${method}.`)
+        throw invalid(`${agent.name} offers no such sign-in: ${method}.`, {
+          code: 'invalid_request',
+        })
       const side = externalFor({ sessionId: id, home }, sessions)
       const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
       const work = external.use(endpoint, side, async running => {
