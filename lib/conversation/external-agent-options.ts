@@ -160,7 +160,7 @@ export const createExternalAgentOptions = ({
     async signIn(sessionId: string, method: string): Promise<ExternalAgent> {
       const { id, row, home, endpoint, agent } = requirePlace(sessionId)
       const found = external.signIn(home.name, agent.id)?.methods.find(each => each.id === method)
-      if (!found || found.command !== '')
+      if (found?.command !== '')
         throw invalid(`${agent.name} offers no such sign-in: ${method}.`, {
           code: 'invalid_request',
         })

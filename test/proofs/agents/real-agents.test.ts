@@ -109,6 +109,7 @@ const start = async (agent: RealAgent) => {
     create: [agent.create(join(workspace, 'new.txt'), 'hello\nworld\n')],
     edit: agent.edit(note, 'old line', 'new line'),
     command: [agent.run('echo out-of-it; exit 3')],
+    question: agent.question ? [agent.question('Which one?', 'The blue one')] : [],
     plan: agent.plan ? [agent.plan(['look', 'change'])] : [],
   })
   mkdirSync(workspace)
@@ -153,6 +154,8 @@ const start = async (agent: RealAgent) => {
         approvals.push(event.data as { command: string; diff?: string })
         await app.post('/api/approval/respond', { session_id: id, choice: 'once' })
       }
+      if (event.event === 'clarify')
+        await app.post('/api/clarify/respond', { session_id: id, response: 'The blue one' })
       await on(event as Seen, stream_id)
       if (event.event === 'stream_end') break
     }
@@ -178,6 +181,8 @@ const start = async (agent: RealAgent) => {
     connected,
     configure,
     turn,
+    usage: async (): Promise<number> =>
+      (await app.get(`/api/session?session_id=${id}`)).body.session.input_tokens,
     view: async () => (await app.get(`/api/session/agent?session_id=${id}`)).body,
     async close() {
       await app.close()
@@ -215,15 +220,7 @@ for (const agent of AGENTS.filter(({ id }) => !PROOF_AGENT || id === PROOF_AGENT
     async () => {
       const at = await start(agent)
       try {
-        const { app, id, turn, workspace } = at
-        if (agent.mode) {
-          await app.post('/api/session/agent/open', { session_id: id })
-          const mode = await app.post('/api/session/agent/mode', {
-            session_id: id,
-            mode: agent.mode,
-          })
-          assert.is(mode.status, 200, JSON.stringify(mode.body))
-        }
+        const { turn, workspace, usage } = at
         const created = await turn('do-create')
         assert.is(readFileSync(join(workspace, 'new.txt'), 'utf8'), 'hello\nworld\n')
         const isNew = /^--- \/dev\/null\n\+\+\+ new\.txt\n@@ -0,0 \+1,2 @@\n\+hello\n\+world\n$/
@@ -246,6 +243,13 @@ for (const agent of AGENTS.filter(({ id }) => !PROOF_AGENT || id === PROOF_AGENT
         else {
           assert.match(output, /out-of-it/)
           assert.is(exit_code, 3)
+        }
+        assert.ok((await usage()) > 0, 'no tokens were counted')
+        if (agent.question) {
+          await turn('do-question')
+          const sent = at.model.bodies.at(-1) ?? ''
+          assert.match(sent, 'The blue one')
+          assert.not.match(sent, 'No valid answers')
         }
         if (agent.plan) {
           const planned = await turn('do-plan')
