@@ -1,4 +1,5 @@
 /** Runs the commands of a turn in a container (`terminal.backend: docker` or `podman`). */
+import { shellQuote } from '../base/shell-quote.ts'
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -43,13 +44,11 @@ const VARIABLE = /^[A-Za-z_]\w*$/
 /** Facts about the session, with which programs of this service and of the host agent find it. */
 const ABOUT_SESSION = /^(?:AGENT_\w+|HERMES_\w+|TERMINAL_CWD|TZ)$/
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
-
 /** A file that a shell reads. The environment is passed this way because arguments are visible to every user. */
 const exportsOf = (env: Env): string =>
   Object.entries(env)
     .filter(([name, value]) => VARIABLE.test(name) && !value.includes('\0'))
-    .map(([name, value]) => `export ${name}=${quoted(value)}\n`)
+    .map(([name, value]) => `export ${name}=${shellQuote(value)}\n`)
     .join('')
 
 /** The same bytes for every image and engine. */

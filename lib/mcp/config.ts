@@ -73,6 +73,8 @@ export type InvalidServer = { name: string; problem: string }
 
 const CALL_TIMEOUT_MS = 120_000
 const CONNECT_TIMEOUT_MS = 60_000
+/** The host agent’s own default. */
+const SAMPLING_TIMEOUT_MS = 30_000
 const MAX_TIMEOUT_MS = 3_600_000
 
 /** Written in seconds, read in milliseconds. */
@@ -123,7 +125,7 @@ const Sampling = z.preprocess(
       allowed_models: words.catch([]),
       max_tokens_cap: z.coerce.number().int().positive().catch(4_096).default(4_096),
       max_rpm: z.coerce.number().int().positive().catch(10).default(10),
-      timeout: seconds(30),
+      timeout: seconds(SAMPLING_TIMEOUT_MS),
     })
     .transform(
       ({ enabled, model, allowed_models, max_tokens_cap, max_rpm, timeout }): SamplingSettings => ({

@@ -34,14 +34,20 @@ export const startChatAt = async (clock: Clock, ...script: Step[]) => {
     if (status !== 200) throw new Error(`chat/start answered ${status} ${JSON.stringify(body)}`)
     return body.stream_id
   }
-  /** Every event of a turn to its end, or up to the first of the given type. */
-  const follow = async (stream_id: string, until = 'stream_end', after = 0): Promise<Seen[]> => {
+  /** Every event of a turn to its end, or up to the first of the given type. `onApproval` is done before the next event is read. */
+  const follow = async (
+    stream_id: string,
+    until = 'stream_end',
+    after = 0,
+    onApproval = async (): Promise<void> => undefined,
+  ): Promise<Seen[]> => {
     const seen: Seen[] = []
     for await (const event of app.events(
       `/api/chat/stream?stream_id=${stream_id}&after=${after}`,
     )) {
       seen.push(event as Seen)
       if (event.event === until) break
+      if (event.event === 'approval') await onApproval()
     }
     return seen
   }

@@ -303,12 +303,13 @@ hooks: { PreToolUse: [{ matcher: ".*", command: ${JSON.stringify(allowing)} }] }
     // A title costs a call of its own.
     await chat.app.post('/api/session/rename', { session_id: session, title: 'Named' })
     const stream = await chat.send(session, 'measure it')
-    await chat.follow(stream, 'approval')
-    const { pending } = (await chat.app.get(`/api/approval/pending?session_id=${session}`)).body
-    assert.equal(pending.pattern_keys, ['sampling: all'])
-    assert.match(pending.command, 'Height?')
-    await chat.app.post('/api/approval/respond', { session_id: session, choice: 'session' })
-    const seen = await chat.follow(stream)
+    // One reader from the start: what a tool prints is shown while it runs, and not again.
+    const seen = await chat.follow(stream, 'stream_end', 0, async () => {
+      const { pending } = (await chat.app.get(`/api/approval/pending?session_id=${session}`)).body
+      assert.equal(pending.pattern_keys, ['sampling: all'])
+      assert.match(pending.command, 'Height?')
+      await chat.app.post('/api/approval/respond', { session_id: session, choice: 'session' })
+    })
     const shown = seen.filter(({ event }) => event === 'tool_output').map(({ data }) => data.text)
     assert.match(shown.join(''), 'Answer of test-model to all:\nVery tall.')
     // The request of the server reaches the model without the conversation and without tools.

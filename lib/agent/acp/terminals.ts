@@ -1,4 +1,5 @@
 /** Terminals of an agent (ACP `terminal/*`): commands are checked like ours, streamed, and killed with the turn. */
+import { shellQuote } from '../../base/shell-quote.ts'
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
@@ -36,9 +37,6 @@ type Terminal = {
   watch: ((text: string) => void) | null
 }
 
-const quoted = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
-
 /** The last `bytes` bytes of a text, not cut inside a character. */
 const tail = (text: string, bytes: number): string => {
   const whole = Buffer.from(text)
@@ -75,7 +73,7 @@ export const createTerminals = () => {
       if (open.size >= MAX_OPEN)
         throw new Error(`${MAX_OPEN} terminals are open. Release some of them first.`)
       const { command, args = [] } = params
-      const line = args.length > 0 ? [command, ...args].map(quoted).join(' ') : command
+      const line = args.length > 0 ? [command, ...args].map(shellQuote).join(' ') : command
       const cwd = params.cwd ? resolvePath(ctx, params.cwd) : ctx.workspace
       const shell = shellContextFor(ctx, cwd)
       const decision = decideCommand(line, { ...ctx, shell })

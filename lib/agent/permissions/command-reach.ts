@@ -1,5 +1,6 @@
 /** What a command or script reaches by its words, as permission rules see it. */
 import { realPath } from '../../store/path-within.ts'
+import { literalsIn } from '../shell/inner.ts'
 import { namedHosts, namedPaths, type NamedPath } from '../shell/paths.ts'
 import { readCommand, scriptAsCommand } from '../shell/read.ts'
 import type { ReadCommand, ShellContext } from '../shell/types.ts'
@@ -33,10 +34,9 @@ export const commandAccesses = (read: ReadCommand, shell: ShellContext): Access[
 /** As above, for a script of `execute_code`: its literals may be paths, hosts, and commands. */
 export const scriptAccesses = (code: string, shell: ShellContext): Access[] => {
   const script = scriptAsCommand(code)
-  const commands = [...code.matchAll(/(["'`])((?:(?!\1)[^\n])+)\1/g)].map(([, , text = '']) => text)
   return [
     ...commandAccesses(script, shell),
-    ...commands
+    ...literalsIn(code)
       .filter(text => readCommand(text).parts.length > 0)
       .map((command): Access => ({ kind: 'command', command, shell })),
   ]

@@ -7,6 +7,7 @@
  * Answers that exist already (rules that allow, remembered approvals, approval modes) are looked up when the user would be
  * asked: `lib/turn-context/approval-policy.ts`.
  */
+import { shellQuote } from '../../base/shell-quote.ts'
 import { isBelow, isInside, realPath } from '../../store/path-within.ts'
 import { isControlled, isCredential } from '../tools/protected-paths.ts'
 import { changesOwnGit, losesHistory, losesWork } from '../shell/git.ts'
@@ -23,6 +24,7 @@ import {
 } from '../shell/labels.ts'
 import { namedPaths } from '../shell/paths.ts'
 import { MAX_PARTS, readCommand, scriptAsCommand } from '../shell/read.ts'
+import { literalsIn } from '../shell/inner.ts'
 import { readingParts } from '../shell/readers.ts'
 import { isTooLarge, MAX_COMMAND_CHARS } from '../shell/syntax.ts'
 import type { Part, ReadCommand, ShellContext } from '../shell/types.ts'
@@ -103,12 +105,9 @@ const ownReasons = (
   return { control, more: isSecret ? [LOGIN_FILE] : [] }
 }
 
-const quoted = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
-
 const lineOf = ({ program, words }: Part): string | null => {
   const all = [program, ...words.map(({ value, isGlob }) => (isGlob ? null : value))]
-  return all.includes(null) ? null : all.map(word => quoted(word ?? '')).join(' ')
+  return all.includes(null) ? null : all.map(word => shellQuote(word ?? '')).join(' ')
 }
 
 /** The parts that are more than readers, where the text says everything. */
@@ -197,7 +196,7 @@ export const decideCommand = (command: string, site: Site): Decision => {
     return run({ access: 'confined', changesGit: changesOwnGit(read) }, labels)
   }
   const { control, more } = ownReasons(command, read, shell)
-  // Too long or too nested to be read: it could change anything.
+  // No program was found in the text: it could change anything.
   const isUnread = read.parts.length === 0 && command.trim() !== ''
   const isControl = control.length > 0 || isUnread
   const loses = read.parts.some(part => losesHistory(part) || losesWork(part)) ? [GIT_LOSS] : []
@@ -212,16 +211,19 @@ export const decideCommand = (command: string, site: Site): Decision => {
 /** Decides about a script of `execute_code`, which is never only a reader. */
 export const decideScript = (code: string, site: Site): Decision => {
   const { runner, guards, forbidden, shell } = site
-  const texts = [
-    code,
-    ...[...code.matchAll(/(["'`])((?:(?!\1)[^\n])+)\1/g)].map(([, , text = '']) => text),
-  ]
+  const texts = [code, ...literalsIn(code)]
   const denied =
     guards?.commands() ??
     texts.map(text => guards?.command(text) ?? null).find(why => why !== null) ??
     null
   if (denied !== null) return refuse('guard', denied)
   if (code.length > MAX_COMMAND_CHARS) return refuse('floor', TOO_LONG)
+  const floor = literalsIn(code)
+    // A single word in code is rarely a command.
+    .filter(text => /\s/.test(text))
+    .map(text => floorReason(readCommand(text), text, shell))
+    .find(reason => reason !== null)
+  if (floor) return refuse('floor', `Refused, and no approval can allow it: ${floor}.`)
   const kept = forbidden.find(path => code.includes(path))
   if (kept !== undefined)
     return refuse(

@@ -30,15 +30,17 @@ export type InnerText = { text: Value; isCertain: boolean }
 
 const certain = (text: Value): InnerText => ({ text, isCertain: true })
 
-/** Literals in code, as in `python3 -c "os.system('git push')"`. */
-const QUOTED = /(["'`])([\w./-]+ (?:(?!\1)[^\n])+)\1/g
+/** The texts in quotes in code, as in `python3 -c "os.system('git push')"`. */
+export const literalsIn = (code: string): string[] =>
+  [...code.matchAll(/(["'`])((?:(?!\1)[^\n])+)\1/g)].map(([, , text = '']) => text)
+
 /** A text of several words among the arguments: `npm exec -c "git push"`, `-o ProxyCommand="…"`. */
 const SEVERAL_WORDS = /^(?:-{0,2}[\w-]+=)*([\w./-]+ [^\n]+)$/
 
 const perhapsIn = (value: Value): string[] => {
   if (value === null) return []
   const whole = SEVERAL_WORDS.exec(value)?.[1]
-  return [...(whole ? [whole] : []), ...[...value.matchAll(QUOTED)].map(([, , text = '']) => text)]
+  return [...(whole ? [whole] : []), ...literalsIn(value).filter(text => /^[\w./-]+ /.test(text))]
 }
 
 /** The texts that it gives to a shell, or may give to one. */

@@ -3,6 +3,7 @@
  * are the start of the next one of the same run. Every command still gets a shell of its own, so a stop or a kill leaves
  * nothing behind, and what applies to the next command is known before it is checked.
  */
+import { shellQuote } from '../../base/shell-quote.ts'
 import { join, relative } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
 
@@ -127,10 +128,8 @@ export const environmentAfter = (env: Variables, { changes }: ShellState): Varia
 
 const NAMES_VERSION = /(?:^|\W)(?:PATH|VIRTUAL_ENV|CONDA_|NVM_|FNM_|PYENV_)/
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
-
 const assignment = ([name, value]: readonly [string, string | null]): string =>
-  value === null ? `unset ${name}` : `export ${name}=${quoted(value)}`
+  value === null ? `unset ${name}` : `export ${name}=${shellQuote(value)}`
 
 /**
  * The command with the kept variables in front of it. Approvals show and remember this text: an approved `rm -r "$DIR"`

@@ -2,6 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { coerceArguments } from '../../../lib/mcp/coerce-arguments.ts'
+import { isInvalid, parseServers } from '../../../lib/mcp/config.ts'
 import { HIDDEN, hideValues, maskArgs, maskUrl, maskValues } from '../../../lib/mcp/mask-config.ts'
 import { promptResult, resourceResult, toResult } from '../../../lib/mcp/results.ts'
 import { toolName } from '../../../lib/mcp/tool-names.ts'
@@ -38,6 +39,16 @@ test('a null is dropped unless the field is required or may be null', () => {
     c: null,
     unknown: null,
   })
+})
+
+test('limits of time that config.yaml does not name are those of the host agent', () => {
+  const limits = (entry: Record<string, unknown>) =>
+    parseServers({ mcp_servers: { one: { command: 'x', ...entry } } }).map(server =>
+      isInvalid(server) ? server.problem : [server.timeoutMs, server.sampling.timeoutMs],
+    )
+  assert.equal(limits({}), [[120_000, 30_000]])
+  assert.equal(limits({ timeout: 'x', sampling: { timeout: 'x' } }), [[120_000, 30_000]])
+  assert.equal(limits({ timeout: 2, sampling: { timeout: 0.5 } }), [[2_000, 500]])
 })
 
 test('tool names have allowed characters, are unique and at most 64 characters', () => {

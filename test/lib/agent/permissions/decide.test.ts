@@ -236,6 +236,20 @@ test('what decides about the agent, and the service itself, are the user’s, wh
   assert.is(script('#'.repeat(100_001)).kind, 'refuse')
 })
 
+test('what no approval permits is refused in a script as well', () => {
+  for (const code of [
+    'import os; os.system("mkfs.ext4 /dev/sda1")',
+    "import subprocess\nsubprocess.run('dd if=/dev/zero of=/dev/sda', shell=True)",
+    'terminal("rm -rf /")',
+  ])
+    for (const more of [{}, { runner }]) {
+      const decision = decideScript(code, { shell, forbidden: [state], ...more })
+      assert.equal(decision.kind === 'refuse' && decision.by, 'floor', code)
+    }
+  for (const code of ['print("reboot")', "x = 'the disk is full'", 'terminal("rm -rf build")'])
+    assert.is(decideScript(code, { shell, forbidden: [state] }).kind, 'run', code)
+})
+
 test('some commands never run, and none reaches the state of the service', () => {
   const refused = [
     'rm -rf /',

@@ -67,8 +67,8 @@ test('an approval shows the values it depends on, and is asked for again with ot
   assert.equal(
     bench.asked.map(({ command }) => command),
     [
-      `export AND='x'\nexport TARGET='build dir'\nrm -r "$TARGET"`,
-      `export AND='x'\nexport TARGET='it'\\''s'\nrm -r "$TARGET"`,
+      `export AND=x\nexport TARGET='build dir'\nrm -r "$TARGET"`,
+      `export AND=x\nexport TARGET='it'\\''s'\nrm -r "$TARGET"`,
     ],
   )
   assert.is((await run('rm -rf "$HOME"')).status, 'blocked')
@@ -87,7 +87,7 @@ test('an approval shows the settings of version managers where the command names
   await run('rm -r "$CONDA_PREFIX/lib"')
   assert.equal(
     bench.asked.map(({ command }) => command),
-    ['rm -r build', `export CONDA_PREFIX='/b'\nexport NVM_DIR='/a'\nrm -r "$CONDA_PREFIX/lib"`],
+    ['rm -r build', `export CONDA_PREFIX=/b\nexport NVM_DIR=/a\nrm -r "$CONDA_PREFIX/lib"`],
   )
 })
 
