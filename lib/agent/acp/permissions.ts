@@ -152,6 +152,8 @@ const said = (explanation: string, shown: readonly string[]): string => {
   return shown.some(words => words.trim() === plain) ? '' : cutLine(plain, MAX_EXPLANATION_CHARS)
 }
 
+const quotedFrom = (words: string): string => (words === '' ? '' : `It says: ${words}`)
+
 /** How often a question is asked again whose answer is none of the options. */
 const MAX_REPEATS = 2
 
@@ -240,7 +242,8 @@ export const askPermission = async (
   const isOutside = command === '' && paths.some(path => !isInside(workspace, path))
   const description = [
     `${name} asks to ${act}${isOutside ? ' outside the workspace' : ''}.`,
-    said(explanation, [command, call.title]),
+    // In its own words, which must not pass for ours.
+    quotedFrom(said(explanation, [command, call.title])),
     describeLabels(labels),
     isOnlyPermanent ? 'It offers no one-time permission: the agent remembers an approval.' : '',
   ]

@@ -46,6 +46,8 @@ export type PromptEnd = {
 
 /** After this silence an agent counts as hung. */
 const SILENCE_MS = 15 * 60_000
+/** How many notices of a chat are remembered. */
+const MAX_TOLD = 200
 
 /** `unknown`: the agent doesn't have the session, and no output was produced. */
 export const promptOnce = async (
@@ -103,6 +105,7 @@ export const promptOnce = async (
       const told = running.told.get(owner) ?? new Set()
       running.told.set(owner, told)
       if (!told.has(message)) warn(message)
+      if (told.size > MAX_TOLD) told.clear()
       told.add(message)
     },
     allowed: new Set(),

@@ -1,17 +1,15 @@
 /** How to sign in to an external agent: the ways that it offers, and what it said. */
+import { shellQuote } from '../../base/shell-quote.ts'
 import type { SignIn } from '../external-agent.ts'
 import type { InitializeResponse } from './updates.ts'
-
-const quoted = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 
 const lineOf = (
   command: readonly string[],
   env: Readonly<Record<string, string>> | null | undefined,
 ): string =>
   [
-    ...Object.entries(env ?? {}).map(([name, value]) => `${name}=${quoted(value)}`),
-    ...command.map(quoted),
+    ...Object.entries(env ?? {}).map(([name, value]) => `${name}=${shellQuote(value)}`),
+    ...command.map(shellQuote),
   ].join(' ')
 
 type Method = InitializeResponse['authMethods'][number]

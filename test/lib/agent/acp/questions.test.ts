@@ -108,7 +108,7 @@ test(
     const run = { title: 'make', kind: 'execute', rawInput: { command: 'make' } }
     assert.is(
       (await described({ ...run, content: content('It needs the network.') })).description,
-      'Tester asks to run a command. It needs the network.',
+      'Tester asks to run a command. It says: It needs the network.',
     )
     for (const shown of ['make', '```sh\nmake\n```', ' '])
       assert.is(
