@@ -64,16 +64,21 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
     const { id, row, home, endpoint, agent } = requirePlace(sessionId)
     const side = externalFor({ sessionId: id, home }, sessions)
     const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
-    const found = await callAgent(
-      agent.name,
-      external.use(endpoint, side, running => listAgentSessions(running, workspace)),
-    )
+    /** Sessions that were opened for a chat without messages, which no list has: there is nothing in them to continue. */
+    const empty = new Set<string>()
+    const work = external.use(endpoint, side, async running => {
+      for (const [ours, opened] of running.sessions)
+        if (sessions.row(ours)?.message_count === 0) empty.add(opened.id)
+      return listAgentSessions(running, workspace)
+    })
+    const found = await callAgent(agent.name, work)
     if (!found) return { sessions: [], note: `${agent.name} doesn't list its sessions.` }
+    const own = storedAgentSession(sessions.head(id).meta, agent.id)
+    for (const each of own?.owner === id ? [own.session_id, ...own.aliases] : []) empty.add(each)
     const held = await holders(agent.id)
     const shown = found.filter(({ id: past }) => {
       const holder = held.get(past)
-      // Its own is no earlier one.
-      return holder !== id && (holder === undefined || mayRead(holder))
+      return !empty.has(past) && (holder === undefined || mayRead(holder))
     })
     return {
       note: shown.length === 0 ? `${agent.name} has no earlier sessions in this workspace.` : '',
