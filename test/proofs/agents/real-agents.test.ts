@@ -48,6 +48,9 @@ const recorder = async (target: string) => {
   }
 }
 
+/** Of each of its answers. */
+const USAGE = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 }
+
 /** Answers by the newest `do-…` it is asked; beside the turn it makes titles and the like. */
 const createModel = async (plans: Readonly<Record<string, readonly Step[]>>) => {
   const released = Promise.withResolvers<void>()
@@ -68,7 +71,10 @@ const createModel = async (plans: Readonly<Record<string, readonly Step[]>>) => 
     const step = plans[word]?.[results]
     if (step) {
       const id = `call_${word}_${asked.length}`
-      return { toolCalls: [{ id, name: step.tool, arguments: JSON.stringify(step.args) }] }
+      return {
+        toolCalls: [{ id, name: step.tool, arguments: JSON.stringify(step.args) }],
+        usage: USAGE,
+      }
     }
     if (word === 'wait') {
       waiting.resolve()
@@ -77,7 +83,8 @@ const createModel = async (plans: Readonly<Record<string, readonly Step[]>>) => 
     const said = messages
       .filter(({ role }) => role === 'user')
       .flatMap(message => textOf(message as Sent).match(/do-\w+/g) ?? [])
-    return { content: word === 'recall' ? `Known: ${said.join(' ')}.` : `Done ${word}.` }
+    const content = word === 'recall' ? `Known: ${said.join(' ')}.` : `Done ${word}.`
+    return { content, usage: USAGE }
   })
   const { url, bodies, close } = await recorder(mock.url)
   return {
@@ -244,7 +251,13 @@ for (const agent of AGENTS.filter(({ id }) => !PROOF_AGENT || id === PROOF_AGENT
           assert.match(output, /out-of-it/)
           assert.is(exit_code, 3)
         }
-        assert.ok((await usage()) > 0, 'no tokens were counted')
+        const counted = [await usage()]
+        for (const _ of ['first', 'second']) {
+          await turn('do-one')
+          counted.push(await usage())
+        }
+        const [before = 0, first = 0, second = 0] = counted
+        assert.equal([first - before, second - first], [100, 100], counted.join())
         if (agent.question) {
           await turn('do-question')
           const sent = at.model.bodies.at(-1) ?? ''
