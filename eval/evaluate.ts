@@ -114,24 +114,30 @@ const runTask = async (task: Task, service: Service, options: EvaluationOptions)
   const created = await client.post('/api/session/new', { workspace, model: options.model })
   if (created.status !== 200) throw new Error(`A chat cannot be created: ${created.text}`)
   const { session_id } = created.body.session
-  const turn = await runTurn(service, session_id, task, options)
+  const turns: TurnEnd[] = []
+  for (const message of [task.prompt, ...(task.followUps ?? [])]) {
+    turns.push(await runTurn(service, { session_id, message }, task, options))
+    if (turns.at(-1)?.failure !== null) break
+  }
   const seconds = (performance.now() - startedAt) / 1_000
   const messages = await messagesOf(client, session_id)
-  const { usage } = turn
-  const inputTokens = usage?.input_tokens ?? 0
-  const cachedTokens = usage?.cache_read_tokens
+  const sum = (figure: (turn: TurnEnd) => number | undefined) =>
+    turns.reduce((total, turn) => total + (figure(turn) ?? 0), 0)
+  const inputTokens = sum(({ usage }) => usage?.input_tokens)
+  const reportsCached = turns.some(({ usage }) => usage?.cache_read_tokens !== undefined)
+  const cachedTokens = sum(({ usage }) => usage?.cache_read_tokens)
   return {
     id: task.id,
-    problem: turn.failure ?? problemOf(task, workspace, messages),
+    problem: turns.at(-1)?.failure ?? problemOf(task, workspace, messages),
     steps: messages.filter(({ role }) => role === 'assistant').length,
     inputTokens,
-    cachedShare: cachedTokens !== undefined && inputTokens > 0 ? cachedTokens / inputTokens : null,
-    outputTokens: usage?.output_tokens ?? 0,
+    cachedShare: reportsCached && inputTokens > 0 ? cachedTokens / inputTokens : null,
+    outputTokens: sum(({ usage }) => usage?.output_tokens),
     resultBytes: messages
       .filter(({ role }) => role === 'tool')
       .reduce((total, message) => total + Buffer.byteLength(textOf(message)), 0),
-    approvals: turn.approvals,
-    cost: usage?.estimated_cost ?? 0,
+    approvals: sum(({ approvals }) => approvals),
+    cost: sum(({ usage }) => usage?.estimated_cost),
     seconds,
   }
 }
@@ -139,12 +145,13 @@ const runTask = async (task: Task, service: Service, options: EvaluationOptions)
 /** One turn to its end. After `killAfter` tool results the service is killed and started again, and the turn continues. */
 const runTurn = async (
   { client, kill, start }: Service,
-  session_id: string,
+  asked: { session_id: string; message: string },
   task: Task,
   { onKill }: EvaluationOptions,
 ): Promise<TurnEnd> => {
+  const { session_id } = asked
   const end: TurnEnd = { failure: null, usage: null, approvals: 0 }
-  const started = await client.post('/api/chat/start', { session_id, message: task.prompt })
+  const started = await client.post('/api/chat/start', asked)
   if (started.status !== 200) return { ...end, failure: started.text }
   let results = 0
   let last = '0'

@@ -1,13 +1,19 @@
 /**
  * The model of the regression run: plays the scripts of the tasks over real HTTP and counts what it was sent. A token is
- * four characters here, and everything a request has in common with the one before it counts as cached.
+ * four characters here, and everything a request has in common with the one before it counts as cached. A request that lost
+ * something of the one before is refused, so that its task fails.
  */
 import { createProvider, type Recorded, type Step } from '../test/_provider.ts'
-import type { Task } from './task.ts'
+import type { ScriptStep, Seen, Task } from './task.ts'
 
 const CHARS_PER_TOKEN = 4
 
-type Message = { role: string; content: unknown }
+type Message = {
+  role: string
+  content: unknown
+  tool_calls?: { id: string }[]
+  tool_call_id?: string
+}
 
 const textOf = ({ content }: Message): string =>
   typeof content === 'string' ? content : JSON.stringify(content ?? '')
@@ -19,6 +25,35 @@ const commonPrefix = (a: string, b: string): number => {
   return at
 }
 
+/** A conversation with the model: of a task, or of one of its subagents. */
+type Conversation = { task: Task; key: string; script: readonly ScriptStep[] }
+
+/** What the engine lost: a call without its one result, or something that was sent before and is no longer the same. */
+const lossIn = (messages: readonly Message[], before: readonly Message[]): string | null => {
+  const changed = before.findIndex(
+    (message, at) => JSON.stringify(message) !== JSON.stringify(messages[at]),
+  )
+  if (changed >= 0) return `Message ${changed + 1} is no longer what was sent before.`
+  for (const [at, { tool_calls: made = [] }] of messages.entries()) {
+    const ids = made.map(({ id }) => id)
+    const results = messages.slice(at + 1, at + 1 + ids.length).map(one => one.tool_call_id)
+    if (ids.join() !== results.join())
+      return `The calls ${ids.join(', ')} have the results ${results.join(', ')}.`
+  }
+  return null
+}
+
+/** What a script may depend on, from what the model was sent. */
+const seenIn = (messages: readonly Message[], workspace: string): Seen => {
+  const isResult = ({ role }: Message) => role === 'tool'
+  const last = messages.findLastIndex(({ tool_calls: made }) => made?.length)
+  const newest = messages.slice(last + 1).filter(isResult)
+  const all = messages.filter(isResult).map(textOf)
+  return { workspace, result: all.at(-1) ?? '', results: newest.map(textOf), all }
+}
+
+const refused = (message: string): Step => ({ status: 400, body: { error: { message } } })
+
 /**
  * `workspaceOf` is the directory of a task; its path is counted as if it were always the same length. `killed`: ids of the
  * tasks whose service was killed.
@@ -29,19 +64,28 @@ export const createScriptedModel = async (
   killed: ReadonlySet<string>,
 ) => {
   const provider = await createProvider()
-  const previous = new Map<string, string>()
+  const previous = new Map<string, { text: string; messages: readonly Message[] }>()
 
-  const taskOf = (messages: readonly Message[]): Task | undefined => {
+  const conversationOf = (messages: readonly Message[]): Conversation | undefined => {
     const request = messages.find(({ role }) => role === 'user')
     const text = request ? textOf(request) : ''
-    return tasks.find(task => text.includes(`[Workspace: ${workspaceOf(task)}]`))
+    const task = tasks.find(one => text.includes(`[Workspace: ${workspaceOf(one)}]`))
+    if (task) return { task, key: task.id, script: task.script }
+    const system = messages[0] ? textOf(messages[0]) : ''
+    const parent = tasks.find(one => system.includes(`Work in ${workspaceOf(one)} `))
+    const script = parent?.subagents?.[text]
+    return parent && script && { task: parent, key: `${parent.id}: ${text}`, script }
   }
 
-  const usageOf = (task: Task, body: Recorded['body'], step: Step): Step['usage'] => {
+  const usageOf = (
+    { task, key }: Conversation,
+    body: Recorded['body'],
+    step: Step,
+  ): Step['usage'] => {
     const sent = `${JSON.stringify(body.tools)}${JSON.stringify(body.messages)}`
     const text = sent.replaceAll(workspaceOf(task), '/workspace')
-    const cached = commonPrefix(text, previous.get(task.id) ?? '')
-    previous.set(task.id, text)
+    const cached = commonPrefix(text, previous.get(key)?.text ?? '')
+    previous.set(key, { text, messages: body.messages })
     return {
       prompt_tokens: Math.ceil(text.length / CHARS_PER_TOKEN),
       completion_tokens: Math.ceil(JSON.stringify(step).length / CHARS_PER_TOKEN),
@@ -49,25 +93,34 @@ export const createScriptedModel = async (
     }
   }
 
+  const nextStep = ({ task, key, script }: Conversation, messages: readonly Message[]): Step => {
+    const index = messages.filter(({ role }) => role === 'assistant').length
+    // Until the service is killed, so that it is killed at the same step each time.
+    if (key === task.id && index === task.killAfter && !killed.has(task.id))
+      return { end: 'headers' }
+    const scripted = script[index]
+    if (!scripted) return refused('The script of this task has ended.')
+    const loss = lossIn(messages, previous.get(key)?.messages ?? [])
+    if (loss !== null) return refused(loss)
+    try {
+      const step =
+        typeof scripted === 'function' ? scripted(seenIn(messages, workspaceOf(task))) : scripted
+      const ids = step.toolCalls?.map((one, at) => ({ ...one, id: `call_${index}_${at}` }))
+      return { ...step, ...(ids && { toolCalls: ids }) }
+    } catch (error) {
+      return refused(`Step ${index + 1}: ${error instanceof Error ? error.message : error}`)
+    }
+  }
+
   provider.otherwise = body => {
     const messages = body.messages as Message[]
     // A call without tools asks for the title of the chat.
     if (!body.tools?.length) return { text: 'Evaluation' }
-    const task = taskOf(messages)
-    if (!task)
-      return { status: 400, body: { error: { message: 'This is no task of the evaluation.' } } }
-    const index = messages.filter(({ role }) => role === 'assistant').length
-    // Until the service is killed, so that it is killed at the same step each time.
-    if (index === task.killAfter && !killed.has(task.id)) return { end: 'headers' }
-    const scripted = task.script[index]
-    if (!scripted)
-      return { status: 400, body: { error: { message: 'The script of this task has ended.' } } }
-    const last = messages.findLast(({ role }) => role === 'tool')
-    const result = last ? textOf(last) : ''
-    const step =
-      typeof scripted === 'function' ? scripted({ workspace: workspaceOf(task), result }) : scripted
-    const ids = step.toolCalls?.map((one, at) => ({ ...one, id: `call_${index}_${at}` }))
-    return { ...step, ...(ids && { toolCalls: ids }), usage: usageOf(task, body, step) }
+    const conversation = conversationOf(messages)
+    if (!conversation) return refused('This is no task of the evaluation.')
+    const step = nextStep(conversation, messages)
+    if (step.status !== undefined || step.end !== undefined) return step
+    return { ...step, usage: usageOf(conversation, body, step) }
   }
   return provider
 }

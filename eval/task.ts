@@ -9,9 +9,13 @@ export type Seen = {
   workspace: string
   /** The content of the newest tool result; empty before the first. */
   result: string
+  /** The results of the newest step with tool calls, in the order of its calls. */
+  results: readonly string[]
+  /** All results that the model can read, oldest first. */
+  all: readonly string[]
 }
 
-/** One answer of the scripted model. */
+/** One answer of the scripted model. A function that throws ends the task with its sentence. */
 export type ScriptStep = Step | ((seen: Seen) => Step)
 
 export type Outcome = {
@@ -30,10 +34,14 @@ export type Task = {
   /** What a failure of this task would say about the engine. */
   what: string
   prompt: string
+  /** Further messages of the user, each after the end of the turn before. */
+  followUps?: readonly string[]
   /** Writes the repository. `size` scales large inputs: 1 is the full size. */
   setup: (workspace: string, size: number) => void
   /** How a competent model solves it; used when no model is configured. */
   script: readonly ScriptStep[]
+  /** How subagents solve their tasks, by goal. */
+  subagents?: Readonly<Record<string, readonly ScriptStep[]>>
   /** Throws a sentence when the task is not solved. */
   check: (outcome: Outcome) => void
   /** The service is killed after this many tool results, and the turn continues after its restart. */
@@ -43,6 +51,11 @@ export type Task = {
 /** A step that makes one tool call. */
 export const call = (name: string, args: Record<string, unknown>): Step => ({
   toolCalls: [{ name, arguments: args }],
+})
+
+/** A step that makes several tool calls. */
+export const calls = (...steps: readonly Step[]): Step => ({
+  toolCalls: steps.flatMap(({ toolCalls }) => toolCalls ?? []),
 })
 
 export const run = (command: string, more: Record<string, unknown> = {}): Step =>

@@ -1,7 +1,9 @@
-/** The twenty tasks of the evaluation. */
+/** The tasks of the evaluation: twenty small ones, and ten of forty steps and more. */
 import type { Task } from './task.ts'
 import { CODE_TASKS } from './tasks/code.ts'
 import { FILE_TASKS } from './tasks/files.ts'
+import { LONG_READING_TASKS } from './tasks/long-reading.ts'
+import { LONG_WORK_TASKS } from './tasks/long-work.ts'
 import { PROGRAM_TASKS } from './tasks/programs.ts'
 import { SEARCH_TASKS } from './tasks/search.ts'
 
@@ -10,4 +12,6 @@ export const TASKS: readonly Task[] = [
   ...SEARCH_TASKS,
   ...FILE_TASKS,
   ...PROGRAM_TASKS,
+  ...LONG_READING_TASKS,
+  ...LONG_WORK_TASKS,
 ]

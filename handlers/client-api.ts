@@ -12,6 +12,7 @@ import {
   messagesFormat,
   responsesFormat,
 } from '../lib/client-api/formats.ts'
+import { withItems } from '../lib/client-api/item-references.ts'
 import { responseId, toFinishedResponse } from '../lib/client-api/responses-reply.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { missing, unauthorized, unavailable } from '../lib/errors.ts'
@@ -20,21 +21,24 @@ import { eventStream, jsonText, reply } from '../lib/http/reply.ts'
 /** How long a stream waits for its first event: until then a failure is still an HTTP error. Proxies wait longer. */
 const FIRST_EVENT_MS = 5_000
 
+/** Of the header that names what a request is answered without. */
+const MAX_IGNORED_CHARS = 1_000
+
 /** The fields of a body, for the documentation: it is parsed by its format, which names the parameter that is wrong. */
 const bodyWith = (...names: string[]) =>
   z.looseObject(Object.fromEntries(names.map(name => [name, z.unknown().optional()])))
 
 const ChatBody = bodyWith(
   ...['model', 'messages', 'stream', 'stream_options', 'tools', 'tool_choice'],
-  ...['parallel_tool_calls', 'reasoning_effort', 'metadata'],
+  ...['parallel_tool_calls', 'reasoning_effort', 'metadata', 'response_format'],
 )
 const ResponsesBody = bodyWith(
   ...['model', 'input', 'instructions', 'previous_response_id', 'conversation', 'store', 'stream'],
-  ...['tools', 'tool_choice', 'parallel_tool_calls', 'reasoning', 'metadata'],
+  ...['tools', 'tool_choice', 'parallel_tool_calls', 'reasoning', 'metadata', 'text'],
 )
 const MessagesBody = bodyWith(
   ...['model', 'max_tokens', 'messages', 'system', 'stream', 'tools', 'tool_choice'],
-  ...['output_config', 'metadata'],
+  ...['output_config', 'output_format', 'metadata'],
 )
 
 /** Whole replies; with `stream`, events in the same API's form. */
@@ -91,9 +95,11 @@ const serve = async <R extends ApiRequest>(
   body: Record<string, unknown>,
   format: ApiFormat<R>,
   onEnd?: (request: R, tokenId: string) => OnEnd,
+  /** Completes the body with what is stored here. */
+  complete = (given: Record<string, unknown>, _tokenId: string) => given,
 ) => {
   const token = requireToken(ctx)
-  const parsed = format.parse(body)
+  const parsed = format.parse(complete(body, token.id))
   const request = {
     ...parsed,
     conversation: parsed.conversation ?? header(ctx, 'x-hermes-session-id'),
@@ -111,6 +117,9 @@ const serve = async <R extends ApiRequest>(
   const headers = {
     'request-id': ctx.requestId,
     'x-hermes-session-id': answer.sessionId,
+    ...(request.ignored.length > 0 && {
+      'x-ignored-parameters': request.ignored.join(', ').slice(0, MAX_IGNORED_CHARS),
+    }),
   }
   const errorOf = (failure: ApiFailure): Error =>
     revoked.aborted ? unauthorized('The token was revoked.') : toError(failure)
@@ -209,11 +218,18 @@ export const responses = endpoint({
   input: ResponsesBody,
   output: ResponsesReply,
   run: (ctx, body) =>
-    serve(ctx, body, responsesFormat, (request, tokenId) => (answer, head, result) => {
-      if (!request.store) return
-      const stored = JSON.stringify(toFinishedResponse(answer, result, request))
-      ctx.app.apiConversations.save(tokenId, `response:${responseId(answer.id)}`, head, stored)
-    }),
+    serve(
+      ctx,
+      body,
+      responsesFormat,
+      (request, tokenId) => (answer, head, result) => {
+        if (!request.store) return
+        const stored = JSON.stringify(toFinishedResponse(answer, result, request))
+        ctx.app.apiConversations.save(tokenId, `response:${responseId(answer.id)}`, head, stored)
+      },
+      (given, tokenId) =>
+        withItems(given, id => ctx.app.apiConversations.find(tokenId, `response:${id}`)?.body),
+    ),
 })
 
 const OneResponse = z.object({ id: z.string().max(200) })

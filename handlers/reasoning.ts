@@ -1,9 +1,12 @@
 /** Reasoning of the profile: the effort, and whether it is shown. */
 import { z } from 'zod'
+import { offeredEfforts } from '../lib/agent/providers/offered-efforts.ts'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import {
+  effortsFor,
   parseDisplay,
+  parseEffort,
   readReasoning,
   saveEffort,
   saveShowReasoning,
@@ -13,9 +16,18 @@ const Reasoning = z.object({ show_reasoning: z.boolean(), reasoning_effort: z.st
 
 export const get = endpoint({
   access: 'read',
-  summary: 'The reasoning effort, and whether reasoning is shown',
-  output: Reasoning,
-  run: ctx => readReasoning(ctx.home),
+  summary: 'The reasoning effort, whether reasoning is shown, and the efforts that a model knows',
+  input: z.object({ model: z.string().max(500).optional() }),
+  output: Reasoning.extend({ efforts: z.array(z.string()).optional() }),
+  run(ctx, { model }) {
+    if (model === undefined) return readReasoning(ctx.home)
+    const { models } = ctx.app
+    const efforts = effortsFor(
+      () => models.endpoint(ctx.home, models.compatible(ctx.home, model || null).model),
+      offeredEfforts,
+    )
+    return { ...readReasoning(ctx.home), efforts }
+  },
 })
 
 export const set = endpoint({
@@ -24,12 +36,15 @@ export const set = endpoint({
   input: z.object({ display: z.unknown().optional(), effort: z.unknown().optional() }),
   output: Reasoning,
   run(ctx, { display, effort }) {
-    if (display !== undefined && display !== null) {
-      const isShown = parseDisplay(display)
+    const isShown = display === undefined || display === null ? null : parseDisplay(display)
+    const wanted = effort === undefined || effort === null ? null : parseEffort(effort)
+    if (isShown === null && wanted === null)
+      throw invalid("reasoning: must supply 'display' or 'effort'")
+    if (isShown !== null) {
       saveShowReasoning(ctx.home, isShown)
       ctx.app.settings.save({ show_thinking: isShown })
-    } else if (effort !== undefined && effort !== null) saveEffort(ctx.home, effort)
-    else throw invalid("reasoning: must supply 'display' or 'effort'")
+    }
+    if (wanted !== null) saveEffort(ctx.home, wanted)
     return readReasoning(ctx.home)
   },
 })

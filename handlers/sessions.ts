@@ -1,8 +1,8 @@
 /** Sessions: list, read, search, create, rename, flag, edit, delete and restore. */
 import { z } from 'zod'
 import { MAX_DRAFT_CHARS } from '../lib/base/draft-limit.ts'
-import { endpoint, readableProfiles, requireOwner } from '../lib/context.ts'
-import { invalid, missing } from '../lib/errors.ts'
+import { type Ctx, endpoint, readableProfiles, requireOwner } from '../lib/context.ts'
+import { invalid, missing, UserError } from '../lib/errors.ts'
 import { jsonText } from '../lib/http/reply.ts'
 import { SESSION_ID, PROFILE_NAME, SessionId } from '../lib/schema/ids.ts'
 import { Message } from '../lib/schema/message.ts'
@@ -67,6 +67,16 @@ export const list = endpoint({
 
 const sessionReply = ({ parts, etag }: SessionJson) => jsonText(parts, etag ? { etag } : {})
 
+/** A session of the agent's database. One that cannot be read does not hide an empty session of ours. */
+const foreignSession = (ctx: Ctx, id: string, isOwn: boolean) => {
+  try {
+    return ctx.app.hostSessions.session(ctx.home, id)
+  } catch (error) {
+    if (isOwn && error instanceof UserError) return undefined
+    throw error
+  }
+}
+
 export const get = endpoint({
   access: 'read',
   summary: 'A session with all messages, the last `limit`, or those before a message',
@@ -87,7 +97,7 @@ export const get = endpoint({
     const own = ctx.app.sessions.row(session_id)
     // An empty session of ours does not hide a command-line session with the same id.
     if (!own || isEmptyRow(own)) {
-      const found = ctx.app.hostSessions.session(ctx.home, session_id)
+      const found = foreignSession(ctx, session_id, own !== undefined)
       if (!found && !own) throw missing('Session not found', { code: 'session_not_found' })
       if (found) return { session: ctx.app.sessionViews.foreign(found, asked) }
     }
@@ -203,7 +213,11 @@ export const remove = endpoint({
       await checkpoints.remove(home, id)
     } else if (row) sessions.trash(id)
     // Last: if the process is killed before this, the remaining command-line row can be deleted again.
-    const removed = await ctx.app.hostSessions.remove(home, id, { permanent })
+    const removed = await ctx.app.hostSessions.remove(home, id, { permanent }).catch(error => {
+      // A chat of ours is deleted. What was mirrored of its usage into a database that cannot be used is no message.
+      if (row && !row.is_cli_session && error instanceof UserError) return false
+      throw error
+    })
     if (removed && !row)
       hub.publish('list', { type: 'gone', data: { session_id: id } }, {}, home.name)
     return ok

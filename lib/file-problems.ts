@@ -11,12 +11,14 @@ export type FileSources = {
   homes: { list: () => Home[] }
   workspaces: Pick<Workspaces, 'problem'>
   projects: Pick<Projects, 'problem'>
+  /** Files of the service itself. */
+  own: readonly { problem: () => Omit<FileProblem, 'profile'> | null }[]
   /** The scheduled jobs of a home. */
   jobsOf: (home: Home) => { problem: () => string | null; isLost: () => boolean }
 }
 
 /** Everything a person or another program may write, at this moment. */
-export const createFileCheck = ({ homes, workspaces, projects, jobsOf }: FileSources) => {
+export const createFileCheck = ({ homes, workspaces, projects, jobsOf, own }: FileSources) => {
   const jobsProblem = (home: Home) => {
     const jobs = jobsOf(home)
     const reason = jobs.problem()
@@ -28,8 +30,8 @@ export const createFileCheck = ({ homes, workspaces, projects, jobsOf }: FileSou
       found ? [{ profile: home.name, ...found }] : [],
     )
   return (): FileProblem[] => {
-    const shared = projects.problem()
-    return [...homes.list().flatMap(ofHome), ...(shared ? [{ profile: null, ...shared }] : [])]
+    const shared = [projects, ...own].flatMap(each => each.problem() ?? [])
+    return [...homes.list().flatMap(ofHome), ...shared.map(found => ({ profile: null, ...found }))]
   }
 }
 

@@ -16,6 +16,8 @@ export type SettingsOptions = {
 }
 
 export type SettingsStore = {
+  /** Why the file cannot be read, and whether an earlier version of it still counts; null when all is well. */
+  problem(): { file: string; reason: string; in_force: boolean } | null
   get(): Settings
   /** Saves valid values; returns the keys of invalid and unknown ones in `ignored`. */
   save(patch: Readonly<Record<string, unknown>>): { settings: Settings; ignored: string[] }
@@ -218,6 +220,10 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
   }
 
   return {
+    problem() {
+      const reason = file.problem()
+      return reason === null ? null : { file: path, reason, in_force: !file.isLost() }
+    },
     get,
     of: own => ({ ...get(), ...validate(own, PERSONAL_SETTINGS).valid }),
     acceptPersonal(patch) {

@@ -207,6 +207,27 @@ const reload = (
   void supervisor.status(problems.length === 0 ? 'Reloaded' : problems.join(' '))
 }
 
+/** Failed checks that a new start would fail again: only a person can change these. A disk may get space, a certificate may come. */
+const PERMANENT: ReadonlySet<string> = new Set([
+  'state',
+  'signing key',
+  'password',
+  'base path',
+  'traces',
+])
+
+/** Variables and arguments do not change between two starts of a supervisor. */
+const configOf = (
+  environment: Readonly<Record<string, string | undefined>>,
+  argv: readonly string[],
+): Config => {
+  try {
+    return readConfig(environment, serverArguments(argv))
+  } catch (error) {
+    throw error instanceof UsageError || isBug(error) ? error : new SetupError(messageOf(error))
+  }
+}
+
 const run = async (
   config: Config,
   log: Log,
@@ -227,7 +248,10 @@ const run = async (
   })
   const checks = startChecks(config, thisMachine, firstSegments(routes, patternRoutes))
   const failed = checks.find(({ level }) => level === 'fail')
-  if (failed) throw new Error(toSentence(failed))
+  if (failed)
+    throw PERMANENT.has(failed.about)
+      ? new SetupError(toSentence(failed))
+      : new Error(toSentence(failed))
   for (const check of checks) {
     if (check.level === 'warn') log.warn(toSentence(check))
     if (check.about === FORMER) log.info(`${FORMER}: ${check.said}`)
@@ -262,13 +286,18 @@ const run = async (
   // The worker, or another one, starts the cell again.
   const again = () => (worker ? process.exit(0) : replaceProcess(config, log))
   const ownPrograms = await marking
+  const withoutLock = (error: unknown): never => {
+    // The file with the address of a service that never answered.
+    lock.release()
+    throw error
+  }
   const app = await createApp(config, log, {
     clock,
     addon,
     cell,
     restart: () => stop(0, again),
     program: ownProgram(config, () => address),
-  })
+  }).catch(withoutLock)
   const { authenticator, makeCtx, version } = app
   const listener = createRequestListener(routes, {
     patternRoutes,
@@ -288,7 +317,7 @@ const run = async (
   const server = createServer(forOwnCell(guarded, config), { version, ...(tls ? { tls } : {}) })
   const { port } = await listen(server, config).catch(async error => {
     await app.close()
-    throw error
+    return withoutLock(error)
   })
   server.on('error', error => log.error('server', error))
 
@@ -380,7 +409,7 @@ export const start = async (options: StartOptions): Promise<Running> => {
   try {
     if (readable.length > 0)
       log.warn(`Commands of the agent can read ${readable.join(', ')} of this process`)
-    return await run(readConfig(environment, serverArguments(argv)), log, { ...options, nonce })
+    return await run(configOf(environment, argv), log, { ...options, nonce })
   } catch (error) {
     log.error('cannot start', isBug(error) ? error : sentenceOf(error))
     process.exit(error instanceof UsageError ? 2 : error instanceof SetupError ? EXIT_SETUP : 1)

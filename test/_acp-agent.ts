@@ -43,6 +43,7 @@ const chosen = { mode: given?.current ?? 'ask', model: 'small', loud: false }
 let isAuthenticated = false
 /** In this process, or by its own program, which left a file. */
 const isSignedIn = () => isAuthenticated || existsSync(`${statePath}.login`)
+let isProseForever = false
 let offered: Turn['offered'] = {}
 const cancelled = new Map<string, () => void>()
 
@@ -395,6 +396,17 @@ const behaviors: Behaviors = {
       },
     })
     await text(JSON.stringify(answer))
+    return undefined
+  },
+  /** Answers a program in prose, and where it is told that this cannot be used, as it should; `prose forever` does not. */
+  async prose({ text }, rest) {
+    // Who was not told the schema cannot know it later.
+    isProseForever = rest.startsWith('forever') || !rest.includes('"degrees"')
+    await text('Rome has 21 degrees.')
+    return undefined
+  },
+  async A({ text }) {
+    await text(isProseForever ? 'Still prose.' : '{"city":"Rome","degrees":21}')
     return undefined
   },
   async rotate({ id, say, text }) {

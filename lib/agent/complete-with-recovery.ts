@@ -1,6 +1,6 @@
 /** One model call of a run, with recovery: compaction when the prompt is too long, another endpoint when it fails. */
 import { createHash } from 'node:crypto'
-import { complete, type Reply } from './complete.ts'
+import { complete, type Reply, windowFull } from './complete.ts'
 import { mergeSummaries } from './compress.ts'
 import { wrapCalls } from './deferred-calls.ts'
 import { ProviderFailure } from './failure.ts'
@@ -9,12 +9,29 @@ import { providerFor } from './providers/registry.ts'
 import { repairHistory } from './repair-history.ts'
 import type { Run } from './run.ts'
 import { describeTools } from './tool-schema.ts'
-import type { ModelEndpoint, ProviderRequest } from './types.ts'
+import type { LoopMessage, ModelEndpoint, ProviderRequest } from './types.ts'
 
 const KEY_CHARS = 16
 
 const STEP_LIMIT_PROMPT =
   'The limit of steps for this turn is reached and no further tool can be called. Say briefly what was done, what was found, and what remains.'
+
+/** One model call of a turn. `followUp` comes after the conversation and is not recorded. */
+export type Ask = {
+  /** `client`: only the functions of the client, of which one must be called. */
+  tools: 'all' | 'none' | 'client'
+  followUp: readonly LoopMessage[]
+  /** The turn ends with it, whatever the model would still do. */
+  isLast?: true
+}
+
+export const STEP: Ask = { tools: 'all', followUp: [] }
+/** `prompt` says why. */
+export const lastStep = (prompt = STEP_LIMIT_PROMPT): Ask => ({
+  tools: 'none',
+  followUp: [{ role: 'user', content: prompt }],
+  isLast: true,
+})
 
 /**
  * Calls the run's endpoint until it answers. When it fails permanently, `recover` chooses the next one.
@@ -23,13 +40,19 @@ const STEP_LIMIT_PROMPT =
 export const completeWithRecovery = async (
   run: Run,
   messageId: string,
-  withTools: boolean,
+  ask: Ask,
 ): Promise<Reply> => {
   let first: ProviderFailure | undefined
   for (;;) {
     await run.contextWindow.compactIfNeeded()
     try {
-      const reply = await completeOnce(run, messageId, withTools)
+      const reply = await completeOnce(run, messageId, ask)
+      if (reply.isWindowFull) {
+        const failure = windowFull()
+        if ((await run.contextWindow.shrinkFullWindow(failure)) !== null) return cutOff(run, reply)
+        voidPartial(run, messageId, { hasStreamed: true, message: failure.message })
+        continue
+      }
       const truncation = await run.contextWindow.findTruncation()
       if (!truncation || (await run.contextWindow.shrinkAfterTruncation(truncation)) !== null)
         return reply
@@ -61,6 +84,13 @@ export const completeWithRecovery = async (
   }
 }
 
+/** Nothing can be compacted: what was said is kept. */
+const cutOff = (run: Run, reply: Reply): Reply => {
+  const message = 'The response was cut off at the length limit.'
+  run.emit({ type: 'warning', kind: 'cut', message })
+  return reply
+}
+
 const withRealWindow = async (
   { request }: Run,
   endpoint: ModelEndpoint,
@@ -69,13 +99,35 @@ const withRealWindow = async (
   return request.windows?.apply(endpoint) ?? endpoint
 }
 
-const completeOnce = async (run: Run, messageId: string, withTools: boolean): Promise<Reply> => {
+/**
+ * In the last call the tools are described as before, so that the prompt cache holds and the server accepts the calls in the
+ * history, but none may be called. A model that calls one all the same is asked again without any; so is one whose answer
+ * needs a form, because many servers hold a model to it only where there are no tools.
+ */
+const completeOnce = async (run: Run, messageId: string, ask: Ask): Promise<Reply> => {
+  if (!ask.isLast || run.request.answerForm) return callModel(run, messageId, ask)
+  const described = { tools: describeTools(run.request.tools), toolChoice: 'none' as const }
+  const reply = await callModel(run, messageId, ask, described)
+  if (reply.calls.length === 0 || reply.text.trim() !== '') return reply
+  voidPartial(run, messageId, {
+    hasStreamed: reply.reasoning !== '',
+    message: 'The model called a tool although none can be called.',
+  })
+  return callModel(run, messageId, ask)
+}
+
+const callModel = async (
+  run: Run,
+  messageId: string,
+  ask: Ask,
+  more: Partial<ProviderRequest> = {},
+): Promise<Reply> => {
   const { endpoint, request, meter } = run
   const messageCount = run.messages.length
   const usageBefore = meter.lastCall()
   const reply = await complete({
     provider: providerFor(request.providers, endpoint.apiMode),
-    request: toProviderRequest(run, withTools),
+    request: { ...toProviderRequest(run, ask), ...more },
     messageId,
     emit: run.emit,
     meter,
@@ -83,6 +135,7 @@ const completeOnce = async (run: Run, messageId: string, withTools: boolean): Pr
     random: run.random,
     notice: text => emitNoticeOnce(run, text),
     maxAttempts: request.maxAttempts,
+    minAttempts: request.minAttempts,
     attemptLimit: failure => request.attemptLimit?.(failure, run.chosenEndpoint),
     maxRetryWaitMs: request.maxRetryWaitMs,
     onRetryWait: request.onRetryWait,
@@ -102,7 +155,7 @@ const withoutLengthGuess = (failure: ProviderFailure): ProviderFailure =>
     : failure
 
 /** The streamed part of a failed message is void: the next call streams it again from the start. */
-const voidPartial = (
+export const voidPartial = (
   run: Run,
   messageId: string,
   { hasStreamed, message }: Pick<ProviderFailure, 'hasStreamed' | 'message'>,
@@ -117,15 +170,19 @@ const emitNoticeOnce = (run: Run, message: string): void => {
   run.emit({ type: 'warning', kind: 'model', message })
 }
 
-const toProviderRequest = (run: Run, withTools: boolean): ProviderRequest => ({
+const toProviderRequest = (run: Run, { tools, followUp }: Ask): ProviderRequest => ({
   endpoint: run.endpoint,
-  messages: toWireMessages(run, withTools),
-  tools: withTools ? describeTools(run.request.tools) : [],
+  messages: toWireMessages(run, followUp),
+  tools: tools === 'none' ? [] : describeTools(toolsOf(run, tools)),
+  ...(tools === 'client' ? { mustCall: true } : { answer: run.request.answerForm }),
   signal: run.signal,
   workspace: run.request.workspace,
   sessionKey: run.request.sessionKey,
   images: imageSourceOf(run),
 })
+
+const toolsOf = ({ request }: Run, tools: 'all' | 'client') =>
+  tools === 'all' ? request.tools : request.tools.filter(({ isClient }) => isClient)
 
 const imageSourceOf = ({ request, endpoint }: Run): ProviderRequest['images'] =>
   request.images && {
@@ -134,18 +191,20 @@ const imageSourceOf = ({ request, endpoint }: Run): ProviderRequest['images'] =>
     load: request.images.load,
   }
 
-const toWireMessages = (run: Run, withTools: boolean): ProviderRequest['messages'] => {
+const toWireMessages = (
+  run: Run,
+  followUp: readonly LoopMessage[],
+): ProviderRequest['messages'] => {
   const endpointKey = endpointKeyOf(run.endpoint)
   return [
     ...(run.request.system === ''
       ? []
       : [{ role: 'system' as const, content: run.request.system }]),
     ...(run.request.prefill ?? []),
-    ...mergeSummaries(wrapCalls(repairHistory(run.messages))).map(
+    ...mergeSummaries(wrapCalls([...repairHistory(run.messages), ...followUp])).map(
       ({ id: _, position: __, summary: ___, providerState, ...wire }) =>
         providerState?.endpointKey === endpointKey ? { ...wire, providerState } : wire,
     ),
-    ...(withTools ? [] : [{ role: 'user' as const, content: STEP_LIMIT_PROMPT }]),
   ]
 }
 

@@ -1,19 +1,22 @@
 /** One complete model response: collects deltas, retries failed calls, continues truncated responses. */
 import { messageOf } from '../errors.ts'
-import { type RawCall, parseArguments } from './tool-calls.ts'
+import { isWhole, type RawCall } from './tool-calls.ts'
 import { ProviderFailure } from './failure.ts'
+import { KINDS } from './failure-kinds.ts'
+import { isInlineCall } from './inline-tool-calls.ts'
 import { shiftPositions } from './providers/content-order.ts'
-import { MAX_RETRY_WAIT_MS, raceAbort, retryDelayMs, retryReasonOf, type Wait } from './retry.ts'
+import { repeatsItself } from './repetition.ts'
+import {
+  attemptsFor,
+  MAX_RETRY_WAIT_MS,
+  raceAbort,
+  retryDelayMs,
+  retryReasonOf,
+  type Wait,
+} from './retry.ts'
 import type { UsageMeter } from './usage-meter.ts'
 import type { AgentRequest, Emit, Provider, ProviderDelta, ProviderRequest } from './types.ts'
 
-/** Attempts after a broken stream or an overloaded server; about a minute with the delays of `retry.ts`. */
-const MAX_ATTEMPTS_OVERLOADED = 6
-/** Attempts after other retryable failures; a few seconds. */
-const MAX_ATTEMPTS = 4
-/** An unreachable host is reported early. */
-const MAX_ATTEMPTS_UNREACHABLE = 3
-const MAX_EMPTY_RESPONSES = 3
 const MAX_CONTINUATIONS = 3
 
 const CONTINUE =
@@ -28,6 +31,8 @@ export type Reply = {
   calls: RawCall[]
   /** What the provider wants back with this message; see `ProviderState`. */
   providerState: unknown[]
+  /** The answer ended because the model's context window is full. */
+  isWindowFull?: true
 }
 
 export type CompleteOptions = {
@@ -45,7 +50,7 @@ export type CompleteOptions = {
   maxAttempts?: number
   /** Attempts worth making after such a failure; `maxAttempts` is the upper limit. */
   attemptLimit?: (failure: ProviderFailure) => number | undefined
-} & Pick<AgentRequest, 'maxRetryWaitMs' | 'onRetryWait'>
+} & Pick<AgentRequest, 'minAttempts' | 'maxRetryWaitMs' | 'onRetryWait'>
 
 type Part = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason'] }
 
@@ -55,7 +60,7 @@ type Part = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason
  */
 export const complete = async (options: CompleteOptions): Promise<Reply> => {
   const { request, emit, messageId } = options
-  const reply: Reply = { text: '', reasoning: '', refusal: '', calls: [], providerState: [] }
+  const reply: Reply = emptyReply()
   const counts = { failed: 0, empty: 0, continued: 0, truncated: 0 }
   let followUp: ProviderRequest['messages'] = []
 
@@ -104,7 +109,14 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
     }
     counts.failed = 0
 
-    if (part.finish === 'length' && part.calls.some(call => !parseArguments(call.arguments))) {
+    if (part.finish === 'window_full') {
+      // Its calls may be incomplete, and their results would not fit.
+      merge(reply, { ...part, calls: [] })
+      if (reply.text.trim() === '') throw windowFull()
+      return { ...reply, isWindowFull: true }
+    }
+    if (part.finish === 'content_filter') return refused(options, merge(reply, part))
+    if (part.finish === 'length' && part.calls.some(call => !isWhole(call.arguments))) {
       if (counts.truncated++ > 0)
         throw new ProviderFailure('error', 'The tool call is longer than the model’s output limit.')
       if (part.text.trim() === '') await retry(1, 2, null, 'The tool call was cut off.')
@@ -113,18 +125,17 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
       continue
     }
     const isEmpty = `${part.text}${part.refusal}`.trim() === '' && part.calls.length === 0
-    if (isEmpty && reply.text.trim() === '') {
-      if (part.finish === 'content_filter')
-        throw new ProviderFailure('error', 'The provider’s content filter blocked the response.')
-      const failure = new ProviderFailure('no_response', 'The model returned an empty response.')
-      if (++counts.empty > MAX_EMPTY_RESPONSES) throw failure
-      await retry(counts.empty, MAX_EMPTY_RESPONSES + 1, failure, failure.message)
+    if (isEmpty && reply.text.trim() === '' && !isInlineCall(part.reasoning, request.tools)) {
+      const failure = emptyResponse(part)
+      const attempts = attemptsFor(failure)
+      if (++counts.empty >= attempts) throw failure
+      await retry(counts.empty, attempts, failure, failure.message)
       continue
     }
     merge(reply, part)
     const isCut = part.finish === 'length' && part.calls.length === 0 && !isEmpty
     if (!isCut) return reply
-    if (++counts.continued > MAX_CONTINUATIONS) {
+    if (++counts.continued > MAX_CONTINUATIONS || repeatsItself(reply.text)) {
       emit({
         type: 'warning',
         kind: 'cut',
@@ -134,6 +145,36 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
     }
     followUp = followUpOf(reply, CONTINUE)
   }
+}
+
+const emptyResponse = ({ reasoning }: Part): ProviderFailure =>
+  reasoning.trim() === ''
+    ? new ProviderFailure('no_response', 'The model returned an empty response.')
+    : new ProviderFailure('no_response', 'The model thought, but did not answer.', {
+        kind: 'only_thought',
+      })
+
+export const windowFull = (): ProviderFailure =>
+  new ProviderFailure('context_overflow', 'The conversation fills the model’s context window.')
+
+const STOPPED = 'The provider’s content filter stopped this answer before its end.'
+
+/**
+ * The provider stopped the answer. What it has said so far stays, with the reason; its calls are not run, because the
+ * provider may have stopped it for them.
+ */
+const refused = ({ emit }: CompleteOptions, reply: Reply): Reply => {
+  reply.calls = []
+  if (reply.text.trim() === '')
+    throw new ProviderFailure(
+      'content_refused',
+      'The provider’s content filter blocked the response.',
+    )
+  // A refusal that is the whole answer speaks for itself.
+  if (reply.refusal === reply.text) return reply
+  emit({ type: 'warning', kind: 'content_filter', message: STOPPED })
+  reply.refusal ||= STOPPED
+  return reply
 }
 
 /** True when the user ended the wait. */
@@ -152,28 +193,27 @@ const waitOrRetryNow = async (
 }
 
 const attemptLimitOf = (
-  { maxAttempts, attemptLimit }: CompleteOptions,
+  { maxAttempts, minAttempts, attemptLimit }: CompleteOptions,
   failure: ProviderFailure,
 ): number => {
-  const max = maxAttempts ?? defaultMaxAttempts(failure)
+  const own = attemptsFor(failure)
+  // A repeat that costs the whole prompt again is not made more often for any setting.
+  const isOnce = KINDS[failure.kind].repeats === 'once'
+  const max = isOnce
+    ? Math.min(own, maxAttempts ?? own)
+    : (maxAttempts ?? Math.max(own, minAttempts ?? 1))
   return Math.min(attemptLimit?.(failure) ?? max, max)
 }
 
-const OVERLOADED: ReadonlySet<number | undefined> = new Set([undefined, 503, 529])
-
-const defaultMaxAttempts = ({ isUnreachable, status }: ProviderFailure): number => {
-  if (isUnreachable) return MAX_ATTEMPTS_UNREACHABLE
-  return OVERLOADED.has(status) ? MAX_ATTEMPTS_OVERLOADED : MAX_ATTEMPTS
-}
-
-const emptyPart = (): Part => ({
+const emptyReply = (): Reply => ({
   text: '',
   reasoning: '',
   refusal: '',
   calls: [],
   providerState: [],
-  finish: 'other',
 })
+
+const emptyPart = (): Part => ({ ...emptyReply(), finish: 'other' })
 
 const merge = (reply: Reply, part: Reply): Reply => {
   const shifted = shiftPositions(part.providerState, reply.text.length, reply.calls.length)

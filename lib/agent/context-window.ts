@@ -171,6 +171,11 @@ export class ContextWindow {
     return this.#shrink(failure, await this.#learnFrom(failure))
   }
 
+  /** Call after an answer that filled the window. The window is as long as was thought, so nothing is learned about it. */
+  async shrinkFullWindow(failure: ProviderFailure): Promise<ProviderFailure | null> {
+    return this.#shrink(failure, this.tokens())
+  }
+
   async #shrink(failure: ProviderFailure, window: number): Promise<ProviderFailure | null> {
     const run = this.#run
     const { compression } = run.request

@@ -5,7 +5,8 @@
  */
 import { isObject } from '../base/json.ts'
 import type { ToolCall } from '../schema/message.ts'
-import { parseArguments, type RawCall, repairName } from './tool-calls.ts'
+import { repairName } from './normalize-calls.ts'
+import { parseArguments, type RawCall } from './tool-calls.ts'
 import type { WireMessage } from './types.ts'
 
 export const TOOL_SEARCH = 'tool_search'

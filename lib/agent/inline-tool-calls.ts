@@ -1,14 +1,27 @@
 /** Extracts reasoning and tool calls that some servers leave in the response text. */
-import { type RawCall, parseArguments } from './tool-calls.ts'
+import { asArray, asObject, isObject } from '../base/json.ts'
+import { behindCalls, findMarks, readCalls, type WrittenCall } from './call-dialects.ts'
 import type { Reply } from './complete.ts'
+import { readJson } from './lenient-json.ts'
+import { repairName } from './normalize-calls.ts'
+import type { RawCall } from './tool-calls.ts'
+import { describeTool } from './tool-schema.ts'
+import type { Tool } from './types.ts'
 
 /** Some chat templates open the reasoning themselves, so only `</think>` appears: on its own line or at the start. */
 const STRAY_END = /^(?:([\s\S]*?)\n)?<\/think>(?:[ \t]*(?:\n|$)|(?<=^<\/think>))/
 
-const CALLS = /(?:^|\n)<tool_call>\s*(\{[\s\S]*?\})\s*(?:<\/tool_call>|$)/g
+const STRAY_TAG = /<\/think>|<\|[^|\s]+\|>/g
+
+/** The channels of gpt-oss, where the server does not read them. */
+const HARMONY =
+  /(?:<\|start\|>assistant)?<\|channel\|>(?:analysis|commentary)<\|message\|>([\s\S]*?)(?:<\|end\|>|$)/g
+const HARMONY_ANSWER = /^\s*(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>/
+const HARMONY_END = /<\|(?:return|end)\|>\s*$/
 
 /** Only at the start: a tag elsewhere is content, for example in a response about tags. */
 const extractReasoning = (reply: Reply): Reply => {
+  if (/^\s*(?:<\|start\|>assistant)?<\|channel\|>/.test(reply.text)) return withoutChannels(reply)
   const found = STRAY_END.exec(reply.text)
   const reasoning = found?.[1] ?? ''
   if (!found || /<think|```/.test(reasoning)) return reply
@@ -19,24 +32,142 @@ const extractReasoning = (reply: Reply): Reply => {
   }
 }
 
-const toCall = (json: string): RawCall | null => {
-  const { name, arguments: args } = parseArguments(json) ?? {}
-  if (typeof name !== 'string') return null
-  return { id: '', name, arguments: typeof args === 'string' ? args : JSON.stringify(args ?? {}) }
+const withoutChannels = (reply: Reply): Reply => {
+  let { reasoning } = reply
+  const text = reply.text.replace(HARMONY, (_, thought: string) => {
+    reasoning += thought
+    return ''
+  })
+  return { ...reply, reasoning, text: text.replace(HARMONY_ANSWER, '').replace(HARMONY_END, '') }
 }
 
-/** Only calls of available tools at the end of the text; examples inside a text are content. */
-const extractCalls = (reply: Reply, known: readonly string[]): Reply => {
-  if (reply.calls.length > 0 || !reply.text.includes('<tool_call>')) return reply
-  const found = [...reply.text.matchAll(CALLS)]
-  const calls = found.map(([, json = '']) => toCall(json))
-  const areKnownTools = calls.every(
-    (call): call is RawCall => call !== null && known.includes(call.name),
+/**
+ * `isUnreadable`: the text ends with what begins like a call of an available tool and cannot be read, so the model has
+ * to be told.
+ */
+type Parsed = { reply: Reply; isUnreadable: boolean }
+
+export const parseInlineMarkup = (received: Reply, tools: readonly Tool[]): Parsed => {
+  // Before the reasoning: the channel of a call looks like one of reasoning.
+  const inText = cutCalls(received.text, tools)
+  const reply = extractReasoning(inText ? { ...received, text: inText.text } : received)
+  // A call that was made as it should be is sometimes repeated in the text.
+  if (received.calls.length > 0) return { reply, isUnreadable: false }
+  if (inText) return { reply: { ...reply, calls: inText.calls }, isUnreadable: false }
+  const inReasoning = reply.text.trim() === '' ? cutCalls(reply.reasoning, tools) : null
+  if (!inReasoning) {
+    // Never an empty answer: what looks like reasoning is all that was written.
+    const text = reply.text === '' ? received.text.replace(STRAY_TAG, '').trim() : reply.text
+    const reasoning = reply.text === '' ? received.reasoning : reply.reasoning
+    return {
+      reply: { ...reply, text, reasoning },
+      isUnreadable: hasUnreadableCall(reply.text, tools),
+    }
+  }
+  const { text: reasoning, calls } = inReasoning
+  return { reply: { ...reply, text: '', reasoning, calls }, isUnreadable: false }
+}
+
+/** The answer is a call although there is no text. */
+export const isInlineCall = (reasoning: string, tools: readonly { name: string }[]): boolean =>
+  findCalls(
+    reasoning,
+    tools.map(({ name }) => name),
+  ) !== null
+
+const cutCalls = (
+  text: string,
+  tools: readonly Tool[],
+): { text: string; calls: RawCall[] } | null => {
+  const names = tools.map(({ name }) => name)
+  const found = findCalls(text, names)
+  return (
+    found && {
+      text: text.slice(0, found.at).trimEnd(),
+      calls: found.calls.map(call => toRawCall(call, tools)),
+    }
   )
-  const rest = reply.text.slice(found[0]?.index ?? 0).replace(CALLS, '')
-  if (!areKnownTools || found.length === 0 || rest.trim() !== '') return reply
-  return { ...reply, text: reply.text.slice(0, found[0]?.index).trimEnd(), calls }
 }
 
-export const parseInlineMarkup = (reply: Reply, known: readonly string[]): Reply =>
-  extractCalls(extractReasoning(reply), known)
+/** Calls of available tools up to the end of the text. Anything else is content: an example, an explanation, code. */
+const findCalls = (
+  text: string,
+  names: readonly string[],
+): { at: number; calls: WrittenCall[] } | null => {
+  for (const at of startsIn(text)) {
+    const calls = readCalls(text, at)
+    if (!calls) continue
+    const named = calls.map(call => ({ ...call, name: repairName(call.name, names) }))
+    // One that does not exist beside others gets an error.
+    return named.some(({ name }) => names.includes(name)) ? { at, calls: named } : null
+  }
+  return null
+}
+
+/** Places where calls may begin: the text itself, and marks that are not quoted. */
+const startsIn = (text: string): number[] => {
+  const start = text.length - text.trimStart().length
+  const marks = findMarks(text).filter(at => !isQuoted(text, at))
+  return marks.includes(start) ? marks : [start, ...marks]
+}
+
+/** "You would write: <tool_call>…" is about a call. */
+const EXAMPLE =
+  /\b(?:for (?:example|instance)|e\.g\.|an example(?: of [^.\n]{0,60})?|(?:you|one|they|it|models?|(?:a|the) (?:model|call)) (?:would|could|can|should|might) [^.\n]{0,40}|(?<=(?:^|[.!?\n])\s*(?:the |its )?)(?:syntax|format|markup) (?:is|would be|looks like))\s*[:,]?\s*$/i
+
+/** In a code block, in inline code, in a quotation, or called an example by the words before it. */
+export const isQuoted = (text: string, at: number): boolean => {
+  const before = text.slice(0, at)
+  if ((before.match(/^[ \t]*(?:```|~~~)/gm)?.length ?? 0) % 2 === 1) return true
+  const line = before.slice(before.lastIndexOf('\n') + 1)
+  if (line.trimStart().startsWith('>')) return true
+  if ((line.match(/`/g)?.length ?? 0) % 2 === 1) return true
+  return EXAMPLE.test(before.slice(-200))
+}
+
+const hasUnreadableCall = (text: string, tools: readonly Tool[]): boolean => {
+  const at = findMarks(text).findLast(mark => !isQuoted(text, mark))
+  if (at === undefined || readCalls(text, at)) return false
+  const written = text.slice(at)
+  if (!tools.some(({ name }) => written.includes(name))) return false
+  // Behind its end, an example goes on in words.
+  return behindCalls(written).trim() === ''
+}
+
+const toRawCall = (call: WrittenCall, tools: readonly Tool[]): RawCall => {
+  if ('json' in call) return { id: '', name: call.name, arguments: call.json }
+  const tool = tools.find(({ name }) => name === call.name)
+  const { properties } = asObject(tool && describeTool(tool).parameters)
+  const args = call.fields.map(({ key, text, isText }) => [
+    key,
+    isText ? text : toTyped(text, asObject(properties)[key]),
+  ])
+  return { id: '', name: call.name, arguments: JSON.stringify(Object.fromEntries(args)) }
+}
+
+const typesOf = (schema: unknown): string[] => {
+  const { type, anyOf, oneOf } = asObject(schema)
+  return [
+    ...(typeof type === 'string' ? [type] : asArray(type).map(String)),
+    ...[...asArray(anyOf), ...asArray(oneOf)].flatMap(typesOf),
+  ]
+}
+
+/** A value that was written as text, in the type of the schema; strings stay as they were written. */
+const toTyped = (text: string, schema: unknown): unknown => {
+  const types = typesOf(schema)
+  if (types.includes('string')) return text
+  const trimmed = text.trim()
+  if (types.length === 0 && !/^[[{]/.test(trimmed)) return text
+  if (types.includes('boolean') && /^(?:true|false)$/i.test(trimmed)) return /^t/i.test(trimmed)
+  const read = readJson(trimmed)
+  if (!read.ok || read.end < trimmed.length) return text
+  const { value } = read
+  const isWanted =
+    types.length === 0 ||
+    value === null ||
+    (typeof value === 'number' && types.some(type => type === 'number' || type === 'integer')) ||
+    (Array.isArray(value) && types.includes('array')) ||
+    (isObject(value) && types.includes('object'))
+  return isWanted ? value : text
+}

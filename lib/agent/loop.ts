@@ -4,19 +4,25 @@ import { messageOf } from '../errors.ts'
 import type { StoredImage } from '../schema/image.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { Reply } from './complete.ts'
-import { completeWithRecovery, endpointKeyOf } from './complete-with-recovery.ts'
+import { demandAfter } from './answer-form.ts'
+import {
+  type Ask,
+  completeWithRecovery,
+  endpointKeyOf,
+  lastStep,
+  STEP,
+  voidPartial,
+} from './complete-with-recovery.ts'
 import { unwrapCall } from './deferred-calls.ts'
 import { ProviderFailure, toFailure } from './failure.ts'
+import { holdMarkup } from './held-markup.ts'
 import { parseInlineMarkup } from './inline-tool-calls.ts'
 import { raceAbort } from './retry.ts'
 import { createRun, type EngineOptions, type Run } from './run.ts'
 import { isValidCall, runTools } from './run-tools.ts'
-import {
-  type NormalizedCall,
-  normalizeCalls,
-  parseArguments,
-  stripCallMarkup,
-} from './tool-calls.ts'
+import { type NormalizedCall, normalizeCalls } from './normalize-calls.ts'
+import { createRepeatCounter, REPEATS_MAX, REPEATS_TOLD } from './repetition.ts'
+import { parseArguments } from './tool-calls.ts'
 import type {
   Agent,
   LoopMessage,
@@ -26,13 +32,21 @@ import type {
   RunMessage,
 } from './types.ts'
 
+const NOT_RECOGNIZED =
+  'Your tool call was not recognized, because it was written as text in a form that cannot be read. Nothing was run. Make the call again through the tool interface.'
+const REPEATED_PROMPT =
+  'The same call was made again and again with the same result, so no further tool can be called in this turn. Say briefly what was done, what was found, and what is in the way.'
+/** A step that takes longer waits for something, so its calls may be repeated. */
+const WAITING_MS = 5_000
+
 /** Consecutive messages without a single valid call before the turn fails. */
 const MAX_INVALID_BATCHES = 3
 
 /** The engine's only error boundary: any error below becomes an outcome. */
 export const createAgent = (options: EngineOptions = {}): Agent => {
   const agent: Agent = async (request, emit) => {
-    const run = createRun(request, emit, options, agent)
+    const held = holdMarkup(emit)
+    const run = createRun(request, held.emit, options, agent)
     const startedAt = run.clock.monotonic()
     const observed = async (outcome: Outcome): Promise<Outcome> => {
       const { text, model } = outcome
@@ -45,6 +59,7 @@ export const createAgent = (options: EngineOptions = {}): Agent => {
       await runLoop(run)
       return await observed(run.outcome('finished'))
     } catch (error) {
+      held.flush()
       if (request.signal.aborted) return run.outcome('stopped')
       const failure =
         error instanceof ProviderFailure
@@ -62,13 +77,15 @@ export const createAgent = (options: EngineOptions = {}): Agent => {
 const runLoop = async (run: Run): Promise<void> => {
   const { request } = run
   let invalidBatches = 0
+  const repeats = createRepeatCounter()
   if (request.resumed?.calls.length) await runToolCalls(run, [...request.resumed.calls])
   while (run.steps < request.maxSteps) {
     request.onStepBoundary?.()
     if (run.signal.aborted) throw run.signal.reason
     if (isStoppedByHook(run)) return
-    await readSteering(run)
-    const calls = await runStep(run, true)
+    if (await readSteering(run)) repeats.forget()
+    const before = run.messages.length
+    const calls = await runStep(run, STEP)
     if (calls.length === 0) {
       if ((await readSteering(run)) || (await continueForHook(run))) continue
       return
@@ -76,6 +93,7 @@ const runLoop = async (run: Run): Promise<void> => {
     const isAnyValid = calls.some(call => isValidCall(call, run.request.tools))
     invalidBatches = isAnyValid ? 0 : invalidBatches + 1
     const theirs = clientCalls(run, calls)
+    const begunAt = run.clock.monotonic()
     await runToolCalls(
       run,
       calls.filter(call => !theirs.includes(call)),
@@ -85,11 +103,20 @@ const runLoop = async (run: Run): Promise<void> => {
     if (theirs.length > 0) return
     if (invalidBatches >= MAX_INVALID_BATCHES)
       throw new ProviderFailure('error', 'The model keeps making tool calls that can’t be parsed.')
+    const repeated = warnOfRepeats(run, repeats, before)
+    const isWaiting = run.clock.monotonic() - begunAt > WAITING_MS
+    if (repeated >= REPEATS_MAX && !isWaiting) {
+      const message = `The same call was made ${repeated} times with the same result, so the turn ends here.`
+      run.emit({ type: 'warning', kind: 'repeated_calls', message })
+      await runStep(run, lastStep(REPEATED_PROMPT))
+      return
+    }
     appendStepWarning(run)
   }
+  run.limitedAt = request.maxSteps
   const message = `The limit of ${request.maxSteps} steps is reached.`
   run.emit({ type: 'warning', kind: 'step_limit', message })
-  await runStep(run, false)
+  await runStep(run, lastStep())
 }
 
 /** True when a hook wants the agent to continue: what it said is the next message. */
@@ -131,26 +158,84 @@ const requireBudget = async (run: Run): Promise<void> => {
 }
 
 /** One model call; records its message and returns the tool calls in it. */
-const runStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
+const runStep = async (run: Run, step: Ask): Promise<ToolCall[]> => {
   const { request } = run
-  if (run.signal.aborted) throw run.signal.reason
-  await requireBudget(run)
   const messageId = request.nextMessageId()
-  const received = await completeWithRecovery(run, messageId, withTools)
-  run.steps++
+  const first = await readReply(run, messageId, step)
+  const again = askAgain(run, first, step)
+  if (again) voidPartial(run, messageId, { hasStreamed: true, message: FORM_MISSED })
+  const reply = again ? await readReply(run, messageId, again) : first
   const toolNames = run.request.tools.map(tool => tool.name)
-  const reply =
-    run.endpoint.apiMode === 'chat_completions' ? parseInlineMarkup(received, toolNames) : received
   const unwrapped = reply.calls.map(call => unwrapCall(call, toolNames))
-  const normalized = withTools ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
+  // Of an answer that the provider stopped, no call is run, in whatever form it was written.
+  const mayCall = (again ?? step).tools !== 'none' && reply.refusal === ''
+  const normalized = mayCall ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
   const calls = normalized.map(({ call }) => call)
-  run.text = reply.text
+  run.text = textWithRefusal(reply)
   const message = toMessage(run, messageId, reply, calls)
   // The last call of a turn that used all its steps has no tools.
-  if (!withTools) message._step_limit = request.maxSteps
+  if (step.isLast && run.limitedAt > 0) message._step_limit = run.limitedAt
   record(run, message, reply.reasoning, toProviderState(run.endpoint, reply, normalized))
   return calls
 }
+
+/** The reply with the calls in its text. A model that wrote one that cannot be read is asked once more, in its place. */
+const readReply = async (run: Run, messageId: string, ask: Ask): Promise<Reply> => {
+  if (run.signal.aborted) throw run.signal.reason
+  await requireBudget(run)
+  const received = await completeWithRecovery(run, messageId, ask)
+  run.steps++
+  const { reply, isUnreadable } = parseInlineMarkup(received, run.request.tools)
+  // Never an empty answer: without tools, a call in the text is all there is.
+  if (ask.tools === 'none') return reply.text.trim() === '' ? received : reply
+  // An answer that the provider stopped is not asked for again.
+  if (!isUnreadable || run.isToldOfMarkup || received.refusal !== '') return reply
+  run.isToldOfMarkup = true
+  const message = 'A tool call in the text of the model could not be read.'
+  run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })
+  // Not recorded: the message starts over.
+  run.messages.push(
+    { role: 'assistant', content: received.text },
+    { role: 'user', content: NOT_RECOGNIZED },
+  )
+  return readReply(run, messageId, ask)
+}
+
+const FORM_MISSED = 'The answer is not what the program asked for.'
+
+/**
+ * An answer that the program could not use is written once more, in its place. A call is demanded once in a turn: what
+ * the call leads to may be another answer.
+ */
+const askAgain = (run: Run, reply: Reply, { tools }: Ask): Ask | null => {
+  const { answerForm, mustCall, planMode } = run.request
+  if (tools === 'all' && reply.calls.length > 0) return null
+  const isForced = mustCall && !run.hasDemandedCall && tools === 'all' && !planMode?.isOn()
+  const demand = demandAfter({ answerForm, mustCall: isForced }, reply)
+  if (demand === null) return null
+  run.hasDemandedCall ||= demand.tools === 'client'
+  const said: LoopMessage = {
+    role: 'assistant',
+    content: reply.text,
+    ...statePart(run.endpoint, reply),
+  }
+  return {
+    tools: demand.tools,
+    followUp: [
+      ...(reply.text.trim() === '' ? [] : [said]),
+      { role: 'user', content: demand.sentence },
+    ],
+  }
+}
+
+const statePart = (endpoint: ModelEndpoint, reply: Reply) => {
+  const providerState = toProviderState(endpoint, { ...reply, calls: [] }, [])
+  return providerState && { providerState }
+}
+
+/** For who reads nothing but the text: a parent agent, a scheduled task, a notification. */
+const textWithRefusal = ({ text, refusal }: Reply): string =>
+  text.endsWith(refusal) ? text : `${text}\n\n[${refusal}]`
 
 const toProviderState = (
   endpoint: ModelEndpoint,
@@ -170,7 +255,7 @@ const toMessage = (run: Run, id: string, reply: Reply, calls: ToolCall[]): RunMe
   id,
   role: 'assistant',
   // Exactly as it is recorded: the prefix the model reads must not change with the next turn.
-  content: stripCallMarkup(reply.text),
+  content: reply.text,
   ...(calls.length > 0 && { tool_calls: calls }),
   ...(reply.refusal !== '' && { refusal: reply.refusal }),
   model: run.endpoint.model,
@@ -244,16 +329,37 @@ const appendStepWarning = (run: Run): void => {
   if (last?.role !== 'tool' || typeof last.content !== 'string') return
   run.warnedShare = warning.share
   const text = `Step ${run.steps} of ${maxSteps} of this turn is done. ${warning.text(maxSteps - run.steps)}`
-  const content = withWarning(last.content, text)
+  const content = withWarning(last.content, '_budget_warning', text)
   run.messages[run.messages.length - 1] = { ...last, content }
   if (last.id) run.emit({ type: 'sent', messageId: last.id, text: content })
 }
 
+/** Tells the model of calls that it repeats. Returns how often the most frequent one was made. */
+const warnOfRepeats = (
+  run: Run,
+  repeats: ReturnType<typeof createRepeatCounter>,
+  from: number,
+): number => {
+  const counts = repeats.count(run.messages.slice(from))
+  run.messages.forEach((message, at) => {
+    const count = counts.get(message.tool_call_id ?? '') ?? 0
+    if (at < from || count < REPEATS_TOLD || typeof message.content !== 'string') return
+    const content = withWarning(
+      message.content,
+      '_repeated',
+      `You have made this call ${count} times with the same result. Do something else, or answer.`,
+    )
+    run.messages[at] = { ...message, content }
+    if (message.id) run.emit({ type: 'sent', messageId: message.id, text: content })
+  })
+  return Math.max(0, ...counts.values())
+}
+
 /** The result with the warning: as a field of a JSON object, else as the last line. */
-const withWarning = (content: string, warning: string): string => {
+const withWarning = (content: string, field: string, warning: string): string => {
   try {
     const value: unknown = JSON.parse(content)
-    if (isObject(value)) return JSON.stringify({ ...value, _budget_warning: warning })
+    if (isObject(value)) return JSON.stringify({ ...value, [field]: warning })
   } catch {
     // Results may be plain text.
   }

@@ -1,4 +1,5 @@
 /** Contracts of a provider: one request in, a stream of deltas out. */
+import type { AnswerFormat } from './answer-form.ts'
 import type { ImageSource } from './images.ts'
 import type { ApiMode, LoopMessage, ModelEndpoint, WireMessage } from './types.ts'
 
@@ -22,7 +23,11 @@ export type ProviderDelta =
   | { type: 'notice'; text: string }
   /** See `ProviderState`. */
   | { type: 'provider_state'; item: unknown }
-  | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other' }
+  /** `window_full`: prompt and answer fill the model's context window. */
+  | {
+      type: 'finish'
+      reason: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'window_full' | 'other'
+    }
 
 export type ProviderRequest = {
   endpoint: ModelEndpoint
@@ -32,6 +37,14 @@ export type ProviderRequest = {
   images?: ImageSource
   /** JSON schemas of the tools on offer; empty when none. */
   tools: { name: string; description: string; parameters: unknown }[]
+  /** The tools are only described, so that the prompt stays the same: none may be called. Absent: the model decides. */
+  toolChoice?: 'none'
+  /** What was learned about the server is forgotten: the user may have changed it. */
+  isConnectionTest?: true
+  /** The form of the answer, for APIs that can hold a model to it. Only a request: the answer is checked anyway. */
+  answer?: AnswerFormat
+  /** The answer must be a call of one of the tools. */
+  mustCall?: boolean
   signal: AbortSignal
   /** Used by `demo` only. */
   workspace: string

@@ -10,10 +10,18 @@ const B = 0.75
 const NAME_WEIGHT = 4
 const PARAMETER_WEIGHT = 2
 
-/** Lower-case words without a plural `s`: `listPullRequests` and `list_pull_request` are the same. */
+/** They say nothing about a tool, and count as rare where most descriptions are a few words. */
+const EMPTY_WORDS = new Set(
+  'a an and at by for from i in into is it my of on or that the this to use with'.split(' '),
+)
+
+/**
+ * Lower-case words without the end of a plural: `listPullRequests` and `list_pull_request` are the same. The `e` goes too, so
+ * that `branches` is `branch` and `caches` is `cache`.
+ */
 export const wordsOf = (text: string): string[] =>
   (text.replace(/(\p{Ll}|\p{N})(?=\p{Lu})/gu, '$1 ').match(/[\p{L}\p{N}]+/gu) ?? []).map(word =>
-    word.toLowerCase().replace(/(?<=\p{L}{3})(?<!s)s$/u, ''),
+    word.toLowerCase().replace(/(?<=\p{L}{3})(?:es?|(?<!s)s)$/u, ''),
   )
 
 type Entry = { tool: Tool; counts: Map<string, number>; length: number }
@@ -37,7 +45,7 @@ export const rankTools = (query: string, tools: readonly Tool[]): Tool[] => {
   const exact = tools.filter(({ name }) => named.has(name))
   const entries = tools.map(toEntry)
   const meanLength = entries.reduce((sum, { length }) => sum + length, 0) / entries.length
-  const words = [...new Set(wordsOf(query))]
+  const words = [...new Set(wordsOf(query))].filter(word => !EMPTY_WORDS.has(word))
   const rarity = new Map(
     words.map(word => {
       const matches = entries.filter(({ counts }) => counts.has(word)).length

@@ -65,6 +65,20 @@ export const retryAfterInHeaders = (headers: Headers, now: number): number | und
 /** Fallback when neither `Retry-After` nor the body contains a delay. */
 export const rateLimitResetIn = rateLimitReset
 
+const RESET_FIELD = /"resets?_(at|in|in_seconds)"\s*:\s*"?([^",}]+)/i
+/** `You will regain access on 2026-09-01 at 00:00 UTC.` A time without its zone is not read. */
+const RESET_SENTENCE =
+  /(?:resets?|regain access|available again) (?:at|on) (\d{4}-\d\d-\d\d)(?:,| at|T)? ?(\d\d:\d\d(?::\d\d)?) ?(?:UTC|GMT|Z)/i
+
+/** When a limit ends, in milliseconds from `now`: a field of an error body, or a date in its sentence. */
+export const resetInBody = (text: string, now: number): number | undefined => {
+  const [, unit, value = ''] = RESET_FIELD.exec(text) ?? []
+  if (unit !== undefined) return resetMs(value, now)
+  const [, day, time] = RESET_SENTENCE.exec(text) ?? []
+  const date = Date.parse(`${day}T${time}Z`)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
 const FIELD = /"retry[-_]?after([-_]ms)?(?:[-_]seconds)?"\s*:\s*"?(\d+(?:\.\d+)?)/i
 const SENTENCE =
   /(?:try(?:ing)? again|retry|wait|available(?: again)?|resets?)\b[^.\d"]{0,40}?\b(?:in|after|for)?\s+((?:about |~)?\d[\d.]*\s*[a-z]+(?:(?:\s|,|and)*\d[\d.]*\s*[a-z]+)*)/i

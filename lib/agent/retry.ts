@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { RetryReason } from '../schema/retry.ts'
 import type { ProviderFailure } from './failure.ts'
+import { type FailureKind, KINDS } from './failure-kinds.ts'
 
 /** Rejects with the reason of `signal`; `end` ends the wait early. */
 export type Wait = (ms: number, signal: AbortSignal, end?: AbortSignal) => Promise<void>
@@ -14,40 +15,87 @@ const CAP_MS = 60_000
  */
 export const MAX_RETRY_WAIT_MS = 3_600_000
 
+/** A server that loads a model is asked this often, for ten minutes: 70 GB take that long from a slow disk. */
+const LOADING_POLL_MS = 5_000
+const LOADING_ATTEMPTS = 120
+
+/** Limits per minute have passed by then. */
+const RATE_LIMIT_MS = 120_000
+const MIN_RATE_ATTEMPTS = 4
+const MAX_RATE_ATTEMPTS = 14
+/** With the delays of backoff, two minutes or more. */
+const RATE_ATTEMPTS = 8
+/** Longest additional wait after the requested delay. A delay of minutes is announced as it is. */
+const MAX_JITTER_MS = 5_000
+const MAX_JITTERED_MS = 60_000
+/** Longest additional wait for a provider that keeps asking for a shorter one. */
+const MAX_STEP_MS = 15_000
+
 /**
- * Exponential backoff with jitter over half the delay, so that turns that failed together do not retry together.
- * `attempt` starts at 1. A delay requested by the provider takes precedence.
+ * Exponential backoff with jitter over half the delay, so that calls that failed together do not retry together.
+ * `attempt` starts at 1. A delay requested by the provider takes precedence; the jitter comes after it.
  */
 export const retryDelayMs = (
   attempt: number,
-  failure: Pick<ProviderFailure, 'retryAfterMs'> | null,
+  failure: Pick<ProviderFailure, 'retryAfterMs'> & Partial<Pick<ProviderFailure, 'kind'>>,
   random: () => number,
 ): number => {
-  if (failure?.retryAfterMs !== undefined) {
-    // A provider that requests no delay but keeps failing gets a minimum.
-    const minMs = attempt > 2 ? BASE_MS / 2 : 0
-    return Math.max(Math.ceil(failure.retryAfterMs), minMs)
+  const { retryAfterMs, kind } = failure
+  if (retryAfterMs !== undefined) {
+    // A provider that requests no or too short a delay but keeps failing gets a minimum that grows.
+    const minMs = attempt > 2 ? Math.min((BASE_MS / 2) * 2 ** (attempt - 3), MAX_STEP_MS) : 0
+    const jitterMs =
+      retryAfterMs > MAX_JITTERED_MS ? 0 : Math.min(retryAfterMs / 2, MAX_JITTER_MS) * random()
+    return Math.max(Math.ceil(retryAfterMs + jitterMs), minMs)
   }
+  if (kind === 'loading') return LOADING_POLL_MS
   const full = Math.min(BASE_MS * 2 ** (attempt - 1), CAP_MS)
   return Math.round(full / 2 + (full / 2) * random())
 }
 
+/** How often a call is made in all. */
+export const attemptsFor = ({
+  kind,
+  retryAfterMs,
+}: Pick<ProviderFailure, 'kind' | 'retryAfterMs'>): number => {
+  switch (KINDS[kind].repeats) {
+    case 'none':
+      return 1
+    case 'once':
+      return 2
+    case 'few':
+      return kind === 'unreachable' ? 3 : 4
+    case 'busy':
+      return 6
+    case 'loading':
+      return LOADING_ATTEMPTS
+    case 'rate': {
+      if (retryAfterMs === undefined) return RATE_ATTEMPTS
+      const needed = Math.ceil(RATE_LIMIT_MS / Math.max(1, retryAfterMs)) + 1
+      return Math.min(Math.max(needed, MIN_RATE_ATTEMPTS), MAX_RATE_ATTEMPTS)
+    }
+  }
+}
+
 const OVERLOADED = /overloaded|server is busy|capacity/i
 
-/** Why a call is repeated. 529 is Anthropic's status for an overloaded service, in use by others as well. */
-export const retryReasonOf = ({
-  type,
-  status,
-  isUnreachable,
-  message,
-}: ProviderFailure): RetryReason => {
-  if (type === 'rate_limit') return 'rate_limit'
-  if (type === 'no_response') return 'empty'
-  if (type !== 'network') return 'error'
-  if (isUnreachable) return 'unreachable'
-  if (status === 503 || status === 529 || OVERLOADED.test(message)) return 'overloaded'
-  return status === undefined ? 'connection' : 'server_error'
+const REASONS: Partial<Record<FailureKind, RetryReason>> = {
+  rate_limit: 'rate_limit',
+  no_response: 'empty',
+  only_thought: 'empty',
+  loading: 'loading',
+  unreachable: 'unreachable',
+  overloaded: 'overloaded',
+  server_error: 'server_error',
+  connection: 'connection',
+  cut_while_working: 'connection',
 }
+
+/** Why a call is repeated. */
+export const retryReasonOf = ({ kind, type, message }: ProviderFailure): RetryReason =>
+  type === 'network' && kind !== 'unreachable' && OVERLOADED.test(message)
+    ? 'overloaded'
+    : (REASONS[kind] ?? 'error')
 
 /** Waits on this clock. */
 export const waitOn =

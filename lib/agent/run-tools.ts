@@ -4,7 +4,8 @@ import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { Usage } from '../schema/usage.ts'
 import { checkCall, isAboutCall } from './permissions/check-call.ts'
-import { coerceArguments, parseArguments } from './tool-calls.ts'
+import { coerceArguments } from './coerce-arguments.ts'
+import { parseArguments, readArguments } from './tool-calls.ts'
 import { describeTools } from './tool-schema.ts'
 import { askForHook, type CallNotes, runHooked, withHookTexts } from './hooked-call.ts'
 import type { BeforeCall, Hooks } from './hooks.ts'
@@ -123,12 +124,12 @@ const errorResult = (error: string): ToolResult => ({
 
 const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
   const { name, arguments: text } = call.function
-  const args = parseArguments(text)
+  const read = readArguments(text)
   const tool = tools.find(candidate => candidate.name === name) ?? null
   const entry = {
     call,
     tool,
-    args: args ?? {},
+    args: read.ok ? read.args : {},
     input: undefined,
     preview: null,
     files: [],
@@ -143,15 +144,16 @@ const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
       rejection: errorResult(`There is no tool "${name}". Available tools: ${names}`),
     }
   }
-  if (!args)
+  if (!read.ok)
     return {
       ...entry,
-      rejection: errorResult('The arguments are not a valid JSON object. Call again.'),
+      rejection: errorResult(`The arguments are not valid JSON: ${read.reason}. Call again.`),
     }
-  const coerced = coerceArguments(tool.input, args)
+  const coerced = coerceArguments(tool.input, read.args)
   if (!coerced.ok)
     return { ...entry, rejection: errorResult(`Invalid arguments: ${coerced.error}`) }
-  return { ...entry, input: coerced.input, preview: tool.preview(coerced.input), rejection: null }
+  const { args, input } = coerced
+  return { ...entry, args, input, preview: tool.preview(input), rejection: null }
 }
 
 const runCall = async (entry: Prepared, run: ToolRun): Promise<ToolResult> => {

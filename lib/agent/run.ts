@@ -7,6 +7,7 @@ import { createInstructionLookup } from './nested-instructions.ts'
 import { repairHistory } from './repair-history.ts'
 import { type Wait, waitOn } from './retry.ts'
 import { createSpawn } from './subagent.ts'
+import { todoMemo } from './tools/todo.ts'
 import { describeTools } from './tool-schema.ts'
 import type { Agent, AgentRequest, Emit, ModelEndpoint, Outcome } from './types.ts'
 import { createUsageMeter } from './usage-meter.ts'
@@ -53,14 +54,20 @@ export const createRun = (
     callIds: new Set(
       request.history.flatMap(message => message.tool_calls ?? []).map(call => call.id),
     ),
-    memo: new Map<string, unknown>(),
+    memo: new Map<string, unknown>(todoMemo(request.history)),
     keepImage: request.images && createImageKeeper(request.images),
     /** Model calls so far. */
     steps: resumed?.steps ?? 0,
     /** Share of the step limit the model was last warned at. */
     warnedShare: 0,
+    /** The model was told to call a function of the client. */
+    hasDemandedCall: false,
     /** Notices already shown in this run. */
     notices: new Set<string>(),
+    /** The model was told that a call in its text cannot be read. */
+    isToldOfMarkup: false,
+    /** The step limit, once it is reached. */
+    limitedAt: 0,
     /** Text of the last assistant message. */
     text: '',
     outcome(status: Outcome['status']): Outcome {

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
 import { spentSince, type UsageMeter } from './usage-meter.ts'
+import { workingRules } from './prompt.ts'
 import { SMALL_WINDOW_TOOLS, toolsOf } from './toolsets.ts'
 import { createTrace } from './subagent-trace.ts'
 import type {
@@ -147,12 +148,13 @@ const toRequest = (
   prefix: string,
   task: SubagentTask,
 ): AgentRequest => {
-  const { takeSteeringMessages: _, instructions, hooks, ...shared } = request
+  const { takeSteeringMessages: _, instructions, hooks, ...inherited } = request
+  const { answerForm: __, mustCall: ___, ...shared } = inherited
   const depth = delegation.depth + 1
   const kind = kindOf(delegation, task)
-  const system = systemOf(task, request.workspace, kind)
   const allowed = toolsFor(request.tools, { ...delegation, depth }, task.toolsets)
   const tools = kind?.tools ? namedTools(allowed, kind.tools) : allowed
+  const system = systemOf(task, { ...request, tools }, kind)
   let counted: Usage = emptyUsage
   let messages = 0
   return {
@@ -161,10 +163,10 @@ const toRequest = (
     system,
     history: [{ role: 'user', content: task.goal }],
     tools,
-    reduce: async () => ({
-      system,
-      tools: tools.filter(({ name }) => SMALL_WINDOW_TOOLS.includes(name)),
-    }),
+    async reduce() {
+      const few = tools.filter(({ name }) => SMALL_WINDOW_TOOLS.includes(name))
+      return { system: systemOf(task, { ...request, tools: few }, kind), tools: few }
+    },
     maxSteps: stepsOf(delegation, task),
     signal,
     nextMessageId: () => `${prefix}m${++messages}`,
@@ -216,10 +218,10 @@ const toolsFor = (
       return names
     }),
   )
-  return allowed.filter(({ name }) => wanted.has(name))
+  return namedTools(allowed, [...wanted])
 }
 
-/** Those that a definition names are described: it need not name the tools that find others. */
+/** Those that are asked for are described: the tools that find others need not be asked for. */
 const namedTools = (tools: readonly Tool[], names: readonly string[]): Tool[] =>
   tools.flatMap(({ deferred: _, ...tool }) => (names.includes(tool.name) ? [tool] : []))
 
@@ -231,12 +233,16 @@ const shortGoal = (goal: string): string => {
 
 const systemOf = (
   { context }: SubagentTask,
-  workspace: string,
+  { workspace, tools }: Pick<AgentRequest, 'workspace' | 'tools'>,
   kind: SubagentKind | null,
 ): string =>
   [
     'You are a subagent: another agent has given you one task. Only that agent reads your messages, and no one can answer questions; where something is unclear, make a sensible decision and say what you decided.',
     `Work in ${workspace} unless the task says otherwise.`,
+    workingRules(
+      tools.map(({ name }) => name),
+      { persists: true, isWatched: false },
+    ),
     'When you are done, answer with a summary and nothing else: what you did, what you found, which files you created or changed, and what went wrong or remains open. The summary is all that is kept of your work.',
     ...(kind && kind.prompt !== '' ? [`Your instructions:\n${kind.prompt}`] : []),
     ...(context.trim() === '' ? [] : [`What you should know:\n${context.trim()}`]),
@@ -257,8 +263,8 @@ const toParentEvent = (event: AgentEvent, from: SubagentRef, prefix: string): Ag
     case 'tool_complete':
       return { ...event, callId: prefix + event.callId, owner }
     case 'warning':
-      // The step limit is reported in the subagent's result.
-      return event.kind === 'step_limit' ? null : event
+      // These are reported in the subagent's result.
+      return event.kind === 'step_limit' || event.kind === 'content_filter' ? null : event
     default:
       // Messages and compactions stay inside the subagent.
       return null

@@ -84,6 +84,8 @@ const LIMITS = [
   /range of input length should be \[\d+, ?(\d+)\]/i,
   /\blimit:? (\d[\d,_]{2,}),? requested/i,
   /supports? up to (\d[\d,_]{2,})/i,
+  /tokens\W+(?:\+ \W?max_new_tokens\W+)?must (?:be <=|have less than) (\d[\d,_]{2,})/i,
+  /must have less than (\d[\d,_]{2,}) tokens/i,
   /(?:context (?:length|window|size)|maximum (?:context|prompt|input)(?: length)?|(?:input |token |context )limit)[^0-9]{0,40}?(\d[\d,_]{2,})/i,
   />\s*(\d[\d,_]{2,})\s*(?:maximum|max|tokens?|limit)/i,
   /(?:max(?:imum)?|limit|at most|up to)[^0-9]{0,24}?(\d[\d,_]{2,})\s*(?:input |context |prompt )?tokens/i,

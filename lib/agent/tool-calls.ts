@@ -1,80 +1,108 @@
-/** Normalizes tool calls of a model: repairs names, ids and arguments. */
-import type { z } from 'zod'
-import { isObject, isObjectOrArray } from '../base/json.ts'
-import type { ToolCall } from '../schema/message.ts'
-import { repairJson } from './repair-json.ts'
+/** A tool call as models and servers write it, and its arguments as an object. */
+import { isObject } from '../base/json.ts'
+import { readJson } from './lenient-json.ts'
 
 /** A call as received. `via`: see `ToolCall`. */
 export type RawCall = { id: string; name: string; arguments: string; via?: string }
 
-const simplified = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
+/** `reason`: what cannot be read, and where, for the model. */
+export type ReadArguments =
+  | { ok: true; args: Record<string, unknown>; isClosed: boolean }
+  | { ok: false; reason: string }
 
-/** Maps a misspelled name to a known tool: other case, other separators, a prefix such as `functions.`. */
-export const repairName = (name: string, known: readonly string[]): string => {
-  if (known.includes(name)) return name
-  const wanted = simplified(name.replace(/^.*[.:/]/, ''))
-  return known.find(candidate => simplified(candidate) === wanted) ?? name
-}
-
-/** `sources`: indexes of the call in the response, several when the model repeated it. */
-export type NormalizedCall = { call: ToolCall; sources: number[] }
+/** A code fence, its language, or a tag before the object. */
+const FENCE = /^\s*(?:```[\w-]*|json|<[\w:]+>)\s*(?=\{)/
+const NEAR_CHARS = 20
+/** Places where the last of several growing texts may begin. */
+const MAX_STARTS = 200
 
 /**
- * Repairs names, makes ids unique in the conversation (small servers restart at `call_0` in every response), and drops
- * exact duplicates, which some models repeat. Adds the ids to `taken`.
+ * The arguments as an object. Nothing, `null`, `[]`, and `""` are no arguments. Text after the object is ignored, such as the end of a
+ * code fence or `</tool_call>`; a second object is not.
  */
-export const normalizeCalls = (
-  raw: readonly RawCall[],
-  known: readonly string[],
-  taken: Set<string>,
-  messageId: string,
-): NormalizedCall[] => {
-  const seen = new Map<string, NormalizedCall>()
-  for (const [at, { id, name, arguments: text, via }] of raw.entries()) {
-    const tool = repairName(name.trim(), known)
-    const written = text.trim() === '' ? '{}' : text
-    const same = `${tool}\n${written}`
-    const first = seen.get(same)
-    if (first) {
-      first.sources.push(at)
-      continue
-    }
-    const unique = id !== '' && !taken.has(id) ? id : `call_${messageId}_${seen.size + 1}`
-    taken.add(unique)
-    const call: ToolCall = {
-      id: unique,
-      type: 'function',
-      function: { name: tool, arguments: written },
-      ...(via !== undefined && { via }),
-    }
-    seen.set(same, { call, sources: [at] })
-  }
-  return [...seen.values()]
-}
-
-/** The arguments as an object; null when the text is not a JSON object, even after repair. */
-export const parseArguments = (text: string): Record<string, unknown> | null => {
-  try {
-    const value: unknown = JSON.parse(text)
-    // Some models encode the object twice.
-    if (typeof value === 'string' && value.trim().startsWith('{')) return parseArguments(value)
-    return isObject(value) ? value : null
-  } catch {
-    return repairedArguments(text)
+export const readArguments = (text: string): ReadArguments => {
+  if (text.trim() === '') return { ok: true, args: {}, isClosed: true }
+  const strict = readStrictly(text)
+  if (strict) return { ok: true, args: strict, isClosed: true }
+  const start = FENCE.exec(text)?.[0].length ?? 0
+  const read = readJson(text, start)
+  const args = read.ok ? asArguments(read.value) : null
+  const rest = read.ok ? text.slice(read.end) : ''
+  if (read.ok && args && !/^[\s,;]*[[{]|\{\s*"/.test(rest))
+    return { ok: true, args, isClosed: read.isClosed }
+  const last = lastOfGrowing(text)
+  if (last) return { ok: true, args: last, isClosed: true }
+  if (!read.ok) return { ok: false, reason: `${read.reason}, ${placeIn(text, read.at)}` }
+  if (!args) return { ok: false, reason: 'they must be one JSON object' }
+  return {
+    ok: false,
+    reason: `another value follows the object, ${placeIn(text, read.end)}; make one call for each`,
   }
 }
 
-/** Repairs what small models get wrong: raw line breaks in strings, trailing commas, Python literals. Null when that does not help. */
-const repairedArguments = (text: string): Record<string, unknown> | null => {
-  const strict = repairJson(text)
-  if (strict === null || strict === text) return null
+const placeIn = (text: string, at: number): string => {
+  const near = text.slice(Math.max(0, at - NEAR_CHARS), at + NEAR_CHARS)
+  return `at character ${at + 1} of ${text.length}, near ${JSON.stringify(near)}`
+}
+
+const readStrictly = (text: string): Record<string, unknown> | null => {
   try {
-    const value: unknown = JSON.parse(strict)
-    return isObject(value) ? value : null
+    return asArguments(JSON.parse(text))
   } catch {
-    // Not repairable: the caller reports it to the model.
+    // Not JSON: it is read leniently.
     return null
   }
+}
+
+const asArguments = (value: unknown): Record<string, unknown> | null => {
+  if (isObject(value)) return value
+  if (value === null || value === '') return {}
+  if (Array.isArray(value)) {
+    const [only, ...more] = value
+    return value.length === 0 ? {} : isObject(only) && more.length === 0 ? only : null
+  }
+  // Some models encode the object twice.
+  if (typeof value !== 'string' || !value.trim().startsWith('{')) return null
+  const inner = readArguments(value)
+  return inner.ok ? inner.args : null
+}
+
+/** Some servers send everything so far with each piece: `{"pa{"path":"a{"path":"a"}`, or the same object again. */
+const lastOfGrowing = (text: string): Record<string, unknown> | null => {
+  let at = text.lastIndexOf('{')
+  for (let tries = 0; at > 0 && tries < MAX_STARTS; tries++) {
+    const last = readStrictly(text.slice(at))
+    if (last && growsTo(text.slice(0, at), text.slice(at))) return last
+    at = text.lastIndexOf('{', at - 1)
+  }
+  return null
+}
+
+const CLOSERS = /["}\]\s]*/y
+
+/** Each part of `before` is how `last` begins, perhaps with brackets that close it. */
+const growsTo = (before: string, last: string): boolean => {
+  let at = 0
+  while (at < before.length) {
+    let same = 0
+    while (same < last.length && before[at + same] === last[same]) same++
+    if (same === 0) return false
+    CLOSERS.lastIndex = at + same
+    at += same + (CLOSERS.exec(before)?.[0].length ?? 0)
+  }
+  return true
+}
+
+/** The arguments as an object; null when the text cannot be read as one. */
+export const parseArguments = (text: string): Record<string, unknown> | null => {
+  const read = readArguments(text)
+  return read.ok ? read.args : null
+}
+
+/** Nothing is missing at its end, which a length limit may have cut. */
+export const isWhole = (text: string): boolean => {
+  const read = readArguments(text)
+  return read.ok && read.isClosed
 }
 
 /** Nothing is missing, and nothing has to be put right: the text itself is an object. */
@@ -86,80 +114,3 @@ export const isJsonObject = (text: string): boolean => {
     return false
   }
 }
-
-export type CoercedArguments = { ok: true; input: unknown } | { ok: false; error: string }
-
-/** Validates arguments against the tool's schema, converting values of the wrong type when the meaning is unambiguous. */
-export const coerceArguments = (
-  schema: z.ZodType,
-  args: Record<string, unknown>,
-): CoercedArguments => {
-  const value: Record<string, unknown> = structuredClone(args)
-  // A conversion can reveal nested errors, hence several rounds.
-  for (let round = 0; round < 4; round++) {
-    const parsed = schema.safeParse(value)
-    if (parsed.success) return { ok: true, input: parsed.data }
-    const changed = parsed.error.issues.filter(issue => convert(value, issue)).length
-    if (changed === 0) return { ok: false, error: formatIssues(parsed.error.issues) }
-  }
-  const last = schema.safeParse(value)
-  return last.success
-    ? { ok: true, input: last.data }
-    : { ok: false, error: formatIssues(last.error.issues) }
-}
-
-const formatIssues = (issues: readonly z.core.$ZodIssue[]) =>
-  issues
-    .slice(0, 5)
-    .map(issue => `${issue.path.join('.') || 'arguments'}: ${issue.message}`)
-    .join('; ')
-
-const convert = (root: Record<string, unknown>, issue: z.core.$ZodIssue): boolean => {
-  if (issue.code !== 'invalid_type' || issue.path.length === 0) return false
-  const key = issue.path.at(-1)
-  let parent: unknown = root
-  for (const step of issue.path.slice(0, -1))
-    parent = (parent as Record<PropertyKey, unknown> | undefined)?.[step]
-  if (!isObjectOrArray(parent) || key === undefined) return false
-  const holder = parent as Record<PropertyKey, unknown>
-  const old = holder[key]
-  if (old === null) return delete holder[key]
-  const converted = toType(issue.expected, old)
-  if (converted === undefined) return false
-  holder[key] = converted
-  return true
-}
-
-/** Undefined when the meaning is ambiguous. */
-const toType = (expected: string, value: unknown): unknown => {
-  if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
-    return String(value)
-  if (expected === 'array' && isObject(value)) return [value]
-  if (typeof value !== 'string') return undefined
-  const text = value.trim()
-  if (expected === 'number' || expected === 'int')
-    return text !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined
-  if (expected === 'boolean')
-    return { true: true, yes: true, '1': true, false: false, no: false, '0': false }[
-      text.toLowerCase()
-    ]
-  if (expected === 'object' || expected === 'record') return parseArguments(text) ?? undefined
-  if (expected === 'array') return readArray(text) ?? [value]
-  return undefined
-}
-
-const readArray = (text: string): unknown[] | null => {
-  try {
-    const value: unknown = JSON.parse(text)
-    return Array.isArray(value) ? value : null
-  } catch {
-    // A bare word: the caller wraps it in an array.
-    return null
-  }
-}
-
-/** Removes tool call markup that some models write into their text. */
-export const stripCallMarkup = (text: string): string =>
-  text.includes('<function_calls>')
-    ? text.replace(/<function_calls>[\s\S]*?(?:<\/function_calls>|$)/g, '').trimEnd()
-    : text

@@ -1,6 +1,7 @@
 /** The tools as a provider receives them: JSON Schema without what tells a model nothing. The same bytes for the same tool. */
 import { z } from 'zod'
 import { asObject, isObject } from '../base/json.ts'
+import { soundSchema } from './sound-schema.ts'
 import type { Tool } from './types.ts'
 
 export type ToolDescription = { name: string; description: string; parameters: unknown }
@@ -98,7 +99,8 @@ export const describeTool = (tool: Tool): ToolDescription => {
   const known = described.get(tool)
   if (known) return known
   const { name, summary, input } = tool
-  const schema = tool.parameters ?? z.toJSONSchema(input, { io: 'input' })
+  const { parameters } = tool
+  const schema = parameters ? soundSchema(parameters) : z.toJSONSchema(input, { io: 'input' })
   const description = { name, description: summary, parameters: compact(schema) }
   described.set(tool, description)
   return description

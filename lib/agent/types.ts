@@ -9,6 +9,7 @@ import type { StoredImage } from '../schema/image.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
+import type { Demands } from './answer-form.ts'
 import type { Compression } from './compress.ts'
 import type { ExternalAgentSettings, ExternalAgentContext } from './external-agent.ts'
 import type { ProviderFailure } from './failure.ts'
@@ -61,6 +62,11 @@ export type ModelEndpoint = EndpointWindow & {
   /** Without trailing slash; empty for `demo`. */
   baseUrl: string
   apiKey: string | null
+  /** Further headers of its requests. They may hold keys. */
+  headers?: Readonly<Record<string, string>>
+  /** How long a response may take, and how long no data may arrive; 0: without a limit. Absent: the engine's own limits. */
+  requestTimeoutMs?: number
+  staleTimeoutMs?: number
   /** Upper bound of tokens per response; absent: the provider's default. */
   maxTokens?: number
   effort?: Effort
@@ -231,6 +237,8 @@ export type Tool<I extends z.ZodType = z.ZodType> = {
   server?: string
   /** Not described to the model, which finds it with `tool_search`. */
   deferred?: true
+  /** Few conversations need it, so it is found with `tool_search` where that is on. What it is for, in a few words; empty: nothing a model must know before it searches. */
+  seldom?: string
   /** A function of the client, which runs it itself: a call ends the turn, and its result comes with the next one. */
   isClient?: true
   /** JSON Schema for the model, instead of the one derived from `input`; MCP tools bring their own. */
@@ -276,7 +284,7 @@ export type AgentRequest = WindowServices & {
   guards?: Guards
   planMode?: PlanMode
   rules?: Rules
-  /** Model calls per turn. At the limit, one last call without tools asks for a summary. */
+  /** Model calls per turn. At the limit, one last call that may use no tool asks for a summary. */
   maxSteps: number
   /** What this turn has done in an earlier process. */
   resumed?: Resumed
@@ -284,6 +292,8 @@ export type AgentRequest = WindowServices & {
   onStepBoundary?: () => void
   /** A message may call only one function of the client. */
   oneClientCall?: boolean
+  answerForm?: Demands['answerForm']
+  mustCall?: Demands['mustCall']
   signal: AbortSignal
   /** Allocates a message id; called once per message, before its first delta. */
   nextMessageId: () => string
@@ -328,6 +338,8 @@ export type AgentRequest = WindowServices & {
   compression?: Compression
   /** Attempts per model call, retries included; absent: the engine's defaults. */
   maxAttempts?: number
+  /** At least so many where repeating helps at all; `maxAttempts` goes before it. */
+  minAttempts?: number
   /** Lower limit of attempts for this failure; undefined leaves `maxAttempts` in force. */
   attemptLimit?: (failure: ProviderFailure, endpoint: ModelEndpoint) => number | undefined
   /** A call whose provider asks to wait longer than this fails. Absent: an hour. */

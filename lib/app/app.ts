@@ -153,9 +153,10 @@ const composeToolsets = (data: AppData, engine: Engine): ToolsetSettings =>
   })
 
 /** What an earlier process left, and what became due while the service was not running. */
-const catchUp = ({ notifications, cron, clientApi, turns, turnStarter, log }: App): void => {
+const catchUp = ({ notifications, cron, clientApi, turns, turnStarter, clock, log }: App): void => {
   const { reportedUntil } = notifications
-  if (reportedUntil !== null) cron.reportSince(reportedUntil)
+  // A time in the future is that of a clock that was ahead.
+  if (reportedUntil !== null) cron.reportSince(Math.min(reportedUntil, clock.now()))
   turns
     .resume({
       endpointOf: turnStarter.endpointToResume,

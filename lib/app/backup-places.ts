@@ -7,11 +7,9 @@ import type { Config } from '../config.ts'
 import { findAgentDir } from '../host-agent-checkout.ts'
 import type { Home } from '../profiles/home.ts'
 import { DEFAULT_PROFILE } from '../profiles/homes.ts'
+import { REMOVED_KEY } from '../models/credentials.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { realPath } from '../store/path-within.ts'
-
-/** What a removed key is replaced by: a request with it fails with a sentence about the key. */
-const REMOVED_KEY = 'removed-from-backup'
 
 /** Shorter values, such as `true`, would be replaced in places where they mean something else. */
 const MIN_SECRET_CHARS = 5

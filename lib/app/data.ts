@@ -33,6 +33,7 @@ import { addonCandidates, installAddon } from '../store/sqlite-addon.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Notify } from '../schema/notice.ts'
 import { createSettings } from '../settings.ts'
+import { startMove } from './moved-home.ts'
 import { createPersonalSettings, type PersonalSettings } from './personal-settings.ts'
 import { createToolOutput, type ToolOutput } from '../tool-output.ts'
 import { createPromptCache, type PromptCache } from '../turn-context/prompt-cache.ts'
@@ -124,6 +125,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
   const { log, clock, addon } = options
   const { stateDir } = config
   restrictSecrets(config, line => log.warn(line))
+  const finishMove = startMove(config, log)
   const acceptedSettings = openAcceptedSettings(stateDir, signing(stateDir))
   const homes = createHomes(config, clock, acceptedSettings)
   const settings = createSettings(join(stateDir, 'settings.json'), {
@@ -225,6 +227,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     addon,
     ...searchWorkerOf(packedHere()),
   })
+  finishMove({ sessions, workspaces, homes })
   const projects = createProjects({
     path: join(stateDir, 'projects.json'),
     members: sessions.idsByProject,

@@ -229,9 +229,8 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
       }),
       promptFor: wrapPrompt(
         createSystemPrompt({
-          surface: options.surface,
-          sessions,
-          promptCache: options.promptCache,
+          ...options,
+          ...commandsOf(runners, languageServers, config),
           skills: skills.index,
           subagents: skills.subagents,
           personality: (home, name) => personalityPrompt(home.settings(), name) ?? '',
@@ -276,8 +275,11 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     redactMessage: redactValue,
     createContext: wrapContext(createContext),
     providers,
-    titleEndpoint: (sessionId, own) =>
-      auxiliaryFor('title_generation', homes.of(sessions.row(sessionId)?.profile), own).endpoint,
+    titleEndpoint(sessionId, own) {
+      const home = homes.of(sessions.row(sessionId)?.profile)
+      const { enabled } = home.settings().auxiliary.title_generation
+      return enabled ? auxiliaryFor('title_generation', home, own).endpoint : null
+    },
   })
   await runners.ready
   return {

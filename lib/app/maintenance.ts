@@ -31,10 +31,16 @@ export const startMaintenance = (
   const { homes, projects, promptCache, sessions, toolOutput, workspaces } = data
   const fileProblems = watchFileProblems({
     clock,
-    check: createFileCheck({ homes, workspaces, projects, jobsOf: home => cron.of(home).jobs }),
+    check: createFileCheck({
+      ...{ homes, workspaces, projects },
+      own: [data.settings, data.people],
+      jobsOf: home => cron.of(home).jobs,
+    }),
     log: log.warn,
     notify: data.notify,
   })
+  // Whoever looks at the log right after the start finds them there.
+  fileProblems.list()
   const settingChanges = watchSettingChanges({
     homes: homes.list,
     accepted: data.acceptedSettings,

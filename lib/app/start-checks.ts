@@ -5,6 +5,7 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { passwordProblem } from '../auth/normalize-password.ts'
+import { isForeignRecord } from '../auth/password-record.ts'
 import { readSigningKey } from '../auth/signing-key.ts'
 import { type Check, fail, ok, warn } from '../cli/check.ts'
 import type { Config } from '../config.ts'
@@ -130,9 +131,14 @@ const stateChecks = (stateDir: string, machine: Machine): Check[] => {
 
 const keyCheck = (stateDir: string): Check => {
   try {
-    return readSigningKey(stateDir)
-      ? ok('signing key', 'OK')
-      : ok('signing key', 'created at the first start')
+    const key = readSigningKey(stateDir) ?? null
+    if (isForeignRecord(stateDir, key))
+      return warn(
+        'signing key',
+        `${join(stateDir, '.signing_key')} is not the key that the password was stored with, so the password is refused`,
+        'Run agent-webui password to set a new one, or restore .signing_key from a backup.',
+      )
+    return ok('signing key', key ? 'OK' : 'created at the first start')
   } catch (error) {
     return fail('signing key', messageOf(error), 'The server does not start without it.')
   }

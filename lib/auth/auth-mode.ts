@@ -9,7 +9,7 @@ export type AuthMode =
   | { kind: 'open' }
   | { kind: 'environment' }
   | { kind: 'stored'; hash: string }
-  | { kind: 'damaged'; why: string; hash: string | null }
+  | { kind: 'damaged'; why: string; hash: string | null; isOfOtherKey?: true }
   | { kind: 'setup' }
 
 export type AuthModeOptions = {

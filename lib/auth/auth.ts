@@ -242,7 +242,13 @@ export const createAuth = (options: AuthOptions) => {
     return undefined
   }
 
-  const wrongPassword = () => unauthorized('Invalid password', { code: 'wrong_password' })
+  const wrongPassword = (current?: AuthMode) =>
+    current?.kind === 'damaged' && current.isOfOtherKey
+      ? unauthorized(
+          'Invalid password. The signing key of this server was replaced, so an earlier password is refused: run "agent-webui password" in a terminal on the server’s machine.',
+          { code: 'signing_key_replaced' },
+        )
+      : unauthorized('Invalid password', { code: 'wrong_password' })
 
   /** Throws when a change would have no effect or is not allowed; null stands for removing the password. */
   const checkChange = (password: string | null): void => {
@@ -315,7 +321,7 @@ export const createAuth = (options: AuthOptions) => {
           return lookup.issue(stampOf(person), client, { how: 'password', person: person.id })
         }
         const hash = await verify(password, current)
-        if (hash === undefined) throw wrongPassword()
+        if (hash === undefined) throw wrongPassword(current)
         slot.clear()
         onPassword?.(password.trim())
         if (options.codes?.isOn()) await options.codes.require(code)

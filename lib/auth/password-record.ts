@@ -36,8 +36,8 @@ export type SettingsPassword = {
 export type Stored =
   | { kind: 'none' }
   | { kind: 'hash'; hash: string }
-  /** `hash` is the last one that this process read. */
-  | { kind: 'damaged'; why: string; hash: string | null }
+  /** `hash` is the last one that this process read. `isOfOtherKey`: it was probably made with a signing key that is lost. */
+  | { kind: 'damaged'; why: string; hash: string | null; isOfOtherKey?: true }
 
 export type PasswordRecord = ReturnType<typeof openPasswordRecord>
 
@@ -79,7 +79,19 @@ const readRegular = (path: string): string => {
 type Read =
   | { kind: 'absent' }
   | { kind: 'read'; hash: string | null }
-  | { kind: 'bad'; why: string }
+  /** `foreign`: the hash of a record that another signing key has sealed. */
+  | { kind: 'bad'; why: string; foreign?: string | null }
+
+/** Whether the stored password was sealed with another key than this one. `key`: null when there is none. */
+export const isForeignRecord = (dir: string, key: Buffer | null): boolean => {
+  try {
+    const { hash, seal } = Content.parse(JSON.parse(readRegular(join(dir, RECORD))))
+    return hash !== null && (key === null || seal !== sealOf(key, hash))
+  } catch {
+    // No record, or a damaged one, which has a check of its own.
+    return false
+  }
+}
 
 export const openPasswordRecord = ({
   dir,
@@ -111,7 +123,7 @@ export const openPasswordRecord = ({
       if (!content.success) return { kind: 'bad', why: `${path} is damaged` }
       const { hash, seal } = content.data
       if (!timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(key, hash))))
-        return { kind: 'bad', why: `${path} was made with another signing key` }
+        return { kind: 'bad', why: `${path} was made with another signing key`, foreign: hash }
       return { kind: 'read', hash }
     } catch (error) {
       return { kind: 'bad', why: `${path} cannot be read: ${jsonReason(error, text)}` }
@@ -195,8 +207,15 @@ export const openPasswordRecord = ({
       // One of the files may have been looked at before another program changed all of them.
       if (!isConsistent()) lookAgain()
       const old = settings.read()
-      if (old.kind === 'hash') return adoptSettingsHash(old.hash)
       const now = read()
+      // The key is the salt of both: with a new one, the right password would be refused as a wrong one. If it is the seal that
+      // is damaged, the right password proves it.
+      if (now.kind === 'bad' && old.kind === 'hash' && now.foreign === old.hash) {
+        known = old.hash
+        damaged(now.why)
+        return { kind: 'damaged', why: now.why, hash: known, isOfOtherKey: true }
+      }
+      if (old.kind === 'hash') return adoptSettingsHash(old.hash)
       if (now.kind === 'bad') return damaged(now.why)
       if (now.kind === 'read') {
         known = now.hash

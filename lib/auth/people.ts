@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { type BigIntStats, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { conflict, missing, unavailable } from '../errors.ts'
+import { conflict, messageOf, missing, unavailable } from '../errors.ts'
 import { type Caller, OWNER, Role } from '../schema/person.ts'
 import { OWNER_NAME } from '../base/owner-name.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
@@ -193,6 +193,16 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
   }
 
   return {
+    /** Why the file cannot be used; null when it can. */
+    problem(): { file: string; reason: string; in_force: boolean } | null {
+      try {
+        read()
+        return null
+      } catch (error) {
+        const why = typeof known?.file === 'string' ? known.file : messageOf(error)
+        return { file: path, reason: why.replace(`${path} cannot be read: `, ''), in_force: false }
+      }
+    },
     /** The first owner, who has the password of the server. Throws a 503 while the file cannot be read, like all of these. */
     owner: (): Person => ownerOf(readNow()),
     others,

@@ -105,9 +105,20 @@ export const createBackups = (options: BackupsOptions) => {
   }
 
   const removeExpired = ({ dir, keep_daily, keep_weekly }: BackupSettings): void => {
-    const names = filesIn(dir).map(({ name }) => name)
+    // One from the future, made while the clock was ahead, neither counts nor goes.
+    const names = filesIn(dir)
+      .filter(({ at }) => fromSeconds(at) <= clock.now())
+      .map(({ name }) => name)
     for (const name of expired(names, { daily: keep_daily, weekly: keep_weekly }))
       rmSync(join(dir, name), { force: true })
+  }
+
+  /** Times that a clock that was ahead left: with them, no backup would be due until then. */
+  const forgetFuture = (): void => {
+    const { since, last, ...others } = file.read()
+    const now = clock.now()
+    if (Math.max(since, fromSeconds(last?.at ?? 0)) <= now) return
+    file.write({ ...others, since: now, last: last && { ...last, at: toSeconds(now) } })
   }
 
   const perform = async (startedAt: number): Promise<BackupResult> => {
@@ -191,6 +202,7 @@ export const createBackups = (options: BackupsOptions) => {
     dueAt,
     /** Called every minute: starts a backup that is due. */
     tick(): void {
+      forgetFuture()
       const due = dueAt()
       if (!running && due !== null && due <= clock.now()) run()
     },

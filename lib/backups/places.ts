@@ -20,7 +20,10 @@ const DATABASE = /\.(?:db|sqlite3?)$/i
 const DATABASE_PART = /\.(?:db|sqlite3?)-(?:wal|shm|journal)$/i
 const UNFINISHED = /(?:\.tmp|\.partial)$/
 
-/** Of the state directory, with the reason in ARCHITECTURE.md (On disk). A file that is not listed counts as a key. */
+/** Where the agent and people work: every file is theirs, whatever its name. */
+const WORK = new Set(['workspace', 'worktrees'])
+
+/** Of the state directory, with the reason in ARCHITECTURE.md (On disk). A file in none of these lists is treated like a key. */
 const STATE_SAVED = new Set([
   'sessions',
   'conflicts',
@@ -33,9 +36,25 @@ const STATE_SAVED = new Set([
   'projects.json',
   'accepted-guards.json',
   'last_workspace.txt',
+  'location.json',
   'audit.jsonl',
   'audit.1.jsonl',
   'backups.json',
+])
+const STATE_KEYS = new Set([
+  '.signing_key',
+  '.password',
+  '.password_set',
+  '.second_factor',
+  'people.json',
+  'auth-sessions.json',
+  'accepted-settings.json',
+  'api-tokens.json',
+  'shares.json',
+  'vapid.json',
+  'notifications.json',
+  'notifications-outbox.json',
+  'cells',
 ])
 const STATE_SKIPPED =
   /^(?:cache|incoming|request-keys|updates|instance\..*|cluster\.json|auth(?:-code)?-throttle\.json|.*\.db(?:-\w+)?)$/
@@ -52,19 +71,25 @@ const KEY_DIRS =
   /^(?:mcp-tokens|pairing|whatsapp|\.ssh|\.gnupg|\.aws|\.azure|\.kube|\.docker|\.config)$/i
 /** Anywhere in a home. */
 const ENV_FILE = /^\.env(?:\..+)?$/
+const ENV_EXAMPLE = /^\.env\.(?:example|sample|template|dist)$/
+/** Directories of a home whose `.jsonl` files programs append to. A file elsewhere may end without a line feed. */
+const JOURNALS = new Set(['sessions', 'checkpoints', 'cron', 'logs'])
 
-const byName = (name: string): Treatment => {
+const byName = (name: string, isAppended: boolean): Treatment => {
   if (DATABASE_PART.test(name)) return 'skip'
   if (DATABASE.test(name)) return 'database'
-  return name.endsWith('.jsonl') ? 'journal' : 'save'
+  return isAppended && name.endsWith('.jsonl') ? 'journal' : 'save'
 }
+
+const isEnvFile = (name: string): boolean => ENV_FILE.test(name) && !ENV_EXAMPLE.test(name)
 
 const inState = (parts: readonly string[]): Treatment => {
   const [top = ''] = parts
   const name = parts.at(-1) ?? ''
+  if (WORK.has(top)) return isEnvFile(name) ? 'key' : byName(name, false)
   if (STATE_SKIPPED.test(top) || UNFINISHED.test(name)) return 'skip'
   if (top === 'settings.json') return 'strip'
-  return STATE_SAVED.has(top) ? byName(name) : 'key'
+  return STATE_SAVED.has(top) ? byName(name, true) : 'key'
 }
 
 const inHome = (parts: readonly string[]): Treatment => {
@@ -72,15 +97,23 @@ const inHome = (parts: readonly string[]): Treatment => {
   const name = parts.at(-1) ?? ''
   if (HOME_SKIPPED.test(top)) return 'skip'
   if (parts.length === 1 && UNFINISHED.test(name)) return 'skip'
-  if (ENV_FILE.test(name)) return 'key'
+  if (isEnvFile(name)) return 'key'
   // In `home/` at any depth, else directly in the home: a skill may have a folder with such a name.
   const near = top === 'home' ? parts.slice(1) : [top]
   if (near.some(part => KEY_DIRS.test(part))) return 'key'
   if ((top === 'home' || parts.length === 1) && KEY_NAMES.test(name)) return 'key'
   if (parts.length === 1 && /^config\.ya?ml$/.test(name)) return 'strip'
-  return byName(name)
+  return byName(name, JOURNALS.has(top))
 }
 
 /** `path`: relative to the place, with `/`. A directory is skipped, a key, or entered. */
 export const treatmentOf = ({ kind }: Pick<Place, 'kind'>, path: string): Treatment =>
   (kind === 'state' ? inState : inHome)(path.split('/'))
+
+/** The entry of the state directory that `path` of an archive belongs to and that this version knows nothing about; null for all others. */
+export const unknownEntry = (path: string): string | null => {
+  const [root, top = ''] = path.split('/')
+  if (root !== 'state') return null
+  const isKnown = WORK.has(top) || STATE_KEYS.has(top) || top === 'settings.json'
+  return isKnown || STATE_SAVED.has(top) ? null : `state/${top}`
+}

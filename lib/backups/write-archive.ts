@@ -10,6 +10,7 @@ import { openForBackup } from './read-file.ts'
 import { errorCode } from '../store/file-error.ts'
 import { isDiskFull as isFull } from '../store/journal.ts'
 import { createTarWriter, type TarWriter } from './tar.ts'
+import { unknownEntry } from './places.ts'
 import type { Found } from './walk.ts'
 
 export type Problem = { path: string; reason: string }
@@ -117,7 +118,13 @@ const createEntries = (
   }
 
   const addKey = async (file: FoundFile): Promise<void> => {
-    if (passphrase === null) return void written.keyFiles.push(file.path)
+    if (passphrase === null) {
+      const unknown = unknownEntry(file.path)
+      if (unknown === null) written.keyFiles.push(file.path)
+      else if (!problems.some(({ path }) => path === unknown))
+        problems.push({ path: unknown, reason: 'it may have keys; --with-keys saves it' })
+      return
+    }
     const whole = await readWhole(file)
     if (whole) keepKey(whole)
   }

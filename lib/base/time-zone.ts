@@ -102,6 +102,15 @@ export const toMinute = (ms: number, zone: string): string =>
 const ISO =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,](\d{1,9}))?)?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?$/i
 
+/** The offset in a text of this form, in minutes east of Greenwich; null where it has none, or only `Z`. */
+export const offsetIn = (text: unknown): number | null => {
+  const [, sign, hours = '0', minutes = '0'] =
+    /T.*([+-])(\d{2}):?(\d{2})?$/.exec(typeof text === 'string' ? text.trim() : '') ?? []
+  if (sign === undefined) return null
+  const east = Number(hours) * 60 + Number(minutes)
+  return sign === '-' ? -east : east
+}
+
 /** Milliseconds of an ISO 8601 date or date and time; without an offset it is local to `zone`. Undefined for other texts. */
 export const parseInstant = (text: unknown, zone: string): number | undefined => {
   if (typeof text !== 'string') return undefined

@@ -7,6 +7,7 @@ import { UserError } from '../errors.ts'
 import { createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { shownChanges } from '../guards/setting-changes.ts'
 import { skippedLines } from '../profiles/env-format.ts'
+import { unreadKeys } from '../profiles/unread-keys.ts'
 import { isManaged } from '../profiles/home.ts'
 import { DEFAULT_PROFILE, missingActiveProfile } from '../profiles/homes.ts'
 import { redact } from '../redact/redact.ts'
@@ -126,6 +127,29 @@ export const listChecks = ({ home, config }: CheckContext): Check[] => {
 }
 
 /** Values of config.yaml that are invalid and were dropped, and settings that count as something else. */
+/** What the file says and nobody does: known settings of the host agent, and names that nothing here knows. */
+const unreadChecks = ({ home }: CheckContext): Check[] => {
+  const keys = emptyIfUnreadable(() => unreadKeys(home.values()))
+  const unknown = keys.filter(({ why }) => why === null).map(({ key }) => key)
+  const known = keys.filter(({ why }) => why !== null).map(({ key }) => key)
+  return [
+    ...(known.length === 0
+      ? []
+      : [
+          ok('config.yaml', `settings of other programs, without effect here: ${known.join(', ')}`),
+        ]),
+    ...(unknown.length === 0
+      ? []
+      : [
+          warn(
+            'config.yaml',
+            `these keys have no effect here: ${unknown.join(', ')}`,
+            'Correct their names, or leave them for the program that reads them. docs/configuration-keys.md has all that are read.',
+          ),
+        ]),
+  ]
+}
+
 const settingsChecks = ({ home }: CheckContext): Check[] => [
   ...home
     .configProblems()
@@ -187,6 +211,7 @@ export const guardChecks = (looked: CheckContext): Check[] => {
           ),
         ]),
     ...settingsChecks(looked),
+    ...unreadChecks(looked),
     ...changedChecks(looked),
     ...emptyIfUnreadable(() =>
       list(home).map(({ key, value, why, closes, accepted: isAccepted }) =>

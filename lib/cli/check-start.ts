@@ -16,7 +16,8 @@ import { type Check, fail, type CheckContext, type Fix, ok, warn } from './check
 
 /** JSON files of the server, and what is the case while one cannot be read. It is never replaced. */
 const STATE_FILES: Readonly<Record<string, string>> = {
-  'settings.json': 'Until then, sign-in stays closed.',
+  'settings.json':
+    'Until then, settings cannot be changed and defaults apply; the password in .password counts.',
   'people.json': 'Until then, sign-in stays closed.',
   '.password': 'Until then, sign-in stays closed.',
   'api-tokens.json': 'Until then, the API for other programs stays off.',
@@ -87,7 +88,7 @@ const sessionCheck = ({ config }: CheckContext): Check[] => {
   return [
     warn(
       'sessions',
-      `${bad.length} of ${looked} have unreadable lines: ${names}${more}`,
+      `${bad.length} of ${looked} are empty or have unreadable lines: ${names}${more}`,
       'Their other lines are shown. If messages are missing, restore the files from a backup.',
     ),
   ]

@@ -6,6 +6,8 @@ import { findRipgrep } from '../agent/search/ripgrep.ts'
 import { findProgram } from '../base/find-program.ts'
 import { columnsOf, readState, stateDbPath } from '../host-db/state-db.ts'
 import { messageOf, UserError } from '../errors.ts'
+import { unusableKeys } from '../models/credentials.ts'
+import { readSetup } from '../models/provider-config.ts'
 import { listProviders } from '../models/provider-keys.ts'
 import { findExposed } from '../profiles/file-permissions.ts'
 import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-home.ts'
@@ -47,14 +49,32 @@ const providerChecks = ({ home }: CheckContext): Check[] => {
         'Sign in again with the command line (hermes model).',
       ),
     )
+  const unusable = emptyIfUnreadable(() => unusableKeys(readSetup(home))).map(({ name, why }) =>
+    why === 'removed'
+      ? fail(
+          'providers',
+          `${name} was removed from the backup that was restored`,
+          'Enter the key again.',
+        )
+      : fail(
+          'providers',
+          `the value of ${name} cannot be sent as a key: it has spaces or other characters that keys do not have`,
+          'Correct it.',
+        ),
+  )
   const held = rows.filter(row => row.has_key)
   // Not a problem by itself: self-hosted servers need no key. The model check reports a missing one.
-  if (held.length === 0) return [ok('providers', 'no provider has a key'), ...expired]
+  if (held.length === 0)
+    return [
+      ...(unusable.length > 0 ? [] : [ok('providers', 'no provider has a key')]),
+      ...unusable,
+      ...expired,
+    ]
   const names = held.map(({ display_name: name, key_name, env_var }) => {
     const variable = key_name ?? env_var
     return variable ? `${name} (${variable})` : name
   })
-  return [ok('providers', `keys for ${names.join(', ')}`), ...expired]
+  return [ok('providers', `keys for ${names.join(', ')}`), ...unusable, ...expired]
 }
 
 const MODEL_ADVICE: Readonly<Record<string, string>> = {
@@ -131,7 +151,7 @@ const databaseCheck = ({ home, addon }: CheckContext): Check => {
       const version = db
         .prepare<[], { version: number }>('select version from schema_version limit 1')
         .get()?.version
-      if (!columnsOf(db, 'sessions').has('source')) throw new Error('it has no table of sessions')
+      if (!columnsOf(db, 'sessions').has('id')) throw new Error('it has no table of sessions')
       const { n } = db.prepare('select count(*) as n from sessions').get() as { n: number }
       return { version, n }
     })

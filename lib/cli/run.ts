@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import type { Machine } from '../app/machine.ts'
 import { type Config, readConfig } from '../config.ts'
-import { messageOf, UserError } from '../errors.ts'
+import { messageOf, SetupError, UserError } from '../errors.ts'
 import { sentenceOf } from '../store/file-error.ts'
 import { packedHere } from '../packed.ts'
 import { redact } from '../redact/redact.ts'
@@ -176,6 +176,6 @@ export const runCommand = async (
     const isBug = error instanceof TypeError || error instanceof ReferenceError
     terminal.note(redact(isBug ? String(error.stack) : sentenceOf(error)))
     await terminal.drain()
-    return error instanceof UserError ? 1 : 2
+    return error instanceof UserError || error instanceof SetupError ? 1 : 2
   }
 }

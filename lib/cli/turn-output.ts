@@ -32,6 +32,7 @@ const CAUSES: Readonly<Record<RetryReason, (provider: string) => string>> = {
   server_error: provider => `${provider} had an error`,
   connection: provider => `The connection to ${provider} broke off`,
   unreachable: provider => `Couldn't reach ${provider}`,
+  loading: provider => `${provider} is loading the model`,
   empty: provider => `${provider} returned an empty response`,
   cut: () => 'The response was cut off',
   error: provider => `${provider} reported an error`,

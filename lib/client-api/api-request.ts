@@ -2,6 +2,7 @@
 import type { Effort, Tool } from '../agent/types.ts'
 import type { FailureType } from '../schema/failure-type.ts'
 import type { Usage } from '../schema/usage.ts'
+import type { RequestedFormat } from './answer-format.ts'
 
 export type ApiPart = { type: 'text'; text: string } | { type: 'image'; url: string }
 
@@ -23,6 +24,12 @@ export type ApiRequest = {
   /** Functions of the client. */
   functions: readonly Tool[]
   oneCall: boolean
+  /** The answer must be a call of one of them. */
+  mustCall: boolean
+  /** The form of the answer; null: text. */
+  format: RequestedFormat | null
+  /** Paths of what this server cannot provide, and the answer does without. */
+  ignored: readonly string[]
   effort?: Effort | undefined
   stream: boolean
   /** The client's name for the conversation; null: found by its history. */
@@ -35,6 +42,8 @@ export type ApiRequest = {
 export type ApiResult = {
   sessionId: string
   text: string
+  /** The text of the last message. */
+  lastText: string
   refusal: string
   /** The text ends at the model's length limit, or where its connection ended. */
   isCut: boolean
@@ -43,7 +52,10 @@ export type ApiResult = {
   usage: Usage
 }
 
-export type ApiFailure = { type: FailureType | 'cancelled'; message: string }
+export type ApiFailure = {
+  type: FailureType | 'cancelled' | 'invalid_answer' | 'tool_not_called'
+  message: string
+}
 
 /** The last event is `done` or `failed`. */
 export type ApiEvent =

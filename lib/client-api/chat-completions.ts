@@ -1,8 +1,10 @@
 /** The request format of `POST /v1/chat/completions`. Source: OpenAI API reference, Chat Completions. */
 import { z } from 'zod'
-import { asObject, isObject, type JsonObject } from '../base/json.ts'
+import { isObject, type JsonObject } from '../base/json.ts'
+import { parseFormat } from './answer-format.ts'
 import type { ApiMessage, ApiPart, ApiRequest } from './api-request.ts'
 import {
+  AnyTool,
   badParameter,
   EffortName,
   FunctionName,
@@ -10,9 +12,10 @@ import {
   isFalse,
   parseBody,
   plainText,
+  readTools,
   rejectUnsupported,
-  toTools,
 } from './parse.ts'
+import { chooseTools, parseToolChoice } from './tool-choice.ts'
 
 const Call = z.looseObject({
   id: z.string(),
@@ -29,7 +32,6 @@ const Message = z.looseObject({
 type Message = z.output<typeof Message>
 
 const FunctionTool = z.looseObject({
-  type: z.literal('function', 'only tools of the type "function" are possible'),
   function: z.looseObject({
     name: FunctionName,
     description: z.string().optional(),
@@ -41,8 +43,9 @@ const FunctionTool = z.looseObject({
 const Body = z.looseObject({
   model: z.string().default('agent'),
   messages: z.array(Message).min(1).max(10_000),
-  tools: z.array(FunctionTool).default([]),
+  tools: z.array(AnyTool).default([]),
   tool_choice: z.unknown().optional(),
+  response_format: z.looseObject({ json_schema: z.unknown().optional() }).optional(),
   parallel_tool_calls: z.boolean().default(true),
   reasoning_effort: EffortName.optional(),
   stream: z.boolean().default(false),
@@ -50,12 +53,9 @@ const Body = z.looseObject({
   metadata: z.record(z.string(), z.string()).optional(),
 })
 
-const isText = (value: unknown): boolean => asObject(value).type === 'text'
-
 const UNSUPPORTED = {
   n: (value: unknown) => value === 1,
   stop: (value: unknown) => value === '' || isEmptyList(value),
-  response_format: isText,
   logprobs: isFalse,
   top_logprobs: (value: unknown) => value === 0,
   modalities: (value: unknown) => JSON.stringify(value) === '["text"]',
@@ -89,23 +89,17 @@ const toMessage = (message: Message, param: string): ApiMessage => {
   throw badParameter(param, 'Messages of tools need a "tool_call_id".')
 }
 
-export const parseToolChoice = (choice: unknown): 'auto' | 'none' => {
-  if (choice === undefined || choice === 'auto') return 'auto'
-  if (choice === 'none') return 'none'
-  throw badParameter(
-    'tool_choice',
-    'Only "auto" and "none" are supported: the agent decides which tools it needs.',
-    'unsupported_value',
-  )
-}
-
 export type ChatRequest = ApiRequest & { includeUsage: boolean }
 
 export const parseChatRequest = (given: JsonObject): ChatRequest => {
   rejectUnsupported(given, UNSUPPORTED)
   const body = parseBody(Body, given)
   const isInstruction = ({ role }: Message) => role === 'system' || role === 'developer'
-  const tools = toTools(body.tools.map(tool => tool.function))
+  const tools = readTools(
+    body.tools,
+    'function',
+    (tool, within) => parseBody(FunctionTool, tool, within).function,
+  )
   return {
     model: body.model,
     instructions: body.messages
@@ -116,7 +110,13 @@ export const parseChatRequest = (given: JsonObject): ChatRequest => {
     messages: body.messages.flatMap((message, at) =>
       isInstruction(message) ? [] : [toMessage(message, `messages.${at}`)],
     ),
-    functions: parseToolChoice(body.tool_choice) === 'none' ? [] : tools,
+    ...chooseTools(tools, parseToolChoice(body.tool_choice)),
+    format: parseFormat(
+      body.response_format,
+      'response_format',
+      body.response_format?.json_schema,
+      'response_format.json_schema',
+    ),
     oneCall: !body.parallel_tool_calls,
     effort: body.reasoning_effort,
     stream: body.stream,

@@ -21,8 +21,16 @@ const toCall = ({ id, name, arguments: text }: ApiCall) => ({
   function: { name, arguments: text },
 })
 
-const finishOf = ({ calls, isCut }: ApiResult): 'tool_calls' | 'length' | 'stop' =>
-  calls.length > 0 ? 'tool_calls' : isCut ? 'length' : 'stop'
+type Finish = 'tool_calls' | 'content_filter' | 'length' | 'stop'
+
+/** The provider stopped the answer after some text. A refusal that is the whole answer ends like any other. */
+const isStopped = ({ text, refusal }: ApiResult): boolean => !text.endsWith(refusal)
+
+const finishOf = (result: ApiResult): Finish => {
+  if (result.calls.length > 0) return 'tool_calls'
+  if (isStopped(result)) return 'content_filter'
+  return result.isCut ? 'length' : 'stop'
+}
 
 const headOf = ({ id, createdAt }: Answer, { model }: ChatRequest, object: string) => ({
   id: `chatcmpl-${id}`,
@@ -40,7 +48,10 @@ export const toChatCompletion = (answer: Answer, result: ApiResult, request: Cha
         index: 0,
         message: {
           role: 'assistant' as const,
-          content: refusal === '' && (text !== '' || calls.length === 0) ? text : null,
+          content:
+            (refusal === '' || isStopped(result)) && (text !== '' || calls.length === 0)
+              ? text
+              : null,
           refusal: refusal === '' ? null : refusal,
           ...(calls.length > 0 && { tool_calls: calls.map(toCall) }),
         },

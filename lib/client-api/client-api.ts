@@ -14,6 +14,7 @@ import type { Turns } from '../turns/runner.ts'
 import type { Turn } from '../turns/turn.ts'
 import type { ApiEvent, ApiRequest, ApiResult } from './api-request.ts'
 import { type Conversations, type Head, historyKey } from './conversations.ts'
+import { demanded, toDemands, type RequestDemands } from './demands.ts'
 import { followTurn } from './follow-turn.ts'
 import { createLocator } from './locate-session.ts'
 import type { ModelNames } from './model-names.ts'
@@ -89,6 +90,17 @@ const isExternal = (endpoint: () => ModelEndpoint): boolean => {
   }
 }
 
+/** An external agent has its own instructions and tools; ours are not passed to it either. */
+const rejectForExternalAgent = ({ functions, instructions }: ApiRequest, param: string): void => {
+  if (functions.length === 0 && instructions.trim() === '') return
+  throw functions.length > 0
+    ? badParameter(
+        'tools',
+        'This model is an external agent, which cannot call tools of the client.',
+      )
+    : badParameter(param, 'This model is an external agent, which takes no system messages.')
+}
+
 export const createClientApi = (options: ClientApiOptions) => {
   const { turns, conversations } = options
   const locate = createLocator(options)
@@ -131,19 +143,6 @@ export const createClientApi = (options: ClientApiOptions) => {
     return images
   }
 
-  /** An external agent has its own instructions and tools; ours are not passed to it either. */
-  const rejectForExternalAgent = (home: Home, request: ApiRequest, param: string): void => {
-    const { functions, instructions, model } = request
-    if (functions.length === 0 && instructions.trim() === '') return
-    if (!isExternal(() => options.endpointOf(home, model || null))) return
-    throw functions.length > 0
-      ? badParameter(
-          'tools',
-          'This model is an external agent, which cannot call tools of the client.',
-        )
-      : badParameter(param, 'This model is an external agent, which takes no system messages.')
-  }
-
   const storeImages = (sessionId: string, images: { data: Buffer; ending: string }[]): string[] =>
     images.flatMap(({ data, ending }) => {
       const name = options.toolOutput.saveImage(sessionId, data, ending)
@@ -177,10 +176,11 @@ export const createClientApi = (options: ClientApiOptions) => {
   const settle = async (
     turn: Turn,
     request: ApiRequest,
+    demands: RequestDemands,
     given: RunOptions,
     onEnd: (head: Head, result: ApiResult) => void,
   ): Promise<void> => {
-    for await (const event of followTurn(turn.log, NEVER)) {
+    for await (const event of demanded(followTurn(turn.log, NEVER), demands)) {
       if (event.type !== 'done') continue
       onEnd(remember(turn, request, given.token, event.result), event.result)
     }
@@ -205,7 +205,9 @@ export const createClientApi = (options: ClientApiOptions) => {
         const home = options.homes.open(token.profile)
         const model = await options.modelNames.resolve(home, asked.model)
         const request = { ...asked, model }
-        rejectForExternalAgent(home, request, param)
+        const demands = await toDemands(request)
+        const isAgent = isExternal(() => options.endpointOf(home, model || null))
+        if (isAgent) rejectForExternalAgent(request, param)
         const split = splitMessages(request.messages, param)
         const images = await readImages(home, split.images, given)
         if (revoked.aborted) throw unauthorized('The token was revoked.')
@@ -229,12 +231,18 @@ export const createClientApi = (options: ClientApiOptions) => {
           model,
           effort: request.effort,
           client: {
-            instructions: request.instructions,
+            instructions: [request.instructions, ...(isAgent ? [] : demands.instructions)]
+              .filter(Boolean)
+              .join('\n\n'),
+            demands: demands.demands,
             tools: request.functions,
             oneCall: request.oneCall,
             approvals: token.approvals,
-            // The effort of a request is not kept.
-            continues: token.disconnect === 'continue' && request.effort === undefined,
+            // The effort of a request is not kept, nor what it demands.
+            continues:
+              token.disconnect === 'continue' &&
+              request.effort === undefined &&
+              request.format === null,
           },
         })
         isStarted = true
@@ -244,14 +252,16 @@ export const createClientApi = (options: ClientApiOptions) => {
           sessionId: turn.sessionId,
           createdAt: turn.startedAt,
         }
-        const settled = settle(turn, request, given, (head, result) => onEnd(answer, head, result))
+        const settled = settle(turn, request, demands, given, (head, result) =>
+          onEnd(answer, head, result),
+        )
           .catch(error => options.log('could not follow a turn', { error: String(error) }))
           .finally(() => {
             release()
             leave()
           })
         const follow = async function* (): AsyncGenerator<ApiEvent> {
-          for await (const event of followTurn(turn.log, given.disconnected)) {
+          for await (const event of demanded(followTurn(turn.log, given.disconnected), demands)) {
             if (event.type !== 'text') await settled
             yield event
           }

@@ -1,17 +1,21 @@
 /** Errors in the forms of the two APIs, and failed turns as errors. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { stringOrNull } from '../base/json.ts'
+import { isObject, stringOrNull } from '../base/json.ts'
 import { conflict, invalid, missing, tooMany, type UserError, unavailable } from '../errors.ts'
 import type { ErrorBody } from '../http/error-reply.ts'
 import type { ApiFailure } from './api-request.ts'
 
 /** The turn has run, so repeating the request by itself would run it again. */
 const STARTED = { is_started: true }
+/** The request was fine. */
+const OUR_FAULT = { is_server_error: true }
 
 export const toError = ({ type, message }: ApiFailure): UserError => {
   switch (type) {
     case 'context_overflow':
       return invalid(message, { ...STARTED, api_code: 'context_length_exceeded' })
+    case 'content_refused':
+      return invalid(message, { ...STARTED, api_code: 'content_filter' })
     case 'model_not_found':
       return missing(message, { ...STARTED, api_code: 'model_not_found' })
     case 'rate_limit':
@@ -21,6 +25,15 @@ export const toError = ({ type, message }: ApiFailure): UserError => {
       return tooMany(message, { ...STARTED, api_code: 'insufficient_quota' })
     case 'cancelled':
       return conflict(message, { ...STARTED, api_code: 'turn_stopped' })
+    // Repeating cures none of these, and would run the turn again: Codex, the AI SDK and others repeat after every 5xx.
+    case 'auth_mismatch':
+    case 'wrong_address':
+    case 'blocked':
+    case 'model_memory':
+    case 'error':
+    case 'invalid_answer':
+    case 'tool_not_called':
+      return invalid(message, { ...STARTED, ...OUR_FAULT, api_code: type })
     default:
       return unavailable(message, { ...STARTED, api_code: type })
   }
@@ -40,8 +53,13 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 }
 
-const typeOf = (types: Readonly<Record<number, string>>, status: number, server: string): string =>
-  types[status] ?? (status >= 500 ? server : 'invalid_request_error')
+const typeOf = (
+  types: Readonly<Record<number, string>>,
+  { status, body }: Failed,
+  server: string,
+): string =>
+  types[status] ??
+  (status >= 500 || body.is_server_error === true ? server : 'invalid_request_error')
 
 const codeOf = (status: number, body: Record<string, unknown>): string | null =>
   stringOrNull(body.api_code) ?? (status === 401 ? 'invalid_api_key' : stringOrNull(body.code))
@@ -50,19 +68,23 @@ type Failed = { status: number; body: ErrorBody }
 type FailedRequest = Failed & { requestId: string }
 
 /** The body of OpenAI's API. */
-export const toOpenAiError = ({ status, body }: Failed) => ({
+export const toOpenAiError = (failed: Failed) => ({
   error: {
-    message: body.error,
-    type: typeOf(OPENAI_TYPES, status, 'server_error'),
-    param: stringOrNull(body.param),
-    code: codeOf(status, body),
+    message: failed.body.error,
+    type: typeOf(OPENAI_TYPES, failed, 'server_error'),
+    param: stringOrNull(failed.body.param),
+    code: codeOf(failed.status, failed.body),
   },
 })
 
 /** The body of Anthropic's API. */
-export const toAnthropicError = ({ status, body }: Failed, requestId: string) => ({
+export const toAnthropicError = (failed: Failed, requestId: string) => ({
   type: 'error' as const,
-  error: { type: typeOf(ANTHROPIC_TYPES, status, 'api_error'), message: body.error },
+  error: {
+    type: typeOf(ANTHROPIC_TYPES, failed, 'api_error'),
+    message: failed.body.error,
+    ...(isObject(failed.body.details) && { details: failed.body.details }),
+  },
   request_id: requestId,
 })
 

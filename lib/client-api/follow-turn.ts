@@ -3,6 +3,7 @@ import { isJsonObject, parseArguments } from '../agent/tool-calls.ts'
 import { asArray } from '../base/json.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message, ToolCall } from '../schema/message.ts'
+import { contentText } from '../sessions/entries.ts'
 import type { EventLog } from '../turns/event-log.ts'
 import type { ApiEvent } from './api-request.ts'
 
@@ -68,18 +69,22 @@ export async function* followTurn(log: EventLog, signal: AbortSignal): AsyncGene
   /** Calls without a result. At the end these are the program's. */
   const open = new Map<string, ToolCall>()
   let refusal = ''
+  let lastText = ''
   let isCut = false
   for await (const logged of log.read(0, signal)) {
     const event = logged as TurnEvent
     let piece = ''
     if (event.type === 'token') piece = text.token(event.data.message_id, event.data.text)
-    else if (event.type === 'retry') text.retry(event.data.message_id)
-    else if (event.type === 'warning') isCut ||= event.data.type === 'cut'
+    else if (event.type === 'retry') {
+      text.retry(event.data.message_id)
+      isCut = false
+    } else if (event.type === 'warning') isCut ||= event.data.type === 'cut'
     else if (event.type === 'message') {
       const { message } = event.data
       if (message.role === 'assistant') {
         piece = text.message(message)
         refusal = message.refusal ?? ''
+        lastText = contentText(message.content)
         for (const call of asArray(message.tool_calls) as ToolCall[]) open.set(call.id, call)
       } else if (message.tool_call_id !== undefined) {
         // The turn continues after a message that was cut.
@@ -96,7 +101,8 @@ export async function* followTurn(log: EventLog, signal: AbortSignal): AsyncGene
         arguments: isJsonObject(args) ? args : JSON.stringify(parseArguments(args) ?? {}),
       }))
       const { usage } = event.data
-      const result = { sessionId: log.session_id, text: text.whole(), refusal, isCut, calls, usage }
+      const texts = { text: text.whole(), lastText, refusal }
+      const result = { sessionId: log.session_id, ...texts, isCut, calls, usage }
       yield { type: 'done', result }
       return
     }

@@ -1,33 +1,37 @@
 /** The request format of `POST /v1/messages`. Source: Anthropic API reference, Messages. */
 import { z } from 'zod'
-import type { JsonObject } from '../base/json.ts'
+import { asObject, asObjects, type JsonObject } from '../base/json.ts'
+import { parseFormat } from './answer-format.ts'
+import { missing } from '../errors.ts'
 import type { ApiMessage, ApiPart, ApiRequest } from './api-request.ts'
 import {
+  AnyTool,
   badParameter,
   EffortName,
   FunctionName,
   isEmptyList,
   parseBody,
   plainText,
+  readTools,
   rejectUnsupported,
-  toTools,
 } from './parse.ts'
+import { chooseTools, type OfferedTools } from './tool-choice.ts'
 
 const Block = z.looseObject({ type: z.string() })
 type Block = z.output<typeof Block>
 
 const Message = z.looseObject({
-  role: z.enum(['user', 'assistant']),
+  role: z.enum(['user', 'assistant', 'system']),
   content: z.union([z.string(), z.array(Block)]),
 })
 type Message = z.output<typeof Message>
 
 const ClientTool = z.looseObject({
-  type: z.literal('custom', 'only tools of the client are possible here').optional(),
   name: FunctionName,
   description: z.string().optional(),
   input_schema: z.record(z.string(), z.unknown()).optional(),
   strict: z.boolean().optional(),
+  defer_loading: z.boolean().optional(),
 })
 
 const Body = z.looseObject({
@@ -36,11 +40,20 @@ const Body = z.looseObject({
   max_tokens: z.number().int().min(1).optional(),
   messages: z.array(Message).min(1).max(10_000),
   system: z.union([z.string(), z.array(Block)]).optional(),
-  tools: z.array(ClientTool).default([]),
+  tools: z.array(AnyTool).default([]),
   tool_choice: z
-    .looseObject({ type: z.string(), disable_parallel_tool_use: z.boolean().default(false) })
+    .looseObject({
+      type: z.enum(['auto', 'none', 'any', 'tool']),
+      name: z.string().optional(),
+      disable_parallel_tool_use: z.boolean().default(false),
+    })
     .optional(),
-  output_config: z.looseObject({ effort: EffortName.optional() }).optional(),
+  output_config: z
+    .looseObject({ effort: EffortName.optional(), format: z.unknown().optional() })
+    .optional(),
+  /** Its name while it was a beta. */
+  output_format: z.unknown().optional(),
+  thread: z.looseObject({ type: z.string() }).optional(),
   stream: z.boolean().default(false),
   metadata: z.looseObject({ session_id: z.string().optional() }).optional(),
 })
@@ -59,6 +72,21 @@ const imageOf = ({ source }: Block, param: string): ApiPart => {
   throw badParameter(param, 'An image needs a source of the type "base64" or "url".')
 }
 
+/** Of the blocks that are text in another form; null for others. */
+const textOfBlock = (block: Block): string | null => {
+  const { type, source, content, title, tool_name: tool } = block
+  // What a tool search of the client found: such a tool is described from then on.
+  if (type === 'tool_reference') return typeof tool === 'string' ? `[tool: ${tool}]` : null
+  if (type === 'search_result') return [title, plainText(content, 'content')].join('\n')
+  if (type !== 'document') return null
+  const { type: kind, data, media_type: media, content: inside } = asObject(source)
+  if (kind === 'text' && typeof data === 'string') return data
+  if (kind === 'content') return plainText(inside, 'content')
+  return kind === 'base64' && typeof data === 'string' && /^text\//.test(String(media))
+    ? Buffer.from(data, 'base64').toString('utf8')
+    : null
+}
+
 const partsOf = (content: unknown, param: string): ApiPart[] => {
   if (content === undefined) return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
@@ -67,6 +95,8 @@ const partsOf = (content: unknown, param: string): ApiPart[] => {
     if (block.type === 'text' && typeof block.text === 'string')
       return { type: 'text', text: block.text }
     if (block.type === 'image') return imageOf(block, `${param}.${at}`)
+    const text = textOfBlock(block)
+    if (text !== null) return { type: 'text', text }
     throw badParameter(`${param}.${at}`, `Blocks of the type "${block.type}" are not supported.`)
   })
 }
@@ -99,25 +129,106 @@ const fromAssistant = (content: Block[], param: string): ApiMessage => ({
   }),
 })
 
-const toMessages = ({ role, content }: Message, param: string): ApiMessage[] => {
-  const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+const blocksOf = ({ content }: Message): Block[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : content
+
+const toMessages = (message: Message, param: string): ApiMessage[] => {
+  const { role } = message
+  if (role === 'system') return []
+  const blocks = blocksOf(message)
   return role === 'user' ? fromUser(blocks, param) : [fromAssistant(blocks, param)]
+}
+
+/** Of messages with the role `system`, which Claude Code sends among the others. */
+const systemTexts = (messages: readonly Message[]): string[] =>
+  messages.flatMap((message, at) =>
+    message.role === 'system'
+      ? blocksOf(message).flatMap((block, index) =>
+          TOOL_CHANGES.has(block.type)
+            ? []
+            : [plainText([block], `messages.${at}.content.${index}`)],
+        )
+      : [],
+  )
+
+const TOOL_CHANGES = new Set(['tool_addition', 'tool_removal'])
+
+/** The tools that the conversation has added and removed, and those that a search of the client has found. */
+const toolChanges = (messages: readonly Message[]) => {
+  const added = new Map<string, unknown>()
+  const found = new Set<string>()
+  const removed = new Set<string>()
+  for (const block of messages.flatMap(blocksOf)) {
+    const tool = asObject(block.tool)
+    const { name = tool.name ?? tool.tool_name, ...rest } = asObject(tool.definition)
+    if (block.type === 'tool_addition') {
+      if (tool.type === 'tool_definition') added.set(String(name), { name, ...rest })
+      found.add(String(name))
+      removed.delete(String(name))
+    }
+    if (block.type === 'tool_removal') removed.add(String(name))
+    if (block.type === 'tool_result')
+      for (const { type, tool_name } of asObjects(block.content))
+        if (type === 'tool_reference') found.add(String(tool_name))
+  }
+  return { added, found, removed }
+}
+
+/** Tools that are loaded later are described once they were found; without a search of the client they never would be. */
+const offeredTools = ({ messages, tools: given }: z.output<typeof Body>): OfferedTools => {
+  const { added, found, removed } = toolChanges(messages)
+  const names = new Set(given.map(({ name }) => name))
+  const others = [...added].flatMap(([name, tool]) => (names.has(name) ? [] : [tool]))
+  const tools = [...given, ...parseBody(z.array(AnyTool), others, ['messages'])]
+  const isSearchedHere = tools.some(({ type }) => type?.startsWith('tool_search'))
+  const offered = readTools(tools, 'custom', (tool, within) => {
+    const { input_schema: parameters, ...rest } = parseBody(ClientTool, tool, within)
+    return { ...rest, parameters }
+  })
+  const isLater = (name: string) =>
+    !isSearchedHere &&
+    !found.has(name) &&
+    given.some(tool => tool.name === name && tool.defer_loading === true)
+  const functions = offered.functions.filter(({ name }) => !removed.has(name) && !isLater(name))
+  return { ...offered, functions }
+}
+
+const CHOICES = { auto: 'auto', none: 'none', any: 'required', tool: 'required' } as const
+
+const formatIn = ({ output_config: config, output_format: former }: z.output<typeof Body>) => {
+  if (config?.format !== undefined && former !== undefined)
+    throw badParameter('output_format', 'Send "output_config.format" only.')
+  const format =
+    former === undefined
+      ? parseFormat(config?.format, 'output_config.format')
+      : parseFormat(former, 'output_format')
+  // The API has no other way to say it.
+  return format && { ...format, strict: true }
 }
 
 export const parseMessagesRequest = (given: JsonObject): ApiRequest => {
   rejectUnsupported(given, UNSUPPORTED)
   const body = parseBody(Body, given)
-  const choice = body.tool_choice?.type ?? 'auto'
-  if (choice !== 'auto' && choice !== 'none')
-    throw badParameter('tool_choice', 'Only "auto" and "none" are supported: the agent decides.')
-  const tools = toTools(
-    body.tools.map(({ input_schema: parameters, ...tool }) => ({ ...tool, parameters })),
-  )
+  // Conversations are found by their history: the client's library sends it again when it reads this.
+  if (body.thread?.type === 'continue')
+    throw missing('This server keeps no threads: send the whole conversation.', {
+      param: 'thread',
+      details: { error_code: 'thread_not_found' },
+    })
+  const { type: choice = 'auto', name } = body.tool_choice ?? {}
+  if (choice === 'tool' && name === undefined)
+    throw badParameter('tool_choice.name', 'The name of the tool is missing.')
   return {
     model: body.model,
-    instructions: plainText(body.system, 'system'),
+    instructions: [plainText(body.system, 'system'), ...systemTexts(body.messages)]
+      .filter(Boolean)
+      .join('\n\n'),
     messages: body.messages.flatMap((message, at) => toMessages(message, `messages.${at}.content`)),
-    functions: choice === 'none' ? [] : tools,
+    ...chooseTools(offeredTools(body), {
+      mode: CHOICES[choice],
+      ...(choice === 'tool' && name !== undefined && { names: [name] }),
+    }),
+    format: formatIn(body),
     oneCall: body.tool_choice?.disable_parallel_tool_use ?? false,
     effort: body.output_config?.effort,
     stream: body.stream,

@@ -5,13 +5,14 @@ import { CALL_TOOL, TOOL_SEARCH } from '../agent/deferred-calls.ts'
 import { type JsonObject, isObject, isObjectOrArray } from '../base/json.ts'
 import { type UserError, invalid } from '../errors.ts'
 import type { ApiPart } from './api-request.ts'
+import type { OfferedTools } from './tool-choice.ts'
 
 /** A 400 about one parameter. */
 export const badParameter = (param: string, message: string, apiCode?: string): UserError =>
   invalid(message, { param, ...(apiCode !== undefined && { api_code: apiCode }) })
 
 /** Schemas and arguments, where null is a value. */
-const VERBATIM = new Set(['parameters', 'input_schema', 'input'])
+const VERBATIM = new Set(['parameters', 'input_schema', 'input', 'schema'])
 
 /** Null means the same as leaving a field out in all three APIs. */
 const withoutNulls = (value: unknown): unknown => {
@@ -26,11 +27,16 @@ const withoutNulls = (value: unknown): unknown => {
 
 const isVerbatim = (key: string, value: unknown): boolean => VERBATIM.has(key) && isObject(value)
 
-export const parseBody = <S extends z.ZodType>(schema: S, body: unknown): z.output<S> => {
+/** `within`: the path of this part of the body. */
+export const parseBody = <S extends z.ZodType>(
+  schema: S,
+  body: unknown,
+  within: readonly string[] = [],
+): z.output<S> => {
   const parsed = schema.safeParse(withoutNulls(body))
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  const param = (issue?.path ?? []).map(String).join('.').slice(0, 200)
+  const param = [...within, ...(issue?.path ?? [])].map(String).join('.').slice(0, 200)
   throw badParameter(param, `${param || 'The request'}: ${issue?.message ?? 'invalid'}`)
 }
 
@@ -57,7 +63,8 @@ export const EffortName = z
   .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
   .transform((name): Effort => (name === 'max' ? 'xhigh' : name))
 
-const MAX_FUNCTIONS = 128
+/** Claude Code offers those of all its MCP servers. A provider that accepts fewer gets fewer. */
+const MAX_FUNCTIONS = 512
 
 export const FunctionName = z
   .string()
@@ -81,13 +88,38 @@ const inputOf = ({ parameters, strict }: FunctionDefinition): z.ZodType => {
   }
 }
 
+/** Of any type; each kind of function is parsed by its API. */
+export const AnyTool = z.looseObject({ type: z.string().optional() })
+
+/** The functions among the tools. Tools that the provider runs, and other kinds, are left out and named. */
+export const readTools = (
+  tools: readonly z.output<typeof AnyTool>[],
+  functionType: string,
+  read: (tool: unknown, within: readonly string[]) => FunctionDefinition,
+): OfferedTools => {
+  const isFunction = ({ type = functionType }: { type?: string | undefined }) =>
+    type === functionType
+  const others = tools.flatMap((tool, at) => (isFunction(tool) ? [] : [{ tool, at }]))
+  return {
+    functions: toTools(
+      tools.flatMap((tool, at) =>
+        isFunction(tool) ? [{ at, ...read(tool, ['tools', String(at)]) }] : [],
+      ),
+    ),
+    ignored: others.map(
+      ({ tool: { type }, at }) => `tools.${at} (${type?.replace(/[^\w.-]/g, '?').slice(0, 60)})`,
+    ),
+    ignoredNames: new Set(others.flatMap(({ tool }) => [String(tool.type), String(tool.name)])),
+  }
+}
+
 /** Functions of the client as tools of the engine, which never runs them. */
-export const toTools = (functions: readonly FunctionDefinition[]): Tool[] => {
+const toTools = (functions: readonly (FunctionDefinition & { at: number })[]): Tool[] => {
   if (functions.length > MAX_FUNCTIONS)
     throw badParameter('tools', `At most ${MAX_FUNCTIONS} tools are possible.`)
   const seen = new Set<string>([TOOL_SEARCH, CALL_TOOL])
-  return functions.map((definition, at): Tool => {
-    const { name, description = '', parameters } = definition
+  return functions.map((definition): Tool => {
+    const { at, name, description = '', parameters } = definition
     if (seen.has(name))
       throw badParameter(`tools.${at}`, `The tool name "${name}" is reserved or used twice.`)
     seen.add(name)

@@ -36,8 +36,11 @@ const toMessageItem = (id: string, text: string | null, status: Status) => ({
   content: text === null ? [] : [toPart(text)],
 })
 
-const toCallItem = ({ id, name, arguments: text }: ApiCall, status: Status) => ({
-  id: `fc_${id}`,
+/** Unique, which the ids that models give their calls are not. */
+const callItemId = (answerId: string, at: number): string => `fc_${answerId}_${at}`
+
+const toCallItem = (itemId: string, { id, name, arguments: text }: ApiCall, status: Status) => ({
+  id: itemId,
   type: 'function_call' as const,
   call_id: id,
   name,
@@ -53,10 +56,14 @@ const outputOf = (id: string, { text, refusal, calls }: ApiResult, status: Statu
     : [
         {
           ...toMessageItem(id, null, 'completed'),
-          content: [{ type: 'refusal' as const, refusal }],
+          // What was said before the provider stopped it; a refusal that is the whole answer is its text.
+          content: [
+            ...(text.endsWith(refusal) ? [] : [toPart(text)]),
+            { type: 'refusal' as const, refusal },
+          ],
         },
       ]),
-  ...calls.map(call => toCallItem(call, 'completed')),
+  ...calls.map((call, at) => toCallItem(callItemId(id, at), call, 'completed')),
 ]
 
 export const responseId = (id: string): string => `resp_${id}`
@@ -78,7 +85,6 @@ const toResponse = (
   model,
   output: [] as unknown[],
   temperature: null,
-  text: { format: { type: 'text' as const } },
   top_p: null,
   truncation: 'disabled' as const,
   usage: null,
@@ -120,6 +126,9 @@ export async function* responseFrames(
         status: 'failed',
         error: { code: error.code ?? 'server_error', message: error.message },
       })
+      // Clients raise this one; the other carries the response.
+      const { code, message, param } = error
+      yield send('error', { code, message, param })
       yield send('response.failed', { response })
     } else if (event.type === 'text') {
       if (text === null) {
@@ -139,11 +148,12 @@ export async function* responseFrames(
       }
       const first = text === null ? 0 : 1
       for (const [at, call] of event.result.calls.entries()) {
-        const output = { item_id: `fc_${call.id}`, output_index: first + at }
-        const { item_id: _, ...index } = output
+        const id = callItemId(answer.id, at)
+        const index = { output_index: first + at }
+        const output = { item_id: id, ...index }
         yield send('response.output_item.added', {
           ...index,
-          item: toCallItem(call, 'in_progress'),
+          item: toCallItem(id, call, 'in_progress'),
         })
         yield send('response.function_call_arguments.delta', { ...output, delta: call.arguments })
         yield send('response.function_call_arguments.done', {
@@ -151,7 +161,8 @@ export async function* responseFrames(
           name: call.name,
           arguments: call.arguments,
         })
-        yield send('response.output_item.done', { ...index, item: toCallItem(call, 'completed') })
+        const item = toCallItem(id, call, 'completed')
+        yield send('response.output_item.done', { ...index, item })
       }
       // What was streamed, so that the items agree: a refusal arrives as text.
       const streamed = { ...event.result, text: text ?? '', refusal: '' }

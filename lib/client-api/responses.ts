@@ -1,19 +1,20 @@
 /** The request format of `POST /v1/responses`. Source: OpenAI API reference, Responses. */
 import { z } from 'zod'
-import { type JsonObject, asObject } from '../base/json.ts'
+import type { JsonObject } from '../base/json.ts'
+import { parseFormat } from './answer-format.ts'
 import type { ApiMessage, ApiPart, ApiRequest } from './api-request.ts'
-import { parseToolChoice } from './chat-completions.ts'
 import {
+  AnyTool,
   badParameter,
   EffortName,
   FunctionName,
-  isEmptyList,
   isFalse,
   parseBody,
   plainText,
+  readTools,
   rejectUnsupported,
-  toTools,
 } from './parse.ts'
+import { chooseTools, parseToolChoice } from './tool-choice.ts'
 
 const Item = z.looseObject({
   type: z.string().default('message'),
@@ -22,12 +23,12 @@ const Item = z.looseObject({
   call_id: z.string().optional(),
   name: z.string().optional(),
   arguments: z.string().optional(),
+  input: z.string().optional(),
   output: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).optional(),
 })
 type Item = z.output<typeof Item>
 
-const Tool = z.looseObject({
-  type: z.literal('function', 'only tools of the type "function" are possible'),
+const FunctionTool = z.looseObject({
   name: FunctionName,
   description: z.string().optional(),
   parameters: z.record(z.string(), z.unknown()).optional(),
@@ -40,9 +41,10 @@ const Body = z.looseObject({
   instructions: z.string().optional(),
   previous_response_id: z.string().optional(),
   conversation: z.union([z.string(), z.looseObject({ id: z.string() })]).optional(),
-  tools: z.array(Tool).default([]),
+  tools: z.array(AnyTool).default([]),
   tool_choice: z.unknown().optional(),
   parallel_tool_calls: z.boolean().default(true),
+  text: z.looseObject({ format: z.unknown().optional() }).optional(),
   reasoning: z.looseObject({ effort: EffortName.optional() }).optional(),
   store: z.boolean().default(true),
   stream: z.boolean().default(false),
@@ -53,13 +55,10 @@ const UNSUPPORTED = {
   background: isFalse,
   prompt: () => false,
   max_tool_calls: () => false,
-  text: (value: unknown) => {
-    const { format } = asObject(value)
-    return format === undefined || asObject(format).type === 'text'
-  },
   top_logprobs: (value: unknown) => value === 0,
+  // Everything else that can be included belongs to what an answer does not have here.
   include: (value: unknown) =>
-    isEmptyList(value) || JSON.stringify(value) === '["reasoning.encrypted_content"]',
+    Array.isArray(value) && !value.includes('message.output_text.logprobs'),
 }
 
 const partsOf = (content: Item['content'], param: string): ApiPart[] => {
@@ -73,13 +72,26 @@ const partsOf = (content: Item['content'], param: string): ApiPart[] => {
   })
 }
 
+/** Items of a conversation that another server has begun. */
+const OF_PROVIDERS = new Set([
+  'reasoning',
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'image_generation_call',
+  'mcp_list_tools',
+  'mcp_call',
+  'tool_search_call',
+  'tool_search_output',
+])
+
 const isInstruction = ({ type, role }: Item): boolean =>
   type === 'message' && (role === 'system' || role === 'developer')
 
 const toMessage = (item: Item, param: string): ApiMessage | null => {
   const { type, role, content, call_id: callId, name, output } = item
-  // The agent keeps its own reasoning.
-  if (type === 'reasoning') return null
+  // The agent keeps its own reasoning; what ran at another provider is not known here.
+  if (OF_PROVIDERS.has(type)) return null
   if (type === 'message' && role === 'user')
     return { role, parts: partsOf(content, `${param}.content`) }
   if (type === 'message' && role === 'assistant')
@@ -88,7 +100,11 @@ const toMessage = (item: Item, param: string): ApiMessage | null => {
     const call = { id: callId, name, arguments: item.arguments ?? '{}' }
     return { role: 'assistant', text: '', calls: [call] }
   }
-  if (type === 'function_call_output' && callId !== undefined)
+  if (type === 'custom_tool_call' && callId !== undefined && name !== undefined) {
+    const call = { id: callId, name, arguments: JSON.stringify({ input: item.input ?? '' }) }
+    return { role: 'assistant', text: '', calls: [call] }
+  }
+  if (/^(?:function|custom_tool)_call_output$/.test(type) && callId !== undefined)
     return { role: 'result', callId, parts: partsOf(output, `${param}.output`) }
   throw badParameter(param, `Input items of the type "${type}" are not supported, or incomplete.`)
 }
@@ -129,7 +145,10 @@ export const parseResponsesRequest = (given: JsonObject): ResponsesRequest => {
   const instructions = items.flatMap((item, at) =>
     isInstruction(item) ? [plainText(item.content, `input.${at}.content`)] : [],
   )
-  const tools = toTools(body.tools)
+  const offered = readTools(body.tools, 'function', (tool, within) =>
+    parseBody(FunctionTool, tool, within),
+  )
+  const chosen = chooseTools(offered, parseToolChoice(body.tool_choice))
   return {
     model: body.model,
     instructions: [body.instructions ?? '', ...instructions].filter(Boolean).join('\n\n'),
@@ -138,7 +157,8 @@ export const parseResponsesRequest = (given: JsonObject): ResponsesRequest => {
         isInstruction(item) ? [] : (toMessage(item, `input.${at}`) ?? []),
       ),
     ),
-    functions: parseToolChoice(body.tool_choice) === 'none' ? [] : tools,
+    ...chosen,
+    format: parseFormat(body.text?.format, 'text.format'),
     oneCall: !body.parallel_tool_calls,
     effort: body.reasoning?.effort,
     stream: body.stream,
@@ -152,8 +172,10 @@ export const parseResponsesRequest = (given: JsonObject): ResponsesRequest => {
       previous_response_id: body.previous_response_id ?? null,
       reasoning: { effort: body.reasoning?.effort ?? null, summary: null },
       store: body.store,
+      text: { format: body.text?.format ?? { type: 'text' } },
       tool_choice: body.tool_choice ?? 'auto',
-      tools: body.tools,
+      // Without those that are ignored.
+      tools: body.tools.filter(({ type = 'function' }) => type === 'function'),
     },
   }
 }

@@ -34,7 +34,14 @@ export const createResume = ({ sessions, turns, turnStarter, tokens }: ResumeOpt
     const { approvals } = token
     return {
       unattended: null,
-      client: { instructions: '', tools: [], oneCall: false, approvals, continues: true },
+      client: {
+        instructions: '',
+        tools: [],
+        demands: {},
+        oneCall: false,
+        approvals,
+        continues: true,
+      },
       endpoint: () => turnStarter.endpointToResume(sessionId),
       onRun: started => started && endWith(tokens.signal(token.id), started),
     }

@@ -1,4 +1,5 @@
 /** Runs the commands of a turn in a container (`terminal.backend: docker` or `podman`). */
+import { NO_TERMINAL_ENV } from '../base/no-terminal-env.ts'
 import { shellQuote } from '../base/shell-quote.ts'
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -43,6 +44,8 @@ export type RunnerOptions = {
 const VARIABLE = /^[A-Za-z_]\w*$/
 /** Facts about the session, with which programs of this service and of the host agent find it. */
 const ABOUT_SESSION = /^(?:AGENT_\w+|HERMES_\w+|TERMINAL_CWD|TZ)$/
+const belongsInside = (name: string): boolean =>
+  ABOUT_SESSION.test(name) || Object.hasOwn(NO_TERMINAL_ENV, name)
 
 /** A file that a shell reads. The environment is passed this way because arguments are visible to every user. */
 const exportsOf = (env: Env): string =>
@@ -80,9 +83,7 @@ export const createContainerRunner = (options: RunnerOptions): CommandRunner => 
   /** What every command starts with. */
   const ownEnv = ({ env }: Running, given: Env): Env => {
     const { forwards, env: configured } = options.settings()
-    const facts = Object.fromEntries(
-      Object.entries(given).filter(([name]) => ABOUT_SESSION.test(name)),
-    )
+    const facts = Object.fromEntries(Object.entries(given).filter(([name]) => belongsInside(name)))
     return { ...env, HOME: CONTAINER_HOME, ...facts, ...forwarded(forwards), ...configured }
   }
 

@@ -2,7 +2,7 @@
 import { type JobPlan, repeatOf } from './job.ts'
 import type { RawJob } from './jobs-file.ts'
 import { dueTimes, graceMs, nextRun } from './next-run.ts'
-import { parseInstant, toIso, toMinute } from '../base/time-zone.ts'
+import { offsetMinutes, parseInstant, toIso, toMinute } from '../base/time-zone.ts'
 
 export type Passed = {
   how: 'missed' | 'skipped'
@@ -48,6 +48,46 @@ const completedPatch = (error: string | null): RawJob => ({
   ...(error === null ? {} : { last_status: 'error', last_error: error }),
 })
 
+/** Other programs and rounding may put a due time this far beyond the one computed here. */
+const TOLERANCE_MS = 60_000
+
+/** Of a job that was created in the future: its delay, from now on. A date that was entered stays. */
+const delayAgain = ({ schedule, createdAt, display }: JobPlan, now: number, zone: string) => {
+  if (schedule?.kind !== 'once' || createdAt === null || createdAt <= now + TOLERANCE_MS)
+    return null
+  const at = parseInstant(schedule.run_at, zone)
+  if (at === undefined || at < createdAt || !/^once in /.test(display)) return null
+  const next = now + (at - createdAt)
+  return { next, schedule: { ...schedule, run_at: toIso(next, zone) } }
+}
+
+/**
+ * What a stored due time should be that cannot be right: later than the schedule allows, as after a clock that was ahead, or
+ * computed in another time zone. Null: it may be right. An earlier one is: other programs ask for a run at once so.
+ */
+const correctedDue = (
+  plan: JobPlan,
+  now: number,
+  zone: string,
+): { next: number; patch: RawJob } | null => {
+  const { schedule, nextRunAt: due, nextRunOffset: offset } = plan
+  if (due === null || !schedule) return null
+  if (schedule.kind === 'once') {
+    const again = delayAgain(plan, now, zone)
+    const created_at = toIso(now, zone)
+    return again && { next: again.next, patch: { schedule: again.schedule, created_at } }
+  }
+  const next = nextRun(schedule, { now, zone, from: plan.lastRunAt ?? undefined })
+  if (next === null || next === due) return null
+  const isLate = due > next + TOLERANCE_MS
+  const isOfOtherZone =
+    schedule.kind === 'cron' &&
+    offset !== null &&
+    offset !== offsetMinutes(due, zone) &&
+    nextRun(schedule, { now: due - 1, zone }) !== due
+  return isLate || isOfOtherZone ? { next, patch: {} } : null
+}
+
 /** Null when there is nothing to do. */
 export const decide = (plan: JobPlan, look: DecisionContext): Decision | null => {
   const { now, zone, aliveSince } = look
@@ -59,6 +99,13 @@ export const decide = (plan: JobPlan, look: DecisionContext): Decision | null =>
     if (schedule.kind === 'once') return { patch: completedPatch(null), run: null, passed: nothing }
     const next = nextRun(schedule, { now, zone, from: plan.lastRunAt ?? undefined })
     return next === null ? null : { patch: { next_run_at: iso(next) }, run: null, passed: nothing }
+  }
+  const right = correctedDue(plan, now, zone)
+  if (right) {
+    const error = `Rescheduled for ${toMinute(right.next, zone)}: ${toMinute(due, zone)} does not follow from the schedule, because the clock or the time zone was another one.`
+    const at = { due: now, until: now, count: 1 }
+    const patch = { ...right.patch, next_run_at: iso(right.next) }
+    return { patch, run: null, passed: [{ how: 'skipped', ...at, error }] }
   }
   if (due > now) {
     return plan.nextRunAt === null

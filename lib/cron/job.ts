@@ -4,7 +4,7 @@ import { redact } from '../redact/redact.ts'
 import type { Job, Schedule } from '../schema/cron.ts'
 import type { RawJob } from './jobs-file.ts'
 import { inWords, readSchedule } from './parse-schedule.ts'
-import { parseInstant } from '../base/time-zone.ts'
+import { offsetIn, parseInstant } from '../base/time-zone.ts'
 
 /** A parsed job, as the scheduler uses it. Times are milliseconds since 1970. */
 export type JobPlan = {
@@ -26,6 +26,9 @@ export type JobPlan = {
   schedule: Schedule | undefined
   enabled: boolean
   nextRunAt: number | null
+  /** The offset it was written with, in minutes east of Greenwich; null: none. */
+  nextRunOffset: number | null
+  createdAt: number | null
   lastRunAt: number | null
   times: number | null
   completed: number
@@ -93,6 +96,8 @@ export const toJobPlan = (job: RawJob & { id: string }, now: number, zone: strin
     schedule,
     enabled: job.enabled !== false,
     nextRunAt: parseInstant(job.next_run_at, zone) ?? null,
+    nextRunOffset: offsetIn(job.next_run_at),
+    createdAt: parseInstant(job.created_at, zone) ?? null,
     lastRunAt: parseInstant(job.last_run_at, zone) ?? null,
     ...repeatOf(job),
   }

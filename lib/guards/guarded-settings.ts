@@ -79,7 +79,9 @@ const endpointRules = (at: string): Rule[] => [
   ...['base_url', 'url', 'api', 'key_env', 'api_key_env'].map(
     key => [`${at}.${key}`, absent] as const,
   ),
-  [`${at}.api_key`, namesNoVariable],
+  ...['api_key', 'extra_headers', 'default_headers'].map(
+    key => [`${at}.${key}`, namesNoVariable] as const,
+  ),
 ]
 
 /** Guarded since version 2 of the file of accepted settings. */
@@ -88,7 +90,9 @@ const LATER_RULES: readonly Rule[] = [
   ['model.base_url', isKnownAddress],
   // Not an address here, but the older name of `api_key`.
   ['model.api', namesNoVariable],
-  ['model.api_key', namesNoVariable],
+  ...['api_key', 'extra_headers', 'default_headers'].map(
+    key => [`model.${key}`, namesNoVariable] as const,
+  ),
   ...[
     'providers.*',
     'custom_providers.*',

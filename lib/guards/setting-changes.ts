@@ -11,7 +11,14 @@ import { restoringEdits, type SettingChange } from './guarded-settings.ts'
 
 const SHOWN_CHARS = 400
 /** They may hold secrets that no one has named yet. */
-const SECRET_FIELDS: ReadonlySet<string> = new Set(['env', 'headers', 'api_key', 'oauth'])
+const SECRET_FIELDS: ReadonlySet<string> = new Set([
+  'env',
+  'headers',
+  'extra_headers',
+  'default_headers',
+  'api_key',
+  'oauth',
+])
 
 const masked = (value: unknown, name = ''): unknown => {
   if (Array.isArray(value)) return value.map(each => masked(each, name))

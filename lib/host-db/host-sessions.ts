@@ -1,6 +1,6 @@
 /** Sessions of the host agent's CLI, whose home we share: list, read, search, import, sync, delete and restore. */
 import { setImmediate } from 'node:timers/promises'
-import { messageOf } from '../errors.ts'
+import { messageOf, UserError } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { Message } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
@@ -10,7 +10,14 @@ import { createSessionList } from './session-list.ts'
 import { readRow, type RowOptions } from './session-rows.ts'
 import { createSessionSync, type SessionSyncOptions } from './session-sync.ts'
 import { createSessionTrash } from './session-trash.ts'
-import { type Database, type HostHome, readState, stateDbPath, writeState } from './state-db.ts'
+import {
+  type Database,
+  type HostHome,
+  readState,
+  stateDbPath,
+  stateError,
+  writeState,
+} from './state-db.ts'
 import { mirrorUsage } from './usage-mirror.ts'
 
 export type HostSessionsOptions = Pick<SessionSyncOptions, 'sessions' | 'isActive' | 'clock'> & {
@@ -40,13 +47,22 @@ export const createHostSessions = (options: HostSessionsOptions) => {
     redact,
   })
 
-  /** The file is not ours, so an unreadable one is logged and otherwise ignored. */
+  /** Undefined when there is no database. Throws a UserError when it is busy or cannot be read: it is not as if it were absent. */
   const read = <T>(home: HostHome, work: (db: Database) => T): T | undefined => {
     try {
       return readState(stateDbPath(home), addon, work)
     } catch (error) {
       log("could not read the agent's state database", { home: home.dir, error: messageOf(error) })
-      return undefined
+      throw stateError(error)
+    }
+  }
+  /** For work that goes on without the database: what is missing was logged, and is read the next time. */
+  const readIfAny = <T>(home: HostHome, work: (db: Database) => T): T | undefined => {
+    try {
+      return read(home, work)
+    } catch (error) {
+      if (error instanceof UserError) return undefined
+      throw error
     }
   }
 
@@ -56,12 +72,12 @@ export const createHostSessions = (options: HostSessionsOptions) => {
     isActive,
     rowOptions,
     read,
+    readIfAny,
     clock,
   })
   const trash = createSessionTrash({
     trashDir,
     addon,
-    read,
     clock,
     onChange: home => {
       list.invalidate(home)
@@ -74,7 +90,7 @@ export const createHostSessions = (options: HostSessionsOptions) => {
     importSession,
     /** Syncs an imported session with the messages added at the terminal. */
     refresh,
-    /** Newest first; empty when the database is missing or unreadable. The same array while nothing changed. */
+    /** Newest first; empty when the database is missing, and what was read last while it cannot be read. The same array while nothing changed. */
     rows: (home: HostHome): readonly SessionRow[] => list.get(home).rows,
     /** Why the list could not be read; null when it could. */
     problem: (home: HostHome): string | null => list.get(home).problem,
@@ -132,7 +148,7 @@ export const createHostSessions = (options: HostSessionsOptions) => {
         .rows.filter(({ session_id }) => query.imported || !sessions.row(session_id))
       for (let at = 0; at < rows.length && hits.length < query.limit; at += SEARCH_BATCH) {
         const batch = rows.slice(at, at + SEARCH_BATCH)
-        const found = read(home, db =>
+        const found = readIfAny(home, db =>
           batch.map(row => ({ row, messages: findMessages(db, row.session_id, query) })),
         )
         hits.push(...(found ?? []).filter(({ messages }) => messages.length > 0))

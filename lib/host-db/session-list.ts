@@ -1,7 +1,7 @@
 /** The session list of the host agent's database, cached per home until the database changes. */
 import { messageOf } from '../errors.ts'
 import type { SessionRow } from '../schema/session.ts'
-import { readRows, type RowOptions } from './session-rows.ts'
+import { missingColumns, readRows, type RowOptions } from './session-rows.ts'
 import { dbStamp, type HostHome, readState, stateDbPath } from './state-db.ts'
 
 export type SessionListOptions = {
@@ -22,6 +22,17 @@ type CachedList = {
 
 export const createSessionList = ({ rowOptions, log, addon }: SessionListOptions) => {
   const cache = new Map<string, CachedList>()
+  const warned = new Set<string>()
+  const warnOnce = (home: HostHome, missing: readonly string[]): void => {
+    const text = missing.join(', ')
+    const key = `${home.dir}\n${text}`
+    if (text === '' || warned.has(key)) return
+    warned.add(key)
+    log('the agent’s database lacks columns; its sessions are shown as far as they can be read', {
+      home: home.dir,
+      missing: text,
+    })
+  }
 
   return {
     get(home: HostHome): CachedList {
@@ -34,10 +45,16 @@ export const createSessionList = ({ rowOptions, log, addon }: SessionListOptions
         return last
       const next: CachedList = { stamp, workspace, text: '[]', rows: [], problem: null }
       try {
-        next.rows = readState(file, addon, db => readRows(db, options)) ?? []
+        next.rows =
+          readState(file, addon, db => {
+            warnOnce(home, missingColumns(db))
+            return readRows(db, options)
+          }) ?? []
         next.text = JSON.stringify(next.rows)
       } catch (error) {
-        next.problem = messageOf(error)
+        // What was read last is shown until it can be read again, which the next call tries, whether or not the file changed.
+        const { rows = [], text = '[]' } = last ?? {}
+        Object.assign(next, { rows, text, stamp: undefined, problem: messageOf(error) })
         if (last?.problem !== next.problem)
           log('could not list CLI sessions', { home: home.dir, error: next.problem })
       }

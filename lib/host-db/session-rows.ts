@@ -3,7 +3,12 @@ import type { SessionRow } from '../schema/session.ts'
 import { cacheTokens } from '../schema/usage.ts'
 import { columnsOf, type Database } from './state-db.ts'
 
+/** Of one source: what machines make (tasks, webhooks) must not push out what people wrote. */
 const MAX_ROWS = 200
+/** What a list needs beyond the id; an older or foreign file may lack some. */
+const EXPECTED = ['source', 'started_at'] as const
+/** Of sessions whose file does not say where they come from. */
+const NO_SOURCE = 'cli'
 
 /** The columns a list row needs, for every version of the schema. */
 type Stored = {
@@ -42,22 +47,39 @@ const LINEAGE = `
     select 1 from sessions p where p.id = s.parent_session_id and coalesce(p.end_reason, '') <> 'branched'
     and not (${continues('p', 's')}))`
 
+/** SQL of where a session comes from. */
+const sourceOf = (columns: ReadonlySet<string>): string =>
+  columnOr(columns, 'source', `'${NO_SOURCE}'`)
+
+/** SQL expressions about the messages of `s`; without the table, a session has none. */
+const messageFacts = (messages: ReadonlySet<string>, startedAt: string) => {
+  if (!messages.has('session_id')) return { lastAt: startedAt, count: '0', exists: '0' }
+  const own = `from messages m where m.session_id = s.id ${messages.has('active') ? 'and m.active = 1' : ''}`
+  return {
+    lastAt: messages.has('timestamp')
+      ? `coalesce((select max(m.timestamp) ${own}), ${startedAt})`
+      : startedAt,
+    count: `(select count(*) ${own})`,
+    exists: 'exists (select 1 from messages m where m.session_id = s.id)',
+  }
+}
+
 const select = (db: Database, where: string, limit: number): string => {
   const sessions = columnsOf(db, 'sessions')
-  const messages = columnsOf(db, 'messages')
-  const active = messages.has('active') ? 'and m.active = 1' : ''
+  const startedAt = columnOr(sessions, 'started_at', '0')
+  const { lastAt, count } = messageFacts(columnsOf(db, 'messages'), startedAt)
   return `
-    select s.id, s.source, ${columnOr(sessions, 'title', 'null')} as title,
-      ${columnOr(sessions, 'model', 'null')} as model, s.started_at,
+    select * from (select *, row_number() over (partition by source order by last_at desc, id) as place from (
+    select s.id, ${sourceOf(sessions)} as source, ${columnOr(sessions, 'title', 'null')} as title,
+      ${columnOr(sessions, 'model', 'null')} as model, ${startedAt} as started_at,
       ${columnOr(sessions, 'archived', '0')} as archived, ${columnOr(sessions, 'pinned', '0')} as pinned,
-      coalesce((select max(m.timestamp) from messages m where m.session_id = s.id ${active}), s.started_at) as last_at,
-      (select count(*) from messages m where m.session_id = s.id ${active}) as messages,
+      ${lastAt} as last_at, ${count} as messages,
       ${columnOr(sessions, 'input_tokens', '0')} as input_tokens,
       ${columnOr(sessions, 'output_tokens', '0')} as output_tokens,
       ${columnOr(sessions, 'estimated_cost_usd', '0')} as cost,
       ${columnOr(sessions, 'cache_read_tokens', '0')} as cache_read,
       ${columnOr(sessions, 'cache_write_tokens', '0')} as cache_write
-    from sessions s where ${where} order by last_at desc, s.id limit ${limit}`
+    from sessions s where ${where})) where place <= ${limit} order by last_at desc, id`
 }
 
 /** Excludes rows that `mirrorUsage` wrote for our own sessions. */
@@ -65,8 +87,10 @@ const listed = (db: Database): string => {
   const sessions = columnsOf(db, 'sessions')
   const hidden = sessions.has('hidden') ? 'and coalesce(s.hidden, 0) = 0' : ''
   const hasTitle = sessions.has('title') ? "or coalesce(s.title, '') <> ''" : ''
-  return `s.source is not null and s.source <> 'webui' ${hidden}
-    and (exists (select 1 from messages m where m.session_id = s.id) ${hasTitle})
+  const source = sourceOf(sessions)
+  const { exists } = messageFacts(columnsOf(db, 'messages'), '0')
+  return `${source} is not null and ${source} <> 'webui' ${hidden}
+    and (${exists} ${hasTitle})
     ${hasLineage(sessions) ? LINEAGE : ''}`
 }
 
@@ -114,15 +138,24 @@ const toRow = (stored: Stored, { workspace, profile, redact }: RowOptions): Sess
 const hasValidId = ({ id, source }: Stored): boolean =>
   typeof id === 'string' && typeof source === 'string' && /^[0-9A-Za-z][\w-]{0,127}$/.test(id)
 
-/** Empty without a `source` column: our own rows could not be distinguished from the CLI's. */
-export const readRows = (db: Database, options: RowOptions): SessionRow[] => {
-  if (!columnsOf(db, 'sessions').has('source')) return []
-  return db
+/** `table.column` of what a list would need and this file does not have. */
+export const missingColumns = (db: Database): string[] => {
+  const sessions = columnsOf(db, 'sessions')
+  const messages = columnsOf(db, 'messages')
+  return [
+    ...EXPECTED.filter(column => !sessions.has(column)).map(column => `sessions.${column}`),
+    ...['session_id', 'timestamp']
+      .filter(column => !messages.has(column))
+      .map(column => `messages.${column}`),
+  ]
+}
+
+export const readRows = (db: Database, options: RowOptions): SessionRow[] =>
+  db
     .prepare<[], Stored>(select(db, listed(db), MAX_ROWS))
     .all()
     .filter(hasValidId)
     .map(stored => toRow(stored, options))
-}
 
 /** One session by id, listed or not. `hasTitle`: the title is stored, not derived from the source. */
 export const readRow = (
@@ -130,7 +163,6 @@ export const readRow = (
   id: string,
   options: RowOptions,
 ): { row: SessionRow; hasTitle: boolean } | undefined => {
-  if (!columnsOf(db, 'sessions').has('source')) return undefined
   const found = db.prepare<[string], Stored>(select(db, 's.id = ?', 1)).get(id)
   if (!found || !hasValidId(found)) return undefined
   return { row: toRow(found, options), hasTitle: Boolean(found.title?.trim()) }

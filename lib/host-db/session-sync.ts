@@ -16,14 +16,16 @@ export type SessionSyncOptions = {
   /** True while a turn runs: nothing may then be appended after its messages. */
   isActive: (sessionId: string) => boolean
   rowOptions: (home: HostHome) => RowOptions
-  /** Undefined when the database is missing or unreadable. */
+  /** Undefined when the database is missing; throws when it cannot be read. */
   read: <T>(home: HostHome, work: (db: Database) => T) => T | undefined
+  /** Undefined in both cases. */
+  readIfAny: <T>(home: HostHome, work: (db: Database) => T) => T | undefined
   /** Seconds since 1970. */
   clock: Pick<Clock, 'now'>
 }
 
 export const createSessionSync = (options: SessionSyncOptions) => {
-  const { sessions, isActive, rowOptions, read, clock } = options
+  const { sessions, isActive, rowOptions, read, readIfAny, clock } = options
   /** The database stamp each session was last synced with. */
   const syncedAt = new Map<string, string>()
 
@@ -74,7 +76,7 @@ export const createSessionSync = (options: SessionSyncOptions) => {
     if (!row?.is_cli_session || isActive(id)) return
     const stamp = dbStamp(stateDbPath(home))
     if (stamp === '' || (stamp !== undefined && syncedAt.get(id) === stamp)) return
-    const transcript = read(home, db => {
+    const transcript = readIfAny(home, db => {
       const tip = readLineageTip(db, id)
       const stored = readRow(db, tip, rowOptions(home))
       return {
@@ -84,7 +86,11 @@ export const createSessionSync = (options: SessionSyncOptions) => {
       }
     })
     if (!transcript) return
-    const entries = planSync(sessions.load(id), transcript, clock.now())
+    const own = sessions.load(id)
+    const planned = planSync(own, transcript, clock.now())
+    // A write converts a session of the former format; to open it changes nothing, unless there are messages to add.
+    const isUnchanged = own.format === 'json' && planned.every(({ t }) => t !== 'message')
+    const entries = isUnchanged ? [] : planned
     // Quiet: the session does not move up in the list.
     if (entries.length > 0) sessions.append(id, entries, { quiet: true })
     if (stamp !== undefined) syncedAt.set(id, stamp)

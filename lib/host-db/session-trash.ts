@@ -7,7 +7,7 @@ import { SESSION_ID } from '../schema/ids.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { readWholeText } from '../store/read-text.ts'
 import { deleteSession, formatDump, parseDump, readDump, restoreDump } from './session-dump.ts'
-import { type Database, type HostHome, stateDbPath, writeState } from './state-db.ts'
+import { type Database, type HostHome, stateDbPath, stateError, writeState } from './state-db.ts'
 
 /** No file of a session of ours can have this name: those begin with the id and a dot. */
 const DUMP_FILE = 'state-db-rows'
@@ -15,8 +15,6 @@ const DUMP_FILE = 'state-db-rows'
 export type SessionTrashOptions = {
   trashDir: string
   addon: string | undefined
-  /** Undefined when the database is missing or unreadable. */
-  read: <T>(home: HostHome, work: (db: Database) => T) => T | undefined
   /** Called after rows of a home were deleted or restored. */
   onChange: (home: HostHome) => void
   /** Seconds since 1970. */
@@ -24,27 +22,39 @@ export type SessionTrashOptions = {
 }
 
 export const createSessionTrash = (options: SessionTrashOptions) => {
-  const { trashDir, addon, read, onChange, clock } = options
+  const { trashDir, addon, onChange, clock } = options
   const trashOf = (id: string): string => join(trashDir, id)
+
+  /** Throws a UserError when the database stays busy or cannot be used: nothing was changed then. */
+  const write = async <T>(home: HostHome, work: (db: Database) => T): Promise<T | undefined> => {
+    try {
+      return await writeState(stateDbPath(home), addon, work)
+    } catch (error) {
+      throw stateError(error)
+    }
+  }
 
   return {
     /** Deletes a session from the database; unless `permanent`, its rows stay in the trash for a day. False when there is none. */
     async remove(home: HostHome, id: string, { permanent = false } = {}): Promise<boolean> {
       if (!SESSION_ID.test(id)) return false
-      const dump = read(home, db => readDump(db, id))
-      if (!dump) return false
-      if (!permanent) {
-        // Before the delete: after a kill in between, the rows exist twice and can be deleted again.
-        const dir = trashOf(id)
-        mkdirSync(dir, { recursive: true, mode: 0o700 })
-        const about = join(dir, 'about.json')
-        if (!existsSync(about))
-          writeAtomic(about, JSON.stringify({ session_id: id, at: toSeconds(clock.now()) }))
-        writeAtomic(join(dir, DUMP_FILE), `${home.name}\n${formatDump(dump)}`)
-      }
-      await writeState(stateDbPath(home), addon, db => deleteSession(db, id))
-      onChange(home)
-      return true
+      const isRemoved = await write(home, db => {
+        const dump = readDump(db, id)
+        if (!dump) return false
+        if (!permanent) {
+          // Before the delete: after a kill in between, the rows exist twice and can be deleted again.
+          const dir = trashOf(id)
+          mkdirSync(dir, { recursive: true, mode: 0o700 })
+          const about = join(dir, 'about.json')
+          if (!existsSync(about))
+            writeAtomic(about, JSON.stringify({ session_id: id, at: toSeconds(clock.now()) }))
+          writeAtomic(join(dir, DUMP_FILE), `${home.name}\n${formatDump(dump)}`)
+        }
+        deleteSession(db, id)
+        return true
+      })
+      if (isRemoved) onChange(home)
+      return isRemoved === true
     },
 
     /** Restores deleted rows to the database they came from. Undefined when the trash has none. */
@@ -58,7 +68,7 @@ export const createSessionTrash = (options: SessionTrashOptions) => {
       const cut = text.indexOf('\n')
       const home = homeOf(text.slice(0, cut))
       const dump = parseDump(text.slice(cut + 1))
-      const done = await writeState(stateDbPath(home), addon, db => {
+      const done = await write(home, db => {
         restoreDump(db, dump)
         return true
       })

@@ -2,6 +2,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { messageOf, unavailable, UserError } from '../errors.ts'
 import { type Database, isBusy, openDatabase } from '../store/sqlite.ts'
 
 export type { Database } from '../store/sqlite.ts'
@@ -15,7 +16,8 @@ export const stateDbPath = (home: HostHome): string => join(home.dir, 'state.db'
 const READ_WAIT_MS = 200
 /** A short synchronous wait, then retries with a timer: waiting for the lock would block the event loop. */
 const WRITE_WAIT_MS = 20
-const MAX_WRITE_ATTEMPTS = 15
+/** About five seconds: longer than a program holds the lock for one write. */
+const MAX_ATTEMPTS = 45
 const [JITTER_FROM_MS, JITTER_TO_MS] = [20, 150]
 
 const open = <T>(
@@ -67,11 +69,29 @@ export const writeState = async <T>(
     try {
       return writeOnce(file, addon, work)
     } catch (error) {
-      if (!isBusy(error) || attempt === MAX_WRITE_ATTEMPTS) throw error
+      if (!isBusy(error) || attempt === MAX_ATTEMPTS) throw error
     }
     await setTimeout(JITTER_FROM_MS + Math.random() * (JITTER_TO_MS - JITTER_FROM_MS))
   }
   return undefined
+}
+
+/**
+ * What a request is told when the file is there and could not be read or written: another answer than that of a file that is
+ * not there.
+ */
+export const stateError = (error: unknown): unknown => {
+  if (error instanceof UserError) return error
+  if (isBusy(error))
+    return unavailable(
+      'The agent’s database (state.db) is in use by another program. Try again in a moment.',
+      { code: 'agent_database_busy' },
+    )
+  const reason = messageOf(error)
+  return unavailable(`The agent’s database (state.db) cannot be used: ${reason}`, {
+    code: 'agent_database_unreadable',
+    values: { reason },
+  })
 }
 
 /** The column names of a table; empty when it does not exist. */

@@ -1,11 +1,12 @@
 /** The tools, resources and prompts of MCP servers as tools of the engine. */
 import type { Client } from '@modelcontextprotocol/client'
 import { z } from 'zod'
+import { asObject, asStrings } from '../base/json.ts'
 import type { Tool, ToolContext, ToolResult } from '../agent/types.ts'
 import { coerceArguments } from './coerce-arguments.ts'
 import { isToolEnabled } from './config.ts'
 import type { ListedTool } from './list-tools.ts'
-import { toolName } from './tool-names.ts'
+import { argumentNames, toolName } from './tool-names.ts'
 import { type Keep, promptResult, resourceResult, toResult } from './results.ts'
 import type { Sample } from './sampling.ts'
 import type { McpServer } from './server.ts'
@@ -90,6 +91,21 @@ const requestApproval = async (
 /** By name: some servers list their tools in another order each time they start, which would change the prompt. */
 const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1)
 
+/** The schema with the names that providers get. */
+const withNames = (
+  schema: Readonly<Record<string, unknown>>,
+  renamed: ReadonlyMap<string, string>,
+): Record<string, unknown> => {
+  const names = new Map([...renamed].map(([name, own]) => [own, name]))
+  const nameOf = (own: string) => names.get(own) ?? own
+  const properties = Object.entries(asObject(schema.properties))
+  return {
+    ...schema,
+    properties: Object.fromEntries(properties.map(([own, each]) => [nameOf(own), each])),
+    required: asStrings(schema.required).map(nameOf),
+  }
+}
+
 const createTool = (
   source: ServerSource,
   server: string,
@@ -97,16 +113,20 @@ const createTool = (
   name: string,
 ): Tool => {
   const label = `${server}/${listed.name}`
+  const { parameters } = listed
+  const renamed = argumentNames(Object.keys(asObject(parameters.properties)))
   return {
     name,
     server,
     summary: listed.description,
     input: anything,
-    parameters: listed.parameters,
+    parameters: renamed.size > 0 ? withNames(parameters, renamed) : parameters,
     kind: listed.readOnly ? 'read' : 'execute',
     preview: args => previewOf(label, args as Record<string, unknown>),
     async run(ctx, input) {
-      const args = coerceArguments(input as Record<string, unknown>, listed.parameters)
+      const given = Object.entries(input as Record<string, unknown>)
+      const named = given.map(([key, value]) => [renamed.get(key) ?? key, value])
+      const args = coerceArguments(Object.fromEntries(named), parameters)
       const denied = listed.destructive ? await requestApproval(ctx, label, args) : null
       if (denied) return denied
       const call = { name: listed.name, arguments: args }

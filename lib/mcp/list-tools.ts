@@ -37,7 +37,7 @@ const Entry = z.looseObject({
   name: z.string().min(1).max(256),
   title: z.string().nullish().catch(null),
   description: z.string().nullish().catch(null),
-  inputSchema: z.record(z.string(), z.unknown()).nullish(),
+  inputSchema: z.record(z.string(), z.unknown()).nullish().catch(null),
   annotations: z
     .looseObject({ readOnlyHint: z.unknown(), destructiveHint: z.unknown() })
     .partial()

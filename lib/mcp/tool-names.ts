@@ -1,4 +1,4 @@
-/** Tool names of MCP tools: characters every provider accepts, unique, at most 64 characters. */
+/** Names of MCP tools and of their arguments: characters every provider accepts, unique, at most 64 characters. */
 import { createHash } from 'node:crypto'
 
 /** The limit of the strictest providers. */
@@ -14,8 +14,7 @@ const shorten = (name: string): string => {
 }
 
 /** Adds the name to `taken`. */
-export const toolName = (server: string, tool: string, taken: Set<string>): string => {
-  const wanted = shorten(`mcp_${clean(server)}_${clean(tool)}`)
+const unique = (wanted: string, taken: Set<string>): string => {
   let name = wanted
   for (let number = 2; taken.has(name); number++) {
     const suffix = `_${number}`
@@ -23,4 +22,21 @@ export const toolName = (server: string, tool: string, taken: Set<string>): stri
   }
   taken.add(name)
   return name
+}
+
+/** Adds the name to `taken`. */
+export const toolName = (server: string, tool: string, taken: Set<string>): string =>
+  unique(shorten(`mcp_${clean(server)}_${clean(tool)}`), taken)
+
+/** What Anthropic accepts as the name of an argument. */
+const ARGUMENT = /^[A-Za-z0-9_.-]{1,64}$/
+
+/** The server's names of arguments that providers do not accept, by those that they get. */
+export const argumentNames = (names: readonly string[]): Map<string, string> => {
+  const taken = new Set(names)
+  return new Map(
+    names
+      .filter(name => !ARGUMENT.test(name))
+      .map(name => [unique(shorten(clean(name) || '_'), taken), name]),
+  )
 }

@@ -7,6 +7,7 @@ import { distance } from 'fastest-levenshtein'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { unavailable } from '../errors.ts'
 import type { ModelHome } from './provider-config.ts'
+import { wrongRequestOption } from './request-options.ts'
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null
 const isText = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number'
@@ -77,6 +78,11 @@ const otherAddress = (
   return key === undefined ? null : wrongName(`${prefix}${key}`, 'base_url')
 }
 
+const requestOption = (of: Readonly<JsonObject>, prefix: string): Slip | null => {
+  const wrong = wrongRequestOption(of)
+  return wrong && wrongKind(`${prefix}${wrong.key}`, wrong.value, wrong.kind)
+}
+
 /** Keys of an entry that may hold its address. */
 const ADDRESSES = ['base_url', 'url', 'api']
 
@@ -85,7 +91,8 @@ const ofEntry = (entry: Readonly<JsonObject>, prefix: string): Slip | null =>
   (ADDRESSES.some(name => !isAbsent(entry[name]))
     ? null
     : misspelled(entry, prefix, ['base_url'])) ??
-  otherAddress(entry, prefix, ADDRESSES)
+  otherAddress(entry, prefix, ADDRESSES) ??
+  requestOption(entry, prefix)
 
 const ofModel = (model: unknown): Slip | null => {
   if (isAbsent(model) || isText(model)) return null
@@ -93,7 +100,8 @@ const ofModel = (model: unknown): Slip | null => {
   return (
     notText(model, 'model.', ['provider', 'base_url', 'default', 'model', 'api_key', 'api_mode']) ??
     misspelled(model, 'model.', ['provider', 'base_url']) ??
-    otherAddress(model, 'model.', ['base_url'])
+    otherAddress(model, 'model.', ['base_url']) ??
+    requestOption(model, 'model.')
   )
 }
 

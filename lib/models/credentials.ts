@@ -35,7 +35,19 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set([
 export const isUsableSecret = (value: string | null | undefined): value is string => {
   const secret = value?.trim() ?? ''
   const isText = /^[\x21-\x7e]{4,}$/.test(secret) && !/^\*+$/.test(secret)
-  return isText && !PLACEHOLDERS.has(secret.toLowerCase())
+  return isText && !PLACEHOLDERS.has(secret.toLowerCase()) && secret !== REMOVED_KEY
+}
+
+/** What a backup without keys has in place of a key. A request with it would fail without anyone knowing why. */
+export const REMOVED_KEY = 'removed-from-backup'
+
+export type UnusableKey = { name: string; why: 'header' | 'removed' }
+
+/** Why a value that is there is no key; null for one that may be, for none, and for a placeholder from a template. */
+const whyUnusable = (value: string | null | undefined): UnusableKey['why'] | null => {
+  const secret = value?.trim() ?? ''
+  if (secret.includes(REMOVED_KEY)) return 'removed'
+  return secret === '' || /^[\x21-\x7e]+$/.test(secret) ? null : 'header'
 }
 
 /** OAuth tokens Anthropic issues to its own programs. They are never used here (docs/sign-in.md). */
@@ -125,8 +137,39 @@ const fromConfig = (setup: ModelSetup, provider: string): Credential[] => {
   ]
 }
 
+/** Where a key of `provider` is written that cannot be sent: nobody meant that the request goes out without it. */
+export const unusableKey = (setup: ModelSetup, provider: string): UnusableKey | null => {
+  const written: [name: string, value: string | null | undefined][] = [
+    ...variablesOf(provider).map(name => [name, setup.env[name]] as [string, string | undefined]),
+    ...setup.custom
+      .filter(({ slug }) => (slug ? provider === `custom:${slug}` : provider === 'custom'))
+      .map(({ apiKey }) => ['custom_providers', apiKey] as [string, string | null]),
+    ...(setup.active === provider
+      ? [['model.api_key', setup.apiKey] as [string, string | null]]
+      : []),
+    [`providers.${provider}.api_key`, setup.providers.get(provider)?.apiKey],
+  ]
+  for (const [name, value] of written) {
+    const why = whyUnusable(value)
+    if (why) return { name, why }
+  }
+  return null
+}
+
+/** Those of all providers, each once. */
+export const unusableKeys = (setup: ModelSetup): UnusableKey[] => {
+  const ids = new Set([
+    ...(setup.active ? [setup.active] : []),
+    ...PROVIDERS.keys(),
+    ...setup.providers.keys(),
+    ...setup.custom.map(({ slug }) => (slug ? `custom:${slug}` : 'custom')),
+  ])
+  const found = [...ids].flatMap(id => unusableKey(setup, id) ?? [])
+  return found.filter(({ name }, at) => found.findIndex(other => other.name === name) === at)
+}
+
 /** A key from config.yaml goes to the address configured with it, or to the provider's own hosts. */
-const canSendConfiguredKey = (setup: ModelSetup, provider: string, url: string): boolean => {
+export const mayReceiveConfigured = (setup: ModelSetup, provider: string, url: string): boolean => {
   const host = hostOf(url)
   const entries = setup.custom.filter(({ slug }) => provider === `custom${slug ? `:${slug}` : ''}`)
   return (
@@ -234,7 +277,7 @@ export const candidatesFor = (setup: ModelSetup, provider: string, url: string):
   const host = hostOf(url)
   // At an address the home chose, the key written beside it comes first; at the provider's own, the variables.
   const written = (
-    canSendConfiguredKey(setup, provider, url) ? fromConfig(setup, provider) : []
+    mayReceiveConfigured(setup, provider, url) ? fromConfig(setup, provider) : []
   ).map(credential => ({ ...credential, ...NO_STATUS, id: `config:${credential.name}` }))
   const variables = fromEnvironment(setup, provider)
     .filter(({ source }) => canSendKey(setup, provider, url, source))
@@ -252,7 +295,7 @@ export const candidatesFor = (setup: ModelSetup, provider: string, url: string):
     .filter(({ source, baseUrl }) =>
       baseUrl === null && provider.startsWith('custom:')
         ? // The pool of a custom provider holds keys of that endpoint, which has one address.
-          canSendConfiguredKey(setup, provider, url)
+          mayReceiveConfigured(setup, provider, url)
         : (host !== '' && host === hostOf(baseUrl)) || canSendKey(setup, provider, url, source),
     )
     .map(({ baseUrl: _, ...candidate }) => candidate)

@@ -1,6 +1,6 @@
 /** The default model of a home: how it is resolved, and how it is saved so that the command line can read it. */
 import type { Config } from '../config.ts'
-import { invalid } from '../errors.ts'
+import { invalid, UserError } from '../errors.ts'
 import type { YamlEdit, YamlFile } from '../store/yaml-file.ts'
 import { toProviderId } from './provider-ids.ts'
 import { saveEndpointEdits, restoreEndpointEdits } from './saved-endpoints.ts'
@@ -29,7 +29,11 @@ export const parseModelId = (raw: string): string => {
   if (id.length > 500)
     throw invalid('model must be at most 500 characters long', { code: 'invalid_model' })
   const [, provider, name] = /^@([^:]*):(.*)$/s.exec(id) ?? []
-  if (provider !== undefined && (!provider.trim() || !name?.trim() || /:\s*$/.test(id)))
+  const isEmptyHint = /^@[^:]*$/.test(id) && !/^@[^\s@]/.test(id)
+  if (
+    isEmptyHint ||
+    (provider !== undefined && (!provider.trim() || !name?.trim() || /:\s*$/.test(id)))
+  )
     throw invalid(`"${id}" is not a model. Write it as @provider:model.`, { code: 'invalid_model' })
   // Control characters, line separators and lone surrogates.
   if (/[\p{Cc}\u2028\u2029]/u.test(id) || !id.isWellFormed())
@@ -105,5 +109,12 @@ export const setDefaultModel = (home: EditableHome, id: string): string => {
 export const migrateDefaultModel = (home: EditableHome, id: string): void => {
   const model = id.trim()
   if (!model || readSetup(home).model) return
-  home.config.edit(['model', 'default'], model)
+  // The command line cannot read a hint; the provider goes where it belongs.
+  if (!model.startsWith('@')) return home.config.edit(['model', 'default'], model)
+  try {
+    setDefaultModel(home, model)
+  } catch (error) {
+    // What names no model is none.
+    if (!(error instanceof UserError) || error.kind !== 'invalid') throw error
+  }
 }

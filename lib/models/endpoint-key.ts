@@ -9,6 +9,7 @@ import {
   firstAvailable,
   isForeignSignIn,
   needsSignIn,
+  unusableKey,
 } from './credentials.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
 import { signInExpired } from './sign-in/stored-token.ts'
@@ -72,6 +73,17 @@ export const resolveKey = (
       url,
       isOneOfMany: candidates.length > 1,
     })
+  const unusable = unusableKey(setup, provider)
+  if (unusable)
+    throw unavailable(
+      unusable.why === 'removed'
+        ? `${unusable.name} was removed from the backup that was restored. Enter the key of ${name} again.`
+        : `The value of ${unusable.name} cannot be sent as a key, because it has spaces or other characters that keys do not have. Correct it, or pick another model.`,
+      {
+        code: unusable.why === 'removed' ? 'key_removed_by_backup' : 'key_not_sendable',
+        values: { holder: unusable.name, name },
+      },
+    )
   if (isEndpoint(provider) || PROVIDERS.get(provider)?.keyless || isLocalUrl(url))
     return { apiKey: null, baseUrl: url }
   const foreign = credentialsOf(setup, provider).find(isForeignSignIn)

@@ -10,6 +10,7 @@ import { resolveKey, type PickKey, pickFirst } from './endpoint-key.ts'
 import type { ModelFacts } from './prices.ts'
 import { displayName, PROVIDERS, type Wire } from './providers.ts'
 import { type Resolved, resolveModel } from './resolve.ts'
+import { requestOptionsFor } from './request-options.ts'
 import { routingOf } from './routing.ts'
 import {
   type CustomProvider,
@@ -237,6 +238,7 @@ export const resolveEndpoint = (
     apiMode,
     ...keyed,
     ...routingOf(home.settings(), provider, keyed.baseUrl),
+    ...requestOptionsFor(setup, provider, keyed.baseUrl),
     contextLength: configured || facts?.contextLength || contextLengthOf(pair.model),
     ...(configured > 0 && { hasConfiguredWindow: true as const }),
     ...(isOwn && setup.ollamaContext > 0 && { ollamaContext: setup.ollamaContext }),

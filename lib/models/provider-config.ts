@@ -7,6 +7,7 @@ import { asObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
 import type { ExternalAgentSettings } from '../agent/external-agent.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { PROVIDERS } from './providers.ts'
+import { readRequestOptions, type RequestOptions } from './request-options.ts'
 import { inferenceToken, timeMs, tokenFacts, type TokenFacts } from './sign-in/stored-token.ts'
 
 /** The part of a home that model modules read. */
@@ -34,6 +35,8 @@ export type ProviderEntry = {
   apiKey: string | null
   apiMode: string | null
   models: ListedModels
+  /** Headers and time limits of its requests. */
+  request: RequestOptions
 }
 
 /** Settings of an external agent, from `providers`, `custom_providers` or `model`. */
@@ -81,6 +84,8 @@ export type ModelSetup = {
   baseUrl: string | null
   apiKey: string | null
   apiMode: string | null
+  /** As in `ProviderEntry`, beside `model.base_url`. */
+  request: RequestOptions
   /** In order of precedence. */
   agents: readonly AgentEntry[]
   /** `model.default`, as written. */
@@ -222,6 +227,7 @@ const readEntry = (raw: Readonly<JsonObject>, env: ModelSetup['env']): ProviderE
     apiKey: textOrNull(raw.api_key, Object.hasOwn(env, variable) && env[variable]),
     apiMode: textOrNull(raw.api_mode),
     models: listed(raw.models),
+    request: readRequestOptions(raw),
   }
 }
 
@@ -347,6 +353,7 @@ export const readSetup = (home: ModelHome): ModelSetup => {
     baseUrl,
     apiKey: textOrNull(raw.api_key, raw.api),
     apiMode: textOrNull(raw.api_mode),
+    request: readRequestOptions(raw),
     agents: readAgents(config, raw, provider),
     model: typeof config.model === 'object' ? text(raw.default, raw.model) : text(config.model),
     contextLength: tokens(raw.context_length),

@@ -1,12 +1,13 @@
 /** Reasoning effort and visibility: `agent.reasoning_effort` and `display.show_reasoning`, shared with the command line. */
+import type { Effort, ModelEndpoint } from '../agent/types.ts'
 import { asObject } from '../base/json.ts'
-import { invalid } from '../errors.ts'
+import { invalid, UserError } from '../errors.ts'
 import type { EditableHome } from './default-model.ts'
 import type { ModelHome } from './provider-config.ts'
 
 export type Reasoning = { show_reasoning: boolean; reasoning_effort: string }
 
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
+const EFFORTS: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
 
 const SHOWN: ReadonlyMap<string, boolean> = new Map(
   Object.entries({
@@ -30,6 +31,19 @@ export const readReasoning = (home: ModelHome): Reasoning => ({
   reasoning_effort: home.settings().agent.reasoning_effort,
 })
 
+/** The efforts that make a difference for a model; all while it cannot be called. */
+export const effortsFor = (
+  endpoint: () => ModelEndpoint,
+  offered: (endpoint: ModelEndpoint) => Effort[],
+): Effort[] => {
+  try {
+    return offered(endpoint())
+  } catch (error) {
+    if (error instanceof UserError) return [...EFFORTS]
+    throw error
+  }
+}
+
 export const saveShowReasoning = (home: EditableHome, isShown: boolean): void => {
   if (showsReasoning(home) !== isShown) home.config.edit(['display', 'show_reasoning'], isShown)
 }
@@ -43,18 +57,20 @@ export const parseDisplay = (value: unknown): boolean => {
   return isShown
 }
 
-/** Takes effect with the next turn. `default` removes the key and leaves the effort to the model. */
-export const saveEffort = (home: EditableHome, value: unknown): void => {
+/** A known effort, or `default`; throws a UserError otherwise. */
+export const parseEffort = (value: unknown): string => {
   const effort = typeof value === 'string' ? value.trim().toLowerCase() : ''
   if (!effort) throw invalid('effort is required', { code: 'missing_fields' })
-  if (effort === 'default') {
-    if (asObject(home.config.read().agent).reasoning_effort !== undefined)
-      home.config.edit(['agent', 'reasoning_effort'], undefined)
-    return
-  }
-  if (!EFFORTS.includes(effort))
+  if (effort !== 'default' && !EFFORTS.some(known => known === effort))
     throw invalid(
       `Unknown reasoning effort '${effort.slice(0, 100)}'. Valid: ${EFFORTS.join(', ')}.`,
     )
-  home.config.edit(['agent', 'reasoning_effort'], effort)
+  return effort
+}
+
+/** Takes effect with the next turn. `default` removes the key and leaves the effort to the model. */
+export const saveEffort = (home: EditableHome, effort: string): void => {
+  if (effort !== 'default') home.config.edit(['agent', 'reasoning_effort'], effort)
+  else if (asObject(home.config.read().agent).reasoning_effort !== undefined)
+    home.config.edit(['agent', 'reasoning_effort'], undefined)
 }

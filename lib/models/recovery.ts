@@ -42,6 +42,11 @@ const WHY: Partial<Record<FailureType, string>> = {
   model_not_found: 'isn’t available',
   network: 'can’t be reached',
   no_response: 'returned nothing',
+  content_refused: 'refused the request',
+  blocked: 'refused the request',
+  wrong_address: 'can’t be reached',
+  not_ready: 'isn’t ready',
+  model_memory: 'isn’t ready',
 }
 
 const WHY_KEY: Partial<Record<FailureType, string>> = {

@@ -6,6 +6,7 @@ import type { FetchModelList, RemoteModel, ModelListRequest } from './fetch-mode
 import type { ModelEndpoint } from '../agent/types.ts'
 import { candidatesFor, configuredKey, firstAvailable, isOwnAddress } from './credentials.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
+import { requestOptionsFor } from './request-options.ts'
 import { baseUrlOf } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 
@@ -60,10 +61,14 @@ const configuredRequest = (setup: ModelSetup, provider: string): KeyedRequest | 
   const isOwn = isOwnAddress(setup, provider, url)
   if (!key && !isEndpoint(provider) && !isLocalUrl(url)) return null
   const isKnown = PROVIDERS.get(provider)?.baseUrl === url
+  const { headers: configured } = requestOptionsFor(setup, provider, url)
   if (provider === 'anthropic')
     return {
       url: `${url.replace(/\/v1$/, '')}/v1/models?limit=1000`,
-      headers: key ? { 'anthropic-version': '2023-06-01', 'x-api-key': key } : {},
+      headers: {
+        ...(key && { 'anthropic-version': '2023-06-01', 'x-api-key': key }),
+        ...configured,
+      },
       timeoutMs: LIST_TIMEOUT_MS,
       isKnown,
     }
@@ -73,6 +78,7 @@ const configuredRequest = (setup: ModelSetup, provider: string): KeyedRequest | 
     headers: {
       'user-agent': isConfigured ? 'OpenAI/Python 1.0' : 'agent-webui',
       ...bearer(key),
+      ...configured,
     },
     timeoutMs: LIST_TIMEOUT_MS,
     isKnown,

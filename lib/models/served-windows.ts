@@ -1,4 +1,4 @@
-/** The context windows that servers really use: asked, cached, and corrected by what calls reveal. Kept for the life of the process. */
+/** The context windows that servers really use: asked, cached, and corrected by what calls reveal. Kept in memory. */
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../base/clock.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
@@ -20,6 +20,8 @@ const FRESH_MS = 5_000
 /** A server that does not say is asked less often. */
 const FAILURE_MS = 15_000
 const LOAD_MS = 300_000
+/** A sentence of an error said so, or a guess: the server may be another one now. */
+const LEARNED_MS = 3_600_000
 const MAX_ENTRIES = 500
 
 /** Providers that are local programs, whatever their address. */
@@ -32,6 +34,7 @@ type Entry = {
   /** Tokens a call revealed; 0: nothing learned. Void when the server's answer changes from `learnedBeside`. */
   learned: number
   learnedBeside: number
+  learnedAt: number
 }
 
 type Place = Pick<ModelEndpoint, 'provider' | 'model' | 'baseUrl' | 'apiMode'>
@@ -65,23 +68,33 @@ export const createServedWindows = ({
 
   const find = (baseUrl: string, model: string) => entries.get(`${baseUrl} ${model}`)
 
+  const learnedBy = (entry: Entry | undefined): number =>
+    entry && clock.monotonic() - entry.learnedAt < LEARNED_MS ? entry.learned : 0
+
   const entryOf = ({ baseUrl, model }: Place): Entry => {
     const found = find(baseUrl, model)
     if (found) return found
     const [oldest] = entries.keys()
     if (entries.size >= MAX_ENTRIES && oldest !== undefined) entries.delete(oldest)
-    const entry = { answer: null, at: -Infinity, pending: null, learned: 0, learnedBeside: 0 }
+    const entry = {
+      answer: null,
+      at: -Infinity,
+      pending: null,
+      learned: 0,
+      learnedBeside: 0,
+      learnedAt: 0,
+    }
     entries.set(`${baseUrl} ${model}`, entry)
     return entry
   }
 
   const requestFor = (
-    { baseUrl, model, apiKey }: ModelEndpoint,
+    { baseUrl, model, apiKey, headers }: ModelEndpoint,
     signal: AbortSignal,
   ): ServerRequest => ({
     baseUrl,
     model,
-    headers: apiKey ? { authorization: `Bearer ${apiKey}` } : {},
+    headers: { ...(apiKey && { authorization: `Bearer ${apiKey}` }), ...headers },
     signal,
     dispatcher,
   })
@@ -116,6 +129,7 @@ export const createServedWindows = ({
     learn(endpoint, tokens) {
       const entry = entryOf(endpoint)
       entry.learned = tokens
+      entry.learnedAt = clock.monotonic()
       entry.learnedBeside = entry.answer?.tokens ?? 0
     },
     read(endpoint, tokens) {
@@ -124,7 +138,7 @@ export const createServedWindows = ({
     },
     known(baseUrl, model) {
       const entry = find(baseUrl, model)
-      return entry?.learned || entry?.answer?.tokens || 0
+      return learnedBy(entry) || entry?.answer?.tokens || 0
     },
     apply(given) {
       const entry = find(given.baseUrl, given.model)
@@ -139,7 +153,7 @@ export const createServedWindows = ({
         }
       const served = hasConfiguredWindow ? 0 : (entry?.answer?.tokens ?? 0)
       const believed = served || contextLength
-      const learned = entry?.learned || believed
+      const learned = learnedBy(entry) || believed
       return { ...endpoint, contextLength: believed > 0 ? Math.min(believed, learned) : learned }
     },
     async settle(endpoint, signal) {

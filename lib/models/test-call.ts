@@ -1,6 +1,7 @@
 /** A minimal model call that checks key, address and model. */
 import { toSeconds } from '../base/clock.ts'
 import type { ModelEndpoint, Providers } from '../agent/types.ts'
+import { asObject } from '../base/json.ts'
 import { messageOf, UserError } from '../errors.ts'
 import { FailureType } from '../schema/failure-type.ts'
 
@@ -44,9 +45,17 @@ export const createTestCall =
   ): Promise<TestCallResult> => {
     const startedMs = performance.now()
     const took = () => Math.round(performance.now() - startedMs)
-    const failed = (message: string, type: FailureType = 'error'): TestCallResult => {
-      const hint = hintFor(type)
-      const details = { message, error: message, type, ...(hint ? { hint } : {}) }
+    const failed = (
+      message: string,
+      type: FailureType = 'error',
+      hint: unknown = hintFor(type),
+    ): TestCallResult => {
+      const details = {
+        message,
+        error: message,
+        type,
+        ...(typeof hint === 'string' ? { hint } : {}),
+      }
       return { ok: false, ...requested, duration_ms: took(), ...details }
     }
     const enough = new AbortController()
@@ -59,6 +68,7 @@ export const createTestCall =
         endpoint: { ...target, maxTokens: MAX_TOKENS, effort: 'none' },
         messages: [{ role: 'user', content: 'Reply with the single word OK.' }],
         tools: [],
+        isConnectionTest: true,
         signal: AbortSignal.any([signal, timeout, enough.signal]),
         workspace: '/',
       })
@@ -75,7 +85,7 @@ export const createTestCall =
       const type = FailureType.safeParse(error instanceof Error && 'type' in error && error.type)
       // Providers throw `ProviderFailure` only; anything else is a bug.
       if (!type.success) throw error
-      return failed(messageOf(error), type.data)
+      return failed(messageOf(error), type.data, asObject(error).hint)
     } finally {
       enough.abort()
     }

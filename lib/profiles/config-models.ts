@@ -10,6 +10,14 @@ const ENDPOINT_KEYS = {
     'Models on offer: a list of ids, or a mapping from id to `{context_length, supports_vision}`.',
 }
 
+const REQUEST_KEYS = {
+  extra_headers:
+    'Further headers of its requests, such as `anthropic-beta`: a mapping. They are sent to this address only. `default_headers` is read as well.',
+  request_timeout_seconds: 'Seconds a response may take in all; 0 and blank: without a limit.',
+  stale_timeout_seconds:
+    'Seconds without any data after which a request is repeated; 0: never. Default: 180 to 300, by the length of the prompt, and never in your own network.',
+}
+
 const EXTERNAL_AGENT_KEYS = {
   acp_command: 'Program of an external agent that speaks ACP.',
   acp_args: 'Its arguments, as a list or separated by spaces.',
@@ -45,6 +53,7 @@ const endpoints = {
         'Context size to request from an Ollama server. Requests then use Ollama’s own API, because the compatible one ignores it.',
       supports_vision: 'Whether the model accepts images.',
       max_tokens: 'Tokens of an answer, at most.',
+      ...REQUEST_KEYS,
       ...EXTERNAL_AGENT_KEYS,
     },
   }),
@@ -53,7 +62,7 @@ const endpoints = {
   providers: raw({
     type: 'a mapping from provider id to settings',
     description: 'Settings of providers.',
-    keys: { ...ENDPOINT_KEYS, name: 'Display name.', ...EXTERNAL_AGENT_KEYS },
+    keys: { ...ENDPOINT_KEYS, ...REQUEST_KEYS, name: 'Display name.', ...EXTERNAL_AGENT_KEYS },
   }),
   custom_providers: raw({
     type: 'a list of mappings',
@@ -64,6 +73,7 @@ const endpoints = {
       context_length: 'Tokens that model can read.',
       supports_vision: 'Whether that model accepts images.',
       ...ENDPOINT_KEYS,
+      ...REQUEST_KEYS,
       ...EXTERNAL_AGENT_KEYS,
     },
   }),

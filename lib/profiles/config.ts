@@ -38,22 +38,36 @@ const isTimeZone = (name: string): boolean => {
 
 const MAX_TOKENS = 20_000_000
 
-const auxiliaryTask = (what: string, timeoutS: number, older = {}) =>
+const auxiliaryTask = <M extends z.ZodRawShape = Record<never, never>>(
+  what: string,
+  timeoutS: number,
+  more: M = {} as M,
+) =>
   section({
     provider: text(`Provider of the model that ${what}; blank, \`auto\` or \`main\`: the chat’s.`),
     model: text(`Model that ${what}; blank: the chat’s own.`),
     base_url: text('Address of an endpoint for this task.'),
     api_key: text('Key for that address.'),
     timeout: number(timeoutS, 'Seconds an answer may take.'),
-    ...older,
+    ...more,
   })
 
 const context = {
   auxiliary: section({
-    compression: auxiliaryTask('writes summaries', 120),
+    compression: auxiliaryTask('writes summaries', 120, {
+      timeout: number(
+        120,
+        'Seconds an answer may take; a model in your own network has at least 30 minutes.',
+      ),
+    }),
     vision: auxiliaryTask('describes images', 30),
     web_extract: auxiliaryTask('shortens long web pages', 360),
-    title_generation: auxiliaryTask('writes titles of chats', 30),
+    title_generation: auxiliaryTask('writes titles of chats', 30, {
+      enabled: flag(
+        true,
+        'Ask a model for titles. Without it, a chat is called like its first message.',
+      ),
+    }),
     mcp: auxiliaryTask('answers MCP servers (sampling)', 30),
   }),
   compression: section({
@@ -106,7 +120,8 @@ const agent = {
     ),
     tool_use_enforcement: custom<'auto' | boolean | string[]>({
       type: '`auto`, true or false, or a list of parts of model names',
-      description: 'Tell the model to call tools rather than to describe calls.',
+      description:
+        'Tell the model to act at once and to continue until the task is done. `auto`: every model.',
       fallback: 'auto',
       read: value =>
         value === 'auto'
@@ -120,6 +135,7 @@ const agent = {
       'auto',
       'Whether the model is sent images. `auto`: if it is known to accept them and `auxiliary.vision` names no other model; `native`: always; `text`: never, it can only ask about them.',
     ),
+    clarify_timeout: number(120, 'Older place of `clarify.timeout`.', { orZero: true }),
     disabled_toolsets: names('Toolsets that are off, whatever a chat asks for.'),
     personalities: raw({
       type: 'a mapping from name to text, or to a mapping',
@@ -172,7 +188,14 @@ const agent = {
     day: budget('all turns of a day'),
   }),
   clarify: section({
-    timeout: number(120, 'Seconds a question of the agent waits for an answer.'),
+    timeout: number(
+      undefined,
+      'Seconds a question of the agent waits for an answer; 0 waits forever.',
+      {
+        orZero: true,
+        shown: '`agent.clarify_timeout`, or 120',
+      },
+    ),
   }),
   cron: section({
     max_run_seconds: number(7_200, 'Seconds a scheduled task may run; 0 for no limit.', {
@@ -226,7 +249,7 @@ const tools = {
         enabled: word(
           ['auto', 'on', 'off'],
           'auto',
-          'Describe the tools of MCP servers to the model only when it looks for them. `auto`: when they are more than 40, or their descriptions longer than 8,000 tokens or than `threshold_pct`.',
+          'Describe tools to the model only when it looks for them: those that few conversations need (scheduled tasks, earlier chats, skills where there are none), and those of MCP servers, with `auto` only when these are more than 40, or their descriptions longer than 8,000 tokens or than `threshold_pct`.',
         ),
         threshold_pct: number(
           10,

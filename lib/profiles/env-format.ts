@@ -3,43 +3,119 @@ import { invalid } from '../errors.ts'
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-const unquoted = (text: string, quote: string): string =>
-  text.length >= 2 && text.startsWith(quote) && text.endsWith(quote) ? text.slice(1, -1) : text
+/** One binding of the file. `name`: null for a comment, a blank line, and what cannot be read. */
+type Binding = { text: string; name: string | null; value: string | null; isError: boolean }
 
-/** Later lines win. Blank lines, comments, lines without `=` and invalid names are skipped. */
-export const parseEnv = (text: string): Record<string, string> => {
+const DOUBLE_ESCAPES: Readonly<Record<string, string>> = {
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+}
+
+/** Reads step by step, as python-dotenv's parser does, whose regular expressions these are. */
+const createReader = (text: string) => {
+  let at = 0
+  const take = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at
+    const match = pattern.exec(text)
+    if (match) at += match[0].length
+    return match
+  }
+
+  const quoted = (pattern: RegExp, escapes: RegExp): string | null => {
+    const match = take(pattern)
+    return (
+      match && match[1]!.replace(escapes, (_, letter: string) => DOUBLE_ESCAPES[letter] ?? letter)
+    )
+  }
+
+  /** Null: it does not end. */
+  const value = (): string | null => {
+    if (text[at] === "'") return quoted(/'((?:\\'|[^'])*)'/y, /\\([\\'])/g)
+    if (text[at] === '"') return quoted(/"((?:\\"|[^"])*)"/y, /\\([\\'"abfnrtv])/g)
+    return take(/[^\r\n]*/y)![0]
+      .replace(/\s+#.*/, '')
+      .trimEnd()
+  }
+
+  const binding = (): Omit<Binding, 'text'> => {
+    const failed = { name: null, value: null, isError: true }
+    take(/\s*/y)
+    take(/export[^\S\r\n]+/y)
+    let name: string | null = null
+    if (text[at] !== '#' && at < text.length) {
+      const key = text[at] === "'" ? take(/'([^']+)'/y) : take(/([^=#\s]+)/y)
+      if (!key) return failed
+      name = key[1]!
+    }
+    take(/[^\S\r\n]*/y)
+    let found: string | null = null
+    if (text[at] === '=') {
+      take(/=[^\S\r\n]*/y)
+      found = value()
+      if (found === null) return failed
+    }
+    take(/[^\S\r\n]*#[^\r\n]*/y)
+    return take(/[^\S\r\n]*(?:\r\n|\n|\r|$)/y) ? { name, value: found, isError: false } : failed
+  }
+
+  return {
+    next(): Binding | null {
+      if (at >= text.length) return null
+      const start = at
+      const found = binding()
+      if (found.isError) take(/[^\r\n]*(?:\r\n|\n|\r|$)/y)
+      return { ...found, text: text.slice(start, at) }
+    },
+  }
+}
+
+function* bindings(text: string): Generator<Binding> {
+  const reader = createReader(text)
+  for (let found = reader.next(); found; found = reader.next()) yield found
+}
+
+/** `${NAME}` and `${NAME:-default}`, as python-dotenv expands them in every kind of value. */
+const expanded = (value: string, known: Readonly<Record<string, string | undefined>>): string =>
+  value.replace(/\$\{([^}:]*)(?::-([^}]*))?\}/g, (_, name: string, otherwise = '') =>
+    Object.hasOwn(known, name) ? (known[name] ?? otherwise) : otherwise,
+  )
+
+/**
+ * The variables of a .env file by the rules of python-dotenv, with which the host agent reads it. Later lines win. Names that no
+ * program of ours can use are skipped. `outer`: what values may refer to beside earlier lines.
+ */
+export const parseEnv = (
+  text: string,
+  outer: Readonly<Record<string, string | undefined>> = {},
+): Record<string, string> => {
   const values: Record<string, string> = {}
-  for (const raw of text.split(/\r\n|\n|\r/)) {
-    const line = raw.trim()
-    const cut = line.indexOf('=')
-    if (line.startsWith('#') || cut < 0) continue
-    // Lines pasted from shell files start with `export`.
-    const name = line
-      .slice(0, cut)
-      .replace(/^export\s+/, '')
-      .trim()
-    if (!NAME.test(name)) continue
-    values[name] = unquoted(unquoted(line.slice(cut + 1).trim(), '"'), "'")
+  for (const { name, value } of bindings(text)) {
+    if (name === null || value === null || !NAME.test(name) || name === '__proto__') continue
+    values[name] = expanded(value, { ...outer, ...values })
   }
   return values
 }
 
-/** Numbers of the lines that `parseEnv` skips although they are neither blank nor comments. */
-export const skippedLines = (text: string): number[] =>
-  text
-    .replace(/^\uFEFF/, '')
-    .split(/\r\n|\n|\r/)
-    .flatMap((raw, at) => (/^\s*(?:#|$)/.test(raw) || NAME.test(nameOf(raw)) ? [] : [at + 1]))
-
-const nameOf = (raw: string): string => {
-  const line = raw.trim()
-  const cut = line.indexOf('=')
-  if (line.startsWith('#') || cut < 0) return ''
-  return line
-    .slice(0, cut)
-    .replace(/^export\s+/, '')
-    .trim()
+/** Numbers of the lines at which something begins that `parseEnv` skips and that is neither blank nor a comment. */
+export const skippedLines = (text: string): number[] => {
+  const found: number[] = []
+  let line = 1
+  for (const { text: raw, name, value, isError } of bindings(text.replace(/^\uFEFF/, ''))) {
+    const before = /^\s*/.exec(raw)![0]
+    const isComment = name === null && !isError
+    if (!isComment && (isError || value === null || !NAME.test(name ?? '')))
+      found.push(line + lineEnds(before))
+    line += lineEnds(raw)
+  }
+  return found
 }
+
+const lineEnds = (text: string): number => text.match(/\r\n|\n|\r/g)?.length ?? 0
 
 /** Variables that control which code other programs run. A .env must not set them. */
 const DANGEROUS =
@@ -62,10 +138,9 @@ const formatted = (name: string, value: string): string => {
       values: { name },
     })
   if (/^[\w./:+=@%,~-]*$/.test(value)) return value
-  const quoted = ["'", '"']
-    .filter(mark => !value.includes(mark))
-    .map(mark => mark + value + mark)
-    .find(text => parseEnv(`${name}=${text}`)[name] === value)
+  const quoted = [`'${value}'`, `"${value}"`, `'${value.replace(/[\\']/g, '\\$&')}'`].find(
+    text => parseEnv(`${name}=${text}`)[name] === value,
+  )
   if (!quoted)
     throw invalid(`The value of ${name} contains quotes that can’t be saved.`, {
       code: 'invalid_variable_value',
@@ -81,15 +156,17 @@ const formatted = (name: string, value: string): string => {
 export const editEnv = (text: string, name: string, value: string | null): string => {
   const line = value === null ? null : `${name}=${formatted(name, value)}`
   const end = text.includes('\r\n') ? '\r\n' : '\n'
-  const lines = text.split(/\r\n|\n|\r/)
-  const first = lines.findIndex(raw => nameOf(raw) === name)
-  const remaining = lines.flatMap((raw, at) => {
-    if (nameOf(raw) !== name) return [raw]
-    if (at !== first || line === null) return []
-    return [/^\s*export\s/.test(raw) ? `export ${line}` : line]
+  let isSet = false
+  const edited = [...bindings(text)].map(binding => {
+    if (binding.name !== name || binding.value === null) return binding.text
+    const [, before = '', own = '', after = ''] =
+      /^((?:[^\S\r\n]*(?:\r\n|\n|\r))*)([\s\S]*?)(\r\n|\n|\r)?$/.exec(binding.text) ?? []
+    if (line === null || isSet) return before
+    isSet = true
+    return `${before}${/^\s*export\s/.test(own) ? 'export ' : ''}${line}${after}`
   })
-  if (line === null || first >= 0) return remaining.join(end)
+  const all = edited.join('')
+  if (line === null || isSet) return all
   // Without a final line break the new line would join the last one.
-  if (remaining.at(-1) === '') remaining.pop()
-  return [...remaining, line, ''].join(end)
+  return `${all}${all === '' || /[\r\n]$/.test(all) ? '' : end}${line}${end}`
 }

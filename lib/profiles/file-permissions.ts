@@ -114,4 +114,8 @@ export const restrictSecrets = (
       if (!isMissing(error)) log(`${path} could not be made private: ${fileReason(error)}`)
     }
   }
+  // What hooks and commands are read from; a person may have shared it on purpose, so only `doctor --fix` changes it.
+  for (const { path, said } of findExposed({ baseHome, stateDir }))
+    if (said === WRITABLE)
+      log(`${path} ${said}, who could run programs here: agent-webui doctor --fix`)
 }

@@ -81,11 +81,11 @@ const MAX_ENV_BYTES = 1024 * 1024
 type Env = { value: Variables | null; problem: string | null }
 
 /** The current .env, else its last readable version. */
-const envFile = (path: string) => {
+const envFile = (path: string, outer: Variables) => {
   const parsed = cachedFile<Env>(
     path,
     ({ text, problem }) => ({
-      value: problem === null ? parseEnv(text ?? '') : null,
+      value: problem === null ? parseEnv(text ?? '', outer) : null,
       problem,
     }),
     { maxBytes: MAX_ENV_BYTES },
@@ -175,7 +175,7 @@ export const openHome = (given: {
   const inForce = (written: Record<string, unknown>) =>
     accepted ? accepted.look(name, config.path, written).inForce : written
   const paths = { env: join(dir, '.env'), auth: join(dir, 'auth.json') }
-  const variables = envFile(paths.env)
+  const variables = envFile(paths.env, given.env)
   const auth = jsonFile<unknown>(
     paths.auth,
     value => {

@@ -1,7 +1,7 @@
 /** Why a turn or a request to a provider failed. */
 import { z } from 'zod'
 
-/** Types of failure of a turn (contract, decision 30), also used for provider failures. */
+/** Types of failure of a turn (contract, decision 30), also used for provider failures. One more only where the page offers another step. */
 export const FailureType = z.enum([
   'quota_exhausted',
   'rate_limit',
@@ -12,6 +12,16 @@ export const FailureType = z.enum([
   'no_response',
   'interrupted',
   'budget_reached',
+  /** The provider's content rules refused the request or its answer. */
+  'content_refused',
+  /** There is a server, but no API at this address. */
+  'wrong_address',
+  /** Not usable from here: the country, a firewall, a proxy. */
+  'blocked',
+  /** The server is there, the model is not loaded yet or any more. */
+  'not_ready',
+  /** The model does not fit into the memory of its server. */
+  'model_memory',
   'error',
 ])
 export type FailureType = z.infer<typeof FailureType>

@@ -8,6 +8,7 @@ export const RetryReason = z.enum([
   'server_error',
   'connection',
   'unreachable',
+  'loading',
   'empty',
   'cut',
   'error',

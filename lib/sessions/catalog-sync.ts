@@ -1,13 +1,24 @@
 /** Keeps the catalog in sync with the session files, including changes by other programs. */
-import { existsSync, readdirSync, renameSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { basename } from 'node:path'
+import { toSeconds } from '../base/clock.ts'
 import { messageOf, UserError } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
 import { fileStamp } from '../store/journal.ts'
 import type { Catalog } from './catalog.ts'
-import { type Files, foldFile, idOfName, readHeader } from './files.ts'
+import {
+  emptied,
+  type Files,
+  foldFile,
+  idOfName,
+  isEmptied,
+  readHeader,
+  type SessionFile,
+} from './files.ts'
+import { emptySummary, type Summary } from './fold.ts'
 import { finishConversion, moveConflictingFile } from './legacy.ts'
+import { UNTITLED } from './list-row.ts'
 import type { SessionsOptions } from './types.ts'
 import type { Watch } from './watch.ts'
 import { reportWrite } from '../store/write-reports.ts'
@@ -16,6 +27,12 @@ type CatalogSyncOptions = Pick<SessionsOptions, 'onRow' | 'onDeleted' | 'log' | 
   files: Files
   catalog: () => Catalog
 }
+
+/** A file that was created this recently may not have its first line yet. */
+const YOUNG_MS = 60_000
+
+const hasContent = ({ count, meta }: Pick<Summary, 'count' | 'meta'>): boolean =>
+  count > 0 || (meta.title ?? UNTITLED) !== UNTITLED
 
 /** A background sweep blocks the main thread at most this long. */
 const SLICE_MS = 8
@@ -92,6 +109,26 @@ export const createCatalogSync = ({
     return false
   }
 
+  const isYoung = (path: string): boolean => {
+    const found = statSync(path, { throwIfNoEntry: false })
+    return !found || clock.now() - found.mtimeMs < YOUNG_MS
+  }
+
+  /**
+   * A chat of which nothing is known but its emptied file is listed, so that it is not gone without a word. Its stamp is none
+   * of a file: it is compared again each time.
+   */
+  const putEmptied = ({ id, path }: SessionFile): boolean => {
+    // Another process may be about to write its first line.
+    if (isYoung(path)) return false
+    const at = toSeconds(statSync(path).mtimeMs)
+    const times = { created_at: at, updated_at: at }
+    const meta = { title: `Unreadable chat ${id}` }
+    const row = catalog().put({ ...emptySummary(id), ...times, meta }, '', true)
+    if (!isQuiet) onRow(row)
+    return true
+  }
+
   /** Updates the row of `id` from its file. False when there is no such session. */
   const refresh = (id: string): boolean => {
     const file = files.find(id)
@@ -109,6 +146,15 @@ export const createCatalogSync = ({
       return removeRow(id)
     }
     const { summary } = result
+    if (file.format === 'jsonl' && isEmptied(summary)) {
+      const known = catalog().get(id)?.summary
+      if (!known || hasContent(known)) {
+        reporter.attempt(file.path, file.stamp, () => {
+          if (known || !isYoung(file.path)) throw emptied()
+        })
+        return known !== undefined || putEmptied(file)
+      }
+    }
     const to = summary.renamedTo
     if (to !== null && to !== id && !existsSync(files.jsonl(to))) {
       // Killed between the `renamed` line and the rename of the file.
@@ -159,6 +205,15 @@ export const createCatalogSync = ({
 
   return {
     refresh,
+    /** Throws for a chat whose file has nothing of what is known of it. */
+    requireReadable(id: string): void {
+      const file = files.find(id)
+      if (file?.format !== 'jsonl' || file.stamp === catalog().stamp(id)) return
+      const known = catalog().get(id)?.summary
+      if (!known || !hasContent(known)) return
+      const found = foldFile(file)
+      if (found && isEmptied(found.summary)) throw emptied()
+    },
     /** At start and after a rebuild: clients fetch the whole list, so rows are not published one by one. */
     sweepQuietly(): void {
       isQuiet = true

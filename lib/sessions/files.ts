@@ -1,7 +1,7 @@
 /** Paths of session files, and reading them: completely, from the end, or around a message. */
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
-import { unavailable } from '../errors.ts'
+import { unavailable, type UserError } from '../errors.ts'
 import { errorCode, fileReason } from '../store/file-error.ts'
 import { fileStamp, type Line, readLines, readLinesBackward, type Stamp } from '../store/journal.ts'
 import { SESSION_ID } from '../schema/ids.ts'
@@ -30,6 +30,19 @@ const MARK_BYTES = 65_536
 
 /** Errors that the user can fix. */
 const UNREADABLE = new Set(['EACCES', 'EPERM', 'EIO', 'EISDIR', 'ENOTSUP'])
+
+/** Of a file that lost what was in it, as after a power failure: it must not look like a new chat. */
+export const emptied = (): UserError => {
+  const reason = 'the file is empty, as after a power failure; restore it from a backup'
+  return unavailable(`Couldn't read the file of this chat: ${reason}`, {
+    code: 'session_unreadable',
+    values: { reason },
+  })
+}
+
+/** No line of it could be read: it is empty, or has nothing but zeros or garbage. */
+export const isEmptied = ({ nextN, count }: Pick<Summary, 'nextN' | 'count'>): boolean =>
+  nextN === 1 && count === 0
 
 const readable = <T>(read: () => T): T => {
   try {

@@ -65,6 +65,12 @@ export const foldBackward = (
 
   const hidden = (n: number): boolean =>
     cuts ? isHidden(cuts, n) : n > lowestCut || (shown !== null && isHidden(shown, n))
+  /** The time of the turn that ended next, for a message without one. */
+  let endedAt: number | undefined
+  const stamped = (message: Message): Message =>
+    message.timestamp === undefined && endedAt !== undefined
+      ? { ...message, timestamp: Math.floor(endedAt) }
+      : message
   const keep = (values: object): void => {
     if (header) return
     for (const [key, value] of Object.entries(values)) if (!meta.has(key)) meta.set(key, value)
@@ -94,7 +100,7 @@ export const foldBackward = (
       case 'message':
         if (!header) lastMessageAt = Math.max(lastMessageAt, entry.at)
         if (hidden(entry.n)) break
-        messages.push(withDecisions(entry.message, decisions.reverse()))
+        messages.push(withDecisions(stamped(entry.message), decisions.reverse()))
         decisions = []
         numbers.push(entry.n)
         break
@@ -132,6 +138,7 @@ export const foldBackward = (
         break
       }
       case 'turn_ended':
+        endedAt = entry.at
         if (!ended.has(entry.stream_id)) {
           const { how, usage = null, limit } = entry
           ended.set(entry.stream_id, { how, usage, ...(limit && { limit }) })

@@ -187,6 +187,8 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
     case 'message':
       summary.updated_at = Math.max(summary.updated_at, entry.at)
       summary.count += 1
+      // Its time is not in its line.
+      if (entry.message.timestamp === undefined) summary.clean = false
       if (entry.message.role === 'user') summary.preview = toPreview(entry.message)
       if (summary.turn?.resumed && entry.message.role === 'assistant')
         summary.turn = { ...summary.turn, resumed: 0 }
@@ -311,6 +313,8 @@ export const foldForward = (
   /** What a cut compares: the line number of a message or a question, the last line number a summary covers. */
   const ns: number[] = []
   const undone = new Set<Kept>()
+  /** Of messages among `kept`. */
+  let unstamped: number[] = []
   const answers = createAnswers()
   const sent: Sent[] = []
   let cuts: Cut[] = []
@@ -330,6 +334,12 @@ export const foldForward = (
       continue
     }
     applyEntry(summary, entry)
+    if (entry.t === 'turn_ended') {
+      // Messages without a time, as imported ones may be, get that of the next turn that ends.
+      const timestamp = Math.floor(entry.at)
+      for (const index of unstamped) kept[index] = { ...(kept[index] as Message), timestamp }
+      unstamped = []
+    }
     if (entry.t === 'turn_started' || entry.t === 'turn_ended') turns.push(entry)
     else if (entry.t === 'session') {
       draft = entry.meta.composer_draft ?? null
@@ -338,6 +348,8 @@ export const foldForward = (
       draft = entry.patch.composer_draft ?? null
     } else if (entry.t === 'message' || entry.t === 'summary' || entry.t === 'asked') {
       if (entry.t === 'message' && !isPlainMessage(bytes, entry, text)) summary.clean = false
+      if (entry.t === 'message' && entry.message.timestamp === undefined)
+        unstamped.push(kept.length)
       if (entry.t === 'asked') {
         if (!isQuestionLine(bytes)) summary.clean = false
         answers.ask(entry)

@@ -39,6 +39,7 @@ export const createOpenJournals = (options: OpenJournalsOptions) => {
       catalogSync.refresh(id)
     }
     const held = journals.get(id)
+    if (!held) catalogSync.requireReadable(id)
     let journal = held?.journal ?? open(id)
     let entry = catalog.get(id)
     if (held && (held.stamp !== journal.stat() || held.stamp !== entry?.stamp)) {

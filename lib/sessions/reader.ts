@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { missing } from '../errors.ts'
 import { redactJsonLine, redactValue, secretsVersion } from '../redact/redact.ts'
 import type { Catalog } from './catalog.ts'
+import type { CatalogSync } from './catalog-sync.ts'
 import type { CatalogEntry } from './catalog-rows.ts'
 import {
   type Files,
@@ -36,6 +37,7 @@ type ReaderOptions = {
   files: Files
   catalog: Catalog
   realId: (id: string) => string
+  catalogSync: Pick<CatalogSync, 'requireReadable'>
 }
 
 /** Pages of larger files are not kept: their size in memory is not known without a look at each message. */
@@ -49,11 +51,13 @@ const placesBytes = (found: readonly number[]): number => 200 + 8 * found.length
 
 const fileBytes = (stamp: Stamp): number => Number(stamp.split(':')[1])
 
-export const createReader = ({ clock, files, catalog, realId }: ReaderOptions) => {
+export const createReader = ({ clock, files, catalog, catalogSync, realId }: ReaderOptions) => {
+  const { requireReadable } = catalogSync
   const recent = createRecentReads({ clock })
   const places = createRecentReads({ clock, maxBytes: PLACES_BYTES, keptMs: PLACES_KEPT_MS })
 
   const load = (given: string): Folded => {
+    requireReadable(realId(given))
     const file = files.find(realId(given))
     const folded = file && foldFile(file)?.folded
     if (!folded) throw missing('Session not found', { code: 'session_not_found' })
@@ -154,6 +158,7 @@ export const createReader = ({ clock, files, catalog, realId }: ReaderOptions) =
     },
     head,
     tail(given: string, { limit, before, raw = false }: Parameters<Sessions['tail']>[1]): Tail {
+      requireReadable(realId(given))
       const count = Math.max(0, Math.trunc(limit))
       if (raw) return rawTail(given, count, before)
       const { stamp, summary } = storedOf(given)
@@ -168,6 +173,7 @@ export const createReader = ({ clock, files, catalog, realId }: ReaderOptions) =
       return recent.read(key, `${stamp} ${secretsVersion()}`, masked, () => bytes)
     },
     async wholeJson(given: string): Promise<Buffer> {
+      requireReadable(realId(given))
       const { summary, stamp } = storedOf(given)
       const { clean, format, id, cuts, versions } = summary
       const version = `${stamp} ${secretsVersion()}`

@@ -130,8 +130,9 @@ export const createSearchIndex = ({ file, dir, addon }: IndexOptions) => {
   const addWhole = (id: string, format: Summary['format']): void => {
     const path = format === 'json' ? files.json(id) : files.jsonl(id)
     const result = foldFile({ id, path, format })
+    // The number of its line: an id that was reserved earlier may have another one.
     result?.folded.messages.forEach((message, index) => {
-      add(id, Number(/^m(\d+)$/.exec(message.id)?.[1] ?? index), message)
+      add(id, result.folded.numbers[index] ?? index, message)
     })
   }
 

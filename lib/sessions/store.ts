@@ -101,7 +101,8 @@ export const createSessions = (options: SessionsOptions): Sessions => {
   // Before a write, the file is always compared: another program may have replaced it.
   const writer = createWriter({ ...shared, realId: id => found(compare(id)) })
   const removal = createTrash({ ...shared, writer, resolve, require })
-  const reading = createReader({ clock, files, catalog, realId: id => found(resolve(id)) })
+  const realId = (id: string): string => found(resolve(id))
+  const reading = createReader({ clock, files, catalog, catalogSync, realId })
   const { providerStates } = reading
   const copies = createDuplicator({ ...shared, writer, newId, require, providerStates })
   const find = createSessionSearch({ clock, files, catalog, search, row, log })

@@ -16,13 +16,18 @@ export const isDirectory = (path: string): boolean => {
   }
 }
 
-/** True when every line is readable, which lines of a newer version are. */
+/** True when there are lines and every one is readable, which lines of a newer version are. */
 const isReadable = (path: string): boolean => {
   if (!statSync(path).isFile()) return false
   if (path.endsWith('.json')) return toEntries('', readWhole(path)) !== null
   return withFile(path, fd => {
-    for (const { bytes } of readLines(fd)) if (parseEntry(bytes.toString()) === null) return false
-    return true
+    let lines = 0
+    for (const { bytes } of readLines(fd)) {
+      if (bytes.length === 0) continue
+      lines += 1
+      if (parseEntry(bytes.toString()) === null) return false
+    }
+    return lines > 0
   })
 }
 

@@ -4,6 +4,7 @@
  */
 import { lex, type Token, type Tokens } from '../base/markdown/lexer.ts'
 import { decodeEntities, hiddenHost, safeLink } from '../base/markdown/links.ts'
+import { type DetailsToken, groupDetails, type TagToken } from '../base/markdown/plain-tags.ts'
 import { escapeHtml } from '../http/html-template.ts'
 
 type Notes = ReadonlyMap<string, number>
@@ -41,6 +42,10 @@ const inlineHtml = (token: Token, notes: Notes): string => {
     case 'em':
     case 'del':
       return `<${token.type}>${inline(token.tokens, notes)}</${token.type}>`
+    case 'tag': {
+      const { tag, tokens } = token as TagToken
+      return `<${tag}>${inline(tokens, notes)}</${tag}>`
+    }
     case 'codespan':
     case 'mathInline':
       return `<code dir="ltr">${escapeHtml(token.text)}</code>`
@@ -64,7 +69,14 @@ const inlineHtml = (token: Token, notes: Notes): string => {
 }
 
 const blocks = (tokens: readonly Token[] | undefined, notes: Notes): string =>
-  (tokens ?? []).map(token => blockHtml(token, notes)).join('\n')
+  groupDetails(tokens ?? [], lex)
+    .map(token => blockHtml(token, notes))
+    .join('\n')
+
+const details = ({ summary, tokens, open }: DetailsToken, notes: Notes): string => {
+  const shown = summary ? `<summary>${inline(summary, notes)}</summary>` : ''
+  return `<details dir="auto"${open ? ' open' : ''}>${shown}${blocks(tokens, notes)}</details>`
+}
 
 const list = ({ ordered, start, items }: Tokens.List, notes: Notes): string => {
   const tag = ordered ? 'ol' : 'ul'
@@ -103,6 +115,8 @@ const blockHtml = (token: Token, notes: Notes): string => {
       return list(token as Tokens.List, notes)
     case 'table':
       return table(token as Tokens.Table, notes)
+    case 'details':
+      return details(token as DetailsToken, notes)
     case 'hr':
       return '<hr>'
     case 'html':

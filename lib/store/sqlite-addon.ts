@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { messageOf } from '../errors.ts'
+import { messageOf, SetupError } from '../errors.ts'
 
 const PIECE_BYTES = 128 * 1024
 
@@ -68,8 +68,11 @@ export const installAddon = (
       reasons.push(`${directory || 'the temporary directory'}: ${messageOf(error)}`)
     }
   }
-  throw new Error(
-    `SQLite's native addon cannot be loaded from any directory – ${reasons.join('; ')}`,
+  const isNoexec = reasons.some(reason =>
+    /failed to map segment|Operation not permitted/.test(reason),
+  )
+  throw new SetupError(
+    `SQLite's native addon cannot be loaded from any directory – ${reasons.join('; ')}${isNoexec ? '. File systems that are mounted with noexec run no programs: set XDG_CACHE_HOME or TMPDIR to a directory on one without it' : ''}`,
   )
 }
 

@@ -37,6 +37,7 @@ const OWN = [
   'projects.json',
   'accepted-guards.json',
   'last_workspace.txt',
+  'location.json',
 ]
 
 export const protectedPaths = (stateDir: string): string[] => OWN.map(name => join(stateDir, name))

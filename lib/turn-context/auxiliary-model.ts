@@ -3,6 +3,7 @@
  * (`auxiliary.<task>` in config.yaml); without one the session's own model is used.
  */
 import type { Clock } from '../base/clock.ts'
+import { isLocalUrl } from '../base/local-network.ts'
 import { ProviderFailure } from '../agent/failure.ts'
 import { providerFor } from '../agent/providers/registry.ts'
 import { type Wait, waitOn } from '../agent/retry.ts'
@@ -86,6 +87,9 @@ export const auxiliarySettings = (
   }
 }
 
+/** A summary reads a whole conversation. On a home GPU that takes many minutes, and a repeat would begin it again. */
+const LOCAL_SUMMARY_MS = 1_800_000
+
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : '')
 
 /** The endpoint of a configured base URL. Our key is sent there only when it is configured for the task or belongs to that host. */
@@ -143,14 +147,18 @@ export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
         unavailable('No model available. Choose one in the model menu.', { code: 'model_missing' })
       )
 
+    const limitFor = ({ baseUrl: url }: ModelEndpoint): number =>
+      task === 'compression' && isLocalUrl(url)
+        ? Math.max(said.timeoutMs, LOCAL_SUMMARY_MS)
+        : said.timeoutMs
     return {
       endpoint: first,
       async ask(messages, options) {
         try {
-          return await askOne(deps, first, messages, said.timeoutMs, options)
+          return await askOne(deps, first, messages, limitFor(first), options)
         } catch (error) {
           if (options.signal.aborted || options.isOnly || !second) throw error
-          return askOne(deps, second, messages, said.timeoutMs, options)
+          return askOne(deps, second, messages, limitFor(second), options)
         }
       },
     }

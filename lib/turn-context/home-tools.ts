@@ -46,44 +46,55 @@ const forAgent = (skill: ReturnType<Skills['agent']['view']>) => {
   return { ...shown, linked_files: Object.keys(files).length > 0 ? files : null }
 }
 
+/** Not described in each conversation: few need it. `about`: what it is for. */
+const seldom = (tool: Tool, about: string): Tool => ({ ...tool, seldom: about })
+
 const skillsOf = ({ home }: TurnScope, skills: Skills): Tool[] => {
   const { agent } = skills
-  return [
-    plain(
-      skillsListTool({
-        list() {
-          const rows = skills.list(home)
-          return {
-            skills: rows.map(({ name, description, category }) => ({
-              name,
-              description,
-              category,
-            })),
-            categories: skills.categories(home, rows),
-          }
-        },
-      }),
-    ),
-    plain(
-      skillViewTool({
-        view: name => forAgent(agent.view(home, name)),
-        file: (name, file) => agent.file(home, name, file),
-      }),
-    ),
-    plain(
-      skillManageTool({
-        create: given => agent.create(home, given),
-        edit: (name, content) => agent.edit(home, name, content),
-        text: (name, file) => agent.text(home, name, file),
-        remove: name => agent.remove(home, name),
-        writeFile: (name, file, content) => agent.writeFile(home, name, file, content),
-        removeFile: (name, file) => agent.removeFile(home, name, file),
-        targetPath: (name, file, content) => agent.resolveFile(home, name, file, content),
-        skillPath: (name, category) => agent.skillPath(home, name, category),
-        files: name => agent.files(home, name),
-      }),
-    ),
-  ]
+  const list = plain(
+    skillsListTool({
+      list() {
+        const rows = skills.list(home)
+        return {
+          skills: rows.map(({ name, description, category }) => ({
+            name,
+            description,
+            category,
+          })),
+          categories: skills.categories(home, rows),
+        }
+      },
+    }),
+  )
+  const view = plain(
+    skillViewTool({
+      view: name => forAgent(agent.view(home, name)),
+      file: (name, file) => agent.file(home, name, file),
+    }),
+  )
+  const manage = plain(
+    skillManageTool({
+      create: given => agent.create(home, given),
+      edit: (name, content) => agent.edit(home, name, content),
+      text: (name, file) => agent.text(home, name, file),
+      remove: name => agent.remove(home, name),
+      writeFile: (name, file, content) => agent.writeFile(home, name, file, content),
+      removeFile: (name, file) => agent.removeFile(home, name, file),
+      targetPath: (name, file, content) => agent.resolveFile(home, name, file, content),
+      skillPath: (name, category) => agent.skillPath(home, name, category),
+      files: name => agent.files(home, name),
+    }),
+  )
+  // Without any skill there is nothing to follow; the user may still ask for one to be written.
+  return skills.list(home).length > 0
+    ? [list, view, manage]
+    : [seldom(list, ''), seldom(view, ''), seldom(manage, 'writes a skill: how to do a task')]
+}
+
+const lookOf = (vision: ReturnType<WebServices['vision']>, isSeeing: boolean): Tool[] => {
+  if (!vision) return []
+  const tool = plain(visionAnalyzeTool(vision, isSeeing))
+  return [isSeeing ? seldom(tool, 'pictures on the web') : tool]
 }
 
 const webOf = (
@@ -99,7 +110,7 @@ const webOf = (
   return [
     ...(search ? [plain(webSearchTool(search))] : []),
     plain(webExtractTool(web.extract(home, turn.endpoint))),
-    ...(vision ? [plain(visionAnalyzeTool(vision, isSeeing))] : []),
+    ...lookOf(vision, isSeeing),
   ]
 }
 
@@ -110,9 +121,15 @@ export const homeTools = ({ skills, cronOf, ...deps }: HomeToolsOptions): ToolSo
   return place => [
     ...memoryOf(place),
     ...skillsOf(place, skills),
-    plain(sessionSearchTool(recall(place.home, place.sessionId))),
-    plain(
-      cronjobTool(cronOf(place.home, () => turnRole(deps.sessions.head(place.sessionId).meta))),
+    seldom(
+      plain(sessionSearchTool(recall(place.home, place.sessionId))),
+      'earlier conversations, and those linked as [title](chat:ID)',
+    ),
+    seldom(
+      plain(
+        cronjobTool(cronOf(place.home, () => turnRole(deps.sessions.head(place.sessionId).meta))),
+      ),
+      'scheduled tasks',
     ),
     ...webOf(place, web, deps.currentEndpoint),
   ]

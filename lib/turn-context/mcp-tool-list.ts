@@ -1,7 +1,8 @@
 /**
- * Which tools of the MCP servers a session describes to the model. What was described once stays, in the same bytes, whether
- * or not its server is running, because tools come before everything else in a provider's prompt cache. Many tools are not
- * described but found with `tool_search`; so are those of a server that was not ready when the session began.
+ * Which tools a session describes to the model. What was described once stays, in the same bytes, whether or not its MCP server
+ * is running, because tools come before everything else in a provider's prompt cache. Not described but found with
+ * `tool_search` are: our own that few conversations need, those of MCP servers when they are many, and those of a server that was
+ * not ready when the session began.
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -21,6 +22,8 @@ import type { TurnScope } from './turn-scope.ts'
 const MAX_TOOLS = 40
 const MAX_TOKENS = 8_000
 const MAX_CATALOG_CHARS = 2_000
+/** The two tools of the search have about 200 tokens: for less than this, a search is not worth its step. */
+const MIN_HIDDEN_TOKENS = 400
 const MAX_SERVERS = 40
 
 export type McpOffer = {
@@ -31,6 +34,9 @@ export type McpOffer = {
   /** Why, in sentences. */
   warnings: readonly string[]
 }
+
+/** `own`: our own tools of the turn. */
+export type ToolOffer = McpOffer & { own: readonly Tool[] }
 
 export type McpToolListOptions = {
   promptCache: Pick<PromptCache, 'tools' | 'saveTools'>
@@ -96,15 +102,24 @@ const catalogOf = (tools: readonly Tool[], missing: readonly string[]): string =
   ].join(' ')
 }
 
-const build = ({ tools, missing }: McpOffer, scope: TurnScope): StoredTools => {
+const build = ({ own, tools, missing }: ToolOffer, scope: TurnScope): StoredTools => {
   const isDeferred = isTooMuch(tools, scope)
-  const needsSearch =
-    scope.config.tools.tool_search.enabled !== 'off' &&
-    ((isDeferred && tools.length > 0) || missing.length > 0)
+  const hasSearch = scope.config.tools.tool_search.enabled !== 'off'
+  const needsSearch = hasSearch && ((isDeferred && tools.length > 0) || missing.length > 0)
+  const seldom = own.filter(tool => tool.seldom !== undefined)
+  const isWorthIt =
+    needsSearch || estimateTextTokens(JSON.stringify(describeTools(seldom))) >= MIN_HIDDEN_TOKENS
   return {
     tools: (isDeferred ? [] : describeTools(tools)) as StoredTools['tools'],
     catalog: needsSearch ? catalogOf(isDeferred ? tools : [], missing) : null,
+    deferred: hasSearch && isWorthIt ? seldom.map(({ name }) => name) : [],
   }
+}
+
+/** The names of our own that can be found, each with what it is for. */
+const ownCatalog = (tools: readonly Tool[]): string => {
+  const names = tools.flatMap(({ name, seldom }) => (seldom ? [`${name} (${seldom})`] : []))
+  return names.length === 0 ? '' : `Tools of this service: ${names.join(', ')}.`
 }
 
 /** A tool that was described and whose server is not running. */
@@ -132,17 +147,18 @@ const asDescribed = (tool: Tool, { description, parameters }: ToolDescription): 
   parameters: parameters as Record<string, unknown>,
 })
 
-export type McpToolList = (scope: TurnScope, offer: McpOffer) => Tool[]
+export type McpToolList = (scope: TurnScope, offer: ToolOffer) => Tool[]
 
 export const createMcpToolList =
   ({ promptCache, sessions }: McpToolListOptions): McpToolList =>
   (scope, offer) => {
     const { sessionId } = scope
-    const { tools, missing, warnings } = offer
+    const { own, tools, missing, warnings } = offer
     const basis = basisOf(scope, sessions)
     const stored = promptCache.tools(sessionId, basis)
-    if (!stored && tools.length === 0 && missing.length === 0) return []
     const sent = stored ?? build(offer, scope)
+    if (!stored && tools.length === 0 && missing.length === 0 && sent.deferred.length === 0)
+      return [...own]
     const isSent = ({ name }: Tool) => sent.tools.some(each => each.name === name)
     const others = tools.filter(tool => !isSent(tool))
     // Without search there is no other way to offer what a server announces later.
@@ -153,14 +169,23 @@ export const createMcpToolList =
       const running = tools.find(({ name }) => name === description.name)
       return running ? asDescribed(running, description) : unavailableTool(description, warnings)
     })
+    // By name: what is seldom needed may change, and what was sent must not.
+    const isSeldom = ({ name }: Tool) => sent.deferred.includes(name)
+    const shown = own.filter(tool => !isSeldom(tool))
+    const hidden = own.filter(isSeldom)
     const { catalog } = list
-    if (catalog === null) return described
-    const deferred = others.map((tool): Tool => ({ ...tool, deferred: true }))
+    if (catalog === null && hidden.length === 0) return [...shown, ...described]
+    const deferred = [...hidden, ...(catalog === null ? [] : others)].map(
+      (tool): Tool => ({ ...tool, deferred: true }),
+    )
     const found = { tools: deferred, unavailable: warnings }
+    const catalogs = [catalog ?? '', ownCatalog(hidden)].filter(text => text !== '').join(' ')
     return [
+      ...shown,
+      plain(toolSearch({ ...found, catalog: catalogs })),
+      plain(callTool({ ...found, isText: leavesObjectsEmpty(scope) })),
+      // Last, because some may be added.
       ...described,
       ...deferred,
-      plain(toolSearch({ ...found, catalog })),
-      plain(callTool({ ...found, isText: leavesObjectsEmpty(scope) })),
     ]
   }

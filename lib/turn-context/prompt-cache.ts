@@ -26,14 +26,15 @@ const Stored = z.object({
 /** `files`: the instruction files in the text. */
 export type BuiltPrompt = { text: string; files: readonly string[] }
 
-/** The tools of MCP servers as they were sent. `catalog`: see `mcp-tool-list.ts`. */
+/** The tools of MCP servers as they were sent, and our own that were not. `catalog`: see `mcp-tool-list.ts`. */
 const StoredTools = z.object({
   v: z.literal(1),
   basis: z.string(),
   tools: z.array(z.object({ name: z.string(), description: z.string(), parameters: z.json() })),
   catalog: z.string().nullable(),
+  deferred: z.array(z.string()).default([]),
 })
-export type StoredTools = Pick<z.output<typeof StoredTools>, 'tools' | 'catalog'>
+export type StoredTools = Pick<z.output<typeof StoredTools>, 'tools' | 'catalog' | 'deferred'>
 
 /** A session idle for longer gets a new prompt. */
 const MAX_AGE_MS = 14 * 24 * 3_600_000

@@ -9,7 +9,7 @@ import {
   needsToolEnforcement,
 } from '../agent/prompt.ts'
 import { toolsetOf } from '../agent/toolsets.ts'
-import type { Tool } from '../agent/types.ts'
+import type { OutsidePolicy, Tool } from '../agent/types.ts'
 import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Sessions } from '../sessions/types.ts'
@@ -17,6 +17,7 @@ import { contextFiles } from './context-files.ts'
 import { environmentFacts } from './environment-facts.ts'
 import { dayOf } from '../base/time-zone.ts'
 import { rulesBasis, rulesFor } from './permissions/home-rules.ts'
+import type { RunnerFor } from './plan-mode.ts'
 import type { TurnScope } from './turn-scope.ts'
 import type { PromptCache } from './prompt-cache.ts'
 import { readText } from '../store/read-text.ts'
@@ -34,6 +35,10 @@ export type SystemPromptOptions = {
   skills: (home: Home, active: { tools: string[]; toolsets: string[] }) => SkillsIndex
   /** The subagents of the user. */
   subagents: (home: Home) => readonly { name: string; description: string }[]
+  /** Where commands run; undefined: directly on this computer. */
+  runnerFor: RunnerFor
+  /** Where `approvals.outside_sandbox` says nothing. */
+  outsideSandbox: OutsidePolicy
 }
 
 /** `files`: absolute paths of the instruction files in the text. */
@@ -51,6 +56,8 @@ export const createSystemPrompt =
     memory,
     skills,
     subagents,
+    runnerFor,
+    outsideSandbox,
   }: SystemPromptOptions) =>
   async (
     scope: TurnScope,
@@ -64,12 +71,17 @@ export const createSystemPrompt =
       turn.endpoint instanceof UserError ? { model: '', provider: '' } : turn.endpoint
     // MCP tools come and go; the prompt must not change with them.
     const own = tools.map(({ name }) => name).filter(name => toolsetOf(name) !== undefined)
+    const isDirect = !unattended && !runnerFor({ home, workspace, owner: sessionId, readable: [] })
+    const { mode, outside_sandbox: asksAbout = outsideSandbox } = config.approvals
     const soul = readIfThere(join(home.dir, 'SOUL.md'))
     const startDay = dayOf(fromSeconds(created_at), config.timezone)
     const fixed = {
       soul,
       tools: own.toSorted(),
       enforceTools: needsToolEnforcement(model, config.agent.tool_use_enforcement),
+      // A program that gets the answer has no use for sentences on the way to it.
+      isWatched: unattended === null && !turn.client,
+      asks: isDirect ? (mode === 'off' ? ('nothing' as const) : asksAbout) : null,
       instructions: config.agent.system_prompt,
       startDay,
       model,

@@ -23,6 +23,7 @@ import type { Message, NewMessage } from '../schema/message.ts'
 import type { Meta, Sent } from '../sessions/entries.ts'
 import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
+import { NO_TERMINAL_ENV } from '../base/no-terminal-env.ts'
 import { Unapproved } from '../base/unapproved.ts'
 import { visibleWords } from '../base/visible.ts'
 import { toStateEntry, withStates } from './provider-states.ts'
@@ -35,6 +36,7 @@ import { annotateMessage, expandSkills, type MessageContext, replaySent } from '
 import { imageMode, storeAttachedImages } from './images.ts'
 import type { Compressions } from './session-compression.ts'
 import { externalFor } from './external-agent.ts'
+import { approvalsTag } from './approvals-tag.ts'
 import { createPlanMode, modeTag, type RunnerFor } from './plan-mode.ts'
 import { type HooksFor, withHookAnswer } from './turn-hooks.ts'
 import type { GuardsFor } from './guards.ts'
@@ -113,20 +115,16 @@ export type TurnContextOptions = {
   expandSkill: (home: Home, text: string) => string
 }
 
-/** More attempts when unattended: about three minutes with backoff. */
-const UNATTENDED_MAX_ATTEMPTS = 8
-
 /**
- * A provider may ask to wait; unattended, no longer than this: no one is there to end the wait, the scheduled tasks behind
- * this one wait too, and most tasks run again.
+ * More attempts when unattended: about three minutes with backoff. A provider may ask to wait, but no longer than this: no
+ * one is there to end the wait, the scheduled tasks behind this one wait too, and most tasks run again.
  */
-const UNATTENDED_MAX_RETRY_WAIT_MS = 15 * 60_000
+const UNATTENDED_RETRIES = { minAttempts: 8, maxRetryWaitMs: 15 * 60_000 }
 
 /** Attempts per model call (agent-home §2.2); undefined uses the engine's default. */
-const maxAttemptsOf = ({ config, unattended }: TurnScope): number | undefined => {
+const maxAttemptsOf = ({ config }: TurnScope): number | undefined => {
   const configured = config.agent.api_max_retries
-  if (configured !== undefined) return Math.max(1, Math.floor(configured))
-  return unattended ? UNATTENDED_MAX_ATTEMPTS : undefined
+  return configured === undefined ? undefined : Math.max(1, Math.floor(configured))
 }
 
 /** Paths that no tool may access: the service's own state and the secrets of the home. */
@@ -185,7 +183,7 @@ export const createTurnContextFactory =
       at: turn.startedAt,
       createdAt: fromSeconds(created_at),
       zone: config.timezone,
-      mode: () => modeTag(sessions.head(id).meta.mode, scope, deps.runnerFor),
+      mode: () => modeLines(scope, deps),
       expand,
     }
     /** How steering messages were sent, by their key in the queue. */
@@ -206,11 +204,7 @@ export const createTurnContextFactory =
         deps.warnShell(scope, shellProblem === null ? [] : [shellProblem])
         const forbidden = [...forbiddenOf(home, deps.stateDir), ...deps.placesOfOthers(home)]
         const { promptFiles, ...fitted } = await deps.fitFor(scope, endpoint, forbidden)
-        const env = home.childEnv({
-          AGENT_SESSION_KEY: id,
-          TERMINAL_CWD: workspace,
-          AGENT_EXEC_ASK: '1',
-        })
+        const env = home.childEnv(variablesOf(scope))
         const rules = rulesFor(home, workspace, env)
         const hooks = deps.hooksFor(scope, { model: fitted.endpoint.model, env })
         const { signal } = turn.controller
@@ -263,6 +257,7 @@ export const createTurnContextFactory =
           hooks,
           maxSteps: config.agent.max_turns,
           ...(client?.oneCall && { oneClientCall: true }),
+          ...client?.demands,
           nextMessageId: () => sessions.nextMessageId(id),
           approve: createApprover(scope, {
             grants: deps.grants,
@@ -285,7 +280,7 @@ export const createTurnContextFactory =
           images,
           ...recovery,
           maxAttempts: maxAttemptsOf(scope),
-          ...(unattended && { maxRetryWaitMs: UNATTENDED_MAX_RETRY_WAIT_MS }),
+          ...(unattended && UNATTENDED_RETRIES),
           compression: deps.compressions.forTurn(id, home, fitted.endpoint),
           delegation: deps.delegationFor(scope),
           checkBudget: deps.budgetFor(scope, questions.approve),
@@ -347,6 +342,28 @@ const historyOf = (
   return withStates(sent, sessions.providerStates(id), turn.messageIds)
 }
 
+/** What programs of a turn find beside the variables of the home. */
+const variablesOf = ({ sessionId, workspace }: TurnScope): Record<string, string> => ({
+  AGENT_SESSION_KEY: sessionId,
+  TERMINAL_CWD: workspace,
+  AGENT_EXEC_ASK: '1',
+  ...NO_TERMINAL_ENV,
+})
+
+const modeLines = (scope: TurnScope, { sessions, runnerFor }: TurnContextOptions): string => {
+  const { sessionId } = scope
+  const { meta } = sessions.head(sessionId)
+  const sent = () => sentNow(sessions, sessionId)
+  return modeTag(meta.mode, scope, runnerFor) + approvalsTag(meta, sent)
+}
+
+/** How the messages were sent that the model still reads: not those before a compaction. */
+const sentNow = (sessions: Sessions, id: string): readonly Sent[] => {
+  const folded = sessions.load(id)
+  const read = new Set(toConversation(folded).map(message => message.id))
+  return folded.sent.filter(how => read.has(how.id))
+}
+
 /** How the message of a turn that continues after a restart was sent. */
 const sentBefore = (sessions: Sessions, { sessionId, userMessageId }: Turn) => {
   const sent = sessions.load(sessionId).sent.findLast(({ id }) => id === userMessageId)
@@ -405,7 +422,7 @@ const clarifyFor =
             choices_offered: choices.map(choice => visibleWords(redact(choice))),
             ...(isWaiting && { call_id: callId }),
           },
-          config.clarify.timeout * 1_000,
+          (config.clarify.timeout ?? config.agent.clarify_timeout) * 1_000,
           { signal },
         )
 

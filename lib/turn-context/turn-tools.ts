@@ -28,19 +28,18 @@ const isSelected = ({ name }: Tool, { toolsets, allowsTool }: ToolsetSelection):
  * A function of the client replaces our tool of that name: it runs on the client's side, so it can do less here, not more.
  * Questions have no card in the client; the model asks in its answer instead.
  */
-const withClientTools = (
-  own: readonly Tool[],
-  { tools: theirs, approvals }: TurnClient,
-  isOffered: (tool: Tool) => boolean,
-): readonly Tool[] => {
+const usableBeside = ({ tools: theirs, approvals }: TurnClient) => {
   const taken = new Set(theirs.map(({ name }) => name))
   // A plan is approved on the page, like a command.
   const isUnanswered = ({ name, kind }: Tool) =>
     kind === 'ask' && (name === clarify.name || approvals === 'deny')
-  return [
-    ...own.filter(tool => !isUnanswered(tool) && !taken.has(tool.name)),
-    ...theirs.filter(isOffered),
-  ]
+  return (tool: Tool): boolean => !isUnanswered(tool) && !taken.has(tool.name)
+}
+
+const usableIn = ({ turn: { client }, unattended }: TurnScope): ((tool: Tool) => boolean) => {
+  if (client) return usableBeside(client)
+  return ({ kind, name }) =>
+    !unattended || (kind !== 'ask' && !ATTENDED_ONLY.has(toolsetOf(name) ?? ''))
 }
 
 /** The tools of the MCP servers. */
@@ -70,19 +69,15 @@ export const createTurnTools =
     const rules = rulesFor(home, workspace, home.childEnv())
     // A denied tool is not described: that saves its tokens, and a call that can only fail.
     const isOffered = (tool: Tool) => isSelected(tool, selection) && rules.isOffered(tool)
-    const own = [...toolbox, ...bound.flat()].filter(isOffered)
-    const chosen = mcpToolList(scope, {
-      ...offer,
-      tools: offer.tools.filter(isOffered),
-      missing: offer.missing.filter(selection.mcp),
-    })
+    const isUsable = usableIn(scope)
     // From the first use of plan mode on, so that turning it off and on again changes nothing that is sent before it.
     const planning = scope.meta.mode ? [plain(exitPlanMode)] : []
-    const all = [...own, ...planning, ...chosen]
-    const { client } = scope.turn
-    if (client) return withClientTools(all, client, rules.isOffered)
-    if (!scope.unattended) return all
-    return all.filter(
-      ({ kind, name }) => kind !== 'ask' && !ATTENDED_ONLY.has(toolsetOf(name) ?? ''),
-    )
+    const own = [...[...toolbox, ...bound.flat()].filter(isOffered), ...planning]
+    const all = mcpToolList(scope, {
+      own: own.filter(isUsable),
+      tools: offer.tools.filter(tool => isOffered(tool) && isUsable(tool)),
+      missing: offer.missing.filter(selection.mcp),
+      warnings: offer.warnings,
+    })
+    return [...all, ...(scope.turn.client?.tools ?? []).filter(rules.isOffered)]
   }

@@ -11,7 +11,7 @@ export type MessageContext = {
   at: number
   createdAt: number
   zone: unknown
-  /** The line about plan mode, see `modeTag`; empty where it was never used. */
+  /** The lines about plan mode and approvals, see `modeTag` and `approvalsTag`; empty where neither was ever used. */
   mode?: () => string
   /** Expands `/skill and words` to the skill's text and the words; returns any other text unchanged. */
   expand: (text: string) => string

@@ -3,14 +3,14 @@ import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import type { Failure, Outcome } from '../agent/types.ts'
 import { messageOf, UserError } from '../errors.ts'
+import type { Hub } from '../hub.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { ActiveTurns } from './active-turns.ts'
-import type { EventLog } from './event-log.ts'
 import type { EventLogRegistry } from './event-log-registry.ts'
 import { type TitleOptions, titleSession } from './generate-title.ts'
 import { outlivesTurn } from './open-questions.ts'
 import type { Questions } from './questions.ts'
-import { recoverTurn } from './recover.ts'
+import { failedEvent } from './interrupted-turn.ts'
 import {
   isExternal,
   recordHeld,
@@ -20,8 +20,10 @@ import {
   type TurnContext,
 } from './turn.ts'
 import { recordTurnEnd } from './turn-journal.ts'
+import { createUnrecordedTurns } from './unrecorded-turns.ts'
 
 export type TurnEndingsOptions = Omit<TitleOptions, 'signal'> & {
+  hub: Pick<Hub, 'publish'>
   sessions: Sessions
   active: ActiveTurns
   eventLogs: EventLogRegistry
@@ -47,8 +49,6 @@ export type EndedTurn = {
 
 export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSignal) => {
   const { sessions, active, eventLogs, questions, clock } = options
-  /** Turns whose end could not be written: session → event log. */
-  const unrecorded = new Map<string, EventLog>()
 
   const endStream = (turn: Turn): void => {
     turn.log.append({ type: 'stream_end', data: { session_id: turn.sessionId } })
@@ -63,6 +63,8 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
       text,
       isAttended: turn.unattended === null && turn.client === null,
     })
+
+  const unrecorded = createUnrecordedTurns(options, turn => eventLogs.retire(turn.log), report)
 
   const logError = (what: string, turn: Turn) => (error: unknown) =>
     options.log(what, { session_id: turn.sessionId, error: messageOf(error) })
@@ -107,16 +109,17 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
   /**
    * Ends a turn whose end cannot be written, for example because the disk is full: the session must be free anyway.
    * Readers get the last events from memory. What was sent stays in the live file until it can be recovered into the
-   * transcript: before the session's next turn, or at the next start.
+   * transcript: as soon as there is space, before the session's next turn, or at the next start, which does not continue it.
    */
   const abandon = (turn: Turn, error: unknown): void => {
     logError('a turn could not be recorded', turn)(error)
     active.release(turn)
     const message = error instanceof UserError ? error.message : "Couldn't save this turn."
-    turn.log.emitUnsaved({ type: 'apperror', data: { type: 'error', message } })
+    const failure: Failure = { type: 'error', message }
+    turn.log.emitUnsaved(failedEvent(failure))
     turn.log.emitUnsaved({ type: 'stream_end', data: { session_id: turn.sessionId } })
     turn.log.close()
-    unrecorded.set(turn.sessionId, turn.log)
+    unrecorded.add(turn, failure)
   }
 
   /** Ends the run of a turn that continues in another process. Nothing else of it is recorded from now on. */
@@ -199,17 +202,7 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
       }
     },
 
-    /** Writes the end of an abandoned turn of this session, now that the disk may have space again. */
-    recoverUnrecorded(sessionId: string): void {
-      const log = unrecorded.get(sessionId)
-      if (!log) return
-      const { turn: last } = sessions.head(sessionId)
-      // The end may have reached the transcript; then only the last events were lost.
-      if (last?.stream_id === log.stream_id && last.how === null) {
-        recoverTurn({ sessions, clock, streamId: log.stream_id, sessionId, path: log.path })
-      }
-      unrecorded.delete(sessionId)
-      eventLogs.retire(log)
-    },
+    recoverUnrecorded: unrecorded.recover,
+    close: unrecorded.close,
   }
 }

@@ -84,8 +84,8 @@ export type TitleOptions = {
   providers: Providers
   /** Aborted when the service stops. */
   signal: AbortSignal
-  /** The model that generates the title of a session served by `own`; `own` when absent. */
-  titleEndpoint?: ((sessionId: string, own: ModelEndpoint) => ModelEndpoint) | undefined
+  /** The model that generates the title of a session served by `own`; `own` when absent. Null: none is asked. */
+  titleEndpoint?: ((sessionId: string, own: ModelEndpoint) => ModelEndpoint | null) | undefined
 }
 
 /** Titles a new session, unless the user titled it before or in the meantime. */

@@ -15,6 +15,11 @@ const LABELS: Record<FailureType, string> = {
   no_response: 'No response received',
   interrupted: 'Interrupted',
   budget_reached: 'Budget reached',
+  content_refused: 'Refused by the provider',
+  wrong_address: 'Wrong address',
+  blocked: 'Provider not usable from here',
+  not_ready: 'Model not ready',
+  model_memory: 'Not enough memory',
   error: 'Error',
 }
 
@@ -23,6 +28,14 @@ export const INTERRUPTED = {
   type: 'interrupted',
   message: 'The server stopped while this turn was running.',
   hint: 'The partial response is saved. Send a message to continue.',
+} as const satisfies Failure
+
+/** The failure of a turn whose end could not be written at the time, and is written later. */
+export const UNRECORDED = {
+  type: 'error',
+  message:
+    'This turn was ended because it could not be saved, for example because the disk was full.',
+  hint: 'What had been saved is above. Send a message to continue.',
 } as const satisfies Failure
 
 export const CANCEL_MARKER = '*Task cancelled.*'

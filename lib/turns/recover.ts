@@ -20,12 +20,13 @@ import {
   failureText,
   INTERRUPTED,
   STOPPED,
+  UNRECORDED,
 } from './interrupted-turn.ts'
 import { type EventLog, type LoggedEvent, type LogHeader, readLiveFile } from './event-log.ts'
 import { idOf, outlivesTurn } from './open-questions.ts'
 import { elide } from './to-stream-event.ts'
 import { rebuild, usageOf } from './replay-log.ts'
-import { type ContinuedTurn, continueTurn, isFresh, mayResume } from './resume.ts'
+import { type ContinuedTurn, continueTurn, isFresh, isGivenUp, mayResume } from './resume.ts'
 import { endEntries } from './turn-journal.ts'
 
 type RecoverOptions = {
@@ -123,6 +124,7 @@ export const recoverTurns = (deps: RecoverOptions): Found => {
     const turn = open.get(streamId)
     // Before the log is opened, which writes its header.
     const now = deps.clock.now()
+    const wasGivenUp = isGivenUp(path)
     const continues = turn && deps.resumes && mayResume(turn, path, { now, tookOver })
     const wasRunning = isFresh(path, now)
     const log = deps.openLog(path, header)
@@ -131,7 +133,7 @@ export const recoverTurns = (deps: RecoverOptions): Found => {
       if (again === 'complete') deps.onUnclosed?.(sessionId, streamId)
       else if (again) return void continued.push(again)
       else if (turn) {
-        recoverTurn({ ...deps, ...left }, log)
+        recoverTurn({ ...deps, ...left }, log, wasGivenUp ? UNRECORDED : INTERRUPTED)
         deps.onInterrupted?.(sessionId, streamId)
       } else if (events.at(-1)?.type !== 'stream_end') {
         deps.onUnclosed?.(sessionId, streamId)

@@ -5,7 +5,7 @@
  * again. Of the calls without a result, those that wait for an answer are made again and wait for the same question;
  * the others may have run in part, so each gets a result that says so. No tool runs twice unasked.
  */
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, statSync, utimesSync } from 'node:fs'
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import type { Resumed } from '../agent/types.ts'
 import type { Message, NewMessage, ToolCall } from '../schema/message.ts'
@@ -55,8 +55,20 @@ const COPIED_MS = 1_000
 export const isFresh = (path: string, now: number): boolean => {
   const file = statSync(path, { throwIfNoEntry: false })
   if (!file || file.ctimeMs - file.mtimeMs > COPIED_MS) return false
-  return now - file.mtimeMs < MAX_PAUSE_MS
+  // In the future: the clock was ahead, and how long ago that was is not known.
+  return Math.abs(now - file.mtimeMs) < MAX_PAUSE_MS
 }
+
+/** 1970. A time of a file can be set on a full disk. */
+const GIVEN_UP = 0
+
+/** Its turn has ended, although that could not be written: a later process records the end and does not continue it. */
+export const markGivenUp = (path: string): void => {
+  if (existsSync(path)) utimesSync(path, GIVEN_UP, GIVEN_UP)
+}
+
+export const isGivenUp = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.mtimeMs === GIVEN_UP
 
 /** `path`: its live file. `tookOver`: the turn ran on another machine of the cluster, where that file is. */
 export const mayResume = (

@@ -292,7 +292,7 @@ export const createTurns = (options: TurnsOptions) => {
       if (parking.length > 0)
         await Promise.race([Promise.allSettled(running), pause(options.resume?.parkMs ?? PARK_MS)])
       for (const turn of parking) if (!turn.over) endings.suspend(turn)
-      await Promise.allSettled([...running, exclusive.settled()])
+      await Promise.allSettled([...running, exclusive.settled(), endings.close()])
       questions.close()
       eventLogs.close()
     },

@@ -1,6 +1,6 @@
 /** Runs one turn: calls the agent, records its events, and records an unfinished end. */
 import { type Clock, toSeconds } from '../base/clock.ts'
-import { stripCallMarkup } from '../agent/tool-calls.ts'
+import type { Demands } from '../agent/answer-form.ts'
 import type {
   Agent,
   AgentEvent,
@@ -47,6 +47,8 @@ export type TurnClient = {
   instructions: string
   /** Functions that it runs itself. */
   tools: readonly Tool[]
+  /** What it demands of the answer. */
+  demands: Demands
   /** It accepts one call of them at a time. */
   oneCall: boolean
   /** What needs approval is denied, or asked on the page. */
@@ -139,13 +141,8 @@ const apply = (turn: Turn, context: TurnContext, clock: Clock, given: AgentEvent
     given.type === 'retry' ? { ...given, message: context.redact(given.message) } : given
   if (event.type === 'message') {
     if (event.message._step_limit) turn.limit = 'steps'
-    const { content } = event.message
     const message = {
       ...event.message,
-      content:
-        event.message.role === 'assistant' && typeof content === 'string'
-          ? stripCallMarkup(content)
-          : content,
       timestamp: Math.floor(toSeconds(clock.now())),
     }
     const { steeringKey: steered, providerState } = event

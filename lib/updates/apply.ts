@@ -211,8 +211,10 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
 
   return {
     async apply(target: UpdateTarget, { force = false } = {}): Promise<UpdateResult> {
-      if (running)
-        return { ok: false, message: 'Update already in progress', code: 'running', target }
+      if (running) {
+        const message = 'Update already in progress'
+        return { ok: false, message, error: message, code: 'running', target }
+      }
       const work = update(target, force)
       const settled = work.catch(() => undefined)
       running = settled

@@ -5,6 +5,7 @@ import { useLightbox } from '../features/lightbox/use-lightbox.ts'
 import { Icon } from '../parts/icon.tsx'
 import { t } from '../strings/transcript-strings.ts'
 import type { Token, Tokens } from '../../lib/base/markdown/lexer.ts'
+import type { TagToken } from '../../lib/base/markdown/plain-tags.ts'
 import { LinkedImage, LinkedPath, LinkedText } from './linked-text.tsx'
 import { decodeEntities, hiddenHost, safeImage, safeLink } from '../../lib/base/markdown/links.ts'
 import { Formula } from './math.tsx'
@@ -26,6 +27,10 @@ const node = (token: Token, place: RenderContext): ComponentChild => {
       return <em>{inline(token.tokens, place)}</em>
     case 'del':
       return <del>{inline(token.tokens, place)}</del>
+    case 'tag': {
+      const { tag: Tag, tokens } = token as TagToken
+      return <Tag>{inline(tokens, place)}</Tag>
+    }
     case 'codespan':
       return <code dir="ltr">{text(token.text, place, true)}</code>
     case 'br':

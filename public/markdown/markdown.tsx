@@ -8,7 +8,9 @@ import type { Footnotes } from './blocks.ts'
 import { CodeBlock } from './code.tsx'
 import { directionOf } from './direction.ts'
 import { inline } from './inline.tsx'
+import { lex } from '../../lib/base/markdown/lexer.ts'
 import type { Token, Tokens } from '../../lib/base/markdown/lexer.ts'
+import { type DetailsToken, groupDetails } from '../../lib/base/markdown/plain-tags.ts'
 import { Formula } from './math.tsx'
 import { useShowMore } from './show-more.tsx'
 
@@ -36,16 +38,21 @@ export function Markdown({ text, open = false, id, directory = '' }: MarkdownPro
   blocks.current ??= createBlocks()
   const shown = blocks.current.update(text, open)
   const footnotes = blocks.current.footnotes()
-  const last = shown.length - 1
+  const grouped = groupDetails(
+    shown.map(({ token }) => token),
+    lex,
+  )
+  const keys = new Map(shown.map(({ key, token }) => [token, key]))
+  const last = grouped.length - 1
   let level = PAGE_LEVEL
   return (
     <div class="md">
-      {shown.map(({ key, token }, index) => {
+      {grouped.map((token, index) => {
         const above = level
         if (token.type === 'heading') level = levelOf(token as Tokens.Heading, above)
         return (
           <Block
-            key={key}
+            key={keys.get(token) ?? `group-${index}`}
             token={token}
             place={{ id, footnotes, directory, above, open: open && index === last }}
           />
@@ -69,7 +76,7 @@ function Block({ token, place }: { token: Token; place: RenderContext }) {
 }
 
 const blocksOf = (tokens: Token[] | undefined, place: RenderContext): ComponentChild[] =>
-  (tokens ?? []).map(token => block(token, place))
+  groupDetails(tokens ?? [], lex).map(token => block(token, place))
 
 const block = (token: Token, place: RenderContext): ComponentChild => {
   switch (token.type) {
@@ -97,6 +104,8 @@ const block = (token: Token, place: RenderContext): ComponentChild => {
       return <hr />
     case 'mathBlock':
       return <Formula text={token.text} display />
+    case 'details':
+      return <Details token={token as DetailsToken} place={place} />
     case 'html':
       return (
         <p class="md-html" dir="auto">
@@ -176,6 +185,15 @@ function Table({ token, place }: { token: Tokens.Table; place: RenderContext }) 
       </ScrollBox>
       {more.button}
     </>
+  )
+}
+
+function Details({ token, place }: { token: DetailsToken; place: RenderContext }) {
+  return (
+    <details open={token.open} dir="auto">
+      {token.summary && <summary>{inline(token.summary, place)}</summary>}
+      {blocksOf(token.tokens, place)}
+    </details>
   )
 }
 

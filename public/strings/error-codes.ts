@@ -29,6 +29,8 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   sign_in_required: 'Sign in to continue.',
   other_account: 'Someone else is signed in now. Reload the page.',
   wrong_password: 'Incorrect password.',
+  signing_key_replaced:
+    'Incorrect password. The signing key of this server was replaced, so an earlier password is refused. Set a new one: agent-webui password',
   password_missing: 'Set a password first.',
   role_not_allowed: 'Your role doesn’t allow this. Ask an owner.',
   control_file: '“{path}” decides what the agent may do. Only an owner can change it.',
@@ -73,6 +75,9 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   file_damaged: '{path} is damaged. Repair or remove it, then restart the server.',
   too_many_identities: 'The limit is {max} linked accounts. Remove one first.',
   identity_not_found: 'That account is no longer linked.',
+  agent_database_busy:
+    'The agent’s database (state.db) is in use by another program. Try again in a moment.',
+  agent_database_unreadable: 'The agent’s database (state.db) cannot be used: {reason}',
   sign_ins_busy: 'Too many sign-ins at once. Try again in a moment.',
 
   session_not_found: 'Chat not found.',
@@ -106,6 +111,10 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   model_missing: 'No model is selected. Choose one in the model menu.',
   provider_missing:
     'No provider is selected. Choose a model, or set model.provider in config.yaml.',
+  key_not_sendable:
+    'The value of {holder} can’t be sent as a key: it has spaces or other characters that keys don’t have.',
+  key_removed_by_backup:
+    '{holder} was removed from the backup that was restored. Enter the key of {name} again.',
   key_missing: '{name} has no API key. Add one, or choose another model.',
   managed_home: 'API keys are managed by the system and can’t be changed here.',
   speech_unavailable: 'Speech-to-text isn’t available on this server.',

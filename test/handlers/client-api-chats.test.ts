@@ -50,7 +50,7 @@ chats(
     assert.equal(both.sort(), [200, 409])
     assert.is((await rowsOf(service)).length, 1)
     service.push({ status: 401, body: { error: { message: 'bad key' } } }, { text: 'B' })
-    assert.is(await statusOf(send(service, [user('First')], 'failing')), 503)
+    assert.is(await statusOf(send(service, [user('First')], 'failing')), 400)
     assert.is(await statusOf(send(service, [user('Second')], 'failing')), 200)
     assert.is((await rowsOf(service)).length, 2)
     assert.match(JSON.stringify(service.asked().at(-1).messages), 'First')

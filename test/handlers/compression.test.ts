@@ -310,6 +310,27 @@ test('an overflow compacts the conversation and repeats the call', async context
   assert.is((await chat.messages(id)).length, 10)
 })
 
+test('an answer that fills the window compacts the conversation and is given again; nothing is learned about the window', async context => {
+  const model = {
+    provider: 'custom',
+    base_url: context.chat.provider.url,
+    default: 'full-model',
+    context_length: 200_000,
+  }
+  const chat = talking(context.chat, { model })
+  const { provider } = chat
+  const id = await chat.newSession()
+  for (let round = 0; round < 4; round += 1) await chat.turn(id, `word${round} ${filler(12_000)}`)
+  const calls = chat.sent().length
+  provider.push({ text: 'half of', finish: 'model_context_window_exceeded' })
+  const seen = await chat.turn(id, 'word4')
+  assert.ok(types(seen).includes('compressed'), types(seen).join(' '))
+  assert.is(usageOf(seen).context_length, 200_000)
+  assert.is((await chat.messages(id)).at(-1)?.content, 'yes')
+  // The full answer, the notes, and the answer.
+  assert.is(chat.sent().length - calls, 3)
+})
+
 test('an unknown context window does not compact until the provider rejects; a single message beyond it is an error', async context => {
   // Another model: the window that the last test revealed is kept for its endpoint.
   const model = { provider: 'custom', base_url: context.chat.provider.url, default: 'other-model' }

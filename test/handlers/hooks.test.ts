@@ -98,13 +98,20 @@ const calls = (dir: string): [name: string, args: Record<string, unknown>][] => 
   ['vision_analyze', { image_url: `${dir}/seed`, question: 'What is it?' }],
 ]
 
+/** Then the model is offered every tool there is. */
+const DESCRIBES_ALL = { tools: { tool_search: 'off' } }
+
 test('a hook blocks every tool; the model gets the reason and nothing happens', async ({
   chat,
 }) => {
   const dir = join(chat.app.userHome, 'project')
   mkdirSync(dir)
   writeFileSync(join(dir, 'seed'), 'a')
-  configure(chat, { approvals: { mode: 'off' }, hooks: { pre_tool_call: [{ command: BLOCK }] } })
+  configure(chat, {
+    approvals: { mode: 'off' },
+    hooks: { pre_tool_call: [{ command: BLOCK }] },
+    ...DESCRIBES_ALL,
+  })
   const all = calls(dir)
   for (const [name, args] of all) chat.provider.push(use(name, args, `c_${name}`))
   chat.provider.push(DONE)

@@ -87,6 +87,89 @@ for (const schema of SCHEMAS) {
     )
   })
 
+  test('rows of one source do not push out those of another', async ({ app, db }) => {
+    await show(app)
+    addConversation(db, ID, { started_at: 100 })
+    addConversation(db, 'chat1', { started_at: 90, source: 'telegram' })
+    db.transaction(() => {
+      for (let at = 0; at < 410; at += 1)
+        addConversation(db, `s${at}`, { started_at: 2_000 + at, source: 'cron' })
+    })()
+    const ids = await idsOf(app)
+    assert.ok(ids.includes(ID) && ids.includes('chat1'))
+    assert.is(ids.length, 202)
+  })
+
+  test('a busy database is not an absent one: list, open, import, delete and restore say so', async ({
+    app,
+    db,
+  }) => {
+    await show(app)
+    addConversation(db, ID)
+    addConversation(db, 'other')
+    assert.equal((await idsOf(app)).toSorted(), [ID, 'other'].toSorted())
+    db.pragma('locking_mode = EXCLUSIVE')
+    db.exec("update sessions set title = 'Renamed' where id = 'other'")
+    db.pragma('wal_checkpoint(truncate)')
+    db.exec('begin exclusive')
+    db.exec("update sessions set title = 'Renamed again' where id = 'other'")
+    assert.equal((await idsOf(app)).toSorted(), [ID, 'other'].toSorted(), 'the last known rows')
+    const busy = [
+      await app.get(`/api/session?session_id=${ID}`),
+      await app.post('/api/session/import_cli', { session_id: ID }),
+      await app.post('/api/session/delete', { session_id: ID }),
+    ]
+    for (const { status, body } of busy)
+      assert.equal([status, body.code], [503, 'agent_database_busy'])
+    // A chat of ours is deleted whatever the database is doing.
+    const own = await talk(app)
+    assert.is((await app.get(`/api/session?session_id=${own}`)).status, 200)
+    assert.is((await app.post('/api/session/delete', { session_id: own })).status, 200)
+    db.exec('commit')
+    db.pragma('locking_mode = NORMAL')
+    db.prepare('select 1 from sessions').get()
+    const { sessions } = await listOf(app)
+    assert.is(
+      sessions.find((row: { session_id: string }) => row.session_id === 'other').title,
+      'Renamed again',
+    )
+    assert.is((await app.get(`/api/session?session_id=${ID}`)).status, 200)
+    assert.is((await app.post('/api/session/delete', { session_id: ID })).status, 200)
+    assert.equal(await idsOf(app), ['other'])
+  })
+
+  test('a delete waits for another program that writes', async ({ app, db }) => {
+    await show(app)
+    addConversation(db, ID)
+    db.exec('begin immediate')
+    const deleted = app.post('/api/session/delete', { session_id: ID })
+    await app.get('/api/sessions')
+    db.exec('commit')
+    assert.is((await deleted).status, 200)
+    assert.equal(await idsOf(app), [])
+  })
+
+  test('a database without columns that a list needs is read as far as possible, and named once', async ({
+    app,
+    db,
+  }) => {
+    await show(app)
+    addConversation(db, ID)
+    db.exec('drop index idx_sessions_source; drop index idx_messages_session')
+    db.exec('alter table sessions drop column source')
+    assert.equal(await idsOf(app), [ID])
+    assert.is((await app.get(`/api/session?session_id=${ID}`)).body.session.messages.length, 2)
+    db.exec('alter table sessions drop column started_at')
+    assert.equal(await idsOf(app), [ID])
+    await idsOf(app)
+    assert.is(app.lines.filter(line => line.includes('lacks columns')).length, 2)
+    db.exec(
+      'drop trigger messages_fts_insert; drop trigger messages_fts_delete; drop table messages_fts',
+    )
+    db.exec("update sessions set title = 'Only a title'; drop table messages")
+    assert.equal(await idsOf(app), [ID])
+  })
+
   test('the web record wins over a CLI record with the same id', async ({ app, db }) => {
     await show(app)
     const id = await talk(app)
@@ -427,6 +510,29 @@ broken.before.each(async context => {
 })
 broken.after.each(({ app }) => app.close())
 
+broken('opening a session that the peer has imported changes no file', async ({ app }) => {
+  const db = createStateDb(app.home, 30)
+  addConversation(db, ID)
+  const { messages } = (await app.get(`/api/session?session_id=${ID}`)).body.session
+  const file = join(app.state, 'sessions', `${ID}.json`)
+  writeFileSync(
+    file,
+    JSON.stringify({
+      ...{ session_id: ID, title: 'Imported', messages, is_cli_session: true },
+      ...{ _cli_origin: ID, source_tag: 'cli', created_at: 1_000, updated_at: 1_002 },
+    }),
+  )
+  const before = readdirSync(join(app.state, 'sessions')).toSorted()
+  const stamp = statSync(file).mtimeMs
+  await app.get('/api/sessions')
+  const { session } = (await app.get(`/api/session?session_id=${ID}`)).body
+  assert.is(session.messages.length, messages.length)
+  await app.get(`/api/session?session_id=${ID}&limit=5`)
+  assert.equal(readdirSync(join(app.state, 'sessions')).toSorted(), before)
+  assert.is(statSync(file).mtimeMs, stamp)
+  db.close()
+})
+
 broken('without a database the list is empty and none is created', async ({ app }) => {
   assert.equal(await listOf(app), { sessions: [], cli_count: 0 })
   await app.post('/api/session/delete', { session_id: ID })
@@ -437,9 +543,12 @@ broken('a file that is not a database gives an empty list and is not changed', a
   const path = join(app.home, 'state.db')
   writeFileSync(path, 'this is not a database'.repeat(100))
   assert.equal(await listOf(app), { sessions: [], cli_count: 0 })
-  assert.is((await app.get(`/api/session?session_id=${ID}`)).status, 404)
-  assert.is((await app.post('/api/session/import_cli', { session_id: ID })).status, 404)
-  assert.is((await app.post('/api/session/delete', { session_id: ID })).status, 200)
+  for (const { status, body } of [
+    await app.get(`/api/session?session_id=${ID}`),
+    await app.post('/api/session/import_cli', { session_id: ID }),
+    await app.post('/api/session/delete', { session_id: ID }),
+  ])
+    assert.equal([status, body.code], [503, 'agent_database_unreadable'])
   assert.is(statSync(path).size, 2_200)
   assert.equal(app.errors, [])
 })

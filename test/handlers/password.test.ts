@@ -90,7 +90,7 @@ test('an unusable password variable stops startup with a reason', async () => {
       home,
       env: { AGENT_WEBUI_PASSWORD: password },
     })
-    assert.is(await program.exited, 1)
+    assert.is(await program.exited, 78)
     assert.match(program.output(), /AGENT_WEBUI_PASSWORD cannot be used\. A password can/)
     assert.not.match(program.output(), 'aaaa')
   }

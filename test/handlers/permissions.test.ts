@@ -26,6 +26,8 @@ const configure = ({ app, provider }: Chat, rules: Permissions | null, more = {}
       memory: { memory_enabled: true },
       // Without a search key the tool is not offered.
       web: { search_backend: 'duckduckgo' },
+      // The model is offered every tool there is.
+      tools: { tool_search: 'off' },
       mcp_servers: {
         one: {
           command: process.execPath,

@@ -19,11 +19,14 @@ const write: Step = {
   toolCalls: [{ id: 'w1', name: 'write_file', arguments: { path: 'new.txt', content: 'hello\n' } }],
 }
 
-/** A chat in a folder of its own, in plan mode, with everything that would answer approvals switched on. */
+/** A chat in a folder of its own, in plan mode, with everything that would answer approvals switched on, and every tool offered. */
 const begin = async (...script: Step[]) => {
   const chat = await startChat(...script)
   const file = join(chat.app.home, 'config.yaml')
-  writeFileSync(file, `${readFileSync(file, 'utf8')}approvals:\n  mode: off\n`)
+  writeFileSync(
+    file,
+    `${readFileSync(file, 'utf8')}approvals:\n  mode: off\ntools:\n  tool_search: off\n`,
+  )
   const dir = join(chat.app.userHome, 'project')
   mkdirSync(join(dir, 'src'), { recursive: true })
   for (const name of ['a.txt', 'b.txt', 'f', 'src/a.ts'])

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { type RuleName, rulesOf } from '../../lib/agent/prompt.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { createProvider, type Scripted } from '../_provider.ts'
 
@@ -28,6 +29,11 @@ test.before.each(context => {
   mkdirSync(join(context.app.home, 'project'))
   configure(context)
 })
+
+const textOf = (rule: RuleName): string =>
+  rulesOf(['todo'], { persists: true, isWatched: true }).find(({ name }) => name === rule)?.text ??
+  'missing'
+const PERSIST = textOf('persist')
 
 const configure = ({ put, server }: Context, more: Record<string, unknown> = {}, at = ''): void =>
   put(
@@ -71,7 +77,9 @@ test('the prompt contains identity, notes, skills and workspace files in order',
   put('skills/dev/review/SKILL.md', '---\nname: review\ndescription: Reviews code\n---\nDo it.')
   put('skills/dev/DESCRIPTION.md', '---\ndescription: For programmers\n---\n')
   put('project/AGENTS.md', 'Use npm test.')
-  configure(context, { agent: { system_prompt: 'Answer in French.' } })
+  configure(context, {
+    agent: { system_prompt: 'Answer in French.', tool_use_enforcement: false },
+  })
   const prompt = await promptOf(context, await open(context))
   const order = [
     'I am Ada.',
@@ -91,7 +99,8 @@ test('the prompt contains identity, notes, skills and workspace files in order',
     order,
     order.toSorted((a, b) => a - b),
   )
-  assert.not.match(prompt, 'Act through your tools')
+  assert.not.match(prompt, PERSIST)
+  assert.match(prompt, textOf('progress'))
 })
 
 test('a session keeps its prompt byte for byte, also after a restart; a new one has the changes', async context => {
@@ -128,7 +137,30 @@ test('applies a changed model, workspace, identity or configuration at once', as
   configure(context, { agent: { system_prompt: 'In verse.', tool_use_enforcement: true } })
   const prompt = await promptOf(context, id)
   assert.match(prompt, 'In verse.')
-  assert.match(prompt, 'Act through your tools')
+  assert.match(prompt, PERSIST)
+})
+
+test('auto-approval is told once, where it changes, in the message and not in the prompt', async context => {
+  const { app, server } = context
+  const id = await open(context)
+  const lastTag = () => {
+    const [first] = server.requests
+    const said = first?.body.messages.at(-1).content as string
+    return /\[Auto-approval: (\w+)\]/.exec(said)?.[1] ?? null
+  }
+  const sendWith = async (enabled: boolean) => {
+    await app.post('/api/session/yolo', { session_id: id, enabled })
+    const prompt = await promptOf(context, id)
+    return { prompt, tag: lastTag(), messages: server.requests[0]?.body.messages as unknown[] }
+  }
+  const turns = []
+  for (const enabled of [false, true, true, false, false]) turns.push(await sendWith(enabled))
+  assert.equal(
+    turns.map(({ tag }) => tag),
+    [null, 'on', null, 'off', null],
+  )
+  for (const [at, { messages }] of turns.slice(1).entries())
+    assert.equal(messages.slice(0, turns[at]?.messages.length), turns[at]?.messages)
 })
 
 test('omits disabled notes', async context => {

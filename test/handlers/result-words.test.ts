@@ -1,4 +1,6 @@
 /** Results of all tools as the page shows them: refusals and errors first, then every tool that a model is offered. */
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { toolSearch } from '../../lib/agent/tools/tool-search.ts'
@@ -168,6 +170,8 @@ const checkWords = (name: string, args: Record<string, unknown>, content: string
 test('every tool that a model is offered has words for its call, its result, and its error', async () => {
   const chat = await startChat()
   const { app, provider } = chat
+  // The model is offered every tool there is.
+  appendFileSync(join(app.home, 'config.yaml'), 'tools:\n  tool_search: off\n')
   const id = await chat.newSession()
   await app.post('/api/session/yolo', { session_id: id, enabled: true })
   const calls: ScriptedCall[] = Object.entries(CALLS).map(([name, args]) => ({

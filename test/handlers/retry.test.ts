@@ -138,16 +138,18 @@ test('waits as long as the provider asks, in each of its forms, up to an hour', 
   id,
 }) => {
   const message = (text: string) => ({ error: { message: text } })
-  for (const [step, expected] of [
-    [{ headers: { 'retry-after-ms': '150000' } }, 150_000],
-    [{ headers: { 'retry-after': '3600' } }, 3_600_000],
-    [{ body: { error: { message: 'x', details: [{ retryDelay: '34s' }] } } }, 34_000],
-    [{ body: message('Rate limit reached. Please try again in 8.2s.') }, 8_200],
-    [{ body: message('Rate limit reached. Try again in 10 minutes.') }, 600_000],
+  for (const [step, expected, jitter] of [
+    [{ headers: { 'retry-after-ms': '150000' } }, 150_000, 0],
+    [{ headers: { 'retry-after': '3600' } }, 3_600_000, 0],
+    // Up to half as long again, so that calls that failed together do not come back together.
+    [{ body: { error: { message: 'x', details: [{ retryDelay: '34s' }] } } }, 34_000, 5_000],
+    [{ body: message('Rate limit reached. Please try again in 8.2s.') }, 8_200, 4_100],
+    [{ body: message('Rate limit reached. Try again in 10 minutes.') }, 600_000, 0],
   ] as const) {
     chat.provider.push({ status: 429, ...step })
     const stream_id = await chat.send(id, 'hello')
-    assert.is((await chat.follow(stream_id, 'retry')).at(-1)?.data.delay_ms, expected)
+    const delay_ms = Number((await chat.follow(stream_id, 'retry')).at(-1)?.data.delay_ms)
+    assert.ok(delay_ms >= expected && delay_ms <= expected + jitter, `${delay_ms}: ${expected}`)
     await chat.app.post('/api/chat/cancel', { stream_id })
     await chat.follow(stream_id)
   }

@@ -106,6 +106,7 @@ const REFUSED: [body: Record<string, unknown>, words: RegExp][] = [
     { effort: 'ultra' },
     /Unknown reasoning effort 'ultra'\. Valid: none, minimal, low, medium, high, xhigh\./,
   ],
+  [{ display: 'hide', effort: 'silly' }, /Unknown reasoning effort 'silly'/],
   [{ display: 'maybe', effort: 'high' }, /display must be show\|hide\|on\|off \(got 'maybe'\)/],
 ]
 test('reasoning: a rejected effort writes nothing', async ({ app }) => {
@@ -115,6 +116,11 @@ test('reasoning: a rejected effort writes nothing', async ({ app }) => {
     assert.match(answer.body.error, words)
   }
   assert.is(existsSync(config(app)), false)
+})
+
+test('reasoning: both fields at once', async ({ app }) => {
+  const { status, body } = await app.post('/api/reasoning', { effort: 'low', display: 'hide' })
+  assert.equal([status, body], [200, { show_reasoning: false, reasoning_effort: 'low' }])
 })
 
 test('reasoning: written to config.yaml, mirrored in the settings, and read from either', async ({
@@ -139,6 +145,26 @@ test('reasoning: written to config.yaml, mirrored in the settings, and read from
   assert.equal((await app.get('/api/reasoning')).body.show_reasoning, true)
   writeFileSync(config(app), 'display: {show_reasoning: off}\n')
   assert.is((await app.get('/api/settings')).body.show_thinking, false)
+})
+
+test('reasoning: the efforts that a model knows', async ({ app }) => {
+  const custom = (model: string) => `@custom:box:${model}`
+  writeFileSync(
+    config(app),
+    'custom_providers: [{name: box, base_url: "http://127.0.0.1:9/v1", model: m}]\nagent: {reasoning_effort: low}\n',
+  )
+  for (const [model, efforts] of [
+    [custom('Qwen3.6-35B-A3B'), ['none', 'high']],
+    [custom('Qwen3-Coder-30B-A3B-Instruct'), []],
+    [custom('gpt-oss-20b'), ['low', 'medium', 'high']],
+    // What cannot be called is not known.
+    ['@openai:gpt-5.4', ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']],
+  ] as const)
+    assert.equal((await app.get(`/api/reasoning?model=${encodeURIComponent(model)}`)).body, {
+      show_reasoning: true,
+      reasoning_effort: 'low',
+      efforts,
+    })
 })
 
 test('rejects a change when config.yaml is unreadable, and loses nothing', async ({ app }) => {

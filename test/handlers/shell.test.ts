@@ -51,4 +51,25 @@ test('init files: a broken one is one warning per session, changing one needs ap
   await chat.close()
 })
 
+test('git opens no editor, whatever the user has set: nobody could type into it', async () => {
+  const chat = await startChat()
+  const { app, provider } = chat
+  const file = join(app.home, 'init.sh')
+  writeFileSync(file, 'export GIT_EDITOR=false GIT_SEQUENCE_EDITOR=false\n')
+  appendFileSync(
+    join(app.home, 'config.yaml'),
+    `approvals:\n  mode: off\nterminal:\n  shell_init_files: [${file}]\n`,
+  )
+  const git = 'git -c user.name=a -c user.email=a@b.c'
+  const commit = `${git} commit -q --allow-empty`
+  const command = `git init -q r && cd r && ${commit} -m one && ${commit} -m two && ${commit} --amend && ${git} rebase -q -i --root && git log --format=%s`
+  provider.push({ toolCalls: [{ name: 'terminal', arguments: { command } }] }, { text: 'done' })
+  const id = await chat.newSession()
+  await chat.turn(id, 'go')
+  const result = (await chat.messages(id)).findLast(({ role }) => role === 'tool')
+  const { exit_code, output } = JSON.parse(String(result?.content))
+  assert.equal([exit_code, output], [0, 'two\none\n'])
+  await chat.close()
+})
+
 test.run()

@@ -137,6 +137,7 @@ test('a small window of a fallback: the note names the fallback, and the chosen 
     }),
   )
   try {
+    writeFileSync(join(app.home, 'SOUL.md'), 'Be kind and brief. '.repeat(1_000))
     const id = await inWorkspace(chat, 'Use tabs, not spaces. '.repeat(2_000))
     const [first] = notesIn(await chat.turn(id, 'hello'))
     assert.match(first ?? '', new RegExp(`^${model} reads 33k tokens`))
@@ -150,6 +151,7 @@ test('a small window of a fallback: the note names the fallback, and the chosen 
     assert.equal(toolsOf(other.requests.at(-1)!.body), CORE)
     assert.equal(smallWindowOf(chat, id), kept)
   } finally {
+    rmSync(join(app.home, 'SOUL.md'))
     await other.close()
   }
 })

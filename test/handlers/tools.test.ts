@@ -76,8 +76,41 @@ const offered = async (context: Context, session: string): Promise<string[]> => 
   return (context.provider.requests[at]?.body.tools ?? []).map((tool: Any) => tool.function.name)
 }
 
+/** The model is offered every tool there is, also those that few conversations need. */
+const describeAll = ({ app, provider }: Context): void =>
+  put(join(app.home, 'config.yaml'), `${model(provider)}tools:\n  tool_search: off\n`)
+
+test('tools that few conversations need are found; skills are described once there are some', async context => {
+  const { app } = context
+  const seldom = ['session_search', 'cronjob', 'skills_list', 'skill_view', 'skill_manage']
+  const shown = async () => {
+    const names = await offered(context, await newSession(app))
+    return [...seldom, 'tool_search', 'call_tool', 'memory'].filter(name => names.includes(name))
+  }
+  assert.equal(await shown(), ['tool_search', 'call_tool', 'memory'])
+  const id = await newSession(app)
+  const { results } = await call(
+    context,
+    id,
+    { name: 'tool_search', arguments: { query: 'schedule a task for every morning' } },
+    { name: 'call_tool', arguments: { name: 'session_search', arguments: { query: 'tea' } } },
+  )
+  assert.is(results[0].tools[0].name, 'cronjob')
+  assert.is(results[1].success, true)
+  put(join(app.home, 'skills/tea/SKILL.md'), '---\nname: tea\ndescription: d\n---\nx')
+  assert.equal(await shown(), [
+    'skills_list',
+    'skill_view',
+    'skill_manage',
+    'tool_search',
+    'call_tool',
+    'memory',
+  ])
+})
+
 test('every available tool belongs to a toolset, and all of ours are enabled at first', async context => {
   put(join(context.app.home, '.env'), 'SEARXNG_URL=http://127.0.0.1:1\n')
+  describeAll(context)
   const names = await offered(context, await newSession(context.app))
   const known = TOOLSETS.flatMap(({ tools }) => tools)
   assert.equal(
@@ -381,6 +414,7 @@ test('cronjob: applies the user’s rules, checks prompts more strictly, reaches
 
 test('a scheduled run has no question, memory or task tools', async context => {
   const { app, provider } = context
+  describeAll(context)
   const made = await app.post('/api/crons/create', { prompt: 'Look', schedule: 'every 2h' })
   provider.push({ text: 'Nothing new.' })
   await app.post('/api/crons/run', { job_id: made.body.job.id })

@@ -200,7 +200,7 @@ const RESTART_HINT = 'It restarts with your next message.'
 
 /** The usage of the turn: what its end reports, otherwise the model calls that were reported one by one. */
 const measureUsage = (
-  { base, running, request }: TurnContext,
+  { running, request }: TurnContext,
   session: Session,
   answer: unknown,
   costBefore: number,
@@ -226,8 +226,8 @@ const measureUsage = (
   }
   const { usage } = session
   return {
-    ...base.usage,
     ...toUsage(spent),
+    threshold_tokens: 0,
     estimated_cost: Math.max(0, (usage?.cost ?? costBefore) - costBefore),
     context_length: usage?.size ?? endpoint.contextLength,
     last_prompt_tokens: usage?.used ?? (lastInput || spent.input),

@@ -3,6 +3,7 @@ import { messageOf } from '../../errors.ts'
 import type { Usage } from '../../schema/usage.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
 import type { Agent, AgentRequest, Failure, Outcome } from '../types.ts'
+import { inForm, withForm } from './answer-form.ts'
 import { continueTurn, ignoreDeleted } from './continue-turn.ts'
 import { historyHash } from './history-hash.ts'
 import { chooseModel } from './options.ts'
@@ -133,7 +134,8 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
     // Until it answers, it is unknown whether it received this message.
     const sent = isAlone ? { mark } : { mark, sent: newest }
     saveState(sent)
-    return promptOnce(turn, { ...attached, context: before }, history, warn, ({ how, cost }) => {
+    const asked = isCommand ? history : withForm(history, request)
+    return promptOnce(turn, { ...attached, context: before }, asked, warn, ({ how, cost }) => {
       if (how === 'cut') saveState({ ...sent, cost })
       else saveState({ mark: how === 'answered' && !isAlone ? newest : mark, cost })
     })
@@ -150,7 +152,14 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
       type: 'error',
       message: `${running.name} does not recognize its own session.`,
     })
-  return outcome
+  return inForm(outcome, request, further => {
+    const { session } = attached
+    const cost = session.usage?.cost ?? attached.cost
+    const later = { ...turn, base: { ...turn.base }, request: { ...request, attachments: [] } }
+    return promptOnce(later, { ...attached, context: '', cost }, [further], warn, end =>
+      saveState({ mark: newest, cost: end.cost }),
+    )
+  })
 }
 
 const withheldNotice = (name: string, { withheld }: ExternalAgentContext): string =>

@@ -1,6 +1,6 @@
 /** What a call of one of our tools reaches, from its arguments. A tool without a row reaches nothing but itself. */
 import { realPath } from '../../store/path-within.ts'
-import { parsePatch } from '../tools/patch-text.ts'
+import { isPatchCall, parsePatch } from '../tools/patch-text.ts'
 import { resolvePath } from '../tools/allowed-paths.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import { shellStateOf } from '../tools/shell-state.ts'
@@ -38,7 +38,7 @@ const hostAccess = (url: string): Access => ({
 
 /** Every file that a patch names. An invalid patch is refused by the tool itself. */
 const patchedFiles = (args: Args): string[] => {
-  if (args.mode !== 'patch') return [textOf(args.path)]
+  if (!isPatchCall(args)) return [textOf(args.path)]
   try {
     return parsePatch(textOf(args.patch)).flatMap(operation => [
       operation.path,

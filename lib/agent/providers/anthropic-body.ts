@@ -3,10 +3,14 @@ import { asObject } from '../../base/json.ts'
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { type Block, toTurns, type Turn } from './anthropic-history.ts'
 import { type AnthropicQuirk, isClaude, betasFor, thinkingFields } from './anthropic-thinking.ts'
+import { withAnthropicAnswer } from './answer-fields.ts'
 import { hostname } from './stream-request.ts'
 import { bearerHeader, appendPath } from './http-post.ts'
 import { type CacheControl, cacheControl, CACHED_MESSAGES } from './prompt-cache.ts'
-import { MISSING_REASONING, type Objection } from './quirks.ts'
+import type { ProviderFailure } from '../failure.ts'
+import type { Objection } from './quirks.ts'
+import { findObjection, MISSING_REASONING, type QuirkRow } from './rejection.ts'
+import { offeredTools, toolObjection } from './tool-limit.ts'
 
 const VERSION = '2023-06-01'
 
@@ -58,8 +62,8 @@ export const toAnthropicBody = (
       system: [{ type: 'text', text: system, ...(mark && { cache_control: mark }) }],
     }),
     messages: turns,
-    ...toolFields(request, turns),
-    ...thinkingFields(endpoint, quirks),
+    ...toolFields(request, turns, quirks),
+    ...withAnthropicAnswer(thinkingFields(endpoint, quirks), request),
     ...(endpoint.routing && { provider: endpoint.routing }),
   }
 }
@@ -72,9 +76,16 @@ const addCacheBreakpoints = (turns: Turn[], mark: CacheControl): void => {
 }
 
 /** The API requires definitions of all tools used in the history, even when none may be called. */
-const toolFields = ({ tools }: ProviderRequest, turns: Turn[]): Record<string, unknown> => {
+const toolFields = (
+  request: ProviderRequest,
+  turns: Turn[],
+  quirks: ReadonlySet<AnthropicQuirk>,
+): Record<string, unknown> => {
+  const tools = offeredTools(request, quirks)
+  const none = quirks.has('no tool_choice') ? {} : { tool_choice: { type: 'none' } }
   if (tools.length > 0)
     return {
+      ...(request.toolChoice && none),
       tools: tools.map(({ name, description, parameters }) => ({
         name,
         description,
@@ -85,34 +96,70 @@ const toolFields = ({ tools }: ProviderRequest, turns: Turn[]): Record<string, u
   if (used.size === 0) return {}
   return {
     tools: [...used].map(name => ({ name, input_schema: { type: 'object' } })),
-    tool_choice: { type: 'none' },
+    ...none,
   }
 }
 
 const nameOfUse = ({ type, name }: Block): string[] => (type === 'tool_use' ? [String(name)] : [])
 
-/** Error messages by quirk, more specific patterns first. */
-const OBJECTIONS: { pattern: RegExp; quirk: AnthropicQuirk; scope: 'call' | 'endpoint' }[] = [
-  { pattern: /prefix|block_binding/i, quirk: 'drop changed thinking', scope: 'endpoint' },
+const EFFORT_FIELD = /^(?:output_config(?:\.|$)|effort$)/
+
+/** What rejections are about, more specific rows first. */
+const ROWS: readonly QuirkRow<AnthropicQuirk>[] = [
   {
-    pattern: /signature|expected .{0,3}(?:thinking|redacted)|thinking.{0,80}cannot be modified/i,
+    quirk: 'drop changed thinking',
+    field: /thinking|^messages/,
+    says: /prefix[^.]{0,60}thinking|thinking[^.]{0,60}prefix|block_binding/i,
+    scope: 'session',
+  },
+  {
     quirk: 'no reasoning state',
+    field: /^messages/,
+    says: /`?signature`?[^.]{0,40}(?:thinking|redacted)|thinking[^.]{0,40}signature|signature: field required|invalid signature|expected .{0,3}(?:thinking|redacted)|thinking.{0,80}cannot be modified/i,
     scope: 'call',
   },
-  { pattern: MISSING_REASONING, quirk: 'blank thoughts', scope: 'endpoint' },
-  { pattern: MISSING_REASONING, quirk: 'thinking off', scope: 'call' },
-  { pattern: /adaptive.{0,40}not supported/i, quirk: 'budget thinking', scope: 'endpoint' },
   {
-    pattern: /(?:enabled|budget_tokens).{0,40}not supported/i,
-    quirk: 'adaptive thinking',
+    quirk: 'blank thoughts',
+    field: /thinking|reasoning/,
+    says: MISSING_REASONING,
+    scope: 'session',
+  },
+  {
+    quirk: 'thinking off',
+    field: /thinking|reasoning/,
+    says: MISSING_REASONING,
+    scope: 'call',
+  },
+  {
+    quirk: 'always thinks',
+    field: /^thinking/,
+    says: /disabled[^.]{0,60}(?:not (?:supported|allowed|permitted|valid|available)|unsupported)|(?:cannot|can't|can not)[^.]{0,40}(?:disable|turn off)|thinking[^.]{0,40}(?:cannot|can't|can not) be (?:disabled|turned off)/i,
     scope: 'endpoint',
   },
-  { pattern: /\bbetas?\b/i, quirk: 'no beta', scope: 'endpoint' },
-  { pattern: /cache_control/i, quirk: 'no cache', scope: 'endpoint' },
-  { pattern: /display/i, quirk: 'no display', scope: 'endpoint' },
-  { pattern: /effort/i, quirk: 'lower effort', scope: 'endpoint' },
-  { pattern: /effort|output_config/i, quirk: 'no effort', scope: 'endpoint' },
-  { pattern: /thinking|budget_tokens/i, quirk: 'no thinking', scope: 'endpoint' },
+  {
+    quirk: 'budget thinking',
+    field: /^thinking/,
+    says: /adaptive.{0,40}not supported/i,
+    scope: 'endpoint',
+  },
+  {
+    quirk: 'adaptive thinking',
+    field: /^thinking/,
+    says: /(?:enabled|budget_tokens).{0,40}not supported/i,
+    scope: 'endpoint',
+  },
+  {
+    quirk: 'no beta',
+    field: /beta/,
+    says: /anthropic-beta|\b(?:invalid|unsupported|unknown|unexpected) betas?\b|\bbetas?\b[^.]{0,40}(?:not (?:supported|allowed)|unsupported|invalid)/i,
+    scope: 'endpoint',
+  },
+  { quirk: 'no tool_choice', field: /^tool_choice/, scope: 'endpoint' },
+  { quirk: 'no cache', field: /(?:^|\.)cache_control(?:\.|$)/, scope: 'endpoint' },
+  { quirk: 'no display', field: /(?:^|\.)display$/, scope: 'endpoint' },
+  { quirk: 'lower effort', field: EFFORT_FIELD, scope: 'endpoint' },
+  { quirk: 'no effort', field: EFFORT_FIELD, scope: 'endpoint' },
+  { quirk: 'no thinking', field: /^thinking(?:\.|$)/, scope: 'endpoint' },
 ]
 
 const MARGIN_TOKENS = 64
@@ -128,10 +175,18 @@ const limitIn = (message: string): Objection<AnthropicQuirk> | null => {
 }
 
 export const anthropicObjection = (
-  { message }: { message: string },
+  failure: ProviderFailure,
   known: ReadonlySet<AnthropicQuirk>,
+  request: ProviderRequest,
 ): Objection<AnthropicQuirk> | null => {
-  const limit = limitIn(message)
+  const limit = limitIn(failure.message)
   if (limit) return known.has(limit.quirk) ? null : limit
-  return OBJECTIONS.find(({ pattern, quirk }) => pattern.test(message) && !known.has(quirk)) ?? null
+  const rows = ROWS.filter(({ quirk }) => isSent(quirk, request))
+  return toolObjection(failure, known, request) ?? findObjection(rows, failure, known, request)
+}
+
+/** A quirk that would change nothing cannot be the reason. */
+const isSent = (quirk: AnthropicQuirk, { endpoint, toolChoice }: ProviderRequest): boolean => {
+  if (quirk === 'always thinks') return endpoint.effort === 'none'
+  return quirk === 'no tool_choice' ? toolChoice !== undefined : true
 }

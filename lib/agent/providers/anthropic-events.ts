@@ -7,7 +7,6 @@ import {
   isObject,
   type JsonObject,
 } from '../../base/json.ts'
-import { ProviderFailure } from '../failure.ts'
 import { parseArguments } from '../tool-calls.ts'
 import type { ProviderDelta } from '../types.ts'
 import type { ResponseReader } from './stream-request.ts'
@@ -23,7 +22,7 @@ const REASONS: Readonly<Record<string, Finish>> = {
   tool_use: 'tool_calls',
   max_tokens: 'length',
   pause_turn: 'length',
-  model_context_window_exceeded: 'length',
+  model_context_window_exceeded: 'window_full',
   refusal: 'content_filter',
 }
 
@@ -161,11 +160,6 @@ export const createAnthropicReader = (): ResponseReader => {
     progress: () => (isComplete ? 'complete' : stop === null ? 'streaming' : 'finished'),
     isIntact: () => open.size === 0 && chars + calls > 0,
     end() {
-      if (stop === 'model_context_window_exceeded' && chars + calls === 0)
-        throw new ProviderFailure(
-          'context_overflow',
-          'The conversation fills the model’s context window.',
-        )
       const reason = stop === null ? undefined : (REASONS[stop] ?? 'other')
       return [
         ...usageOf(usage),

@@ -1,6 +1,7 @@
 /** Thinking and output limits of Claude models by generation (agent-home §9.6). */
 import { asObject } from '../../base/json.ts'
 import type { Effort, ModelEndpoint } from '../types.ts'
+import { BUDGETS, UP_TO_MAX } from './effort-words.ts'
 
 /** Quirks of an endpoint; `no reasoning state` and `at most` can also apply to a single call. */
 export type AnthropicQuirk =
@@ -14,9 +15,12 @@ export type AnthropicQuirk =
   | 'no effort'
   | 'no cache'
   | 'no beta'
+  | 'always thinks'
+  | 'no tool_choice'
   | 'drop changed thinking'
   | 'no reasoning state'
   | `at most ${number}`
+  | `tools ${number}`
 
 type Quirks = ReadonlySet<AnthropicQuirk>
 
@@ -29,13 +33,6 @@ const THINKING_FROM = 307
 const UNASKED_FROM = 500
 const LATEST = 9_999
 
-const BUDGETS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
-  minimal: 4_000,
-  low: 4_000,
-  medium: 8_000,
-  high: 16_000,
-  xhigh: 32_000,
-}
 /** Output tokens beyond the thinking budget. */
 const ANSWER_TOKENS = 4_096
 /** The smallest budget the API accepts. */
@@ -106,17 +103,17 @@ export const betasFor = (endpoint: ModelEndpoint, quirks: Quirks, hasTools: bool
 
 /** `max_tokens`, `thinking` and effort, which depend on each other. No temperature: thinking requires the default. */
 export const thinkingFields = (
-  { model, maxTokens, effort = 'medium' }: ModelEndpoint,
+  endpoint: ModelEndpoint,
   quirks: Quirks,
 ): Record<string, unknown> => {
+  const { model, maxTokens, effort = 'medium' } = endpoint
   const cap = capOf(quirks)
   const max = Math.min(maxTokens ?? defaultMax(model), cap)
   if (quirks.has('thinking off')) return { max_tokens: max, thinking: { type: 'disabled' } }
-  const mode = effort === 'none' ? null : modeOf(model, quirks)
-  if (mode === null || effort === 'none') {
-    const thinksAnyway = maxTokens !== undefined && generationOf(model) >= UNASKED_FROM
-    return { max_tokens: Math.min(max + (thinksAnyway ? ANSWER_TOKENS : 0), cap) }
-  }
+  if (!isClaude(model)) return { max_tokens: max, ...familyThinking(endpoint, max, quirks) }
+  if (effort === 'none') return withoutThinking(endpoint, max, cap, quirks)
+  const mode = modeOf(model, quirks)
+  if (mode === null) return { max_tokens: max }
   if (mode === 'adaptive') {
     const wanted = EFFORTS[effort]
     const isHidden = generationOf(model) >= HIDDEN_FROM && !quirks.has('no display')
@@ -140,4 +137,46 @@ export const thinkingFields = (
   return budget < MIN_BUDGET
     ? { max_tokens: limit }
     : { max_tokens: limit, thinking: { type: 'enabled', budget_tokens: budget } }
+}
+
+/** Claude thinks unasked from generation 5 on; some models cannot be told not to, so they think little. */
+const withoutThinking = (
+  endpoint: ModelEndpoint,
+  max: number,
+  cap: number,
+  quirks: Quirks,
+): Record<string, unknown> => {
+  const { model, maxTokens } = endpoint
+  if (generationOf(model) < UNASKED_FROM || quirks.has('no thinking')) return { max_tokens: max }
+  if (!quirks.has('always thinks') && !ALWAYS_THINKS.test(model))
+    return { max_tokens: max, thinking: { type: 'disabled' } }
+  return {
+    ...thinkingFields({ ...endpoint, effort: 'low' }, quirks),
+    max_tokens: Math.min(max + (maxTokens === undefined ? 0 : ANSWER_TOKENS), cap),
+  }
+}
+
+/** https://platform.claude.com/docs/en/build-with-claude/thinking */
+const ALWAYS_THINKS = /claude-(?:opus|sonnet)-?5[.-][5-9]|claude-fable/i
+
+/** Other families behind this format: DeepSeek has levels, most others a switch, and some always think. */
+const SWITCHED =
+  /deepseek-(?:chat|v|flash)|kimi-k2\.[56]|glm-(?:4\.[5-9]|[5-9])|minimax-?m(?:[3-9]|\d\d)|qwen-?(?:3(?!.*(?:instruct|coder|thinking))|plus)|mimo/i
+const LEVELS = /deepseek/i
+
+const familyThinking = (
+  { model, effort }: ModelEndpoint,
+  max: number,
+  quirks: Quirks,
+): Record<string, unknown> => {
+  if (effort === undefined || quirks.has('no thinking') || !SWITCHED.test(model)) return {}
+  if (effort === 'none')
+    return quirks.has('always thinks') ? {} : { thinking: { type: 'disabled' } }
+  if (LEVELS.test(model))
+    return {
+      thinking: { type: 'enabled' },
+      ...(!quirks.has('no effort') && { output_config: { effort: UP_TO_MAX[effort] } }),
+    }
+  const budget = Math.min(BUDGETS[effort], max - MIN_BUDGET)
+  return budget < MIN_BUDGET ? {} : { thinking: { type: 'enabled', budget_tokens: budget } }
 }

@@ -1,6 +1,7 @@
 /** Whether reasoning of finished turns goes back, by endpoint, and what endpoints taught us about it. */
 import type { HttpApiMode, ModelEndpoint, ProviderRequest } from '../types.ts'
-import { MISSING_REASONING, type Objection } from './quirks.ts'
+import type { Objection } from './quirks.ts'
+import { MISSING_REASONING, ownWords } from './rejection.ts'
 import { hostname } from './stream-request.ts'
 
 /** Learned from rejections; they override the table. */
@@ -158,10 +159,11 @@ const INVALID_STATE =
  * that it is not valid in this session, for example after a change of the account.
  */
 export const earlierReasoningObjection = (
-  { message }: { message: string },
+  failure: { message: string },
   known: ReadonlySet<string>,
   { endpoint, messages }: ProviderRequest,
 ): Objection<EarlierQuirk> | null => {
+  const message = ownWords(failure)
   if (!messages.some(({ providerState }) => providerState?.isEarlier)) return null
   if (isReturned(endpoint, known))
     return INVALID_STATE.test(message) ? { quirk: 'no earlier reasoning', scope: 'session' } : null

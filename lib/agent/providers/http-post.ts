@@ -5,8 +5,9 @@ import type { Clock } from '../../base/clock.ts'
 import type { Dispatcher } from 'undici'
 import { isObject } from '../../base/json.ts'
 import { messageOf } from '../../errors.ts'
+import { errorFieldsIn } from '../error-fields.ts'
 import { classify, ProviderFailure } from '../failure.ts'
-import { retryAfterInHeaders, rateLimitResetIn } from '../retry-after.ts'
+import { rateLimitResetIn, resetInBody, retryAfterInHeaders } from '../retry-after.ts'
 
 const MAX_ERROR_BYTES = 64 * 1024
 const MAX_MESSAGE_CHARS = 600
@@ -54,7 +55,7 @@ export const postJson = async (call: PostOptions): Promise<PostResponse> => {
   if (answer.statusCode >= 300 && answer.statusCode < 400) {
     answer.body.on('error', ignore).destroy()
     throw new ProviderFailure(
-      'error',
+      'wrong_address',
       `${hostOf(call.url)} redirects to ${hostOf(String(answer.headers.location ?? ''), call.url)}. Set model.base_url to the final address.`,
       { status: answer.statusCode },
     )
@@ -68,6 +69,8 @@ export const postJson = async (call: PostOptions): Promise<PostResponse> => {
 const decoded = ({ headers, body }: Dispatcher.ResponseData): AsyncIterable<Buffer> => {
   const decoders: Readonly<Record<string, (() => Transform) | undefined>> = {
     gzip: () => createGunzip({ flush: constants.Z_SYNC_FLUSH }),
+    // The same (RFC 9110).
+    'x-gzip': () => createGunzip({ flush: constants.Z_SYNC_FLUSH }),
     deflate: () => createInflate({ flush: constants.Z_SYNC_FLUSH }),
     br: () => createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH }),
   }
@@ -80,9 +83,8 @@ const decoded = ({ headers, body }: Dispatcher.ResponseData): AsyncIterable<Buff
 export const notAnApi = (url: string, page: string): ProviderFailure => {
   const title = errorMessageIn(page)
   return new ProviderFailure(
-    'error',
+    'wrong_address',
     `${hostOf(url)} responded with a web page${title === '' ? '' : ` (“${title}”)`}, not as an API. Check the provider’s address (model.base_url).`,
-    { retryable: false },
   )
 }
 
@@ -96,13 +98,22 @@ const toFailure = (
   { secret, clock }: Pick<PostOptions, 'secret' | 'clock'>,
 ): ProviderFailure => {
   const message = redactKey(errorMessageIn(text), secret)
+  const { codes, param } = errorFieldsIn(text)
+  // Bedrock names the error in a header: `ThrottlingException:http://…`.
+  const [amazon] = String(headers['x-amzn-errortype'] ?? '').split(':')
+  const now = clock.now()
   return classify({
     status,
     message: message === '' ? `The provider responded with status ${status}.` : message,
     text: `${message}\n${text.slice(0, 4_000)}`,
+    fields: { codes: amazon ? [amazon, ...codes] : codes, param },
     isBodyEmpty: text.trim() === '',
-    retryAfterMs: retryAfterInHeaders(headers, clock.now()),
-    resetMs: status === 429 || status === 503 ? rateLimitResetIn(headers, clock.now()) : undefined,
+    isPage: isPage(text),
+    isChallenge: headers['cf-mitigated'] === 'challenge',
+    retryAfterMs: retryAfterInHeaders(headers, now),
+    resetMs:
+      resetInBody(text, now) ??
+      (status === 429 || status === 503 ? rateLimitResetIn(headers, now) : undefined),
   })
 }
 
@@ -132,8 +143,11 @@ const parse = (text: string): unknown => {
   }
 }
 
+/** Neither JSON nor server-sent events begin like this. A byte order mark counts as white space. */
+export const isPage = (text: string): boolean => /^\s*</.test(text)
+
 const titleOf = (text: string): string | null =>
-  /^\s*</.test(text) ? (/<title>([^<]*)/i.exec(text)?.[1] ?? '') : null
+  isPage(text) ? (/<title[^>]*>([^<]*)/i.exec(text)?.[1] ?? '') : null
 
 const findMessage = (value: unknown): string | null => {
   // Ollama passes an error of its runner on as JSON in a string.
@@ -141,11 +155,15 @@ const findMessage = (value: unknown): string | null => {
     return (value.startsWith('{') && findMessage(parse(value))) || value
   if (Array.isArray(value)) return findMessage(value[0])
   if (!isObject(value)) return null
-  const { error, message, detail, msg, loc, metadata } = value
+  const { error, errors, message, detail, msg, loc, metadata } = value
   // Schema validators (FastAPI) put the location beside the message.
   if (typeof msg === 'string' && Array.isArray(loc)) return `${loc.join('.')}: ${msg}`
   const sentence =
-    findMessage(error) ?? findMessage(message) ?? findMessage(detail) ?? findMessage(msg)
+    findMessage(error) ??
+    findMessage(errors) ??
+    findMessage(message) ??
+    findMessage(detail) ??
+    findMessage(msg)
   // OpenRouter puts the upstream provider's message into metadata.
   const raw = (metadata as { raw?: unknown } | null | undefined)?.raw
   return sentence !== null && typeof raw === 'string'
@@ -178,9 +196,16 @@ export const authHeaders = ({
 export const bearerHeader = (apiKey: string | null): Record<string, string> =>
   apiKey ? { authorization: `Bearer ${apiKey}` } : {}
 
+/** Shorter ones are words, as local servers accept any: `mock` would be hidden in every other sentence. */
+const MIN_KEY_CHARS = 8
+/** Written where a server needs no key. */
+const PLACEHOLDER =
+  /^(?:sk-)?(?:no|not|dummy|fake|test|mock|your|my|any|none|empty|local|lm|ollama|placeholder|unused)(?:[-_ ]?(?:api|key|token|needed|required|used|studio|thing|host))*$/i
+
 /** Redacts keys: some providers quote the key in error messages. */
 export const redactKey = (text: string, apiKey: string | null): string => {
-  const hidden = apiKey && apiKey.length >= 4 ? text.split(apiKey).join('***') : text
+  const isSecret = apiKey && apiKey.length >= MIN_KEY_CHARS && !PLACEHOLDER.test(apiKey)
+  const hidden = isSecret ? text.split(apiKey).join('***') : text
   return hidden.replace(/\b(sk[-_]|pk[-_]|rk[-_]|xai-|gsk_|hf_|AIza)[\w\-*.]{12,}/g, '$1***')
 }
 
@@ -188,7 +213,9 @@ export const hostOf = (url: string, base?: string): string =>
   URL.canParse(url, base) ? new URL(url, base).host : 'another address'
 
 /** Certificate errors are permanent; other TLS errors may be temporary. */
-const NOT_TRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)|WRONG_VERSION/
+const NOT_TRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/
+/** A server without TLS at an https:// address. */
+const NOT_TLS = /WRONG_VERSION|PACKET_LENGTH_TOO_LONG|UNKNOWN_PROTOCOL|HTTP_REQUEST/
 
 const UNREACHABLE = new Set(['ECONNREFUSED', 'ENOTFOUND'])
 
@@ -214,12 +241,15 @@ export const toNetworkFailure = (error: unknown, url: string): ProviderFailure =
     return new ProviderFailure('network', `The certificate of ${host} isn’t trusted: ${code}`, {
       retryable: false,
     })
+  if (typeof code === 'string' && NOT_TLS.test(code))
+    return new ProviderFailure(
+      'wrong_address',
+      `${host} does not speak HTTPS. Write its address with http://.`,
+    )
   if (code === 'UND_ERR_INVALID_ARG' && /header/i.test(messageOf(error)))
     return new ProviderFailure('auth_mismatch', 'The API key contains invalid characters.')
   if (code === 'ERR_INVALID_URL' || code === 'UND_ERR_INVALID_ARG')
-    return new ProviderFailure('network', `The model’s address isn’t a valid URL: ${host}`, {
-      retryable: false,
-    })
+    return new ProviderFailure('wrong_address', `The model’s address isn’t a valid URL: ${host}`)
   const why = (typeof code === 'string' && NETWORK[code]) || messageOf(error)
   return new ProviderFailure('network', `No response from ${host}: ${why}`, {
     isUnreachable: typeof code === 'string' && UNREACHABLE.has(code),

@@ -1,6 +1,8 @@
 /** Turns the description of a wire format into a provider. */
-import type { ProviderFailure } from '../failure.ts'
-import type { ModelEndpoint, Provider, ProviderRequest } from '../types.ts'
+import { toSeconds } from '../../base/clock.ts'
+import { ProviderFailure } from '../failure.ts'
+import type { ModelEndpoint, Provider, ProviderDelta, ProviderRequest } from '../types.ts'
+import { answerObjection, type AnswerQuirk, withoutAnswer } from './answer-fields.ts'
 import {
   type EarlierQuirk,
   earlierReasoningObjection,
@@ -8,13 +10,20 @@ import {
 } from './earlier-reasoning.ts'
 import { imageNotice, imageObjection, withNotice } from './image-rejections.ts'
 import { type ImageQuirk, sentImages, withImages } from './images.ts'
-import { createQuirkLearner, isObjection, type Objection } from './quirks.ts'
+import { createQuirkLearner, type Objection } from './quirks.ts'
+import { isObjection } from './rejection.ts'
 import {
   hostname,
   type ResponseReader,
   type StreamOptions,
   streamRequest,
 } from './stream-request.ts'
+import {
+  type RejectedTool,
+  rejectedToolNotice,
+  rejectedToolObjection,
+  withoutRejectedTools,
+} from './rejected-tools.ts'
 import { withToolLimitNotice } from './tool-limit.ts'
 
 /** What differs between wire formats. `Q` names the deviations of endpoints the format can adapt to. */
@@ -28,7 +37,11 @@ export type WireFormat<Q extends string> = {
   /** A new reader for each response. */
   createReader: () => ResponseReader
   /** The quirk a rejected request reveals; null when changing the request would not help. */
-  objection: (failure: ProviderFailure, known: ReadonlySet<Q>) => Objection<Q> | null
+  objection: (
+    failure: ProviderFailure,
+    known: ReadonlySet<Q>,
+    request: ProviderRequest,
+  ) => Objection<Q> | null
 }
 
 export const createHttpProvider = <Q extends string>(
@@ -38,38 +51,51 @@ export const createHttpProvider = <Q extends string>(
   const terminating = new Set<string>()
   const shownNotices = new Set<string>()
   const { imagesInResults: inResults } = format
-  const withLearnedQuirks = createQuirkLearner<Q | EarlierQuirk | ImageQuirk>(
-    (failure, known, request, attempts) => {
-      const ofImages = imageObjection(failure, known, request, { inResults, attempts })
-      if (ofImages || !isObjection(failure)) return ofImages
-      return (
-        earlierReasoningObjection(failure, known as ReadonlySet<EarlierQuirk>, request) ??
-        format.objection(failure, known as ReadonlySet<Q>)
-      )
-    },
-  )
+  const withLearnedQuirks = createQuirkLearner<
+    Q | EarlierQuirk | ImageQuirk | AnswerQuirk | RejectedTool
+  >((failure, known, request, attempts) => {
+    const ofImages = imageObjection(failure, known, request, { inResults, attempts })
+    if (ofImages || !isObjection(failure)) return ofImages
+    return (
+      rejectedToolObjection(failure, known, withoutRejectedTools(request, known)) ??
+      earlierReasoningObjection(failure, known as ReadonlySet<EarlierQuirk>, request) ??
+      answerObjection(failure, known, request, true) ??
+      format.objection(failure, known as ReadonlySet<Q>, request) ??
+      answerObjection(failure, known, request, false)
+    )
+  }, options.clock)
   return asked =>
     withLearnedQuirks(asked, known => {
-      const request = withEarlierReasoning(asked, known as ReadonlySet<EarlierQuirk>)
+      const offered = withoutAnswer(withoutRejectedTools(asked, known), known)
+      const request = withEarlierReasoning(offered, known as ReadonlySet<EarlierQuirk>)
       const quirks = known as ReadonlySet<Q>
-      const deltas = streamRequest(
-        {
-          url: format.url(request.endpoint),
-          headers: {
-            ...format.headers(request, quirks),
-            ...imageHeaders(request, known),
-            ...(request.traceparent !== undefined && { traceparent: request.traceparent }),
+      const { staleTimeoutMs } = request.endpoint
+      const deltas = limited(request, options.clock, limitedRequest =>
+        streamRequest(
+          {
+            url: format.url(request.endpoint),
+            headers: withHeaders(
+              {
+                ...format.headers(request, quirks),
+                ...imageHeaders(request, known),
+                ...(request.traceparent !== undefined && { traceparent: request.traceparent }),
+              },
+              request.endpoint.headers,
+            ),
+            body: format.body(withImages(request, known, inResults), quirks),
+            request: limitedRequest,
+            terminating,
+            reader: format.createReader(),
           },
-          body: format.body(withImages(request, known, inResults), quirks),
-          request,
-          terminating,
-          reader: format.createReader(),
-        },
-        options,
+          staleTimeoutMs === undefined ? options : { ...options, staleMs: () => staleTimeoutMs },
+        ),
       )
       return withNotice(
         () => firstTime(imageNotice(request, known), shownNotices),
-        withToolLimitNotice(request, quirks, deltas),
+        withNotice(
+          () => firstTime(rejectedToolNotice(request, known), shownNotices),
+          withToolLimitNotice(request, quirks, deltas),
+        ),
       )
     })
 }
@@ -79,6 +105,40 @@ const firstTime = (notice: string | null, shown: Set<string>): string | null => 
   if (notice === null || shown.has(notice)) return null
   shown.add(notice)
   return notice
+}
+
+/** The configured headers win. Betas are a list, so theirs are added to ours. */
+const withHeaders = (
+  own: Readonly<Record<string, string>>,
+  configured: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> => {
+  const betas = [own['anthropic-beta'], configured['anthropic-beta']].filter(Boolean).join(',')
+  return { ...own, ...configured, ...(betas !== '' && { 'anthropic-beta': betas }) }
+}
+
+/** Ends a response that takes longer than `request_timeout_seconds`. */
+async function* limited(
+  request: ProviderRequest,
+  clock: StreamOptions['clock'],
+  send: (request: ProviderRequest) => AsyncGenerator<ProviderDelta>,
+): AsyncGenerator<ProviderDelta> {
+  const { requestTimeoutMs: limitMs = 0, providerName, provider } = request.endpoint
+  if (limitMs === 0) return yield* send(request)
+  const timeout = new AbortController()
+  const seconds = Math.round(toSeconds(limitMs))
+  const end = clock.timer(limitMs, () =>
+    timeout.abort(
+      new ProviderFailure(
+        'network',
+        `The response from ${providerName ?? provider} took longer than ${seconds} s (request_timeout_seconds).`,
+      ),
+    ),
+  )
+  try {
+    yield* send({ ...request, signal: AbortSignal.any([request.signal, timeout.signal]) })
+  } finally {
+    end()
+  }
 }
 
 /** GitHub Copilot requires this header for requests with images. */

@@ -3,6 +3,7 @@ import type { ProviderFailure } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
 import { type ImageQuirk, sentImages } from './images.ts'
 import type { Objection } from './quirks.ts'
+import { ownWords, paramIs } from './rejection.ts'
 
 /** Statuses of requests that the server could not use; some servers report an unsupported image as their own error. */
 const STATUSES = new Set([undefined, 400, 404, 413, 415, 422, 500, 501])
@@ -57,19 +58,22 @@ const countIn = (message: string): number | null => {
  * learned earlier. `attempts`: rejections of this call so far.
  */
 export const imageObjection = (
-  { status, message: given }: Pick<ProviderFailure, 'status' | 'message'>,
+  failure: Pick<ProviderFailure, 'status' | 'message' | 'param'>,
   known: ReadonlySet<string>,
   request: ProviderRequest,
   { inResults, attempts }: { inResults: boolean; attempts: number },
 ): Objection<ImageQuirk> | null => {
-  if (!STATUSES.has(status)) return null
+  const { status } = failure
+  if (!STATUSES.has(status) || !paramIs(failure, /messages|input|content|image|media|detail/))
+    return null
   // Some servers quote the request.
-  const message = given.replace(/data:image\/\S+/g, '')
+  const message = ownWords(failure).replace(/data:image\/\S+/g, '')
   const sent = sentImages(request, known)
   if (sent.stored.length === 0 && !sent.raw) return null
   const learn = (quirk: ImageQuirk): Objection<ImageQuirk> => ({
     quirk,
     scope: 'endpoint',
+    isPartial: true,
   })
   const isTooLarge = status === 413 || TOO_LARGE.test(message)
   if (isTooLarge && !TOKENS.test(message) && sent.bytes > MIN_BYTES)

@@ -3,8 +3,17 @@
  * the request (docs/api/openai-compatibility.mdx) and drops what does not fit; here, `num_ctx` and `truncate` are honored.
  */
 import { parseDataUrl } from '../../base/data-url.ts'
-import { asCount, asObject, asObjects, asString, isObject } from '../../base/json.ts'
+import {
+  asCount,
+  asObject,
+  asObjects,
+  asString,
+  isObject,
+  type JsonObject,
+} from '../../base/json.ts'
+import type { ProviderFailure } from '../failure.ts'
 import type { Provider, ProviderDelta, ProviderRequest } from '../types.ts'
+import { ollamaAnswer } from './answer-fields.ts'
 import { type Part, partsOf } from './content-parts.ts'
 import { authHeaders } from './http-post.ts'
 import { createHttpProvider } from './http-provider.ts'
@@ -13,9 +22,10 @@ import type { Objection } from './quirks.ts'
 import { throwErrorIn } from './stream-failure.ts'
 import type { ResponseReader, StreamOptions } from './stream-request.ts'
 import { createThinkSplitter } from './think-tags.ts'
-import { offeredTools } from './tool-limit.ts'
+import { findObjection, type QuirkRow } from './rejection.ts'
+import { NO_TOOLS, offeredTools, TOOLS_REFUSED } from './tool-limit.ts'
 
-type Quirk = 'no tools' | 'no think'
+type Quirk = 'no tools' | 'tools refused' | 'no think' | 'no levels'
 
 /** Everything that only `chat_completions` servers need is off. */
 const SHAPE: ChatShape = {
@@ -78,7 +88,7 @@ const thinkingOf = ({ providerState }: ProviderRequest['messages'][number]): str
   providerState?.items.map(item => asString(asObject(item).thinking)).join('') ?? ''
 
 const toMessages = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
-  const words = quirks.has('no tools')
+  const words = quirks.has('no tools') || quirks.has('tools refused')
   const messages = toChatMessages(request, { ...SHAPE, words })
   return messages.map((message, at) => {
     const source = words ? undefined : request.messages[at]
@@ -86,12 +96,15 @@ const toMessages = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
   })
 }
 
-/** gpt-oss takes a level, other models only on or off. Absent: the model's default. */
-const thinkFor = ({ effort, model }: ProviderRequest['endpoint']) => {
-  if (effort === undefined) return {}
-  if (effort === 'none') return { think: false }
-  if (!/gpt-oss/i.test(model)) return { think: true }
-  return { think: effort === 'minimal' ? 'low' : effort === 'xhigh' ? 'high' : effort }
+/** gpt-oss always thinks and takes a level, other models only on or off. Absent: the model's default. */
+export const ollamaThinking = (
+  { effort, model }: ProviderRequest['endpoint'],
+  quirks: ReadonlySet<Quirk>,
+): JsonObject => {
+  if (effort === undefined || quirks.has('no think')) return {}
+  if (!/gpt-oss/i.test(model) || quirks.has('no levels')) return { think: effort !== 'none' }
+  const isLow = effort === 'none' || effort === 'minimal'
+  return { think: isLow ? 'low' : effort === 'xhigh' ? 'high' : effort }
 }
 
 const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
@@ -105,7 +118,8 @@ const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
     truncate: false,
     shift: false,
     ...(tools.length > 0 && { tools: tools.map(tool => ({ type: 'function', function: tool })) }),
-    ...(!quirks.has('no think') && thinkFor(endpoint)),
+    ...ollamaAnswer(request),
+    ...ollamaThinking(endpoint, quirks),
     options: {
       ...(endpoint.ollamaContext && { num_ctx: endpoint.ollamaContext }),
       ...(endpoint.maxTokens && { num_predict: endpoint.maxTokens }),
@@ -113,16 +127,25 @@ const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
   }
 }
 
+/** Sentences of Ollama (server/routes.go, api/types.go). */
+const ROWS: readonly QuirkRow<Quirk>[] = [
+  { quirk: 'no tools', field: /^tools$/, says: NO_TOOLS, scope: 'endpoint' },
+  { quirk: 'tools refused', field: /^tools$/, says: TOOLS_REFUSED, scope: 'call' },
+  {
+    quirk: 'no levels',
+    field: /^think$/,
+    says: /think value .{0,20} is not supported|invalid think value/i,
+    scope: 'endpoint',
+  },
+  { quirk: 'no think', field: /^think$/, says: /does not support thinking/i, scope: 'endpoint' },
+  { quirk: 'no think', field: /^think$/, scope: 'endpoint' },
+]
+
 const objection = (
-  { message }: { message: string },
+  failure: ProviderFailure,
   known: ReadonlySet<Quirk>,
-): Objection<Quirk> | null => {
-  if (/does not support tools/i.test(message) && !known.has('no tools'))
-    return { quirk: 'no tools', scope: 'endpoint' }
-  if (/\bthink(?:ing)?\b/i.test(message) && !known.has('no think'))
-    return { quirk: 'no think', scope: 'endpoint' }
-  return null
-}
+  request: ProviderRequest,
+): Objection<Quirk> | null => findObjection(ROWS, failure, known, request)
 
 const createReader = (): ResponseReader => {
   const think = createThinkSplitter()

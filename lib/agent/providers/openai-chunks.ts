@@ -35,6 +35,12 @@ const REASONS: Record<string, Finish> = {
   safety: 'content_filter',
   sensitive: 'content_filter',
   prohibited_content: 'content_filter',
+  recitation: 'content_filter',
+  blocklist: 'content_filter',
+  spii: 'content_filter',
+  content_filtered: 'content_filter',
+  guardrail_intervened: 'content_filter',
+  model_context_window_exceeded: 'window_full',
 }
 
 /**
@@ -82,6 +88,9 @@ export const createChunkReader = (): ResponseReader => {
     read(chunk) {
       if (!isObject(chunk)) return []
       throwErrorIn(chunk)
+      // Groq reports an error of a stream that has begun here.
+      const { error } = asObject(chunk.x_groq)
+      if (error) throw streamFailure(typeof error === 'string' ? { message: error } : error)
       const figures = isObject(chunk.usage) ? chunk.usage : usageElsewhere(chunk)
       // Some servers send cumulative usage in every chunk: the last one counts.
       if (figures) usage = readUsage(figures)
@@ -116,15 +125,29 @@ const readUsage = (usage: JsonObject): Usage => {
   const written = firstCount(details.cache_write_tokens, details.cache_creation_input_tokens)
   const prompt = asCount(usage.prompt_tokens ?? usage.input_tokens)
   const cached = read + written
+  // Some gateways count cached tokens apart from the prompt, as Anthropic does.
+  const inputTokens = cached > prompt ? prompt + cached : prompt
   return {
     type: 'usage',
-    // Some gateways count cached tokens apart from the prompt, as Anthropic does.
-    inputTokens: cached > prompt ? prompt + cached : prompt,
-    outputTokens: asCount(usage.completion_tokens ?? usage.output_tokens),
+    inputTokens,
+    outputTokens: withReasoning(asCount(usage.completion_tokens ?? usage.output_tokens), {
+      total: asCount(usage.total_tokens),
+      input: inputTokens,
+      cached,
+    }),
     ...(read > 0 && { cacheReadTokens: read }),
     ...(written > 0 && { cacheWriteTokens: written }),
     ...(typeof usage.cost === 'number' && { cost: asCount(usage.cost) }),
   }
+}
+
+/** xAI and Gemini count reasoning apart, in the total only. What is missing there may also be the cached tokens. */
+export const withReasoning = (
+  output: number,
+  { total, input, cached }: { total: number; input: number; cached: number },
+): number => {
+  const apart = total - input - output
+  return apart > 0 && apart !== cached ? output + apart : output
 }
 
 /** Content is a string or a list of parts, some of them reasoning. */
@@ -155,18 +178,62 @@ const reasoningOf = (delta: JsonObject): string =>
 const legacyCall = ({ function_call: fn }: JsonObject): JsonObject[] =>
   isObject(fn) ? [{ index: 0, function: fn }] : []
 
-/** Separates parallel calls by index, or by id for servers that omit the index or always send 0. */
-const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
-  const calls: { id: string; index: unknown; name: string; written: string }[] = []
+/** Reads an object of JSON piece by piece; parsing all of it again for every piece would take a minute for a long one. */
+const createObjectEnd = () => {
+  let depth = 0
+  let isText = false
+  let isEscaped = false
+  let isClosed = false
+  return {
+    isClosed: () => isClosed,
+    push(piece: string): void {
+      for (const char of piece) {
+        if (isEscaped) isEscaped = false
+        else if (isText && char === '\\') isEscaped = true
+        else if (char === '"') isText = !isText
+        else if (isText) continue
+        else if (char === '{' || char === '[') depth++
+        else if (char === '}' || char === ']') isClosed = --depth === 0
+      }
+    },
+  }
+}
 
-  const isWhole = (call: { written: string } | undefined) =>
-    call !== undefined && isJsonObject(call.written)
+type TrackedCall = {
+  id: string
+  index: unknown
+  name: string
+  written: string
+  end: ReturnType<typeof createObjectEnd>
+}
+
+/** Separates parallel calls by index, or by id for servers that omit the index or always send 0. */
+const createCallTracker = (mark: (call: number, id: string, extra: unknown) => void) => {
+  const calls: TrackedCall[] = []
+
+  const isWhole = (call: TrackedCall | undefined): boolean =>
+    call?.end.isClosed() === true && isJsonObject(call.written)
+
+  /** A whole call after a whole one is another one, unless it says the same again. */
+  const isNext = (call: TrackedCall | undefined, name: string, written: string): boolean =>
+    name !== '' &&
+    isWhole(call) &&
+    call?.written !== '{}' &&
+    call?.written !== written &&
+    isJsonObject(written)
 
   /** The call a fragment belongs to; -1: a new one. */
-  const find = (index: unknown, id: string, name: string): number => {
-    const known = id === '' ? -1 : calls.findLastIndex(call => call.id === id)
-    if (known >= 0) return known
+  const find = (index: unknown, id: string, name: string, written: string): number => {
     const last = index === undefined ? -1 : calls.findLastIndex(call => call.index === index)
+    const known = id === '' ? -1 : calls.findLastIndex(call => call.id === id)
+    if (known >= 0) {
+      const call = calls[known]
+      // Two calls with one id: the index decides, where there is one.
+      const isOther = index !== undefined && call?.index !== undefined && call.index !== index
+      if (!isOther) return isNext(call, name, written) ? -1 : known
+      if (last >= 0) return last
+      return name === '' ? known : -1
+    }
     // Neither index nor id: a name starts a call, anything else continues the last one.
     if (index === undefined && id === '')
       return name !== '' && calls.at(-1)?.written !== '' ? -1 : calls.length - 1
@@ -185,10 +252,11 @@ const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
       const id = asString(delta.id)
       const name = asString(fn.name)
       const written = isObject(fn.arguments) ? JSON.stringify(fn.arguments) : asString(fn.arguments)
-      let at = find(delta.index ?? undefined, id, name)
+      const index = delta.index ?? undefined
+      let at = find(index, id, name, written)
       const known = calls[at]
       if (at < 0)
-        at = calls.push({ id: '', index: delta.index ?? undefined, name: '', written: '' }) - 1
+        at = calls.push({ id: '', index, name: '', written: '', end: createObjectEnd() }) - 1
       const call = calls[at]
       if (!call) return []
       // Some servers repeat the whole call in the last chunk.
@@ -198,8 +266,13 @@ const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
       call.name += added.name
       // An empty object before the arguments is a placeholder of some gateways. Without arguments, it is the default.
       const isPlaceholder = call.written === '' && written === '{}'
-      call.written = call.written === '{}' ? written || '{}' : call.written + written
-      mark(at, delta.extra_content)
+      if (call.written === '{}' && written !== '') {
+        call.written = ''
+        call.end = createObjectEnd()
+      }
+      call.written += written
+      call.end.push(written)
+      mark(at, call.id, delta.extra_content)
       return [
         {
           type: 'tool_call',

@@ -41,6 +41,7 @@ export const createReasoningCollector = () => {
   const details: JsonObject[] = []
   const blocks: JsonObject[] = []
   const marks = new Map<number, JsonObject>()
+  const ids = new Map<number, string>()
   const thoughts: Partial<Record<Field, string>> = {}
   let part = ''
   return {
@@ -58,7 +59,8 @@ export const createReasoningCollector = () => {
         else details.push({ ...piece })
       }
     },
-    mark(call: number, extra: unknown): void {
+    mark(call: number, id: string, extra: unknown): void {
+      if (id !== '') ids.set(call, id)
       if (isObject(extra)) marks.set(call, { ...marks.get(call), ...extra })
     },
     /** `inline`: reasoning before the text, including its tags. */
@@ -67,7 +69,8 @@ export const createReasoningCollector = () => {
         details.length + blocks.length + marks.size + Object.keys(thoughts).length === 0
       if (isEmpty && inline === '' && part === '') return []
       const item = { details, blocks, marks: Object.fromEntries(marks), thoughts, part, inline }
-      return [{ type: 'provider_state', item: { ...item, chars: 0, calls: 0 } }]
+      const ofCalls = details.some(({ id }) => id) ? { ids: Object.fromEntries(ids) } : {}
+      return [{ type: 'provider_state', item: { ...item, ...ofCalls, chars: 0, calls: 0 } }]
     },
   }
 }
@@ -108,7 +111,9 @@ export const returnedFields = (
     ...(whole !== content && { content: whole as string | Part[] }),
     ...thoughts,
     ...(tool_calls && shape.details && { tool_calls: marked(tool_calls, items, providerState) }),
-    ...(details.length > 0 && { reasoning_details: details }),
+    ...(details.length > 0 && {
+      reasoning_details: withNewIds(details, items, providerState, tool_calls ?? []),
+    }),
     ...(blocks.length > 0 && { thinking_blocks: blocks }),
   }
 }
@@ -151,5 +156,23 @@ const marked = (
     const places = providerState.callSources?.[at] ?? [at]
     const extra = places.map(place => marks[place]).find(isObject)
     return extra ? { ...call, extra_content: extra } : call
+  })
+}
+
+/** Encrypted details carry the id of their call, which `normalizeCalls` may have replaced. */
+const withNewIds = (
+  details: readonly JsonObject[],
+  items: readonly JsonObject[],
+  providerState: ProviderState,
+  calls: readonly ToolCall[],
+): JsonObject[] => {
+  const given = Object.entries(asObject(items.at(-1)?.ids))
+  const newIdOf = (id: unknown): string | undefined => {
+    const place = Number(given.find(([, known]) => known === id)?.[0] ?? -1)
+    return calls.find((_, at) => (providerState.callSources?.[at] ?? [at]).includes(place))?.id
+  }
+  return details.map(detail => {
+    const id = newIdOf(detail.id)
+    return id === undefined ? detail : { ...detail, id }
   })
 }

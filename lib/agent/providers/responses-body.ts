@@ -1,12 +1,16 @@
 /** Requests of the format `codex_responses`, and the quirks learned from rejections. */
 import { asObject, asString, type JsonObject } from '../../base/json.ts'
 import { jwtClaims } from '../../base/jwt.ts'
+import type { ProviderFailure } from '../failure.ts'
 import type { Effort, ModelEndpoint, ProviderRequest } from '../types.ts'
+import { nearestEffort, supportedEfforts, UP_TO_MAX } from './effort-words.ts'
+import { responsesAnswer } from './answer-fields.ts'
 import { hostname } from './stream-request.ts'
 import { authHeaders } from './http-post.ts'
 import type { Objection } from './quirks.ts'
 import { toItems } from './responses-input.ts'
-import { offeredTools, toolLimit } from './tool-limit.ts'
+import { findObjection, type QuirkRow } from './rejection.ts'
+import { NO_TOOLS, offeredTools, TOOLS_REFUSED, toolObjection } from './tool-limit.ts'
 
 export type ResponsesQuirk =
   | 'no reasoning'
@@ -17,7 +21,11 @@ export type ResponsesQuirk =
   | 'no parallel'
   | 'no reasoning state'
   | 'no phase'
+  | 'no tools'
+  | 'tools refused'
+  | 'no tool_choice'
   | `tools ${number}`
+  | `efforts ${string}`
 
 type Quirks = ReadonlySet<ResponsesQuirk>
 
@@ -41,7 +49,8 @@ const accountIn = (token: string | null): string =>
 
 export const toResponsesBody = (request: ProviderRequest, quirks: Quirks): JsonObject => {
   const { endpoint, sessionKey } = request
-  const tools = offeredTools(request, quirks)
+  const isChosen = request.toolChoice !== undefined && !quirks.has('no tool_choice')
+  const tools = request.toolChoice && !isChosen ? [] : offeredTools(request, quirks)
   const { instructions, input } = toItems(request.messages, {
     providerState: !quirks.has('no reasoning state'),
     phases: !quirks.has('no phase'),
@@ -58,12 +67,14 @@ export const toResponsesBody = (request: ProviderRequest, quirks: Quirks): JsonO
     store: false,
     ...(tools.length > 0 && {
       tools: tools.map(tool => ({ type: 'function', ...tool, strict: false })),
+      ...(isChosen && { tool_choice: request.toolChoice }),
       ...(!quirks.has('no parallel') && { parallel_tool_calls: true }),
     }),
     ...(thinks && !quirks.has('no encrypted') && { include: ['reasoning.encrypted_content'] }),
     ...(thinks && reasoningOf(endpoint, quirks)),
     ...(sessionKey &&
       !quirks.has('no cache key') && { prompt_cache_key: sessionKey.slice(0, MAX_KEY_CHARS) }),
+    ...responsesAnswer(request),
     ...limitOf(endpoint, quirks),
     ...(endpoint.routing && { provider: endpoint.routing }),
   }
@@ -80,7 +91,7 @@ const limitOf = (endpoint: ModelEndpoint, quirks: Quirks): JsonObject => {
 const nameOf = (model: string): string => model.slice(model.lastIndexOf('/') + 1).toLowerCase()
 
 /** Unknown models are assumed to be new, and new ones reason. */
-const isReasoning = (model: string): boolean =>
+export const isReasoning = (model: string): boolean =>
   !/^(?:gpt-[34]|chatgpt|gpt-5(?:\.\d+)?-chat)/.test(nameOf(model))
 
 /** GPT-5 supports `minimal`; its successors support `none` and `xhigh`. */
@@ -89,8 +100,9 @@ const hasNone = (name: string) => /^gpt-5\.\d+(?!.*codex)/.test(name)
 const hasXhigh = (name: string) => /^gpt-5\.(?:[2-9]|1-codex-max|\d\d)|^gpt-[6-9]/.test(name)
 
 /** The effort level for the model; undefined: omit it. */
-const effortOf = (model: string, effort: Effort): string | undefined => {
+export const effortOf = (model: string, effort: Effort): string | undefined => {
   const name = nameOf(model)
+  if (/deepseek/.test(name)) return effort === 'none' ? 'none' : UP_TO_MAX[effort]
   if (effort === 'none') {
     if (hasMinimal(name)) return 'minimal'
     return hasNone(name) ? 'none' : undefined
@@ -103,40 +115,84 @@ const reasoningOf = ({ model, effort = 'medium' }: ModelEndpoint, quirks: Quirks
   const level = effortOf(model, effort)
   if (level === undefined) return {}
   const summary = effort === 'none' || quirks.has('no summary') ? {} : { summary: 'auto' }
-  return { reasoning: { effort: level, ...summary } }
+  return { reasoning: { effort: nearestEffort(level, quirks), ...summary } }
 }
 
-const OBJECTIONS: {
-  pattern: RegExp
-  quirk: ResponsesQuirk
-  scope: Objection<ResponsesQuirk>['scope']
-}[] = [
+/** Request fields for the configured effort. */
+export const responsesEffort = (endpoint: ModelEndpoint): JsonObject =>
+  isReasoning(endpoint.model) ? reasoningOf(endpoint, new Set()) : {}
+
+/** What rejections are about, more specific rows first. */
+const ROWS: readonly QuirkRow<ResponsesQuirk>[] = [
   {
-    pattern: /encrypted.{0,40}not supported|\binclude\b/i,
     quirk: 'no encrypted',
+    field: /^include(?:\.|$)/,
     scope: 'endpoint',
   },
   {
-    pattern:
-      /encrypted content.{0,400}(?:could not|cannot|invalid)|item with id|without its required/i,
+    quirk: 'no encrypted',
+    field: /^include|encrypted_content/,
+    says: /encrypted content is not supported/i,
+    scope: 'endpoint',
+  },
+  {
     quirk: 'no reasoning state',
+    field: /^input/,
+    says: /encrypted content.{0,400}(?:could not|cannot|invalid)|item with id|without its required/i,
     scope: 'call',
   },
-  { pattern: /\bphase\b/i, quirk: 'no phase', scope: 'endpoint' },
-  { pattern: /summar/i, quirk: 'no summary', scope: 'endpoint' },
-  { pattern: /max_output_tokens/i, quirk: 'no limit', scope: 'endpoint' },
-  { pattern: /prompt_cache_key/i, quirk: 'no cache key', scope: 'endpoint' },
-  { pattern: /parallel_tool_calls/i, quirk: 'no parallel', scope: 'endpoint' },
-  { pattern: /reasoning|effort/i, quirk: 'no reasoning', scope: 'endpoint' },
-  { pattern: /reasoning|input\W{0,3}\d/i, quirk: 'no reasoning state', scope: 'session' },
+  {
+    quirk: 'no tools',
+    field: /^(?:tools|tool_choice)$/,
+    says: NO_TOOLS,
+    scope: 'endpoint',
+  },
+  {
+    quirk: 'tools refused',
+    field: /^(?:tools|tool_choice)$/,
+    says: TOOLS_REFUSED,
+    scope: 'call',
+  },
+  { quirk: 'no tool_choice', field: /^tool_choice/, says: /tool.choice/i, scope: 'call' },
+  { quirk: 'no phase', field: /(?:^|\.)phase$/, scope: 'endpoint' },
+  { quirk: 'no summary', field: /^reasoning\.summary$/, scope: 'endpoint' },
+  {
+    quirk: 'no summary',
+    field: /^reasoning/,
+    says: /(?:reasoning summar\w+|summaries)[^.]{0,40}(?:not (?:supported|available|allowed)|unsupported)|verified to generate[^.]{0,40}summar/i,
+    scope: 'endpoint',
+  },
+  { quirk: 'no limit', field: /^max_output_tokens$/, scope: 'endpoint' },
+  { quirk: 'no cache key', field: /^prompt_cache_key$/, scope: 'endpoint' },
+  { quirk: 'no parallel', field: /^parallel_tool_calls$/, scope: 'endpoint' },
+  {
+    quirk: 'no reasoning',
+    field: /^reasoning(?:\.(?:effort))?$|^reasoning_?effort$/,
+    scope: 'endpoint',
+  },
+  {
+    quirk: 'no reasoning state',
+    field: /^input\.\d+\.(?!content$|output$|arguments$)\w+/,
+    scope: 'session',
+  },
 ]
 
 export const responsesObjection = (
-  { message }: { message: string },
+  failure: ProviderFailure,
   known: Quirks,
+  request: ProviderRequest,
 ): Objection<ResponsesQuirk> | null => {
-  const most = toolLimit(message)
-  if (most !== null && !known.has(`tools ${most}`))
-    return { quirk: `tools ${most}`, scope: 'endpoint' }
-  return OBJECTIONS.find(({ pattern, quirk }) => pattern.test(message) && !known.has(quirk)) ?? null
+  if (failure.code === 'invalid_encrypted_content' && !known.has('no reasoning state'))
+    return { quirk: 'no reasoning state', scope: 'call' }
+  const rows = ROWS.filter(({ quirk }) => isSent(quirk, request))
+  const found =
+    toolObjection(failure, known, request) ?? findObjection(rows, failure, known, request)
+  const efforts = found?.quirk === 'no reasoning' ? supportedEfforts(failure.message) : null
+  return found && efforts !== null && !known.has(efforts) ? { ...found, quirk: efforts } : found
+}
+
+/** A quirk that would change nothing cannot be the reason. */
+const isSent = (quirk: ResponsesQuirk, { tools, toolChoice }: ProviderRequest): boolean => {
+  if (quirk === 'no tools' || quirk === 'tools refused') return tools.length > 0
+  return quirk === 'no tool_choice' ? toolChoice !== undefined : true
 }

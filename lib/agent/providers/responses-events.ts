@@ -10,6 +10,7 @@ import {
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
 import type { ResponseReader } from './stream-request.ts'
+import { withReasoning } from './openai-chunks.ts'
 import { streamFailure, throwErrorIn } from './stream-failure.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
@@ -191,7 +192,11 @@ const usageOf = (usage: JsonObject): ProviderDelta => {
   return {
     type: 'usage',
     inputTokens: asCount(usage.input_tokens),
-    outputTokens: asCount(usage.output_tokens),
+    outputTokens: withReasoning(asCount(usage.output_tokens), {
+      total: asCount(usage.total_tokens),
+      input: asCount(usage.input_tokens),
+      cached: read,
+    }),
     ...(read > 0 && { cacheReadTokens: read }),
     ...(typeof usage.cost === 'number' && { cost: asCount(usage.cost) }),
   }

@@ -1,5 +1,6 @@
 /** One streamed model call over HTTP in any wire format: request, server-sent events or a JSON document, timeouts, end detection. */
 import type { Clock } from '../../base/clock.ts'
+import { isObject } from '../../base/json.ts'
 import { isLocalUrl } from '../../base/local-network.ts'
 import { createParser } from 'eventsource-parser'
 import type { Dispatcher } from 'undici'
@@ -9,6 +10,7 @@ import { type BodyMemory, NO_SPARE } from './body-memory.ts'
 import { encodeJson } from './encode-json.ts'
 import {
   hostOf,
+  isPage,
   notAnApi,
   type PostResponse,
   postJson,
@@ -18,9 +20,8 @@ import {
 
 export type StreamOptions = {
   clock: Clock
-  /** Milliseconds without data after which the stream is aborted; 0: never. */
-  staleMs?: (promptChars: number, loopback: boolean) => number
-  overallMs?: number
+  /** Milliseconds without data after which the stream is aborted; 0: never. There is no limit while data arrives. */
+  staleMs?: (promptChars: number, isLocal: boolean) => number
   /** How long to wait for usage after the end of the message. */
   trailMs?: number
   /** Dispatcher of a proxy; undici's global one when absent. */
@@ -47,19 +48,24 @@ export type StreamRequest = {
   body: Readonly<Record<string, unknown>>
   request: ProviderRequest
   reader: ResponseReader
-  /** Endpoints known to send an end event: there, a response without one is truncated. Filled here. */
+  /**
+   * Filled here. Endpoints known to send an end event: there, a response without one is truncated. And those that have once
+   * closed an HTTP/1.0 connection without one (`unframed …`): they do so each time.
+   */
   terminating: Set<string>
 }
 
-const OVERALL_MS = 1_800_000
 const TRAIL_MS = 5_000
 /** How long the server may take to close after the end; a clean close keeps the connection for the next call. */
 const CLOSE_MS = 100
 const MAX_PLAIN_BYTES = 64 * 1024 * 1024
 
-/** Long prompts take longer before the first token. A local model has no limit. */
-const defaultStaleMs = (promptChars: number, loopback: boolean): number => {
-  if (loopback) return 0
+/** From here on, a local server has probably been reading the prompt. */
+const WORKING_MS = 20_000
+
+/** Long prompts take longer before the first token. A local model has no limit: on a home GPU they take many minutes. */
+const defaultStaleMs = (promptChars: number, isLocal: boolean): number => {
+  if (isLocal) return 0
   return promptChars > 400_000 ? 300_000 : promptChars > 200_000 ? 240_000 : 180_000
 }
 
@@ -72,7 +78,10 @@ export async function* streamRequest(
   const { memory = NO_SPARE } = options
   const server = URL.canParse(url) ? new URL(url).origin : url
   const encoded = encodeJson(body, bytes => memory.take(bytes, server))
-  const staleMs = (options.staleMs ?? defaultStaleMs)(encoded.length, isLocalUrl(endpoint.baseUrl))
+  const isLocal = isLocalUrl(endpoint.baseUrl)
+  const staleMs = (options.staleMs ?? defaultStaleMs)(encoded.length, isLocal)
+  const startedAt = options.clock.monotonic()
+  let hasData = false
   const deadline = createDeadline(signal, hostOf(url), options)
   let closed = false
   let isFramed = false
@@ -90,6 +99,7 @@ export async function* streamRequest(
     })
     isFramed = 'content-length' in answer.headers || 'transfer-encoding' in answer.headers
     for await (const data of events(answer, url)) {
+      hasData ||= data !== null
       if (data === '[DONE]') closed = true
       else if (progress() !== 'complete' && data !== null)
         for (const event of parseEvents(data, url)) yield* reader.read(event)
@@ -101,16 +111,26 @@ export async function* streamRequest(
   } catch (error) {
     if (signal.aborted) throw signal.reason
     // After the end of the message it does not matter how the connection closes.
-    if (progress() === 'streaming' || isProviderError(error))
-      throw failureOf(deadline.reason() ?? error, url, endpoint.apiKey)
+    if (progress() === 'streaming' || isProviderError(error)) {
+      const failure = failureOf(deadline.reason() ?? error, url, endpoint.apiKey)
+      const isWorking = isLocal && !hasData && options.clock.monotonic() - startedAt > WORKING_MS
+      throw isWorking ? cutWhileWorking(failure) : failure
+    }
   } finally {
     deadline.close()
   }
   const endpointKey = `${url} ${endpoint.model}`
+  /** HTTP/1.0 has no framing: whether the server was done is seen from the second response that ends this way. */
+  const mayEnd = (framed: boolean): boolean => {
+    const key = `unframed ${endpointKey}`
+    if (framed || terminating.has(key)) return true
+    terminating.add(key)
+    return false
+  }
   if (progress() !== 'streaming') terminating.add(endpointKey)
   // Small servers close without an end event: accept that when the HTTP framing is complete and no block is open. From an
   // endpoint that usually sends one, it means truncation; forgetting the endpoint lets a second such response pass.
-  else if (!isFramed || !reader.isIntact() || terminating.delete(endpointKey))
+  else if (!reader.isIntact() || terminating.delete(endpointKey) || !mayEnd(isFramed))
     throw new ProviderFailure('network', `${hostOf(url)} ended the response too early.`)
   yield* reader.end()
 }
@@ -118,6 +138,18 @@ export async function* streamRequest(
 /** An error from the provider itself counts even after the end of the message. */
 const isProviderError = (error: unknown) =>
   error instanceof ProviderFailure && error.type !== 'network'
+
+/** The same prompt would be read from its start, and be cut again. A failure that the server itself explains stays. */
+const cutWhileWorking = (failure: ProviderFailure): ProviderFailure => {
+  const { type, message, status, isUnreachable } = failure
+  const isGateway = status === undefined || [408, 502, 504, 524].includes(status)
+  return type === 'network' && isGateway && !isUnreachable
+    ? new ProviderFailure('network', message, {
+        kind: 'cut_while_working',
+        ...(status !== undefined && { status }),
+      })
+    : failure
+}
 
 const failureOf = (error: unknown, url: string, apiKey: string | null): ProviderFailure => {
   const failure = toNetworkFailure(error, url)
@@ -137,16 +169,19 @@ async function* events(
   const reader = createSseReader()
   const plain: Buffer[] = []
   let isPlain: boolean | null = null
+  let head = ''
   let size = 0
   for await (const bytes of body) {
     // Some servers send a wrong content type; the first character is reliable.
-    if (isPlain === null && /^\s*<(?:!doctype|html)/i.test(bytes.toString('latin1')))
-      throw notAnApi(url, bytes.toString('utf8'))
-    isPlain ??= /^\s*\{/.test(bytes.toString('latin1')) || /\bjson\b/.test(contentType)
-    const ready = isPlain ? [] : reader.feed(bytes)
+    if (isPlain === null) {
+      head += bytes.toString('utf8')
+      if (isPage(head)) throw notAnApi(url, head)
+      if (head.trim() !== '') isPlain = /^\s*\{/.test(head) || /\bjson\b/.test(contentType)
+    }
+    const ready = isPlain === false ? reader.feed(bytes) : []
     if (ready.length === 0) yield null
     yield* ready
-    if (!isPlain) continue
+    if (isPlain === false) continue
     plain.push(bytes)
     size += bytes.length
     if (size > MAX_PLAIN_BYTES) throw new ProviderFailure('error', 'The response is too large.')
@@ -210,19 +245,22 @@ const parse = (text: string): unknown => {
 /** One event must not grow beyond this; a whole response in one event is far smaller. */
 const MAX_EVENT_CHARS = 16 * 1024 * 1024
 
+/** The data of an error event, which may be plain text, or the error object without its frame. */
+const asError = (data: string): string => {
+  const object = parse(data)
+  if (isObject(object) && object.error !== undefined) return data
+  return JSON.stringify({ error: isObject(object) ? object : { message: data } })
+}
+
 /** `feed` returns the data of events completed by these bytes, `end` that of an unterminated last event. */
 const createSseReader = () => {
   let ready: string[] = []
   const decoder = new TextDecoder()
   const parser = createParser({
     maxBufferSize: MAX_EVENT_CHARS,
-    onEvent: ({ event, data }) =>
-      // Some servers report an error in plain text.
-      ready.push(
-        event === 'error' && !data.trimStart().startsWith('{')
-          ? JSON.stringify({ error: { message: data } })
-          : data,
-      ),
+    onEvent: ({ event, data }) => ready.push(event === 'error' ? asError(data) : data),
+    // Older llama.cpp writes `error: {…}`, a field that the format does not have.
+    onError: ({ field, value = '' }) => void (field === 'error' && ready.push(asError(value))),
   })
   const drain = () => {
     const events = ready
@@ -241,17 +279,10 @@ const createSseReader = () => {
   }
 }
 
-/** Combines the turn's signal with two timeouts: silence, and total duration. */
-const createDeadline = (
-  signal: AbortSignal,
-  host: string,
-  { clock, overallMs = OVERALL_MS }: StreamOptions,
-) => {
+/** Ends a request with the turn's signal, or after a time without data. */
+const createDeadline = (signal: AbortSignal, host: string, { clock }: StreamOptions) => {
   const timeout = new AbortController()
   let endSilence = (): void => undefined
-  const endOverall = clock.timer(overallMs, () =>
-    timeout.abort(new ProviderFailure('network', `The response from ${host} took too long.`)),
-  )
   return {
     signal: AbortSignal.any([signal, timeout.signal]),
     /** Restarts the silence timeout; 0 disables it. */
@@ -264,9 +295,6 @@ const createDeadline = (
     },
     /** The failure of the timeout that fired, if one did. */
     reason: (): unknown => (timeout.signal.aborted ? timeout.signal.reason : undefined),
-    close(): void {
-      endSilence()
-      endOverall()
-    },
+    close: (): void => endSilence(),
   }
 }

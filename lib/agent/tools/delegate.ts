@@ -1,9 +1,10 @@
-/** Tool `delegate_task`: runs up to three subagents at once and returns their summaries. */
+/** Tool `delegate_task`: runs subagents, three at once, and returns their summaries. */
 import { z } from 'zod'
 import { DELEGATE_TOOL } from '../subagent.ts'
 import type { SubagentResult, Tool, ToolContext, TraceEntry } from '../types.ts'
 
-const MAX_TASKS = 3
+/** More than `subagent.ts` runs at once wait. */
+const MAX_TASKS = 100
 /** Limits a summary, so that a subagent can't fill its caller's context window with a pasted file. */
 const SUMMARY_CHARS = 16_000
 
@@ -20,7 +21,7 @@ const Input = z
     context: Task.shape.context,
     toolsets: Task.shape.toolsets,
     agent: Task.shape.agent,
-    tasks: z.array(Task).max(MAX_TASKS).default([]).describe('Up to 3 tasks to run in parallel'),
+    tasks: z.array(Task).max(MAX_TASKS).default([]).describe('Tasks to run in parallel, 3 at once'),
     max_iterations: z.number().int().positive().optional().describe('Model calls each may use'),
   })
   .refine(input => input.tasks.length > 0 || input.goal.trim() !== '', {
@@ -98,7 +99,7 @@ const run = async (ctx: ToolContext, input: Input) => {
 export const delegate: Tool<typeof Input> = {
   name: DELEGATE_TOOL,
   summary:
-    'Give one task, or up to 3 in parallel, to subagents. Each works in the same workspace in a new conversation: it knows only its goal and context, and returns a summary. Use it for separable work that would fill this conversation with detail, not for what one or two calls can do.',
+    'Give one task, or several that run in parallel (3 at once), to subagents. Each works in the same workspace in a new conversation: it knows only its goal and context, and returns a summary. Use it for separable work that would fill this conversation with detail, not for what one or two calls can do.',
   input: Input,
   kind: 'execute',
   parallel: true,

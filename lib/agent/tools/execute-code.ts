@@ -103,7 +103,9 @@ const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult
       if (!tools.includes(tool) || !ctx.call)
         return JSON.stringify({ error: `There is no tool "${tool}" for scripts.` })
       // A background process of a script would have no owner.
-      const { background: _, ...args } = given
+      const args = Object.fromEntries(
+        Object.entries(given).filter(([name]) => !/background$/i.test(name)),
+      )
       ctx.output(toLine(tool, args))
       // The tool may wait for an approval, so the script's time limit is paused.
       countdown.pause()

@@ -47,7 +47,7 @@ const refuse = (error: string): ToolResult => ({
 export const memoryTool = ({ targets, change }: MemoryStore): Tool<typeof input> => ({
   name: 'memory',
   summary:
-    'Save something for all later conversations: preferences of the user, facts about their environment, conventions, lessons learned. Keep entries short and self-contained; space is limited, so replace or remove outdated ones. Not for progress of the current task. Returns all current entries.',
+    'Save something for all later conversations: preferences of the user, facts about their environment, conventions, lessons learned. Keep entries short and self-contained; space is limited, so replace or remove outdated ones. No secrets, and nothing about the progress of the current task. Returns all current entries.',
   input,
   kind: 'write',
   preview: ({ action, target, content, old_text }) =>

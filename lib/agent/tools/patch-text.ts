@@ -2,6 +2,7 @@
 import type { Edit } from '../../store/text-bytes.ts'
 import { findMatches, lineEndAt, type Match, type Source, toEdits } from './patch-match.ts'
 import { describeMiss } from './patch-nearest.ts'
+import { fromUnifiedDiff } from './unified-diff.ts'
 
 export type Hunk = {
   anchors: string[]
@@ -20,9 +21,20 @@ export type Operation =
 const HEAD = /^\*\*\* (Add|Update|Delete) File: (.+)$/
 const MOVE = /^\*\*\* Move to: (.+)$/
 
+/** What is given says which mode is meant; `mode` decides when both are. */
+export const isPatchCall = ({
+  mode,
+  patch,
+  old_string: old,
+}: {
+  mode?: unknown
+  patch?: unknown
+  old_string?: unknown
+}): boolean => typeof patch === 'string' && patch !== '' && (mode === 'patch' || old === undefined)
+
 /** Throws an error that names the invalid line. */
 export const parsePatch = (patch: string): Operation[] => {
-  const lines = patch.replace(/\r\n/g, '\n').split('\n')
+  const lines = fromUnifiedDiff(patch.replace(/\r\n/g, '\n').split('\n'))
   const from = lines.findIndex(line => line.trim() === '*** Begin Patch')
   const to = lines.findIndex(line => line.trim() === '*** End Patch')
   const body = lines.slice(from + 1, to < 0 ? lines.length : to)
@@ -45,7 +57,9 @@ export const parsePatch = (patch: string): Operation[] => {
 }
 
 const unreadable = (line: string, number: number) =>
-  new Error(`Line ${number} of the patch cannot be read: ${line.slice(0, 120)}`)
+  new Error(
+    `Line ${number} of the patch cannot be read: ${line.slice(0, 120)}\nIn "*** Update File: <path>", each line begins with a space, - or +, or is an @@ line; in "*** Add File: <path>", each begins with +.`,
+  )
 
 const open = (verb: string, path: string): Operation => {
   if (verb === 'Add') return { kind: 'add', path, text: '' }

@@ -11,7 +11,7 @@ import {
 import type { Tool, ToolContext } from '../types.ts'
 import { openSource } from './patch-match.ts'
 import { planReplacement } from './patch-replace.ts'
-import { type Operation, parsePatch, planHunks } from './patch-text.ts'
+import { isPatchCall, type Operation, parsePatch, planHunks } from './patch-text.ts'
 import { checkEdits } from './check-edits.ts'
 import { deniedResult, guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
 import { clipDiff, diffOfFile } from './edit-diff.ts'
@@ -21,7 +21,7 @@ import { applyChanges, type FileChange } from './replace-file.ts'
 import { fileExists, noteSeen, readTextFile, staleWarning } from './text-file.ts'
 
 const input = z.object({
-  mode: z.enum(['replace', 'patch']).default('replace'),
+  mode: z.enum(['replace', 'patch']).optional(),
   path: z.string().optional().describe('replace: the file.'),
   old_string: z
     .string()
@@ -33,7 +33,7 @@ const input = z.object({
     .string()
     .optional()
     .describe(
-      'patch: "*** Begin Patch", then for each file "*** Update File: p" with hunks ("@@ anchor", lines beginning with space, - or +), "*** Add File: p" with + lines, or "*** Delete File: p"; then "*** End Patch".',
+      'patch: "*** Begin Patch", then for each file "*** Update File: p" (next line "*** Move to: q" to rename it) with hunks ("@@ anchor", lines beginning with space, - or +), "*** Add File: p" with + lines, or "*** Delete File: p"; then "*** End Patch". A unified diff works, too.',
     ),
 })
 type Input = z.output<typeof input>
@@ -52,9 +52,11 @@ export const patch: Tool<typeof input> = {
   input,
   kind: 'write',
   preview: given =>
-    given.path ?? /^\*\*\* \w+ File: (.+)$/m.exec(given.patch ?? '')?.[1] ?? 'files',
+    given.path ??
+    /^(?:\*\*\* \w+ File:|\+\+\+) (?:b\/)?(.+)$/m.exec(given.patch ?? '')?.[1] ??
+    'files',
   async run(ctx, given) {
-    const changes = await (given.mode === 'patch' ? planPatch(ctx, given) : planReplace(ctx, given))
+    const changes = await (isPatchCall(given) ? planPatch(ctx, given) : planReplace(ctx, given))
     for (const { fullPath } of changes) guardWrite(ctx, fullPath)
     const fullPaths = changes.map(change => change.fullPath)
     const diffOf = (shown: readonly Change[]) => shown.map(change => toDiff(ctx, change)).join('')
@@ -111,7 +113,7 @@ const open = async (ctx: ToolContext, path: string): Promise<Open> => {
 const planReplace = async (ctx: ToolContext, given: Input): Promise<Change[]> => {
   const { path, old_string: old, new_string: fresh, replace_all: all } = given
   if (!path || old === undefined || fresh === undefined)
-    throw new Error('mode replace needs path, old_string and new_string.')
+    throw new Error('Give path, old_string and new_string to replace text, or patch.')
   if (old.trim() === '') throw new Error('old_string is blank. Use write_file to create a file.')
   const { fullPath, file, versions, reveal } = await open(ctx, path)
   const edits = planReplacement(file.text, {
@@ -124,9 +126,8 @@ const planReplace = async (ctx: ToolContext, given: Input): Promise<Change[]> =>
 }
 
 const planPatch = async (ctx: ToolContext, given: Input): Promise<Change[]> => {
-  if (!given.patch) throw new Error('mode patch needs patch.')
   const changes: Change[] = []
-  for (const operation of parsePatch(given.patch)) {
+  for (const operation of parsePatch(given.patch ?? '')) {
     const { path } = operation
     const isNamed = (fullPath: string) => changes.some(change => change.fullPath === fullPath)
     const twice = new Error(`The patch names ${path} twice. Put its hunks together.`)

@@ -26,7 +26,7 @@ const input = z.object({
     .string()
     .min(1)
     .describe(
-      'content: a regular expression (JavaScript). files: a glob such as *.ts or src/**/*.md.',
+      'content: a regular expression (JavaScript); (?i) before it ignores case. files: a glob such as *.ts or src/**/*.md.',
     ),
   target: z.enum(['content', 'files']).default('content'),
   path: z.string().default('.').describe('Directory or file to search.'),

@@ -157,7 +157,7 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
   return {
     name: 'skill_manage',
     summary:
-      'Create and maintain skills. After a task that took several attempts or will recur, write down how to do it; when a skill is wrong or incomplete, fix it at once. Prefer patch to edit.',
+      'Create and maintain skills. After a task that took several attempts and will recur, offer to write down how to do it; when a skill is wrong or incomplete, fix it at once. Prefer patch to edit.',
     input,
     kind: 'write',
     preview: ({ action, name, file_path }) =>

@@ -1,14 +1,16 @@
-/** Tool: the agent's task list for this run. */
+/** Tool: the agent's task list. A run begins with the list that the conversation shows. */
 import { z } from 'zod'
-import type { Tool, ToolContext } from '../types.ts'
+import type { LoopMessage, Tool, ToolContext } from '../types.ts'
 
 const Status = z.enum(['pending', 'in_progress', 'completed', 'cancelled'])
 const Item = z.object({ id: z.string().min(1), content: z.string(), status: Status })
 type Item = z.infer<typeof Item>
+/** Other agents have lists without ids. */
+const GivenItem = Item.partial({ id: true }).extend({ status: Status.default('pending') })
 
 const input = z.object({
   todos: z
-    .array(Item)
+    .array(GivenItem)
     .max(200)
     .optional()
     .describe('The whole list; with merge, only the entries that change.'),
@@ -22,8 +24,10 @@ export const todo: Tool<typeof input> = {
   input,
   kind: 'think',
   preview: ({ todos }) => (todos ? `${todos.length} steps` : 'read the list'),
-  run(ctx, { todos, merge }) {
-    const list = todos ? (merge ? mergeInto(listIn(ctx), todos) : unique(todos)) : listIn(ctx)
+  run(ctx, { todos: given, merge }) {
+    const old = listIn(ctx)
+    const todos = given && withIds(given, merge ? old : [])
+    const list = todos ? (merge ? mergeInto(old, todos) : unique(todos)) : old
     ctx.memo.set('todo', list)
     const count = (status: Item['status']) => list.filter(item => item.status === status).length
     const summary = {
@@ -40,9 +44,43 @@ export const todo: Tool<typeof input> = {
   },
 }
 
+const Shown = z.object({ todos: z.array(Item) })
+
+const shownIn = ({ role, name, content }: LoopMessage): Item[] | null => {
+  if (role !== 'tool' || name !== todo.name || typeof content !== 'string') return null
+  try {
+    return Shown.parse(JSON.parse(content)).todos
+  } catch {
+    // The sentence of a call that failed.
+    return null
+  }
+}
+
+/** What a run begins with: the newest list in the conversation, so that a change is not taken for the whole list. */
+export const todoMemo = (history: readonly LoopMessage[]): [key: string, list: Item[]][] => {
+  for (const message of history.toReversed()) {
+    const list = shownIn(message)
+    if (list) return [['todo', list]]
+  }
+  return []
+}
+
 const listIn = (ctx: ToolContext): Item[] => {
   const parsed = z.array(Item).safeParse(ctx.memo.get('todo'))
   return parsed.success ? parsed.data : []
+}
+
+/** An entry without an id has that of the entry with the same content, else the next free number. */
+const withIds = (given: readonly z.infer<typeof GivenItem>[], old: readonly Item[]): Item[] => {
+  const taken = new Set([...old, ...given].flatMap(({ id }) => id ?? []))
+  return given.map(item => {
+    const same = old.find(({ content }) => content === item.content)
+    let id = item.id ?? same?.id
+    for (let number = 1; id === undefined; number++)
+      if (!taken.has(String(number))) id = String(number)
+    taken.add(id)
+    return { ...item, id }
+  })
 }
 
 /** Of two entries with the same id, the later one wins. */

@@ -11,11 +11,12 @@ const SearchInput = z.object({
 })
 
 const toolName = z.string().describe('The name of a tool that tool_search returned.')
-const CallInput = z.object({
+/** Loose: what is called is not known here, so what is wrong with its arguments is not either. */
+const CallInput = z.looseObject({
   name: toolName,
   arguments: z.looseObject({}).optional().describe('Its arguments, as its parameters describe.'),
 })
-const TextCallInput = z.object({
+const TextCallInput = z.looseObject({
   name: toolName,
   arguments: z
     .string()
@@ -41,7 +42,7 @@ export const toolSearch = ({
   unavailable,
 }: ToolSearchOptions): Tool<typeof SearchInput> => ({
   name: TOOL_SEARCH,
-  summary: `Find tools of MCP servers that are not in your list of tools. Returns the parameters of the best matches, which you then run with ${CALL_TOOL}. ${catalog}`,
+  summary: `Find tools that are not in your list of tools. Returns the parameters of the best matches, which you then run with ${CALL_TOOL}. ${catalog}`,
   input: SearchInput,
   kind: 'read',
   preview: ({ query }) => query,

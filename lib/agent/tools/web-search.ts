@@ -11,7 +11,12 @@ export type WebSearchStore = {
   ) => Promise<{ title: string; url: string; description: string; position: number }[]>
 }
 
-const input = z.object({ query: z.string().trim().min(1).max(400) })
+const MAX_PAGES = 10
+
+const input = z.object({
+  query: z.string().trim().min(1).max(400),
+  limit: z.int().min(1).max(MAX_PAGES).default(MAX_PAGES),
+})
 
 export const webSearchTool = ({ search }: WebSearchStore): Tool<typeof input> => ({
   name: 'web_search',
@@ -20,8 +25,8 @@ export const webSearchTool = ({ search }: WebSearchStore): Tool<typeof input> =>
   input,
   kind: 'read',
   preview: ({ query }) => query,
-  run: withUserErrors(async (ctx, { query }) => {
-    const web = await search(query, ctx.signal)
+  run: withUserErrors(async (ctx, { query, limit }) => {
+    const web = (await search(query, ctx.signal)).slice(0, limit)
     return {
       preview: `${query} · ${web.length} pages`,
       content: JSON.stringify({ success: true, data: { web } }),

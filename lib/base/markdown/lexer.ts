@@ -1,6 +1,9 @@
 /** Markdown lexer of the page and of shared chats: `marked` with footnotes, math and media added; never throws. */
 import { getDefaults, Lexer } from 'marked'
 import type { MarkedOptions, Token, Tokens, TokenizerExtension } from 'marked'
+import { AFTER_HOST } from './cjk.ts'
+import { CJK_EMPHASIS } from './emphasis.ts'
+import { isInlineHtml, pairTags } from './plain-tags.ts'
 
 export type { Token, Tokens }
 export type Links = Lexer['tokens']['links']
@@ -58,17 +61,26 @@ const mathBlock: TokenizerExtension = {
   },
 }
 
-/** `$…$` only where it can't be an amount of money: no space inside the delimiters, no digit after them. */
+/** `$20/month or 20$`: words after an amount, and nothing that formulas are made of. */
+const isMoney = (text: string): boolean =>
+  /^\d/.test(text) && /\p{L}{2}/u.test(text) && !/[\\^_={}<>+*|]/.test(text)
+
+/**
+ * `$…$` only where it can't be an amount of money or a variable of a shell: no space inside the delimiters, no letter, digit or
+ * brace after them.
+ */
 const mathInline: TokenizerExtension = {
   name: 'mathInline',
   level: 'inline',
-  start: src => src.match(/\$|\\\(/)?.index,
+  start: src => src.match(/(?<![\p{L}\p{N}])\$|\\\(/u)?.index,
   tokenizer(src) {
     const match =
       /^\$\$((?:[^$\n]){1,2000})\$\$/.exec(src) ??
-      /^\$(?!\s)((?:[^$\\\n]|\\[^\n]){1,2000}?)(?<!\s)\$(?![\d$])/.exec(src) ??
+      /^\$(?!\s)((?:[^$\\\n]|\\[^\n]){1,2000}?)(?<!\s)\$(?![\p{L}\p{N}_${])/u.exec(src) ??
       /^\\\(((?:[^\\\n]|\\(?!\))){1,2000})\\\)/.exec(src)
-    return match ? { type: 'mathInline', raw: match[0], text: match[1]!.trim() } : undefined
+    return match && !isMoney(match[1]!)
+      ? { type: 'mathInline', raw: match[0], text: match[1]!.trim() }
+      : undefined
   },
 }
 
@@ -114,6 +126,24 @@ const lexerOptions = (): MarkedOptions => {
 }
 const options = lexerOptions()
 
+// The lexer takes its patterns from here, and nothing else uses this copy of marked.
+const { gfm } = Lexer.rules.inline
+Object.assign(gfm, CJK_EMPHASIS, {
+  url: new RegExp(
+    gfm.url.source.replace('[^\\s<]*', () => AFTER_HOST),
+    'u',
+  ),
+})
+
+/** With the plain tags, also inside of emphasis, links and cells. */
+class PlainTagLexer extends Lexer {
+  override inlineTokens(src: string, tokens: Token[] = []): Token[] {
+    const found = super.inlineTokens(src, tokens)
+    pairTags(found)
+    return found
+  }
+}
+
 const textOf = (text: string): Token => ({ type: 'text', raw: text, text })
 
 const plain = (text: string): Token[] => [
@@ -131,7 +161,7 @@ const isHostile = (src: string): boolean =>
 
 /** Blocks with their inline tokens. `links` has the link definitions of earlier text. */
 export const lex = (text: string, links: Links = {}): Token[] => {
-  const lexer = new Lexer(options)
+  const lexer = new PlainTagLexer(options)
   Object.assign(lexer.tokens.links, links)
   try {
     lexer.blockTokens(text.replace(/\r\n|\r/g, '\n'), lexer.tokens)
@@ -139,7 +169,16 @@ export const lex = (text: string, links: Links = {}): Token[] => {
       if (isHostile(src)) tokens.push(textOf(src))
       else lexer.inlineTokens(src, tokens)
     }
-    return lexer.tokens
+    return lexer.tokens.map(token =>
+      isInlineHtml(token)
+        ? {
+            type: 'paragraph',
+            raw: token.raw,
+            text: token.raw,
+            tokens: lexer.inlineTokens(token.raw.trim()),
+          }
+        : token,
+    )
   } catch {
     // Deep nesting overflows the lexer's stack; show the text as it is.
     return plain(text)

@@ -209,6 +209,8 @@ const withWarning = (
   chat: TranscriptState,
   { message, type }: { message: string; type?: string | undefined },
 ) => {
+  // The message itself says so, also after a reload.
+  if (type === 'content_filter') return chat
   const notices = type === 'compression' ? without(chat.notices, 'compressed') : chat.notices
   // Another key or model is called instead of waiting.
   const isElsewhere = type === 'rotated' || type === 'fallback'

@@ -91,6 +91,9 @@ export const Chips = () => {
     if (picker === 'workspace') void attempt(() => workspaces.load())
     if (picker === 'personality') void attempt(() => personalities.load())
   }, [picker])
+  useEffect(() => {
+    if (may('POST /api/reasoning')) void attempt(() => reasoning.loadOffered(model))
+  }, [model])
 
   return (
     <div class="chips">
@@ -102,7 +105,7 @@ export const Chips = () => {
         selected={model || models.defaultId.value}
       />
       {has && models.isExternalAgent(model) && <AgentChip id={session} />}
-      {may('POST /api/reasoning') && (
+      {may('POST /api/reasoning') && reasoning.offered.value.length > 0 && (
         <Chip
           picker="effort"
           icon="brain"

@@ -7,7 +7,7 @@ import { may } from '../../parts/may.ts'
 import { Popover, type PopoverProps } from '../../parts/popover.tsx'
 import type { Picker as PickerName } from '../shell/layout.ts'
 import { type Model, matchModels } from '../models/models.ts'
-import { EFFORTS, isEffortChoice } from './reasoning.ts'
+import { isEffortChoice } from './reasoning.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
 import { workspaceFacts } from '../git/workspace-facts.ts'
@@ -69,20 +69,19 @@ const ModelPicker = ({ selected, onDone }: Props) => {
   )
 }
 
-const efforts = () => [
-  { id: 'default', label: t('effort.') },
-  ...EFFORTS.map(id => ({ id, label: t(`effort.${id}`) })),
-]
-
 const EffortPicker = ({ onDone }: Omit<Props, 'selected'>) => {
   const { reasoning } = useComposer()
   const { attempt } = useShell()
+  const options = [
+    { id: 'default', label: t('effort.') },
+    ...reasoning.offered.value.map(id => ({ id, label: t(`effort.${id}`) })),
+  ]
   return (
     <Picker
       label={t('chip.effort')}
       placeholder=""
       query=""
-      groups={[{ label: '', options: efforts() }]}
+      groups={[{ label: '', options }]}
       selected={reasoning.effort.value || 'default'}
       empty=""
       onPick={id => {

@@ -2,10 +2,10 @@
 import { signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
 
-type Reasoning = { show_reasoning: boolean; reasoning_effort: string }
+type Reasoning = { show_reasoning: boolean; reasoning_effort: string; efforts?: string[] }
 
-export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
-export type Effort = (typeof EFFORTS)[number]
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
+type Effort = (typeof EFFORTS)[number]
 const isEffort = (text: string): text is Effort => EFFORTS.includes(text as Effort)
 export const isEffortChoice = (text: string): text is Effort | 'default' =>
   text === 'default' || isEffort(text)
@@ -13,6 +13,8 @@ export const isEffortChoice = (text: string): text is Effort | 'default' =>
 export const createReasoning = ({ api }: Pick<Platform, 'api'>) => {
   const effort = signal<Effort | ''>('')
   const shown = signal(true)
+  /** Of the chat's model: what it does not know is not offered. */
+  const offered = signal<readonly Effort[]>(EFFORTS)
   const take = (reply: Reasoning): void => {
     effort.value = isEffort(reply.reasoning_effort) ? reply.reasoning_effort : ''
     shown.value = reply.show_reasoning
@@ -20,7 +22,14 @@ export const createReasoning = ({ api }: Pick<Platform, 'api'>) => {
   return {
     effort,
     shown,
-    load: async () => take(await api('GET /api/reasoning')),
+    offered,
+    /** Blank: the default model. */
+    loadOffered: async (model: string) => {
+      const reply = await api('GET /api/reasoning', { model })
+      take(reply)
+      offered.value = reply.efforts?.filter(isEffort) ?? EFFORTS
+    },
+    load: async () => take(await api('GET /api/reasoning', {})),
     /** `default` leaves the effort to the model. */
     setEffort: async (value: Effort | 'default') =>
       take(await api('POST /api/reasoning', { effort: value })),

@@ -204,6 +204,13 @@ const choices = (app: App): Action[] => {
     panel.show()
   }
   const worktree = async () => (await import('../git/new-worktree.tsx')).openNewWorktree(app)
+  const effort: Action = {
+    id: 'effort',
+    icon: 'brain',
+    label: ta('chip.effort'),
+    asks: 'POST /api/reasoning',
+    run: pick('effort'),
+  }
   const list: Action[] = [
     {
       id: 'model',
@@ -212,13 +219,7 @@ const choices = (app: App): Action[] => {
       asks: 'POST /api/session/update',
       run: pick('model'),
     },
-    {
-      id: 'effort',
-      icon: 'brain',
-      label: ta('chip.effort'),
-      asks: 'POST /api/reasoning',
-      run: pick('effort'),
-    },
+    ...(app.reasoning.offered.value.length > 0 ? [effort] : []),
     {
       id: 'workspace',
       icon: 'folder',

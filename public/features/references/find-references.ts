@@ -1,4 +1,5 @@
 /** Finds what a text names: URLs, and paths with a line. Only a request tells which paths exist. */
+import { addressIn } from '../../../lib/base/markdown/cjk.ts'
 
 /** `start` and `end` are offsets into the text. */
 export type Reference = { start: number; end: number } & (
@@ -87,7 +88,8 @@ const referenceAt = (text: string, from: number, word: string): Reference | null
   const isUrl = /^https?:\/\//i.test(word)
   const opened = isUrl ? 0 : /^[([{@*“‘«（【「『:!#…]*/u.exec(word)![0].length
   const start = from + opened
-  const rest = word.slice(opened, MAX_PATH * 5)
+  const whole = word.slice(opened, MAX_PATH * 5)
+  const rest = isUrl ? addressIn(whole) : whole
   const end = trimEnd(rest)
   const name = rest.slice(0, end)
   if (isUrl) {

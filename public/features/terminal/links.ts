@@ -1,5 +1,6 @@
 /** Links in a terminal: addresses in its text, and those that a program marks as links (OSC 8). */
 import type { ILink, Terminal } from '@xterm/xterm'
+import { addressIn } from '../../../lib/base/markdown/cjk.ts'
 
 const ADDRESS = /https?:\/\/[^\s"'<>`]+/g
 /** Punctuation after an address in a sentence. */
@@ -8,7 +9,7 @@ const AFTER = /[.,;:!?)\]}]+$/
 /** Addresses of a line with the columns they begin at, counted from 0. */
 export const addressesIn = (line: string): { text: string; at: number }[] =>
   [...line.matchAll(ADDRESS)].map(match => ({
-    text: match[0].replace(AFTER, ''),
+    text: addressIn(match[0]).replace(AFTER, ''),
     at: match.index,
   }))
 

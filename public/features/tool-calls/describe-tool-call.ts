@@ -66,14 +66,21 @@ export const phraseOf = (message: string, object: string): Phrase => {
   return { before, after }
 }
 
+/** Models also write the names that other agents use; the call ran with ours. */
+const pathOf = ({ path, file_path, filePath, absolute_path }: Args): string =>
+  text(path ?? file_path ?? filePath ?? absolute_path)
+
 const file = (verbs: readonly [VerbKey, VerbKey], icon: IconName, args: Args): Draft => {
-  const path = text(args.path)
+  const path = pathOf(args)
   return { ...verb(icon, verbs), object: shortPath(path), code: true, ...(path ? { path } : {}) }
 }
 
-/** A patch in V4A format contains the file names. */
+/** A patch contains the file names, in V4A format or as a unified diff. */
+const PATCHED =
+  /^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b\/)?|--- a\/(?=.*\n\+\+\+ \/dev\/null))(.+)/m
+
 const patched = (args: Args): Draft => {
-  const path = args.path ?? /\*\*\* (?:Update|Add|Delete) File: (.+)/.exec(text(args.patch))?.[1]
+  const path = pathOf(args) || PATCHED.exec(text(args.patch ?? args.input))?.[1]
   return file(['verb.edited', 'verb.editing'], 'edit', { path })
 }
 
@@ -118,7 +125,7 @@ const taskVerbs = (action: string): readonly [VerbKey, VerbKey] => {
 const words: Readonly<Record<string, (args: Args) => Draft>> = {
   terminal: args => ({
     ...verb('terminal', ['verb.ran', 'verb.running']),
-    object: oneLine(text(args.command)),
+    object: oneLine(text(args.command ?? args.cmd)),
     code: true,
   }),
   process: args => ({

@@ -18,6 +18,11 @@ const FAILURE_TYPES: Readonly<Record<FailureType, true>> = {
   no_response: true,
   interrupted: true,
   budget_reached: true,
+  content_refused: true,
+  wrong_address: true,
+  blocked: true,
+  not_ready: true,
+  model_memory: true,
   error: true,
 }
 export type Failure = { type: FailureType; message: string; hint: string }
@@ -36,6 +41,11 @@ const labels: Readonly<Record<string, Failure['type']>> = {
   'no response received': 'no_response',
   interrupted: 'interrupted',
   'budget reached': 'budget_reached',
+  'refused by the provider': 'content_refused',
+  'wrong address': 'wrong_address',
+  'provider not usable from here': 'blocked',
+  'model not ready': 'not_ready',
+  'not enough memory': 'model_memory',
 }
 
 /** The stored form is `**<Label>:** <text>`, a blank line, `*<hint>*`. */
@@ -60,6 +70,10 @@ const needsModel = new Set<Failure['type']>([
   'auth_mismatch',
   'model_not_found',
   'context_overflow',
+  'content_refused',
+  'wrong_address',
+  'blocked',
+  'model_memory',
 ])
 
 export type ErrorCardProps = {
@@ -68,6 +82,7 @@ export type ErrorCardProps = {
   /** Null for an error that is followed by later messages. */
   onRetry: (() => void) | null
   onSwitchModel: () => void
+  /** To the settings of models, with keys and addresses. */
   onAddKey: () => void
   onCompact: () => void
 }
@@ -90,6 +105,11 @@ export function ErrorCard(props: ErrorCardProps) {
         {needsKey.has(type) && may('POST /api/providers') && (
           <button type="button" class="ask-button" onClick={onAddKey}>
             <Icon name="key" /> {t('error.key')}
+          </button>
+        )}
+        {type === 'wrong_address' && may('POST /api/providers') && (
+          <button type="button" class="ask-button" onClick={onAddKey}>
+            <Icon name="model" /> {t('error.address')}
           </button>
         )}
         {type === 'context_overflow' && (

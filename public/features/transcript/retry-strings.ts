@@ -9,6 +9,7 @@ export const t = translator({
   'retry.server_error': '{provider} had an error',
   'retry.connection': 'The connection to {provider} broke off',
   'retry.unreachable': 'Couldn’t reach {provider}',
+  'retry.loading': '{provider} is loading the model',
   'retry.empty': '{provider} returned an empty response',
   'retry.cut': 'The response was cut off',
   'retry.error': '{provider} reported an error',

@@ -55,6 +55,8 @@ export type TextRow = {
   /** The first text of a turn has the heading for screen readers. */
   first: boolean
   partial: boolean
+  /** Why the provider stopped the answer here; null when it did not. */
+  refusal: string | null
   /** Stored length in characters, when the text is truncated. */
   cut: number | null
 }
@@ -308,7 +310,7 @@ const addLive = (rows: Row[], live: LiveShape, { steps, flush, first, input }: R
   }
   flush(false)
   const id = live.messageId
-  const text = { id, text: '', live: true, first, partial: false, cut: null }
+  const text = { id, text: '', live: true, first, partial: false, refusal: null, cut: null }
   rows.push({ kind: 'text', key: `${id}:0`, ...text })
 }
 
@@ -324,6 +326,8 @@ const addText = (rows: Row[], message: Message, text: string, first: boolean) =>
       live: false,
       first: first && index === 0,
       partial: isLast && message._partial === true,
+      // A refusal that is the whole answer is its text.
+      refusal: isLast && message.refusal !== text ? (message.refusal ?? null) : null,
       cut: isLast ? (message._content_length ?? null) : null,
     })
   }

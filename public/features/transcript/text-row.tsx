@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { serverText } from '../../strings/server-text.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { textOf } from './content.ts'
 import type { TextRow } from './rows.ts'
@@ -20,6 +21,11 @@ export function TextRowView({ row }: { row: TextRow }) {
       {row.partial && (
         <p class="tx-mark">
           <Icon name="stop" /> {t('tx.stopped')}
+        </p>
+      )}
+      {row.refusal !== null && (
+        <p class="tx-mark">
+          <Icon name="stop" /> {serverText(row.refusal)}
         </p>
       )}
     </>

@@ -8,7 +8,7 @@ import { asObject } from '../../../lib/base/json.ts'
 import { describeTool } from '../../../lib/agent/tool-schema.ts'
 import { plain } from '../../../lib/agent/tools/toolbox.ts'
 import { callTool } from '../../../lib/agent/tools/tool-search.ts'
-import { normalizeCalls } from '../../../lib/agent/tool-calls.ts'
+import { normalizeCalls } from '../../../lib/agent/normalize-calls.ts'
 import type { Tool, WireMessage } from '../../../lib/agent/types.ts'
 
 const test = suite('deferred tools')

@@ -8,11 +8,9 @@ import {
   retryAfterInText,
   rateLimitResetIn,
 } from '../../../lib/agent/retry-after.ts'
-import { reasoning } from '../../../lib/agent/providers/openai-body.ts'
 import { errorMessageIn } from '../../../lib/agent/providers/http-post.ts'
 import { raceAbort, retryDelayMs } from '../../../lib/agent/retry.ts'
 import { contextLimitIn } from '../../../lib/agent/tokens.ts'
-import type { ModelEndpoint } from '../../../lib/agent/types.ts'
 
 const test = suite('provider failures')
 
@@ -65,13 +63,13 @@ const SAID: [number, string, string][] = [
     'Rate limit reached on requests per day (RPD): Limit 200, Used 200. Please try again in 7m12s.',
     'rate_limit',
   ],
-  [400, 'Output blocked by content filtering policy', 'error'],
+  [400, 'Output blocked by content filtering policy', 'content_refused'],
   [
     400,
     "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
-    'error',
+    'content_refused',
   ],
-  [403, 'Your request was blocked by content moderation', 'error'],
+  [403, 'Your request was blocked by content moderation', 'content_refused'],
   [403, 'Request not allowed', 'auth_mismatch'],
   [
     400,
@@ -150,6 +148,8 @@ test('finds the context limit in an error message', () => {
     ['Range of input length should be [1, 129024]', 129_024],
     ['input token count is 1200000 but model only supports up to 1048576.', 1_048_576],
     ['Limit 30000, Requested 50000.', 30_000],
+    ['`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens', 8_193],
+    ['`inputs` must have less than 4096 tokens. Given: 5000', 4_096],
   ] as const)
     assert.is(contextLimitIn(message), window)
 })
@@ -235,11 +235,11 @@ test('retry delay in headers', () => {
 
 test('delays double, have jitter, and are capped', () => {
   assert.equal(
-    [1, 2, 3, 9].map(n => retryDelayMs(n, null, () => 1)),
+    [1, 2, 3, 9].map(n => retryDelayMs(n, { retryAfterMs: undefined }, () => 1)),
     [2000, 4000, 8000, 60_000],
   )
   assert.is(
-    retryDelayMs(1, null, () => 0),
+    retryDelayMs(1, { retryAfterMs: undefined }, () => 0),
     1000,
   )
   assert.is(
@@ -257,31 +257,6 @@ test('the message in an error body', () => {
   assert.is(errorMessageIn('<html><head><title>502 Bad\nGateway</title>'), '502 Bad Gateway')
   assert.is(errorMessageIn('plain'), 'plain')
   assert.is(errorMessageIn('x'.repeat(2000)).length, 600)
-})
-
-const at = (extra: Partial<ModelEndpoint>): ModelEndpoint => ({
-  provider: 'custom',
-  model: 'm',
-  apiMode: 'chat_completions',
-  baseUrl: 'https://llm.example/v1',
-  apiKey: null,
-  contextLength: 0,
-  ...extra,
-})
-const router = { provider: 'openrouter', model: 'openai/gpt-5' }
-
-test('reasoning effort per endpoint', () => {
-  assert.equal(reasoning(at({ ...router })), { reasoning: { enabled: true, effort: 'medium' } })
-  assert.equal(reasoning(at({ ...router, effort: 'none' })), { reasoning: { enabled: false } })
-  assert.equal(reasoning(at({ ...router, provider: 'nous', effort: 'none' })), {})
-  assert.equal(reasoning(at({ ...router, model: 'meta/llama', effort: 'high' })), {})
-  assert.equal(reasoning(at({})), {})
-  assert.equal(reasoning(at({ effort: 'none' })), {})
-  assert.equal(reasoning(at({ effort: 'low' })), { reasoning_effort: 'low' })
-  assert.equal(reasoning(at({ effort: 'xhigh' })), { reasoning_effort: 'high' })
-  assert.equal(reasoning(at({ effort: 'xhigh', baseUrl: 'https://api.openai.com/v1' })), {
-    reasoning_effort: 'xhigh',
-  })
 })
 
 test('what does not settle is left when its signal aborts', async () => {

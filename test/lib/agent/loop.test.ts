@@ -40,7 +40,7 @@ test('waits as long as the provider asks; fails when that is over the limit of t
     scripted([busy(7000)], [busy(900_000)], [text('x')]).provider,
   )
   assert.is(outcome.status, 'finished')
-  assert.equal(waits, [7000, 900_000])
+  assert.equal(waits, [10_500, 900_000])
   for (const [retryAfterMs, maxRetryWaitMs] of [
     [3_600_001, undefined],
     [900_001, 900_000],
@@ -58,7 +58,7 @@ test('retries empty responses, then gives up', async () => {
   assert.is(never.outcome.failure?.type, 'no_response')
   assert.is(never.waits.length, 3)
   const filtered = await run(scripted([finish('content_filter')]).provider)
-  assert.is(filtered.outcome.failure?.type, 'error')
+  assert.is(filtered.outcome.failure?.type, 'content_refused')
 })
 
 test('a provider that throws an unexpected value, and an emit that throws', async () => {
@@ -260,10 +260,14 @@ test('never sends back broken arguments', async () => {
   assert.is(received[1]?.messages[1]?.tool_calls?.[0]?.function.arguments, '{}')
 })
 
-test('repairs names, drops duplicates, makes ids unique', async () => {
+test('repairs names, keeps equal calls, drops what came twice under one id, makes ids unique', async () => {
   const { messages } = await run(
     scripted(
-      [use('functions.OK', {}, 0, 'call_0'), use('ok', {}, 1, 'call_1')],
+      [
+        use('functions.OK', {}, 0, 'call_0'),
+        use('functions.ok:1', {}, 1, 'call_1'),
+        use('ok<|channel|>commentary', {}, 2, 'call_1'),
+      ],
       [use('ok', '', 0, 'call_0')],
       [text('x')],
     ).provider,
@@ -271,10 +275,13 @@ test('repairs names, drops duplicates, makes ids unique', async () => {
   )
   assert.equal(
     messages[0]?.tool_calls?.map(call => [call.id, call.function.name]),
-    [['call_0', 'ok']],
+    [
+      ['call_0', 'ok'],
+      ['call_1', 'ok'],
+    ],
   )
-  assert.is(messages[2]?.tool_calls?.[0]?.id, 'call_m3_1')
-  assert.is(messages[3]?.tool_call_id, 'call_m3_1')
+  assert.is(messages[3]?.tool_calls?.[0]?.id, 'call_m4_1')
+  assert.is(messages[4]?.tool_call_id, 'call_m4_1')
 })
 
 test('converts arguments with an unambiguous meaning and rejects others', async () => {
@@ -393,7 +400,7 @@ test('tool state lasts as long as the run', async () => {
   assert.is(messages[3]?.content, '2')
 })
 
-test('at the step limit, one last call without tools', async () => {
+test('at the step limit, one last call that may use no tool', async () => {
   const { provider, received } = scripted(
     [use('ok', {})],
     [use('ok', {})],
@@ -403,7 +410,8 @@ test('at the step limit, one last call without tools', async () => {
   assert.is(outcome.status, 'finished')
   assert.is(outcome.text, 'So far')
   assert.is(outcome.steps, 3)
-  assert.equal(received[2]?.tools, [])
+  assert.equal(received[2]?.tools, received[0]?.tools)
+  assert.is(received[2]?.toolChoice, 'none')
   assert.is(received[2]?.messages.at(-1)?.role, 'user')
   assert.is(messages.at(-1)?.tool_calls, undefined)
 })

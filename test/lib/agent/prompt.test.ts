@@ -2,11 +2,14 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
+  type RuleName,
+  rulesOf,
   truncateText,
   type StablePromptParts,
   stablePrompt,
   systemPrompt,
   needsToolEnforcement,
+  workingRules,
 } from '../../../lib/agent/prompt.ts'
 
 const test = suite('prompt')
@@ -15,6 +18,8 @@ const bare: StablePromptParts = {
   soul: '',
   tools: [],
   enforceTools: false,
+  isWatched: false,
+  asks: null,
   instructions: '',
   memory: '',
   skills: [],
@@ -24,6 +29,7 @@ const bare: StablePromptParts = {
   provider: 'anthropic',
   facts: '- System: linux',
 }
+const TOOLS = ['patch', 'terminal', 'todo', 'memory', 'session_search', 'skill_view']
 const moment = { workspace: '/w', personality: '', preamble: '' }
 
 test('omits empty parts', () => {
@@ -41,7 +47,7 @@ test('everything in its order', () => {
   const text = stablePrompt({
     ...bare,
     soul: ' I am Ada. ',
-    tools: ['patch', 'terminal', 'memory', 'session_search', 'skill_view', 'skill_manage'],
+    tools: TOOLS,
     enforceTools: true,
     instructions: 'INSTRUCTIONS',
     memory: 'NOTES',
@@ -52,12 +58,7 @@ test('everything in its order', () => {
   })
   const order = [
     'I am Ada.',
-    'Read a file before',
-    'run its tests',
-    'memory tool',
-    'session_search before',
-    'as a skill with skill_manage',
-    'Act through your tools',
+    workingRules(TOOLS, { persists: true, isWatched: false }),
     'INSTRUCTIONS',
     'NOTES',
     '# Skills',
@@ -65,7 +66,7 @@ test('everything in its order', () => {
     '# Project instructions',
     '## AGENTS.md\nCONTEXT',
     '# Environment',
-    'web page',
+    'shown on a web page',
   ].map(part => text.indexOf(part))
   assert.ok(order.every(at => at >= 0))
   assert.equal(
@@ -75,13 +76,85 @@ test('everything in its order', () => {
   assert.not.match(text, 'capable assistant')
 })
 
+/** The rules that apply, by name. */
+const namesOf = (tools: string[], more: Partial<Parameters<typeof rulesOf>[1]> = {}): RuleName[] =>
+  rulesOf(tools, { persists: true, isWatched: true, ...more }).map(({ name }) => name)
+
+test('each rule is there for the work that needs it, and only then', () => {
+  const all: RuleName[] = [
+    'parallel',
+    'persist',
+    'changes of others',
+    'edit',
+    'check',
+    'todo',
+    'progress',
+    'data',
+    'denied',
+    'earlier chats',
+    'code',
+  ]
+  const always: RuleName[] = ['parallel', 'data', 'denied']
+  const cases: [tools: string[], more: object, expected: readonly RuleName[]][] = [
+    [[...TOOLS, 'read_file'], {}, all],
+    [[], {}, []],
+    [['clarify'], { persists: false, isWatched: false }, always],
+    [['clarify'], { isWatched: false }, ['persist', ...always]],
+    [['clarify'], { persists: false }, ['progress', ...always]],
+    [['todo'], {}, ['persist', 'progress', 'todo', ...always]],
+    [['session_search'], {}, ['persist', 'progress', 'earlier chats', ...always]],
+    [['read_file'], {}, ['persist', 'progress', 'code', ...always]],
+    [['write_file'], {}, ['persist', 'progress', 'changes of others', 'edit', ...always]],
+    [['patch'], {}, ['persist', 'progress', 'changes of others', 'edit', ...always]],
+    [['terminal'], {}, ['persist', 'progress', 'changes of others', 'check', 'code', ...always]],
+  ]
+  for (const [tools, more, expected] of cases)
+    assert.equal(
+      namesOf(tools, more),
+      all.filter(name => expected.includes(name)),
+      tools.join(),
+    )
+})
+
+/** What rules are about, as names of tools in their text. */
+const NAMED_TOOLS = ['todo', 'session_search', 'memory', 'skill_manage', 'skill_view', 'patch']
+
 test('the prompt does not mention unavailable tools', () => {
   const skills = [{ category: '', description: '', skills: [{ name: 's', description: '' }] }]
-  const text = stablePrompt({ ...bare, tools: ['terminal'], skills })
-  assert.not.match(text, /session_search|skill_manage|memory tool|Read a file|# Skills/)
-  assert.not.match(stablePrompt({ ...bare, enforceTools: true }), 'Act through your tools')
+  const text = stablePrompt({ ...bare, tools: ['terminal'], skills, isWatched: true })
+  for (const name of NAMED_TOOLS) assert.not.match(text, new RegExp(`\\b${name}\\b`), name)
+  assert.not.match(text, /# Skills/)
+  assert.is(stablePrompt({ ...bare, enforceTools: true }), stablePrompt(bare))
   const viewing = stablePrompt({ ...bare, tools: ['skill_view'], skills })
   assert.match(viewing, 'follow it.\n\n- s\n')
+})
+
+test('says what is asked about only where commands run directly on this computer', () => {
+  const factsOf = (more: Partial<StablePromptParts>): number =>
+    (stablePrompt({ ...bare, ...more }).match(/^- .*/gm) ?? []).filter(line =>
+      line.startsWith('- Commands run'),
+    ).length
+  for (const asks of ['nothing', 'changes', 'dangerous'] as const) {
+    assert.is(factsOf({ asks, tools: ['terminal'] }), 1, asks)
+    assert.is(factsOf({ asks, tools: ['patch'] }), 0, asks)
+  }
+  assert.is(factsOf({ asks: null, tools: ['terminal'] }), 0)
+})
+
+/** About four characters are a token: 700 of them, without what is the user's. */
+const MAX_CHARS = 2_800
+
+test('the whole prompt with all tools stays small', () => {
+  const tools = [...TOOLS, 'read_file', 'write_file', 'search_files', 'skill_manage', 'cronjob']
+  const stable = stablePrompt({
+    ...bare,
+    tools,
+    enforceTools: true,
+    isWatched: true,
+    asks: 'changes',
+  })
+  const { length } = systemPrompt(stable, moment)
+  assert.ok(length <= MAX_CHARS, `${length} characters`)
 })
 
 test('truncates skill descriptions to 60 characters', () => {
@@ -91,11 +164,9 @@ test('truncates skill descriptions to 60 characters', () => {
   assert.match(text, `- s: ${'🦊'.repeat(59)}…\n`)
 })
 
-test('tool use enforcement: by model name, always, never, or as listed', () => {
-  for (const model of ['openai/GPT-5', 'gpt-5.3-codex', 'gemini-3', 'gemma-3', 'x-ai/grok-4'])
+test('persistence is for every model, or as the user has set', () => {
+  for (const model of ['openai/GPT-5', 'qwen3-coder', 'glm-4.7', 'kimi-k2', 'claude-opus-4.6', ''])
     assert.is(needsToolEnforcement(model, 'auto'), true, model)
-  for (const model of ['claude-opus-4.6', 'deepseek-chat', ''])
-    assert.is(needsToolEnforcement(model, 'auto'), false, model)
   assert.is(needsToolEnforcement('claude', true), true)
   assert.is(needsToolEnforcement('gpt-5', false), false)
   assert.is(needsToolEnforcement('deepseek-chat', ['DeepSeek']), true)
@@ -117,7 +188,7 @@ test('the per-turn part follows the constant part, which does not change', () =>
   const stable = stablePrompt(bare)
   const plain = systemPrompt(stable, moment)
   assert.ok(plain.startsWith(`${stable}\n\nThe active workspace is /w`))
-  assert.match(plain, '[Workspace: <absolute path>]')
+  for (const tag of ['[Workspace: <', '[Date: <']) assert.match(plain, tag)
   const received = systemPrompt(stable, {
     workspace: '/w',
     personality: ' Be brief. ',

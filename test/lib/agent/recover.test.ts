@@ -32,12 +32,12 @@ const standIns = (...left: Recovery[]) => {
   return { asked, recover }
 }
 
-test('without a fallback, a busy provider gets six attempts', async () => {
-  const { provider, received } = scripted(...Array.from({ length: 6 }, () => [limited()]))
+test('without a fallback, a limit per minute gets two minutes', async () => {
+  const { provider, received } = scripted(...Array.from({ length: 8 }, () => [limited()]))
   const { outcome, waits } = await run(provider)
   assert.is(outcome.failure?.type, 'rate_limit')
-  assert.is(received.length, 6)
-  assert.is(waits.length, 5)
+  assert.is(received.length, 8)
+  assert.is(waits.length, 7)
 })
 
 test('`recover` gets back the endpoint it returned, although its window was corrected', async () => {

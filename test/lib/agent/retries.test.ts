@@ -107,12 +107,30 @@ test('uses the configured number of attempts, fewer for failures that rarely pas
     [gone, undefined, 3],
     [new ProviderFailure('network', 'oops', { status: 500 }), undefined, 4],
     [new ProviderFailure('network', 'full', { status: 529 }), undefined, 6],
-    [new ProviderFailure('rate_limit', 'slow', { status: 429 }), undefined, 4],
-    [new ProviderFailure('rate_limit', 'slow', { status: 429, retryAfterMs: 9 }), undefined, 4],
+    [new ProviderFailure('rate_limit', 'slow', { status: 429 }), undefined, 8],
+    [new ProviderFailure('rate_limit', 'slow', { status: 429, retryAfterMs: 9 }), undefined, 14],
     [gone, 8, 8],
   ] as const) {
-    const { provider, received } = scripted(...Array.from({ length: 9 }, () => [failure]))
+    const { provider, received } = scripted(...Array.from({ length: 15 }, () => [failure]))
     await run(provider, tries === undefined ? {} : { maxAttempts: tries })
+    assert.is(received.length, made)
+  }
+})
+
+test('a call that costs the whole prompt again is repeated once, whatever is set; others at least as often as asked', async () => {
+  const cut = new ProviderFailure('network', 'cut', { kind: 'cut_while_working' })
+  const full = new ProviderFailure('network', 'full', { status: 529 })
+  for (const [failure, request, made] of [
+    [cut, {}, 2],
+    [cut, { maxAttempts: 9 }, 2],
+    [cut, { minAttempts: 8 }, 2],
+    [cut, { maxAttempts: 1 }, 1],
+    [full, { minAttempts: 8 }, 8],
+    [full, { minAttempts: 8, maxAttempts: 3 }, 3],
+    [new ProviderFailure('rate_limit', 'slow', { retryAfterMs: 9 }), { minAttempts: 8 }, 14],
+  ] as const) {
+    const { provider, received } = scripted(...Array.from({ length: 15 }, () => [failure]))
+    await run(provider, request)
     assert.is(received.length, made)
   }
 })

@@ -11,7 +11,7 @@ import type {
   Tool,
   TraceEntry,
 } from '../../../lib/agent/types.ts'
-import { run, text, use } from './_run.ts'
+import { finish, run, text, use } from './_run.ts'
 
 const test = suite('subagents')
 
@@ -67,11 +67,11 @@ const request = (maxDepth = 1, tools: Tool[] = [delegating, ok]) => ({
 
 // Rejections and failures first.
 
-test('rejects a missing goal, four tasks, or disallowed delegation, and the turn continues', async () => {
-  const four = Array.from({ length: 4 }, (_, i) => ({ goal: `g${i}` }))
+test('rejects a missing goal, too many tasks, or disallowed delegation, and the turn continues', async () => {
+  const tooMany = Array.from({ length: 101 }, (_, i) => ({ goal: `g${i}` }))
   const { provider } = answering((_, __, round) =>
     round === 0
-      ? [use('delegate_task', {}, 0), use('delegate_task', { tasks: four }, 1)]
+      ? [use('delegate_task', {}, 0), use('delegate_task', { tasks: tooMany }, 1)]
       : [text('done')],
   )
   const { messages, outcome } = await run(provider, request())
@@ -183,6 +183,31 @@ test('a subagent gets its goal, its context, fewer tools and its own steps; noth
   assert.ok(nested.every(event => 'owner' in event && event.owner?.parent === 'c0'))
   const ids = events.flatMap(event => (event.type === 'tool' ? [event.callId] : []))
   assert.equal(ids, ['c0', 'c0.0.k0', 'c0.0.k1'])
+})
+
+test('thirty tasks in one call run, three at a time', async () => {
+  const goals = Array.from({ length: 30 }, (_, i) => `g${i}`)
+  let running = 0
+  let most = 0
+  const provider: Provider = async function* ({ messages }) {
+    const goal = String(messages.find(({ role }) => role === 'user')?.content)
+    if (goal === 'hello') {
+      if (messages.some(({ role }) => role === 'tool')) yield text('done')
+      else yield use('delegate_task', { tasks: goals.map(task => ({ prompt: task })) })
+      return
+    }
+    most = Math.max(most, ++running)
+    await new Promise(resolve => setImmediate(resolve))
+    running--
+    yield text(`did ${goal}`)
+  }
+  const { messages } = await run(provider, request())
+  const results = resultsOf(messages.find(({ role }) => role === 'tool')?.content)
+  assert.equal(
+    results.map(({ summary, status }) => `${status} ${summary}`),
+    goals.map(goal => `completed did ${goal}`),
+  )
+  assert.is(most, 3)
 })
 
 test('runs tasks in parallel, at most three at a time, across parallel calls', async () => {
@@ -342,7 +367,8 @@ test('warns the model, but not the transcript, at 70 and 90 percent of the steps
   const { provider, received } = answering((_, { tools }, round) =>
     tools.length === 0 ? [text('end')] : [use('ok', {}, 0, `k${round}`)],
   )
-  const object = tool('ok', () => ({ content: '{"fine":true}' }))
+  let times = 0
+  const object = tool('ok', () => ({ content: JSON.stringify({ times: ++times }) }))
   const { messages } = await run(provider, { tools: [object], maxSteps: 10 })
   const lastMessages = received.map(({ messages: sent }) => String(sent.at(-1)?.content))
   const at = lastMessages.flatMap((content, index) =>
@@ -351,6 +377,17 @@ test('warns the model, but not the transcript, at 70 and 90 percent of the steps
   assert.equal(at, [7, 9])
   assert.match(lastMessages[7]!, 'Step 7 of 10')
   assert.ok(messages.every(({ content }) => !String(content).includes('warning')))
+})
+
+test('a parent reads that the provider stopped the answer of its subagent', async () => {
+  const { provider } = answering((goal, _, round) => {
+    if (goal === 'half') return [text('Half of'), finish('content_filter')]
+    return round === 0 ? [use('delegate_task', { goal: 'half' })] : [text('end')]
+  })
+  const { messages, events } = await run(provider, request())
+  const [result] = resultsOf(messages[1]?.content)
+  assert.ok(result?.summary.startsWith('Half of') && result.summary.length > 10)
+  assert.not.ok(events.some(({ type }) => type === 'warning'))
 })
 
 test.run()

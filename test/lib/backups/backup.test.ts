@@ -141,6 +141,48 @@ test('has no key without a passphrase, and with one only in the encrypted part',
   }
 })
 
+test('has the default workspace and the worktrees with every file but .env, and names what it does not know', async () => {
+  const saved = {
+    'webui/workspace/report.md': 'a report',
+    'webui/workspace/.git/config': '[core]',
+    'webui/workspace/cache/x.tmp': 'a name like one of ours',
+    'webui/workspace/people.json': '[]',
+    'webui/workspace/id_rsa_notes.txt': 'notes',
+    'webui/workspace/instance.lock': 'a file of a project',
+    'webui/workspace/data.jsonl': '{"a":1}\n{"b":2}',
+    'webui/workspace/.env.example': 'KEY=',
+    'webui/worktrees/app-ab12/.git': 'gitdir: /x',
+    'webui/worktrees/app-ab12/big.partial': 'half',
+    'skills/data.jsonl': '{"a":1}\n{"b":2}',
+  }
+  for (const [path, text] of Object.entries(saved)) places.write(path, text)
+  places.write('webui/workspace/.env', 'KEY=value')
+  places.write('webui/new-thing/a.bin', 'unknown')
+  places.write('webui/new-thing/b.bin', 'unknown')
+  places.write('webui/other.json', '{}')
+  const { path, keyFiles, problems } = await places.make('work.tar.zst')
+  const home = join(places.dir, 'work')
+  await restoreBackup({
+    file: path,
+    home,
+    state: join(home, 'webui'),
+    passphrase: async () => null,
+  })
+  for (const [name, text] of Object.entries(saved))
+    assert.is(readFileSync(join(home, name), 'utf8'), text, name)
+  assert.ok(keyFiles.includes('state/workspace/.env'))
+  assert.not(keyFiles.some(name => /new-thing|other\.json|report/.test(name)))
+  assert.equal(
+    problems.map(each => each.path).filter(name => name.startsWith('state/')),
+    ['state/new-thing', 'state/other.json'],
+  )
+  for (const name of ['webui/workspace', 'webui/worktrees', 'webui/new-thing', 'webui/other.json'])
+    rmSync(join(places.home, name), { recursive: true })
+  rmSync(join(places.home, 'skills/data.jsonl'))
+  rmSync(home, { recursive: true })
+  rmSync(path)
+})
+
 test('other programs read it: tar, zstd', async () => {
   const { path } = await places.make('gnu.tar.zst')
   const listed = execFileSync('tar', ['--zstd', '-tf', path], { encoding: 'utf8' })

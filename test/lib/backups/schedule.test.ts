@@ -115,6 +115,23 @@ test('runs when it is due, once, and makes up for a time at which the service wa
   rmSync(dir, { recursive: true })
 })
 
+test('after a clock that was ahead, backups are due again, and none of this time is deleted for one of then', async () => {
+  const { dir, out, backups, tick } = setUp()
+  backups.save({ enabled: true, dir: out, keep_daily: 2, keep_weekly: 0 })
+  for (const day of ['01', '02', '03']) await tick(`2035-01-${day}T03:00:00Z`)
+  assert.is(readdirSync(out).length, 2)
+  await tick('2026-11-24T02:00:00Z')
+  assert.is(backups.state().next_at, at('2026-11-24T03:00:00Z') / 1_000)
+  for (const day of ['24', '25', '26']) await tick(`2026-11-${day}T03:00:00Z`)
+  assert.equal(
+    readdirSync(out)
+      .map(name => name.slice(12, 22))
+      .toSorted(),
+    ['2026-11-25', '2026-11-26', '2035-01-02', '2035-01-03'],
+  )
+  rmSync(dir, { recursive: true })
+})
+
 test('a failure is reported once, is tried again at the next due time, and deletes nothing', async () => {
   const { dir, out, backups, failures, disk, tick } = setUp()
   backups.save({ enabled: true, dir: out, keep_daily: 1, keep_weekly: 0 })

@@ -380,4 +380,159 @@ test('never overwrites a damaged jobs file and runs nothing', async ({ it }) => 
   }
 })
 
+/** A job as a clock at `from` left it, in that zone; what is due next after the first tick at `now`. */
+const corrected = async (
+  it: TestHome,
+  given: Record<string, unknown>,
+  now: string,
+): Promise<{ next: string; notes: string[]; ran: string[] }> => {
+  it.put({ jobs: [job(given)] })
+  it.to(now)
+  const service = it.service('a')
+  await service.scheduler.tick()
+  await service.scheduler.tick()
+  await service.scheduler.settled()
+  return {
+    next: it.stored()[0]!.next_run_at,
+    notes: brief(service.history.list()),
+    ran: service.ran,
+  }
+}
+
+const cron = (expr: string) => ({ kind: 'cron', expr, display: expr })
+const every = (minutes: number) => ({ kind: 'interval', minutes, display: `every ${minutes}m` })
+const NOW = '2026-02-02T10:00:30Z'
+
+for (const [name, given, next] of [
+  [
+    'every minute',
+    { schedule: cron('* * * * *'), next_run_at: '2035-01-01T00:01:00+00:00' },
+    '2026-02-02T10:01:00+00:00',
+  ],
+  [
+    'daily',
+    { schedule: cron('0 9 * * *'), next_run_at: '2035-01-01T09:00:00+00:00' },
+    '2026-02-03T09:00:00+00:00',
+  ],
+  [
+    'weekly',
+    { schedule: cron('30 6 * * 1'), next_run_at: '2035-01-01T06:30:00+00:00' },
+    '2026-02-09T06:30:00+00:00',
+  ],
+  [
+    'yearly',
+    { schedule: cron('0 0 1 1 *'), next_run_at: '2036-01-01T00:00:00+00:00' },
+    '2027-01-01T00:00:00+00:00',
+  ],
+  [
+    'an interval',
+    { schedule: every(60), next_run_at: '2035-01-01T01:00:00+00:00' },
+    '2026-02-02T11:00:30+00:00',
+  ],
+  [
+    'an interval that ran then',
+    {
+      schedule: every(60),
+      next_run_at: '2035-01-01T02:00:00+00:00',
+      last_run_at: '2035-01-01T01:00:00+00:00',
+    },
+    '2026-02-02T11:00:30+00:00',
+  ],
+  [
+    'a clock that was four hours ahead',
+    { schedule: cron('* * * * *'), next_run_at: '2026-02-02T14:01:00+00:00' },
+    '2026-02-02T10:01:00+00:00',
+  ],
+  [
+    'a delay',
+    {
+      schedule: { kind: 'once', run_at: '2035-01-01T00:30:00+00:00', display: 'once in 30m' },
+      schedule_display: 'once in 30m',
+      created_at: '2035-01-01T00:00:00+00:00',
+      next_run_at: '2035-01-01T00:30:00+00:00',
+    },
+    '2026-02-02T10:30:30+00:00',
+  ],
+] as const)
+  test(`a clock that was ahead: ${name} is due when its schedule says, and the history says why`, async ({
+    it,
+  }) => {
+    const found = await corrected(it, given, NOW)
+    assert.is(found.next, next)
+    assert.equal(found.notes, ['skipped 1 schedule'])
+    assert.equal(found.ran, [])
+  })
+
+for (const [name, given] of [
+  [
+    'a date that was entered',
+    {
+      schedule: { kind: 'once', run_at: '2035-01-01T00:00:00+00:00', display: 'once at' },
+      created_at: '2035-01-01T00:00:00+00:00',
+      next_run_at: '2035-01-01T00:00:00+00:00',
+    },
+  ],
+  [
+    'the next of a rare date',
+    { schedule: cron('0 0 29 2 *'), next_run_at: '2028-02-29T00:00:00+00:00' },
+  ],
+  ['an interval of weeks', { schedule: every(40_320), next_run_at: '2026-03-01T10:00:00+00:00' }],
+  [
+    'a job that is off',
+    { enabled: false, schedule: cron('* * * * *'), next_run_at: '2035-01-01T00:01:00+00:00' },
+  ],
+] as const)
+  test(`what may be right stays: ${name}`, async ({ it }) => {
+    const found = await corrected(it, given, NOW)
+    assert.is(found.next, given.next_run_at)
+    assert.equal(found.notes, [])
+  })
+
+for (const [name, from, to, now, next] of [
+  // 09:00 in the zone of the file; what is due at `now`, and next.
+  [
+    'Berlin → UTC, before the old hour',
+    '2026-02-03T09:00:00+01:00',
+    'UTC',
+    '2026-02-03T06:00:00Z',
+    '2026-02-03T09:00:00+00:00',
+  ],
+  [
+    'Berlin → UTC, at the old hour',
+    '2026-02-03T09:00:00+01:00',
+    'UTC',
+    '2026-02-03T08:00:30Z',
+    '2026-02-03T09:00:00+00:00',
+  ],
+  [
+    'New York → UTC',
+    '2026-02-03T09:00:00-05:00',
+    'UTC',
+    '2026-02-03T06:00:00Z',
+    '2026-02-03T09:00:00+00:00',
+  ],
+  [
+    'Kolkata → UTC, at the old hour',
+    '2026-02-03T09:00:00+05:30',
+    'UTC',
+    '2026-02-03T03:30:30Z',
+    '2026-02-03T09:00:00+00:00',
+  ],
+] as const)
+  test(`another time zone: ${name} runs at the new hour alone`, async ({ it }) => {
+    assert.is(to, 'UTC')
+    const found = await corrected(it, { schedule: cron('0 9 * * *'), next_run_at: from }, now)
+    assert.is(found.next, next)
+    assert.equal(found.ran, [])
+  })
+
+test('a run that another program asked for at once is not put off', async ({ it }) => {
+  const found = await corrected(
+    it,
+    { schedule: cron('0 9 * * *'), next_run_at: '2026-02-02T10:00:10+00:00' },
+    NOW,
+  )
+  assert.is(found.ran.length, 1)
+})
+
 test.run()

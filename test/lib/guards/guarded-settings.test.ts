@@ -23,6 +23,12 @@ const look = (accepted: Values, now: Values) => {
 /** Each with the keys that wait. */
 const LOOSENED: [before: Values, now: Values, keys: string[]][] = [
   [{}, { approvals: { mode: 'off' } }, ['approvals.mode']],
+  [{}, { model: { extra_headers: { a: VARIABLE } } }, ['model.extra_headers']],
+  [
+    {},
+    { providers: { openai: { default_headers: { a: VARIABLE } } } },
+    ['providers.openai.default_headers'],
+  ],
   // YAML 1.1 reads `off` as false.
   [{}, { approvals: { mode: false } }, ['approvals.mode']],
   [{}, { approvals: { cron_mode: 'allow' } }, ['approvals.cron_mode']],

@@ -1,10 +1,13 @@
 /** MCP without servers: argument conversion, tool names, masking, results. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { ToolContext } from '../../../lib/agent/types.ts'
 import { coerceArguments } from '../../../lib/mcp/coerce-arguments.ts'
+import { createMcpTools } from '../../../lib/mcp/create-tools.ts'
 import { isInvalid, parseServers } from '../../../lib/mcp/config.ts'
 import { HIDDEN, hideValues, maskArgs, maskUrl, maskValues } from '../../../lib/mcp/mask-config.ts'
 import { promptResult, resourceResult, toResult } from '../../../lib/mcp/results.ts'
+import type { McpServer } from '../../../lib/mcp/server.ts'
 import { toolName } from '../../../lib/mcp/tool-names.ts'
 
 const test = suite('mcp: pure functions')
@@ -59,6 +62,39 @@ test('tool names have allowed characters, are unique and at most 64 characters',
   assert.is(long.length, 64)
   assert.is(toolName('s', 'x'.repeat(100), new Set()), long)
   assert.is.not(toolName('s', `${'x'.repeat(100)}y`, taken), long)
+})
+
+test('arguments whose names providers do not accept have others there, and their own at the server', async () => {
+  const long = 'x'.repeat(80)
+  const properties = { 'my arg': {}, my_arg: {}, größe: {}, [long]: {}, plain: {} }
+  const parameters = { type: 'object', properties, required: ['my arg', 'plain'] }
+  const sent: unknown[] = []
+  const client = {
+    getProtocolEra: () => 'legacy',
+    async request({ params }: { params: { arguments: unknown } }) {
+      sent.push(params.arguments)
+      return { content: [] }
+    },
+  }
+  const server = {
+    config: { name: 's', timeoutMs: 1, filter: { include: [], exclude: [] } },
+    listing: () => ({ tools: [{ name: 't', description: '', parameters }] }),
+    use: (work: (given: unknown) => unknown) => work(client),
+  } as unknown as McpServer
+  const [tool] = createMcpTools([server], { find: () => server })
+  const shown = tool?.parameters as { properties: object; required: string[] }
+  const names = Object.keys(shown.properties)
+  assert.equal(names.toSorted(), [names[3], 'gr__e', 'my_arg', 'my_arg_2', 'plain'].toSorted())
+  assert.ok(names.every(name => /^[\w.-]{1,64}$/.test(name)))
+  assert.equal(shown.required, ['my_arg_2', 'plain'])
+  const args = Object.fromEntries(names.map(name => [name, name]))
+  await tool?.run(
+    { signal: AbortSignal.timeout(9_000), output() {} } as unknown as ToolContext,
+    args,
+  )
+  assert.equal(sent, [
+    { 'my arg': 'my_arg_2', my_arg: 'my_arg', größe: 'gr__e', [long]: names[3], plain: 'plain' },
+  ])
 })
 
 test('secrets are masked, references to variables are shown', () => {

@@ -7,7 +7,10 @@ import {
   credentialsOf,
   isUnconfigured,
   isUsableSecret,
+  unusableKey,
+  unusableKeys,
 } from '../../../lib/models/credentials.ts'
+import { pickFirst, resolveKey } from '../../../lib/models/endpoint-key.ts'
 import { PROVIDERS } from '../../../lib/models/providers.ts'
 import { readSetup } from '../../../lib/models/provider-config.ts'
 import { homeOf } from './_home.ts'
@@ -38,6 +41,54 @@ test('values that are not keys', () => {
     assert.is(isUsableSecret(secret), false, String(secret))
   for (const secret of ['abcd', ' sk-1234 ', 'x'.repeat(500)])
     assert.is(isUsableSecret(secret), true)
+})
+
+for (const [value, why] of [
+  ['sk-test 1234', 'header'],
+  ['sk-test # note', 'header'],
+  ['sk-tëst-1234', 'header'],
+  ['sk-test\u200b1234', 'header'],
+  ['sk-one\nsk-two', 'header'],
+  ['“sk-test-1234”', 'header'],
+  ['removed-from-backup', 'removed'],
+] as const)
+  test(`a value that cannot be sent is a named problem, wherever it is: ${JSON.stringify(value)}`, () => {
+    const places: [name: string, provider: string, given: Given][] = [
+      ['OPENAI_API_KEY', 'openai', { dotenv: { OPENAI_API_KEY: value } }],
+      ['OPENAI_API_KEY', 'custom', { env: { OPENAI_API_KEY: value } }],
+      [
+        'model.api_key',
+        'custom',
+        { config: { model: { provider: 'custom', base_url: 'http://h/v1', api_key: value } } },
+      ],
+      [
+        'providers.deepseek.api_key',
+        'deepseek',
+        { config: { providers: { deepseek: { api_key: value } } } },
+      ],
+      [
+        'custom_providers',
+        'custom:lab',
+        {
+          config: { custom_providers: [{ name: 'lab', base_url: 'http://h/v1', api_key: value }] },
+        },
+      ],
+    ]
+    for (const [name, provider, given] of places) {
+      const setup = readSetup(homeOf(given))
+      assert.equal(unusableKey(setup, provider), { name, why }, name)
+      assert.equal(unusableKeys(setup), [{ name, why }])
+      assert.throws(
+        () => resolveKey(setup, provider, provider, 'http://h/v1', pickFirst),
+        (error: { code: string }) =>
+          error.code === (why === 'removed' ? 'key_removed_by_backup' : 'key_not_sendable'),
+      )
+    }
+  })
+
+test('a placeholder, a missing key, and a good one are no problem of this kind', () => {
+  for (const value of ['', 'changeme', KEY])
+    assert.equal(unusableKeys(readSetup(homeOf({ dotenv: { OPENAI_API_KEY: value } }))), [])
 })
 
 const VARIABLES: Record<string, string> = {

@@ -18,6 +18,7 @@ import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import {
   parseDisplay,
   readReasoning,
+  parseEffort,
   saveEffort,
   saveShowReasoning,
 } from '../../../lib/models/reasoning.ts'
@@ -264,16 +265,39 @@ test('adopts an old default of the settings only in a home without one', ({ base
   assert.is(written(base), 'model:\n  provider: zai\n')
 })
 
+test('an old default with a hint becomes a provider and a name that the command line can read', ({
+  base,
+}) => {
+  for (const [old, provider, name] of [
+    ['@deepseek:old-model', 'deepseek', 'old-model'],
+    ['@openrouter:anthropic/claude-opus-4.6', 'openrouter', 'anthropic/claude-opus-4.6'],
+    ['@ollama:llama3:8b', 'ollama', 'llama3:8b'],
+  ] as const) {
+    migrateDefaultModel(open(base, '# mine\n'), old)
+    assert.not.match(written(base), /@/)
+    assert.match(written(base), `provider: ${provider}`)
+    assert.match(written(base), `default: ${name}`)
+  }
+  for (const old of ['@', '@deepseek:', '@:x', '@ x']) {
+    migrateDefaultModel(open(base, '# mine\n'), old)
+    assert.is(written(base), '# mine\n', old)
+  }
+})
+
+test('a hint alone is no model', ({ base }) => {
+  for (const id of ['@', ' @ ', '@@', '@ x', '@:', '@:x', '@x:'])
+    assert.throws(() => setDefaultModel(open(base, ''), id), isInvalid)
+})
+
 test('reasoning: the accepted values and the file they are written to', ({ base }) => {
   const home = open(base, 'agent:\n  max_turns: 5 # five\n')
   assert.equal(readReasoning(home), { show_reasoning: true, reasoning_effort: '' })
-  for (const effort of ['ultra', '', null, 5])
-    assert.throws(() => saveEffort(home, effort), isInvalid)
+  for (const effort of ['ultra', '', null, 5]) assert.throws(() => parseEffort(effort), isInvalid)
   for (const display of ['maybe', '', {}, [], 2])
     assert.throws(() => parseDisplay(display), isInvalid)
   for (const word of ['show', 'ON', ' true ', '1', 1, true]) assert.is(parseDisplay(word), true)
   for (const word of ['hide', 'Off', 'false', '0', 0, false]) assert.is(parseDisplay(word), false)
-  saveEffort(home, ' HIGH ')
+  saveEffort(home, parseEffort(' HIGH '))
   saveShowReasoning(home, false)
   assert.equal(readReasoning(home), { show_reasoning: false, reasoning_effort: 'high' })
   assert.is(

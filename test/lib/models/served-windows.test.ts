@@ -243,6 +243,16 @@ test('a configured window is kept, a learned one is smaller, until the server’
     assert.is(windows.apply(endpointAt(server.url)).contextLength, 20_000)
   }))
 
+test('a window that an error named is asked for again after an hour', async () => {
+  const clock = createTestClock()
+  const windows = createServedWindows({ clock })
+  const endpoint = endpointAt('https://llm.example/v1')
+  windows.learn(endpoint, 8_192)
+  assert.is(windows.apply(endpoint).contextLength, 8_192)
+  await clock.advance(3_600_000)
+  assert.is(windows.apply(endpoint).contextLength, 131_072)
+})
+
 test('a window that was learned too small is forgotten when a longer prompt was read', () => {
   const windows = createServedWindows({ clock: createTestClock() })
   const endpoint = endpointAt('https://api.example.com/v1', { contextLength: 200_000 })

@@ -182,7 +182,7 @@ test('covers all homes and reloads changed files', () => {
     put('profiles/work/.env', 'X_PASSWORD=work-9999-ghi\n')
     put(
       'config.yaml',
-      `model: {api_key: "\${PLAIN_NAME}"}\nmcp_servers: {a: {url: "https://u:url-pass-77@h/?token=parameter-88"}}\n`,
+      `model: {api_key: "\${PLAIN_NAME}", extra_headers: {authorization: "Basic header-1111-abc"}}\ncustom_providers: [{default_headers: {x-gateway: fQ8zLm2kX9pVtR4wYb}}]\nproviders: {openai: {extra_headers: {cf-access-client-secret: header-2222-def, x-tags: team-a}}}\nmcp_servers: {a: {url: "https://u:url-pass-77@h/?token=parameter-88"}}\n`,
     )
     assert.equal(
       ['process-4711-abc', 'base-0815-def', 'work-9999-ghi', 'url-pass-77', 'parameter-88'].filter(
@@ -190,6 +190,9 @@ test('covers all homes and reloads changed files', () => {
       ),
       [],
     )
+    for (const secret of ['Basic header-1111-abc', 'fQ8zLm2kX9pVtR4wYb', 'header-2222-def'])
+      assert.ok(isHidden(secret), secret)
+    assert.not.ok(isHidden('team-a'))
     assert.is(known(), known(), 'the same array while nothing has changed')
     for (const usual of ['/run/ssh-4711', 'OTHER_API_KEY', 'https://a.example.org/', '/usr/bin'])
       assert.not.ok(isHidden(usual), usual)

@@ -11,6 +11,7 @@ import {
 import { foldBackward } from '../../../lib/sessions/fold-backward.ts'
 import { applyEntry, emptySummary, foldForward, isHidden } from '../../../lib/sessions/fold.ts'
 import type { Line } from '../../../lib/store/journal.ts'
+import type { Message } from '../../../lib/schema/message.ts'
 
 const test = suite('sessions/fold')
 
@@ -29,7 +30,7 @@ const toLines = (texts: readonly string[]): Line[] =>
 const KEYS = ['title', 'model', 'pinned', 'composer_draft', 'odd']
 const draft = (text: string) => ({ text, files: [] })
 
-const randomEntry = (n: number, roll: (below: number) => number): Entry => {
+const randomEntry = (n: number, roll: (below: number) => number, seed: number): Entry => {
   const at = 1_000 + roll(500)
   const stream_id = `s${roll(4)}`
   const question = (id: string) => ({
@@ -83,7 +84,10 @@ const randomEntry = (n: number, roll: (below: number) => number): Entry => {
         n,
         t: 'message',
         at,
-        message: { id: `m${n}`, role: roll(2) ? 'user' : 'assistant', content: `text ${n}` },
+        message: {
+          ...{ id: `m${n}`, role: roll(2) ? 'user' : 'assistant', content: `text ${n}` },
+          ...(seed % 2 === 0 || roll(3) > 0 ? { timestamp: at } : {}),
+        } as Message,
       }
   }
 }
@@ -102,7 +106,7 @@ const randomJournal = (seed: number): string[] => {
     else if (chance === 2) lines.push('')
     else {
       // Sometimes a gap, and a line with a wrong number.
-      lines.push(formatEntry(randomEntry(chance === 3 ? Math.max(2, n - 3) : n, roll)))
+      lines.push(formatEntry(randomEntry(chance === 3 ? Math.max(2, n - 3) : n, roll, seed)))
       n += chance === 4 ? 5 : 1
     }
   }

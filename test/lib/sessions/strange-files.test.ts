@@ -1,6 +1,15 @@
 /** Unexpected files among the sessions, and full disks: the store starts, lists the readable sessions and overwrites nothing. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { unreadableSessions } from '../../../lib/sessions/unreadable-files.ts'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -99,6 +108,65 @@ test('starts, lists readable files, and reports the others once', async () => {
       )
     assert.is(readFileSync(join(bench.root, 'sessions', 'folder.jsonl', 'inside'), 'utf8'), 'x')
     assert.ok(statSync(join(bench.root, 'sessions', 'pipe.jsonl')).isFIFO())
+  } finally {
+    await bench.close()
+  }
+})
+
+const OLD = 1_500_000_000
+
+for (const [name, content] of [
+  ['no byte', ''],
+  ['zeros', '\0'.repeat(4_096)],
+  ['empty lines', '\n\n'],
+  ['garbage', 'x{]\n\xff\xfe'],
+] as const) {
+  test(`an emptied file (${name}) keeps its row, and says so when it is opened`, async () => {
+    const bench = openBench()
+    try {
+      const { session_id: id } = bench.sessions.create({ ...NEW, title: 'eight' })
+      bench.sessions.append(
+        id,
+        Array.from({ length: 8 }, (_, at) => say(`m ${at}`)),
+      )
+      await bench.sessions.close()
+      const whole = readFileSync(bench.path(id))
+      writeFileSync(bench.path(id), content)
+      const sessions = await bench.restart()
+      const [row] = listed(sessions)
+      assert.equal([row?.title, row?.message_count], ['eight', 8])
+      for (const open of [
+        () => sessions.load(id),
+        () => sessions.append(id, [say('more')]),
+        () => sessions.tail(id, { limit: 5 }),
+      ])
+        assert.throws(open, /file is empty/)
+      assert.is(readFileSync(bench.path(id), 'utf8'), Buffer.from(content).toString())
+      assert.ok(bench.logs.some(said => said.includes('could not read a session')))
+      assert.equal(unreadableSessions(join(bench.root, 'sessions')).bad, [`${id}.jsonl`])
+      writeFileSync(bench.path(id), whole)
+      await sessions.catchUp()
+      assert.is(texts(sessions, id).length, 8)
+    } finally {
+      await bench.close()
+    }
+  })
+}
+
+test('an emptied file of which nothing else is known is listed, can be deleted, and is no new chat', async () => {
+  const bench = openBench()
+  try {
+    const { session_id: id } = bench.sessions.create({ ...NEW, title: 'gone' })
+    await bench.sessions.close()
+    writeFileSync(bench.path(id), '')
+    utimesSync(bench.path(id), OLD, OLD)
+    rmSync(join(bench.root, 'cache'), { recursive: true })
+    const sessions = await bench.restart()
+    const [row] = listed(sessions)
+    assert.equal([row?.session_id, row?.title], [id, `Unreadable chat ${id}`])
+    assert.throws(() => sessions.load(id), /file is empty/)
+    assert.ok(sessions.trash(id))
+    assert.equal(listed(sessions), [])
   } finally {
     await bench.close()
   }

@@ -166,4 +166,12 @@ test('times out', async ({ one }) => {
   assert.match(late.message, 'did not answer in')
 })
 
+test('a summary by a model in the own network is not cut', async ({ one }) => {
+  // Less than any answer takes.
+  const home = homeOf({ auxiliary: { compression: { timeout: 0.001 } } })
+  one.push({ text: 'notes' })
+  const auxiliary = maker()('compression', home, endpointAt(one.url))
+  assert.is(await auxiliary.ask(ask.messages, { signal: signal() }), 'notes')
+})
+
 test.run()

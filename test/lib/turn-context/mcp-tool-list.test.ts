@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { describeTools } from '../../../lib/agent/tool-schema.ts'
 import type { Tool } from '../../../lib/agent/types.ts'
 import type { Span } from '../../../lib/sessions/fold.ts'
-import { createMcpToolList, type McpOffer } from '../../../lib/turn-context/mcp-tool-list.ts'
+import { createMcpToolList, type ToolOffer } from '../../../lib/turn-context/mcp-tool-list.ts'
 import { createPromptCache } from '../../../lib/turn-context/prompt-cache.ts'
 import type { TurnScope } from '../../../lib/turn-context/turn-scope.ts'
 import { configOf } from '../../_config.ts'
@@ -44,7 +44,7 @@ const open = ({ dir }: Context) => {
     sessions: { head: () => ({ spans: world.spans }) as never },
   })
   const offer = (
-    given: Partial<McpOffer>,
+    given: Partial<ToolOffer>,
     config: Record<string, unknown> = {},
     sessionId = 's1',
   ) => {
@@ -55,7 +55,7 @@ const open = ({ dir }: Context) => {
       config: configOf(config),
       meta: {},
     } as unknown as TurnScope
-    return list(scope, { tools: [], missing: [], warnings: [], ...given })
+    return list(scope, { own: [], tools: [], missing: [], warnings: [], ...given })
   }
   return { world, offer }
 }
@@ -89,7 +89,7 @@ test('a server that is not ready is found by search later, unless search is off'
   const { offer } = open(context)
   const missing = ['late']
   const first = offer({ tools: toolsOf(2), missing })
-  assert.equal(namesOf(first), ['mcp_git_tool0', 'mcp_git_tool1', 'tool_search', 'call_tool'])
+  assert.equal(namesOf(first), ['tool_search', 'call_tool', 'mcp_git_tool0', 'mcp_git_tool1'])
   const later = offer({ tools: toolsOf(3) })
   assert.is(sentBytes(later), sentBytes(first))
   assert.is(later.find(({ name }) => name === 'mcp_git_tool2')?.deferred, true)
@@ -118,6 +118,49 @@ test('a described tool keeps its bytes when its server changes or stops, until t
   assert.match(sentBytes(compacted), 'Does something else.')
   world.model = 'other'
   assert.is(namesOf(offer({ tools: toolsOf(1) })).length, 1)
+})
+
+const own = (name: string, seldom?: string): Tool => ({
+  name,
+  // Long enough that it is worth a search.
+  summary: `${name} ${'x'.repeat(2_000)}`,
+  input: z.looseObject({}),
+  kind: 'read',
+  preview: () => '',
+  run: () => ({ content: name }),
+  ...(seldom !== undefined && { seldom }),
+})
+
+test('our own that few conversations need are found by search, and stay so for the whole session', context => {
+  const { world, offer } = open(context)
+  const all = [own('terminal'), own('cronjob', 'scheduled tasks'), own('skills_list', '')]
+  const first = offer({ own: all })
+  assert.equal(namesOf(first), ['terminal', 'tool_search', 'call_tool'])
+  assert.match(first.find(({ name }) => name === 'tool_search')?.summary ?? '', 'cronjob (')
+  assert.equal(
+    first.filter(({ deferred }) => deferred).map(({ name }) => name),
+    ['cronjob', 'skills_list'],
+  )
+  // A skill was written meanwhile, and a server started.
+  const later = [own('terminal'), own('cronjob', 'other words'), own('skills_list')]
+  const grown = offer({ own: later, tools: toolsOf(1) })
+  assert.equal(namesOf(grown), ['terminal', 'tool_search', 'call_tool', 'mcp_git_tool0'])
+  assert.ok(grown.some(({ name, deferred }) => name === 'skills_list' && deferred))
+  // The other way round: what was described remains described.
+  const described = offer({ own: [own('skills_list')], tools: toolsOf(1) }, {}, 's2')
+  const now = offer({ own: [own('skills_list', '')], tools: toolsOf(1) }, {}, 's2')
+  assert.is(sentBytes(now), sentBytes(described))
+  world.spans = [{ n: 9, from: 1, to: 8, last: 'm7', at: 0 }]
+  assert.equal(namesOf(offer({ own: later })), [
+    'terminal',
+    'skills_list',
+    'tool_search',
+    'call_tool',
+  ])
+  const short = [own('terminal'), { ...own('cronjob', 'scheduled tasks'), summary: 'Short.' }]
+  assert.equal(namesOf(offer({ own: short }, {}, 's4')), ['terminal', 'cronjob'])
+  const off = offer({ own: all }, { tools: { tool_search: 'off' } }, 's3')
+  assert.equal(namesOf(off), ['terminal', 'cronjob', 'skills_list'])
 })
 
 test('the list of names stays short with many servers', context => {

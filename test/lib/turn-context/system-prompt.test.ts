@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../lib/base/clock.ts'
+import { rulesOf } from '../../../lib/agent/prompt.ts'
 import { todo } from '../../../lib/agent/tools/todo.ts'
 import type { ModelEndpoint, Tool } from '../../../lib/agent/types.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
@@ -57,15 +58,27 @@ const open = ({ dir }: Context) => {
     },
     skills: () => [],
     subagents: () => [],
+    runnerFor: () => undefined,
+    outsideSandbox: 'changes',
   })
   const tell = async (
-    more: { at?: number; tools?: string[]; timezone?: string; unattended?: boolean } = {},
+    more: {
+      at?: number
+      tools?: string[]
+      timezone?: string
+      unattended?: boolean
+      client?: boolean
+    } = {},
   ): Promise<string> => {
     const unattended = more.unattended
       ? { preamble: 'Nobody watches.', ask: () => 'deny' as const }
       : null
     const place = {
-      turn: { startedAt: (more.at ?? NOON) * 1_000, endpoint },
+      turn: {
+        startedAt: (more.at ?? NOON) * 1_000,
+        endpoint,
+        client: more.client ? { tools: [], instructions: '', approvals: 'ask' } : null,
+      },
       sessionId: 's1',
       home,
       workspace: dir,
@@ -77,6 +90,19 @@ const open = ({ dir }: Context) => {
   }
   return { world, shelf, logged, tell }
 }
+
+test('asks for sentences on the way only where a person reads along', async context => {
+  const { tell } = open(context)
+  const progress = rulesOf(['todo'], { persists: true, isWatched: true }).find(
+    ({ name }) => name === 'progress',
+  )?.text
+  assert.ok(progress)
+  const isAsked = async (more: Parameters<typeof tell>[0]) => (await tell(more)).includes(progress)
+  assert.equal(
+    [await isAsked({}), await isAsked({ client: true }), await isAsked({ unattended: true })],
+    [true, false, false],
+  )
+})
 
 test('is rebuilt after a compaction and after its undo', async context => {
   const { world, tell } = open(context)

@@ -45,46 +45,54 @@ const setup = (agent: Agent) => {
       return writeSync(fd, data)
     },
   })
-  const turns = createTurns({
-    sessions,
-    hub: createHub({ boot: '0badcafe', clock }),
-    liveDir: join(dir, 'live'),
-    clock,
-    log: line => log.push(line),
-    redactMessage: message => message,
-    providers: { chat_completions: silent, demo: silent },
-    createContext: turn => ({
-      agent,
-      request: async () => ({
-        endpoint: turn.endpoint as ModelEndpoint,
-        providers: { chat_completions: silent, demo: silent },
-        tools: [],
-        system: '',
-        workspace: dir,
-        env: {},
-        forbidden: [],
-        maxSteps: 1,
-        nextMessageId: () => sessions.nextMessageId(turn.sessionId),
-        approve: async () => 'deny' as const,
-        clarify: async () => null,
+  const ended: unknown[] = []
+  const started = () =>
+    createTurns({
+      sessions,
+      hub: createHub({ boot: '0badcafe', clock }),
+      liveDir: join(dir, 'live'),
+      resume: {},
+      onEnded: ({ failure }) => ended.push(failure?.type),
+      clock,
+      log: line => log.push(line),
+      redactMessage: message => message,
+      providers: { chat_completions: silent, demo: silent },
+      createContext: turn => ({
+        agent,
+        request: async () => ({
+          endpoint: turn.endpoint as ModelEndpoint,
+          providers: { chat_completions: silent, demo: silent },
+          tools: [],
+          system: '',
+          workspace: dir,
+          env: {},
+          forbidden: [],
+          maxSteps: 1,
+          nextMessageId: () => sessions.nextMessageId(turn.sessionId),
+          approve: async () => 'deny' as const,
+          clarify: async () => null,
+        }),
+        history: () => [],
+        record(message) {
+          const [entry] = sessions.append(turn.sessionId, [{ t: 'message', message }])
+          if (entry?.t !== 'message') throw new Error('expected a message')
+          return entry.message
+        },
+        recordSent: () => undefined,
+        recordSummary: () => null,
+        redact: text => text,
       }),
-      history: () => [],
-      record(message) {
-        const [entry] = sessions.append(turn.sessionId, [{ t: 'message', message }])
-        if (entry?.t !== 'message') throw new Error('expected a message')
-        return entry.message
-      },
-      recordSent: () => undefined,
-      recordSummary: () => null,
-      redact: text => text,
-    }),
-  })
+    })
+  const turns = started()
   const { session_id: id } = sessions.create({ workspace: dir, model: null, profile: 'default' })
   const start = (text: string) =>
     turns.start({ sessionId: id, text, attachments: [], patch: {}, endpoint })
   return {
     sessions,
     turns,
+    clock,
+    ended,
+    started,
     state,
     log,
     id,
@@ -190,6 +198,66 @@ disk(
       await (await home.start('and now?')).result
       const contents = home.sessions.load(home.id).messages.map(message => message.content)
       assert.equal(contents, ['hello', 'all of it', 'and now?', 'all of it'])
+    } finally {
+      await home.close()
+    }
+  },
+)
+
+disk(
+  'the error is in the transcript as soon as there is space, without another message',
+  async () => {
+    const home = setup(async ({ nextMessageId, signal }, emit) => {
+      const id = nextMessageId()
+      emit({ type: 'token', messageId: id, text: 'precious words' })
+      home.state.full = true
+      emit({ type: 'message', message: { id, role: 'assistant', content: 'precious words' } })
+      return { status: signal.aborted ? 'stopped' : 'finished', text: '', ...outcome }
+    })
+    try {
+      await (await home.start('hello')).result
+      await home.clock.advance(60_000)
+      assert.is(home.sessions.load(home.id).messages.length, 1)
+      assert.equal(home.ended, [])
+      home.state.full = false
+      await home.clock.advance(5_000)
+      const { messages, turn } = home.sessions.load(home.id)
+      assert.equal([messages[1]!.content, messages[1]!._partial], ['precious words', true])
+      assert.ok(messages[2]!._error)
+      assert.match(String(messages[2]!.content), /disk is full/i)
+      assert.is(turn?.how, 'interrupted')
+      assert.equal(home.ended, ['error'])
+      await home.clock.advance(60_000)
+      assert.is(home.sessions.load(home.id).messages.length, 3)
+    } finally {
+      await home.close()
+    }
+  },
+)
+
+disk(
+  'a later start records the end of a turn that was given up, and does not continue it',
+  async () => {
+    let calls = 0
+    const home = setup(async ({ nextMessageId }, emit) => {
+      calls += 1
+      emit({ type: 'token', messageId: nextMessageId(), text: 'precious words' })
+      home.state.full = true
+      emit({ type: 'message', message: { id: nextMessageId(), role: 'assistant', content: 'x' } })
+      return { status: 'stopped', text: '', ...outcome }
+    })
+    try {
+      await (await home.start('hello')).result
+      await home.turns.close()
+      home.state.full = false
+      const again = home.started()
+      await again.resume({ endpointOf: async () => endpoint, workOf: {} } as never)
+      assert.is(again.count(), 0)
+      const { messages, turn } = home.sessions.load(home.id)
+      assert.is(turn?.how, 'interrupted')
+      assert.match(String(messages.at(-1)!.content), /could not be saved/)
+      assert.is(calls, 1)
+      await again.close()
     } finally {
       await home.close()
     }

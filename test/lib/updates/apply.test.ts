@@ -62,7 +62,8 @@ test('the restart takes the apply lock and keeps it, so nothing more is applied'
   assert.is((await agent).ok, true)
   await Promise.resolve()
   assert.is(state.restarts, 1)
-  assert.equal((await updates.apply('agent')).message, 'Update already in progress')
+  const { message, error } = await updates.apply('agent')
+  assert.equal([message, error], ['Update already in progress', 'Update already in progress'])
   // A process that could not be replaced keeps running.
   leaving.reject(new Error('no such program'))
   await leaving.promise.catch(() => undefined)

@@ -1,6 +1,14 @@
 /** The process: one sentence when it cannot start, one instance per state directory, and coming down in order. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -43,14 +51,16 @@ test('a failed start gives the reason in one sentence', async ({ home }) => {
   mkdirSync(short)
   writeFileSync(join(short, '.signing_key'), 'short')
   const [misspelled, option, stateDir, tls, key, address, bug] = await Promise.all([
-    fails({ home, env: { AGENT_WEBUI_PROT: '1' } }),
+    fails({ home, env: { AGENT_WEBUI_PROT: '1' } }, [], 78),
     fails({ home }, ['--prot', '1'], 2),
-    fails({ home, env: { AGENT_WEBUI_STATE_DIR: join(file, 'state') } }),
+    fails({ home, env: { AGENT_WEBUI_STATE_DIR: join(file, 'state') } }, [], 78),
     fails({ home, env: { AGENT_WEBUI_TLS_CERT: file, AGENT_WEBUI_TLS_KEY: file } }),
-    fails({ home, env: { AGENT_WEBUI_STATE_DIR: short } }),
+    fails({ home, env: { AGENT_WEBUI_STATE_DIR: short } }, [], 78),
     fails({ home, env: { AGENT_WEBUI_STATE_DIR: join(home, 'a') } }, ['--host', '203.0.113.77']),
     fails({ home, env: { AGENT_WEBUI_STATE_DIR: join(home, 'b'), MODE: 'bug' } }),
   ])
+  // Nobody finds there an address that never answered.
+  for (const name of ['a', 'b']) assert.not(existsSync(join(home, name, 'instance.json')), name)
   assert.match(misspelled, 'did you mean AGENT_WEBUI_PORT?')
   assert.match(option, '"--prot" is not an option. Usage: agent-webui [port]')
   assert.match(stateDir, 'The state directory cannot be used')

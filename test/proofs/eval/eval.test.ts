@@ -11,7 +11,10 @@ import {
   evaluateScripts,
   toBaseline,
 } from '../../../eval/regression.ts'
+import { createScriptedModel } from '../../../eval/scripted-model.ts'
 import { TASKS } from '../../../eval/tasks.ts'
+import { LONG_READING_TASKS } from '../../../eval/tasks/long-reading.ts'
+import { LONG_WORK_TASKS } from '../../../eval/tasks/long-work.ts'
 
 const test = suite('eval')
 
@@ -34,6 +37,49 @@ test('no task counts as solved before any work is done', () =>
       mkdirSync(workspace)
       task.setup(workspace, SIZE)
       assert.ok(problemOf(task, workspace, [{ role: 'user', content: 'go' }]), task.id)
+    }
+  }))
+
+const LONG = [...LONG_READING_TASKS, ...LONG_WORK_TASKS]
+
+test('ten tasks are long', () => {
+  assert.is(LONG.length, 10)
+  for (const { id, script } of LONG) assert.ok(script.length >= 40, `${id}: ${script.length}`)
+})
+
+test('a request that lost something of the one before is refused with what it lost', () =>
+  withRoot(async root => {
+    const [task] = LONG_READING_TASKS
+    assert.ok(task)
+    const workspaceOf = () => join(root, 'work')
+    const provider = await createScriptedModel([task], workspaceOf, new Set())
+    const send = async (messages: unknown[]) => {
+      const response = await fetch(`${provider.url}/chat/completions`, {
+        method: 'POST',
+        body: JSON.stringify({ tools: [{}], messages }),
+      })
+      const body = await response.text()
+      return response.ok ? 'answered' : body
+    }
+    const user = { role: 'user', content: `[Workspace: ${workspaceOf()}]\ngo` }
+    const called = { role: 'assistant', content: '', tool_calls: [{ id: 'a' }, { id: 'b' }] }
+    const result = (id: string) => ({
+      role: 'tool',
+      tool_call_id: id,
+      content: JSON.stringify({ content: '1|nothing' }),
+    })
+    const lost: [messages: unknown[], expected: RegExp][] = [
+      [[user], /answered/],
+      [[{ ...user, content: `${user.content}!` }, called, result('a'), result('b')], /Message 1 /],
+      [[user, called, result('a')], /calls a, b /],
+      [[user, called, result('b'), result('a')], /calls a, b /],
+      [[user, called, result('a'), result('b')], /answered/],
+      [[user, called, result('a')], /Message 4 /],
+    ]
+    try {
+      for (const [messages, expected] of lost) assert.match(await send(messages), expected)
+    } finally {
+      await provider.close()
     }
   }))
 

@@ -20,6 +20,7 @@ const page = (): App =>
     composer: { text: value('') },
     skillCommands: { list: value([]), more: value([]) },
     models: { all: value([]) },
+    reasoning: { offered: value(['high']) },
   }) as unknown as App
 
 const WANTED: Readonly<Record<string, string>> = {

@@ -7,6 +7,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Decision } from '../../../lib/schema/decision.ts'
 import type { Message } from '../../../lib/schema/message.ts'
+import { FailureType } from '../../../lib/schema/failure-type.ts'
+import { failureText } from '../../../lib/turns/interrupted-turn.ts'
 import { emptyTranscript } from '../../../public/features/chat/chat-reducer.ts'
 import type { TranscriptState } from '../../../public/features/chat/chat-reducer.ts'
 import {
@@ -525,6 +527,65 @@ transcript('parses approvals and errors for their cards', () => {
   ]) {
     assert.ok(html.includes(part), part)
   }
+})
+
+transcript('an error offers the step that helps', () => {
+  const buttons = (type: string): string[] => {
+    const html = renderToString(
+      h(ErrorCard, {
+        error: { type, message: 'x' },
+        onRetry: actions.stop,
+        onSwitchModel: actions.switchModel,
+        onAddKey: actions.addKey,
+        onCompact: actions.compact,
+      }),
+    )
+    return ['Add key', 'Change the address', 'Compact', 'Switch model', 'Retry'].filter(text =>
+      html.includes(`> ${text}</button>`),
+    )
+  }
+  assert.equal(
+    FailureType.options.map(type => [type, ...buttons(type)]),
+    [
+      ['quota_exhausted', 'Add key', 'Switch model'],
+      ['rate_limit', 'Retry'],
+      ['auth_mismatch', 'Add key', 'Switch model'],
+      ['model_not_found', 'Switch model'],
+      ['context_overflow', 'Compact', 'Switch model'],
+      ['network', 'Retry'],
+      ['no_response', 'Retry'],
+      ['interrupted', 'Retry'],
+      ['budget_reached', 'Retry'],
+      ['content_refused', 'Switch model'],
+      ['wrong_address', 'Change the address', 'Switch model'],
+      ['blocked', 'Switch model'],
+      ['not_ready', 'Retry'],
+      ['model_memory', 'Switch model'],
+      ['error', 'Retry'],
+    ],
+  )
+})
+
+transcript('a stored failure is the one that was shown', () => {
+  for (const type of FailureType.options)
+    assert.equal(parseFailure(failureText({ type, message: 'Why.', hint: 'Do this.' })), {
+      type,
+      message: 'Why.',
+      hint: 'Do this.',
+    })
+})
+
+transcript('an answer that the provider stopped says so, a refusal only once', () => {
+  const rows = rowsOf([
+    say('u1', 'user', 'hello'),
+    say('a1', 'assistant', 'Here is', { refusal: 'It was stopped.' }),
+    say('u2', 'user', 'hello'),
+    say('a2', 'assistant', 'I cannot help.', { refusal: 'I cannot help.' }),
+  ])
+  assert.equal(
+    rows.flatMap(row => (row.kind === 'text' ? [row.refusal] : [])),
+    ['It was stopped.', null],
+  )
 })
 
 transcript('three thousand messages draw few nodes', () => {

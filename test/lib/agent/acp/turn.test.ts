@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { answerFor } from '../../../../lib/agent/acp/permissions.ts'
+import type { AnswerForm } from '../../../../lib/agent/answer-form.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
 import { using } from './_external.ts'
 
@@ -169,6 +170,31 @@ test(
       name => !/^(?:PWD|SHLVL|_|OLDPWD)$/.test(name),
     )
     assert.equal(names.sort(), ['ACP_TEST', 'ACP_TEST_STATE', 'HOME', 'NOTE', 'PATH'])
+  }),
+)
+
+test(
+  'an answer of a form: told with the message, asked for once more, in the same session; the next message is plain',
+  using('', {}, async at => {
+    const answerForm: AnswerForm = {
+      name: 'city',
+      schema: { type: 'object', required: ['city', 'degrees'] },
+      strict: false,
+      problemOf: words => (words.startsWith('{') ? null : 'It is not JSON.'),
+    }
+    const { outcome, messages } = await at.say('prose', { request: { answerForm } })
+    assert.is(outcome.text, '{"city":"Rome","degrees":21}')
+    assert.equal(
+      messages.map(({ role }) => role),
+      ['assistant', 'assistant'],
+    )
+    const heard = (await at.say('recall')).text
+    assert.is(heard.split(' | ').length, 3)
+    assert.match(heard, '"degrees"')
+    const never = await at.say('prose forever', { request: { answerForm } })
+    assert.equal([never.outcome.status, never.outcome.text], ['finished', 'Still prose.'])
+    const command = await at.say('/compact now', { request: { answerForm } })
+    assert.is(command.outcome.status, 'finished')
   }),
 )
 

@@ -138,6 +138,32 @@ allow('a rule for an MCP server does not cover a server whose name begins the sa
   assert.not(covers('mcp__git__push', 'git', 'mcp_git_pull'))
 })
 
+allow('the files of a patch are judged in every form, with and without the mode', () => {
+  const place = { workspace, env: { HOME: home }, forbidden: [], memo: new Map() }
+  const deny = { deny: ['edit(secret.txt)'] }
+  const body = '@@ -1 +1 @@\n-a\n+b'
+  const forms = [
+    { patch: `*** Begin Patch\n*** Update File: secret.txt\n${body}\n*** End Patch` },
+    { patch: `*** Begin Patch\n*** Delete File: secret.txt\n*** End Patch` },
+    {
+      patch: `*** Begin Patch\n*** Update File: x\n*** Move to: secret.txt\n${body}\n*** End Patch`,
+    },
+    { patch: `--- a/secret.txt\n+++ b/secret.txt\n${body}\n` },
+    { patch: `--- a/secret.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n` },
+    { patch: `diff --git a/x b/secret.txt\nrename from x\nrename to secret.txt\n` },
+    { path: 'secret.txt', old_string: 'a', new_string: 'b' },
+  ]
+  for (const form of forms)
+    for (const mode of [undefined, 'patch', 'replace']) {
+      const accesses = callAccesses('patch', { mode, ...form }, place)
+      assert.is(
+        verdictOf(deny, { tool: 'patch', accesses }),
+        'deny',
+        JSON.stringify({ mode, form }),
+      )
+    }
+})
+
 allow('a rule for a subagent covers it by name, alone or among several tasks', () => {
   const call = (args: object) => {
     const place = { workspace, env: { HOME: home }, forbidden: [], memo: new Map() }

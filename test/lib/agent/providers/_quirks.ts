@@ -98,7 +98,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
       { body: said('rate_limit_error', 'Too many requests, retry in 3s'), plain: true },
       done,
     ],
-    result: retried({ waits: [3000] }),
+    result: retried({ waits: [4500] }),
   },
   'status 200 with a `detail`': {
     server: [{ body: { detail: 'Insufficient balance' } }],
@@ -107,7 +107,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
   'status 200 with an empty body': { server: [{ raw: '' }, done], result: retried() },
   'status 200 with a web page: the address is wrong': {
     server: [{ raw: html('Sign in'), headers: { 'content-type': 'text/html' } }],
-    result: { failed: ['error', 'web page (“Sign in”), not as an API'], requests: 1 },
+    result: { failed: ['wrong_address', 'web page (“Sign in”), not as an API'], requests: 1 },
   },
   'Cloudflare 502, 522 and 524 pages': {
     server: [
@@ -120,7 +120,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
   },
   'a 403 page of a firewall': {
     server: [page(403, 'Attention Required! | Cloudflare')],
-    result: { failed: ['auth_mismatch', 'Attention Required! | Cloudflare'], requests: 1 },
+    result: { failed: ['blocked', 'Attention Required! | Cloudflare'], requests: 1 },
   },
   '429 as a web page': {
     server: [page(429, 'Too Many Requests'), done],
@@ -147,7 +147,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
       { status: 429, body: said('rate_limit_error', 'Please try again in 8.2s.') },
       done,
     ],
-    result: { text: 'done', waits: [1500, 34_000, 8200] },
+    result: { text: 'done', waits: [2250, 39_000, 12_300] },
   },
   'overloaded five times': {
     server: [
@@ -188,7 +188,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
     ],
     result: retried(),
   },
-  'the same call twice runs once': {
+  'the same call twice is two calls': {
     server: [
       {
         toolCalls: [
@@ -198,7 +198,7 @@ export const OF_ANY_FORMAT: Record<string, Case> = {
       },
       done,
     ],
-    result: ranOnce,
+    result: { ran: ['hi', 'hi'], text: 'done', requests: 2 },
   },
   'ids that start over in each response': {
     server: [CALL, CALL, done],
@@ -228,6 +228,12 @@ const ending = (reason: string, text = ''): Step => ({
   raw: `${text && chunk({ content: text })}${chunk({}, reason)}${END}`,
 })
 export const HI = '{"say":"hi"}'
+
+const encrypted = (id: string, say: string): Step =>
+  calling(
+    chunk({ reasoning_details: [{ type: 'reasoning.encrypted', data: say, id, index: 0 }] }),
+    call({ index: 0, id, function: { name: 'echo', arguments: JSON.stringify({ say }) } }),
+  )
 
 export const OF_CHAT: Record<string, Case> = {
   'an empty object before the arguments': {
@@ -319,7 +325,7 @@ export const OF_CHAT: Record<string, Case> = {
   },
   'the end reasons of other filters': {
     server: [ending('SAFETY')],
-    result: { failed: ['error', 'content filter'], requests: 1 },
+    result: { failed: ['content_refused', 'content filter'], requests: 1 },
   },
   'the length limit under the name of Mistral': {
     server: [ending('model_length', 'do'), { text: 'ne' }],
@@ -438,6 +444,61 @@ export const OF_CHAT: Record<string, Case> = {
       ...ranOnce,
       sent: ({ messages }) => messages[1].reasoning_details,
       expected: [{ type: 'reasoning.encrypted', data: 'ENC', id: 'c', index: 0 }],
+    },
+  },
+  'encrypted reasoning follows its call when an id is used again (Gemini behind OpenRouter)': {
+    server: [encrypted('tool_0_echo', '1'), encrypted('tool_0_echo', '2'), done],
+    result: {
+      ran: ['1', '2'],
+      text: 'done',
+      sent: ({ messages }) =>
+        messages
+          .filter((m: Body) => m.tool_calls)
+          .map((m: Body) => m.reasoning_details[0].id === m.tool_calls[0].id),
+      expected: [true, true],
+    },
+  },
+  'the same for the second of two calls, and for details of no call': {
+    server: [
+      encrypted('a', '1'),
+      calling(
+        chunk({ reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', index: 0 }] }),
+        chunk({
+          reasoning_details: [{ type: 'reasoning.encrypted', data: 'E', id: 'b', index: 1 }],
+        }),
+        chunk({
+          reasoning_details: [{ type: 'reasoning.encrypted', data: 'E', id: 'rs_1', index: 2 }],
+        }),
+        call({ index: 0, id: 'b', function: { name: 'echo', arguments: '{"say":"2"}' } }),
+        call({ index: 1, id: 'a', function: { name: 'echo', arguments: '{"say":"3"}' } }),
+      ),
+      done,
+    ],
+    result: {
+      ran: ['1', '2', '3'],
+      sent: ({ messages }) => messages.at(-3).reasoning_details.map((detail: Body) => detail.id),
+      expected: [undefined, 'b', 'rs_1'],
+    },
+  },
+  'the same for a call that was made twice': {
+    server: [
+      encrypted('a', '1'),
+      calling(
+        chunk({
+          reasoning_details: [{ type: 'reasoning.encrypted', data: 'E', id: 'a', index: 0 }],
+        }),
+        call({ index: 0, id: 'x', function: { name: 'echo', arguments: '{"say":"2"}' } }),
+        call({ index: 1, id: 'a', function: { name: 'echo', arguments: '{"say":"2"}' } }),
+      ),
+      done,
+    ],
+    result: {
+      ran: ['1', '2', '2'],
+      sent: ({ messages }) => {
+        const { tool_calls: calls, reasoning_details: details } = messages.at(-3)
+        return [calls[0].id, calls[1].id === details[0].id]
+      },
+      expected: ['x', true],
     },
   },
   'only the closing tag of the reasoning': {

@@ -180,7 +180,28 @@ const THINKING: Row[] = [
     'high',
   ],
   [{ model: 'claude-next' }, 64_000, { ...adaptive, display: 'summarized' }, 'medium'],
-  [{ model: 'claude-sonnet-5', effort: 'none', maxTokens: 100 }, 4_196, undefined],
+  [{ model: 'claude-sonnet-5', effort: 'none', maxTokens: 100 }, 100, { type: 'disabled' }],
+  [{ model: 'claude-opus-5', effort: 'none' }, 64_000, { type: 'disabled' }],
+  [
+    { model: 'claude-opus-5-5', effort: 'none', maxTokens: 100 },
+    4_196,
+    { ...adaptive, display: 'summarized' },
+    'low',
+  ],
+  [
+    { model: 'claude-fable-5-1', effort: 'none' },
+    64_000,
+    { ...adaptive, display: 'summarized' },
+    'low',
+  ],
+  [{ model: 'deepseek-v4-pro', effort: 'none' }, 32_000, { type: 'disabled' }],
+  [{ model: 'deepseek-v4-pro', effort: 'xhigh' }, 32_000, { type: 'enabled' }, 'max'],
+  [{ model: 'deepseek-v4-pro' }, 32_000, undefined],
+  [{ model: 'kimi-k2.6', effort: 'none' }, 32_000, { type: 'disabled' }],
+  [{ model: 'kimi-k2.7-code', effort: 'none' }, 32_000, undefined],
+  [{ model: 'glm-4.7', effort: 'high' }, 32_000, budget(16_000)],
+  [{ model: 'MiniMax-M3', effort: 'none' }, 32_000, { type: 'disabled' }],
+  [{ model: 'MiniMax-M2.7', effort: 'none' }, 32_000, undefined],
   [{ model: 'claude-sonnet-4-5-20250929', effort: 'low' }, 32_000, budget(4_000)],
   [{ model: 'claude-opus-4-20250514' }, 32_000, budget(8_000)],
   [{ model: 'claude-opus-4-1', effort: 'high' }, 32_000, budget(16_000)],
@@ -349,8 +370,7 @@ test('the ends of a response', () => {
     })),
   )
   const full = 'model_context_window_exceeded'
-  assert.equal(reads(text, stop(full)).at(-1), { type: 'finish', reason: 'length' })
-  assert.throws(() => reads(stop(full)), /fills the model/)
+  assert.equal(reads(text, stop(full)).at(-1), { type: 'finish', reason: 'window_full' })
   const why = reads(stop('refusal', { stop_details: { explanation: 'Not that.' } }))
   assert.equal(why[0], { type: 'refusal', text: 'Not that.' })
 })

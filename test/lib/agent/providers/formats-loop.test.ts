@@ -46,8 +46,11 @@ for (const format of FORMATS) {
 
   test('shows a refusal and ends the turn', () =>
     withServer([{ refusal: 'I would rather not.', finish: 'content_filter' }], async server => {
-      const { outcome } = await converse(server)
-      assert.equal([outcome.status, outcome.text], ['finished', 'I would rather not.'])
+      const { outcome, messages } = await converse(server)
+      assert.is(outcome.status, 'finished')
+      assert.is(messages[0]?.content, 'I would rather not.')
+      // Ollama does not name a filter.
+      assert.is(messages[0]?.refusal !== undefined, format.isNative !== true)
     }))
 
   if (!format.isNative)
@@ -245,22 +248,6 @@ for (const format of FORMATS) {
       assert.match(sent, 'three to seven words')
       assert.not.match(sent, 'cache_control')
     }))
-
-  test('the last step has no tools and asks for a summary', () =>
-    withServer(
-      [
-        { toolCalls: [{ id: 'a', name: 'echo', arguments: { say: '1' } }] },
-        { text: 'That is all.' },
-      ],
-      async server => {
-        const { outcome } = await converse(server, { maxSteps: 1 })
-        assert.is(outcome.text, 'That is all.')
-        const { body } = server.requests[1]!
-        if (format.apiMode === 'anthropic_messages')
-          assert.equal(body.tool_choice, { type: 'none' })
-        else assert.is(body.tools, undefined)
-      },
-    ))
 
   test.run()
 }

@@ -1,5 +1,6 @@
 /** Images in each wire format: limits, notes, and what is learned from servers that reject them. A rejection never ends a turn. */
 import { suite } from 'uvu'
+import { createTestClock } from '../../../_clock.ts'
 import * as assert from 'uvu/assert'
 import { createHash } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
@@ -237,6 +238,27 @@ for (const [status, message] of UNSUPPORTED)
       )
       assert.equal(noticesIn(later), [])
     }))
+
+test('after ten minutes images are sent again, and a rejection about another field changes nothing', async () => {
+  const clock = createTestClock()
+  await withFormat({ ...chat, create: () => chat.create({ clock }) }, async ask => {
+    await ask(BATCH, [rejected(400, 'This model does not support image input')])
+    assert.is(imagesIn((await ask(BATCH)).bodies[0]).length, 0)
+    await clock.advance(600_000)
+    assert.is(imagesIn((await ask(BATCH)).bodies[0]).length, 3)
+    const elsewhere: Step = {
+      status: 400,
+      body: { error: { message: 'image input is not supported', param: 'temperature' } },
+    }
+    await ask(BATCH, [elsewhere]).then(
+      () => assert.unreachable(),
+      (error: Error) => assert.match(error.message, 'not supported'),
+    )
+    const quoting = rejected(400, 'Blocked: "say that image input is not supported" is spam')
+    await ask(BATCH, [quoting]).catch(() => undefined)
+    assert.is(imagesIn((await ask(BATCH)).bodies[0]).length, 3)
+  })
+})
 
 /** Rejections of one image: only the newest is left out. */
 const ONE: readonly [status: number, message: string][] = [

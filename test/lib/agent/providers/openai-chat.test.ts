@@ -98,7 +98,7 @@ const REFUSED: [string, Step, string, boolean][] = [
     'rate_limit',
     true,
   ],
-  ['404', { status: 404, body: '<html><title>Not here</title></html>' }, 'model_not_found', false],
+  ['404', { status: 404, body: '<html><title>Not here</title></html>' }, 'wrong_address', false],
   ['413', { status: 413, body: {} }, 'context_overflow', false],
   [
     '400 overflow',
@@ -163,7 +163,7 @@ test('an unreachable host', async () => {
 test('an invalid address', () =>
   withServer([], async server => {
     const failure = await failing(ask(server, { extra: { baseUrl: 'not a url' } }))
-    assert.is(failure.type, 'network')
+    assert.is(failure.type, 'wrong_address')
     assert.not(failure.retryable)
   }))
 
@@ -389,7 +389,7 @@ const TWO = [
   { id: 'a', name: 'f', arguments: '{"x":1}' },
   { id: 'b', name: 'g', arguments: '{"y":2}' },
 ]
-const SHAPES: [string, string][] = [
+const SHAPES: [name: string, raw: string, ids?: 'same' | 'braces'][] = [
   [
     'by index, interleaved',
     call({ index: 0, id: 'a', function: { name: 'f' } }) +
@@ -415,11 +415,70 @@ const SHAPES: [string, string][] = [
       call({ index: 0, id: 'a', function: { name: 'f', arguments: ':1}' } }) +
       call({ index: 1, id: 'b', function: { name: 'g', arguments: '{"y":2}' } }),
   ],
+  [
+    'with one id for two indexes',
+    call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":1}' } }) +
+      call({ index: 1, id: 'a', function: { name: 'g', arguments: '{"y":2}' } }),
+    'same',
+  ],
+  [
+    'with one id for two indexes, in pieces',
+    call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }) +
+      call({ index: 1, id: 'a', function: { name: 'g', arguments: '{"y"' } }) +
+      call({ index: 0, function: { arguments: ':1}' } }) +
+      call({ index: 1, function: { arguments: ':2}' } }),
+    'same',
+  ],
+  [
+    'with one id for two indexes, repeated in every piece',
+    call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }) +
+      call({ index: 0, id: 'a', function: { name: 'f', arguments: ':1}' } }) +
+      call({ index: 1, id: 'a', function: { name: 'g', arguments: '{"y"' } }) +
+      call({ index: 1, id: 'a', function: { name: 'g', arguments: ':2}' } }),
+    'same',
+  ],
+  [
+    'with one id and one index for two whole calls',
+    call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":1}' } }) +
+      call({ index: 0, id: 'a', function: { name: 'g', arguments: '{"y":2}' } }),
+    'same',
+  ],
+  [
+    'with one id and no index for two whole calls',
+    call({ id: 'a', function: { name: 'f', arguments: '{"x":1}' } }) +
+      call({ id: 'a', function: { name: 'g', arguments: '{"y":2}' } }),
+    'same',
+  ],
+  [
+    'whose index counts the pieces of a call',
+    call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }) +
+      call({ index: 1, id: 'a', function: { arguments: ':1}' } }) +
+      call({ index: 2, id: 'b', function: { name: 'g', arguments: '{"y":2}' } }),
+  ],
+  [
+    'with the name in every piece and no id, where the arguments contain braces',
+    call({ index: 0, function: { name: 'f', arguments: '{"x"' } }) +
+      [...':"}{\\"}"}']
+        .map(char => call({ index: 0, function: { name: 'f', arguments: char } }))
+        .join('') +
+      call({ index: 0, function: { name: 'g', arguments: '{"y":2}' } }),
+    'braces',
+  ],
 ]
-for (const [name, raw] of SHAPES)
+for (const [name, raw, ids] of SHAPES)
   test(`tool calls ${name}`, () =>
     withServer([{ raw: `${raw}${frame(delta({}, 'tool_calls'))}` }], async server => {
-      assert.equal(callsOf(await ask(server)), TWO)
+      const [first, second] = TWO
+      const wanted =
+        ids === 'same'
+          ? [first, { ...second, id: 'a' }]
+          : ids === 'braces'
+            ? [
+                { id: '', name: 'f', arguments: '{"x":"}{\\"}"}' },
+                { ...second, id: '' },
+              ]
+            : TWO
+      assert.equal(callsOf(await ask(server)), wanted)
     }))
 
 test('delivers chunks as they arrive', () => {
@@ -488,6 +547,88 @@ for (const [name, chunk, read, written] of CACHED) {
     )
   })
 }
+
+/** Output tokens of usage figures, where reasoning may be counted apart. */
+const OUTPUT: [string, Record<string, unknown>, number][] = [
+  [
+    'xAI',
+    {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 115,
+      completion_tokens_details: { reasoning_tokens: 100 },
+    },
+    105,
+  ],
+  ['Gemini', { prompt_tokens: 10, completion_tokens: 5, total_tokens: 515 }, 505],
+  [
+    'OpenAI',
+    {
+      prompt_tokens: 10,
+      completion_tokens: 105,
+      total_tokens: 115,
+      completion_tokens_details: { reasoning_tokens: 100 },
+    },
+    105,
+  ],
+  ['no total', { prompt_tokens: 10, completion_tokens: 5 }, 5],
+  ['a total of zero', { prompt_tokens: 10, completion_tokens: 5, total_tokens: 0 }, 5],
+  [
+    'cached tokens apart from the prompt',
+    {
+      prompt_tokens: 9,
+      completion_tokens: 5,
+      total_tokens: 1_014,
+      prompt_tokens_details: { cached_tokens: 1_000 },
+    },
+    5,
+  ],
+  [
+    'a few cached tokens apart from the prompt',
+    {
+      prompt_tokens: 90,
+      completion_tokens: 5,
+      total_tokens: 115,
+      prompt_tokens_details: { cached_tokens: 20 },
+    },
+    5,
+  ],
+  [
+    'both apart',
+    {
+      prompt_tokens: 9,
+      completion_tokens: 5,
+      total_tokens: 1_114,
+      prompt_tokens_details: { cached_tokens: 1_000 },
+    },
+    105,
+  ],
+]
+for (const [name, usage, output] of OUTPUT)
+  test(`output tokens as counted by ${name}`, () => {
+    const raw = `${frame(delta({ content: 'b' }, 'stop'))}${frame({ choices: [], usage })}`
+    return withServer([{ raw }], async server => {
+      const found = (await ask(server)).find(one => one.type === 'usage')
+      assert.is(found?.outputTokens, output)
+    })
+  })
+
+test('an error of Groq inside a stream voids what came before', () =>
+  withServer(
+    [
+      {
+        raw:
+          frame(delta({ content: 'Half' })) +
+          frame({ x_groq: { error: 'over capacity' }, choices: [] }),
+      },
+      { text: 'whole' },
+    ],
+    async server => {
+      const provider = createOpenAiChat({ clock: systemClock })
+      const { outcome } = await run(provider, { endpoint: endpointAt(server) })
+      assert.is(outcome.text, 'whole')
+    },
+  ))
 
 /** The messages sent to this endpoint. */
 const sentTo = async (extra: Partial<ModelEndpoint>, ...steps: Step[]) => {

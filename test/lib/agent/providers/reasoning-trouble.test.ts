@@ -154,7 +154,7 @@ test('never sends Claude unsigned thinking', () => {
   )
 })
 
-test('signatures stay on their call, and reasoning before its call, when a duplicate is dropped', () => {
+test('signatures stay on their call, also when two calls are equal', () => {
   const call = (index: number, id: string, say: string, signature?: string) => ({
     index,
     id,
@@ -182,7 +182,8 @@ test('signatures stay on their call, and reasoning before its call, when a dupli
       assert.equal(
         calls.map((one: Body) => [one.id, one.extra_content?.google.thought_signature]),
         [
-          ['a', 'of a'],
+          ['a', undefined],
+          ['b', 'of a'],
           ['c', 'of c'],
         ],
       )
@@ -190,10 +191,17 @@ test('signatures stay on their call, and reasoning before its call, when a dupli
   )
 })
 
-test('interleaved thinking keeps its position when a duplicate call is dropped', () => {
+test('interleaved thinking keeps its position between equal calls, and when one came twice', () => {
   const think = (thinking: string) => ({ type: 'thinking', thinking, signature: 'S' })
   const use = (id: string, say: string) => ({ type: 'tool_use', id, name: 'echo', input: { say } })
-  const content = [think('A'), use('a', '1'), use('b', '1'), think('B'), use('c', '2')]
+  const content = [
+    think('A'),
+    use('a', '1'),
+    use('b', '1'),
+    use('b', '1'),
+    think('B'),
+    use('c', '2'),
+  ]
   const kind = { ...KINDS[5]!, model: 'claude-opus-4-6' }
   return serving(
     body =>
@@ -204,7 +212,7 @@ test('interleaved thinking keeps its position when a duplicate call is dropped',
       await converse(kind, server)
       assert.equal(
         server.requests[1]!.body.messages[1].content.map((one: Body) => one.thinking ?? one.id),
-        ['A', 'a', 'B', 'c'],
+        ['A', 'a', 'b', 'B', 'c'],
       )
     },
   )

@@ -291,4 +291,15 @@ for (const [error, type] of FAILED)
     }
   })
 
+test('reasoning counted apart from the output, in the total only', () => {
+  for (const [usage, output] of [
+    [{ input_tokens: 10, output_tokens: 5, total_tokens: 115 }, 105],
+    [{ input_tokens: 10, output_tokens: 105, total_tokens: 115 }, 105],
+    [{ input_tokens: 10, output_tokens: 5 }, 5],
+  ] as const) {
+    const [found] = reads(completed({ output: [], usage })).filter(one => one.type === 'usage')
+    assert.is(found?.outputTokens, output)
+  }
+})
+
 test.run()

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { systemClock } from '../../../../lib/base/clock.ts'
-import { coerceArguments } from '../../../../lib/agent/tool-calls.ts'
+import { coerceArguments } from '../../../../lib/agent/coerce-arguments.ts'
 import type { ApprovalRequest, Tool, ToolContext, ToolResult } from '../../../../lib/agent/types.ts'
 import { createDocuments } from '../../../../lib/documents/documents.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'

@@ -1,6 +1,6 @@
 /** Where an edit may go: at the text that was quoted, indented as the file is, and nowhere else. */
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -222,6 +222,70 @@ for (const [title, before, , hunks, after] of PATCHED)
     else await work
     assert.is(read(), after ?? before)
   })
+
+/** The patch, and the files afterwards; null when it must be refused. The mode is left out. */
+const FORMS: [string, string, Record<string, string> | null][] = [
+  ['V4A', '*** Begin Patch\n*** Update File: f\n@@\n-b\n+x\n*** End Patch', { f: 'a\nx\nc\n' }],
+  ['a unified diff', '--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n', { f: 'a\nx\nc\n' }],
+  [
+    'a unified diff of git, with wrong counts, in a fence',
+    '```diff\ndiff --git a/f b/f\nindex 1234567..89abcde 100644\n--- a/f\n+++ b/f\n@@ -1,9 +1,9 @@ head\n a\n-b\n+x\n```',
+    { f: 'a\nx\nc\n' },
+  ],
+  [
+    'without prefixes, with times, in CRLF',
+    '--- f\t2026-01-01\r\n+++ f\t2026-01-02\r\n@@\r\n-b\r\n+x\r\n',
+    { f: 'a\nx\nc\n' },
+  ],
+  [
+    'a new file',
+    '--- /dev/null\n+++ b/g\n@@ -0,0 +1,2 @@\n+x\n+y\n',
+    { f: 'a\nb\nc\n', g: 'x\ny\n' },
+  ],
+  [
+    'several files, one deleted',
+    '--- a/f\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-a\n-b\n-c\n--- /dev/null\n+++ b/g\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n',
+    { g: 'x\n' },
+  ],
+  [
+    'a renamed file',
+    'diff --git a/f b/g\nsimilarity index 90%\nrename from f\nrename to g\n--- a/f\n+++ b/g\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n',
+    { g: 'a\nx\nc\n' },
+  ],
+  [
+    'removed dashes',
+    '--- a/h\n+++ b/h\n@@ -1,2 +1,2 @@\n--- old\n+++ new\n end\n',
+    { f: 'a\nb\nc\n', h: '++ new\nend\n' },
+  ],
+  ['lines that are not there', '--- a/f\n+++ b/f\n@@ -1 +1 @@\n-z\n+x\n', null],
+  ['no patch', 'Replace b by x.', null],
+]
+for (const [title, patch, after] of FORMS)
+  test(`${title}${after === null ? ' is rejected' : ''}`, async () => {
+    bench.write('f', 'a\nb\nc\n')
+    bench.write('h', '-- old\nend\n')
+    if (after === null) {
+      await refused(bench.use('patch', { patch }))
+      assert.is(read(), 'a\nb\nc\n')
+      return
+    }
+    await bench.json('patch', { patch })
+    for (const name of ['f', 'g', 'h']) {
+      const place = join(bench.workspace, name)
+      const text = existsSync(place) ? readFileSync(place, 'utf8') : undefined
+      assert.is(text, after[name] ?? (name === 'h' ? '-- old\nend\n' : undefined), name)
+    }
+  })
+
+test('what is given decides the mode', async () => {
+  bench.write('f', 'a\nb\nc\n')
+  await bench.json('patch', { mode: 'patch', path: 'f', old_string: 'b', new_string: 'x' })
+  assert.is(read(), 'a\nx\nc\n')
+  const patch = '*** Begin Patch\n*** Update File: f\n@@\n-x\n+y\n*** End Patch'
+  await bench.json('patch', { mode: 'replace', patch })
+  assert.is(read(), 'a\ny\nc\n')
+  assert.match(await refused(bench.use('patch', {})), 'path, old_string and new_string')
+})
 
 test('a patch neither adds nor moves a file over another', async () => {
   bench.write('f', 'a\n')

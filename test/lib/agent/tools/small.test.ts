@@ -1,6 +1,7 @@
 /** The list of steps and the question. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { todoMemo } from '../../../../lib/agent/tools/todo.ts'
 import { type Bench, createBench, refused } from './_context.ts'
 
 const test = suite('todo and clarify')
@@ -28,6 +29,19 @@ test('replace, merge, read', async () => {
   assert.equal(summary, { total: 3, pending: 1, in_progress: 0, completed: 1, cancelled: 1 })
 })
 
+test('entries without an id get one: that of the same content, else a free number', async () => {
+  const step = (content: string, status = 'pending') => ({ content, status })
+  await bench.use('todo', { todos: [step('a'), { id: '1', ...step('b') }, step('c')] })
+  await bench.use('todo', { todos: [step('c', 'completed'), step('d')], merge: true })
+  const { todos } = await bench.json('todo', {})
+  assert.equal(
+    todos.map((one: { id: string; content: string; status: string }) =>
+      Object.values(one).join(' '),
+    ),
+    ['2 a pending', '1 b pending', '3 c completed', '4 d pending'],
+  )
+})
+
 test('an unanswered question, an answered one, one that is too long', async () => {
   const ask = { question: ' Which? ', choices: ['a', 'b'] }
   assert.match((await bench.json('clarify', ask)).user_response, 'own judgment')
@@ -42,6 +56,18 @@ test('an unanswered question, an answered one, one that is too long', async () =
     await refused(bench.use('clarify', { question: 'x', choices: ['1', '2', '3', '4', '5'] })),
     'choices',
   )
+})
+
+test('a run goes on with the newest list of the conversation, whatever failed after it', async () => {
+  const shown = (name: string, content: string) => ({ role: 'tool' as const, name, content })
+  const lists = [[item('1')], [item('1', 'completed'), item('2')]]
+  const [first, second] = lists.map(todos => shown('todo', JSON.stringify({ todos, summary: {} })))
+  const noise = [shown('todo', 'Error: todos[0].status'), shown('terminal', '{"todos":[]}')]
+  for (const [entry, value] of todoMemo([first!, second!, ...noise]))
+    bench.ctx.memo.set(entry, value)
+  const { summary } = await bench.json('todo', { todos: [item('3')], merge: true })
+  assert.equal(summary, { total: 3, pending: 2, in_progress: 0, completed: 1, cancelled: 0 })
+  assert.equal(todoMemo(noise), [])
 })
 
 test.run()

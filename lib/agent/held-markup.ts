@@ -1,0 +1,81 @@
+/** Holds back streamed text that may be a tool call, until its message says what it was: nobody should see the markup. */
+import { isQuoted } from './inline-tool-calls.ts'
+import { type Before, beginsCall, mayBegin } from './call-openings.ts'
+import type { AgentEvent, Emit, RunMessage } from './types.ts'
+
+type Kind = 'token' | 'reasoning'
+type Stream = Before & { messageId: string; sent: string; held: string; isCall: boolean }
+
+/** As many characters as a line may be indented. */
+const NEAR_CHARS = 20
+
+/** `flush` shows what is held when no message will come. */
+export const holdMarkup = (emit: Emit): { emit: Emit; flush: () => void } => {
+  const streams: Record<Kind, Stream | null> = { token: null, reasoning: null }
+
+  /** Moves text from what is held to what was sent, and returns it. */
+  const release = (stream: Stream, chars: number): string => {
+    const text = stream.held.slice(0, chars)
+    stream.held = stream.held.slice(chars)
+    stream.sent += text
+    stream.near = (stream.near + text).slice(-NEAR_CHARS)
+    stream.isBlank &&= text.trim() === ''
+    return text
+  }
+
+  const show = (type: Kind, { messageId }: Stream, text: string): void => {
+    if (text !== '') emit({ type, messageId, text })
+  }
+
+  const push = (type: Kind, messageId: string, text: string): void => {
+    const stream =
+      streams[type]?.messageId === messageId
+        ? streams[type]
+        : { messageId, sent: '', held: '', isCall: false, isBlank: true, near: '' }
+    streams[type] = stream
+    stream.held += text
+    let free = ''
+    while (!stream.isCall && stream.held !== '') {
+      free += release(stream, mayBegin(stream.held, stream))
+      const verdict = stream.held === '' ? 'maybe' : beginsCall(stream.held, stream)
+      if (verdict === 'maybe') break
+      stream.isCall = verdict === 'yes' && !isQuoted(stream.sent + stream.held, stream.sent.length)
+      // Not a call: one character further, another may begin.
+      if (!stream.isCall) free += release(stream, 1)
+    }
+    show(type, stream, free)
+  }
+
+  const finish = (type: Kind, messageId: string, final: string): void => {
+    const stream = streams[type]
+    if (stream?.messageId !== messageId) return
+    if (final.startsWith(stream.sent) && stream.held.startsWith(final.slice(stream.sent.length)))
+      show(type, stream, release(stream, final.length - stream.sent.length))
+    streams[type] = null
+  }
+
+  const finishMessage = ({ id, content, reasoning = '' }: RunMessage): void => {
+    finish('reasoning', id, reasoning)
+    finish('token', id, typeof content === 'string' ? content : '')
+  }
+
+  return {
+    emit(event: AgentEvent) {
+      const isOwn = !('owner' in event) || event.owner === undefined
+      if ((event.type === 'token' || event.type === 'reasoning') && isOwn) {
+        push(event.type, event.messageId, event.text)
+        return
+      }
+      if (event.type === 'retry' && isOwn) streams.token = streams.reasoning = null
+      if (event.type === 'message') finishMessage(event.message)
+      emit(event)
+    },
+    flush() {
+      for (const type of ['reasoning', 'token'] as const) {
+        const stream = streams[type]
+        if (stream) show(type, stream, release(stream, stream.held.length))
+        streams[type] = null
+      }
+    },
+  }
+}

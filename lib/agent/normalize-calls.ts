@@ -1,0 +1,50 @@
+/** Normalizes tool calls of a model: repairs names and ids. */
+import type { ToolCall } from '../schema/message.ts'
+import type { RawCall } from './tool-calls.ts'
+
+const simplified = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
+
+/** Maps a misspelled name to a known tool: other case, other separators, a prefix such as `functions.`. */
+export const repairName = (name: string, known: readonly string[]): string => {
+  if (known.includes(name)) return name
+  // `functions.echo:0` of Kimi, `echo<|channel|>commentary` of gpt-oss.
+  const bare = name.replace(/<\|.*$/s, '').replace(/:\d+$/, '')
+  const wanted = simplified(bare.replace(/^.*[.:/]/, ''))
+  return known.find(candidate => simplified(candidate) === wanted) ?? name
+}
+
+/** `sources`: indexes of the call in the response, several when the server repeated it. */
+export type NormalizedCall = { call: ToolCall; sources: number[] }
+
+/**
+ * Repairs names, makes ids unique in the conversation (small servers restart at `call_0` in every response), and drops a
+ * call that came twice under one id. Two equal calls are two: the model may want to do the same twice. Adds the ids to `taken`.
+ */
+export const normalizeCalls = (
+  raw: readonly RawCall[],
+  known: readonly string[],
+  taken: Set<string>,
+  messageId: string,
+): NormalizedCall[] => {
+  const seen = new Map<string, NormalizedCall>()
+  for (const [at, { id, name, arguments: text, via }] of raw.entries()) {
+    const tool = repairName(name.trim(), known)
+    const written = text.trim() === '' ? '{}' : text
+    const same = id === '' ? `${at}` : `${id}\n${tool}\n${written}`
+    const first = seen.get(same)
+    if (first) {
+      first.sources.push(at)
+      continue
+    }
+    const unique = id !== '' && !taken.has(id) ? id : `call_${messageId}_${seen.size + 1}`
+    taken.add(unique)
+    const call: ToolCall = {
+      id: unique,
+      type: 'function',
+      function: { name: tool, arguments: written },
+      ...(via !== undefined && { via }),
+    }
+    seen.set(same, { call, sources: [at] })
+  }
+  return [...seen.values()]
+}

@@ -1,0 +1,56 @@
+/** Effort in the words of several servers and formats. */
+import type { Effort } from '../types.ts'
+
+/** Thinking budgets in tokens. */
+export const BUDGETS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
+  minimal: 4_000,
+  low: 4_000,
+  medium: 8_000,
+  high: 16_000,
+  xhigh: 32_000,
+}
+
+/** Three levels of most servers. */
+export const THREE = {
+  minimal: 'low',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'high',
+} as const
+
+/** DeepSeek and Kimi K3: https://api-docs.deepseek.com/guides/thinking_mode */
+export const UP_TO_MAX = {
+  minimal: 'low',
+  low: 'low',
+  medium: 'high',
+  high: 'high',
+  xhigh: 'max',
+} as const
+
+const ASCENDING = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+
+/** The efforts that a rejection names as supported, as the quirk `efforts low,high`; null without such a list. */
+export const supportedEfforts = (message: string): `efforts ${string}` | null => {
+  const list =
+    /(?:supported|allowed|valid|accepted|possible|permitted) values(?: are| is)?:?([^.]+)|(?:must|should|input should) be (?:one of|either)?:?([^.]+)|expected one of:?([^.]+)/i.exec(
+      message,
+    )
+  const words: readonly string[] =
+    list
+      ?.slice(1)
+      .find(Boolean)
+      ?.toLowerCase()
+      .match(/[a-z]+/g) ?? []
+  const known = ASCENDING.filter(word => words.includes(word))
+  return known.length > 0 ? `efforts ${known.join(',')}` : null
+}
+
+/** The supported effort that is nearest to the wanted one, the higher of two. */
+export const nearestEffort = (wanted: string, quirks: ReadonlySet<string>): string => {
+  const list = [...quirks].find(quirk => quirk.startsWith('efforts '))
+  const known = list?.slice('efforts '.length).split(',') ?? []
+  if (known.length === 0 || known.includes(wanted) || !ASCENDING.includes(wanted)) return wanted
+  const distance = (word: string) => Math.abs(ASCENDING.indexOf(word) - ASCENDING.indexOf(wanted))
+  return known.reduce((best, word) => (distance(word) <= distance(best) ? word : best))
+}

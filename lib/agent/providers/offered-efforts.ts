@@ -1,0 +1,36 @@
+/** Which efforts make a difference for a model: what nobody reads is not offered, nor two words for the same request. */
+import type { Effort, HttpApiMode, ModelEndpoint } from '../types.ts'
+import { thinkingFields } from './anthropic-thinking.ts'
+import { chatEffort } from './effort.ts'
+import { ollamaThinking } from './ollama-chat.ts'
+import { responsesEffort } from './responses-body.ts'
+
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
+
+/** Whose name stands for several that say the same. */
+const NAMING: readonly Effort[] = ['none', 'high', 'low', 'medium', 'minimal', 'xhigh']
+
+const FIELDS: Readonly<Record<HttpApiMode, (endpoint: ModelEndpoint) => unknown>> = {
+  chat_completions: chatEffort,
+  codex_responses: responsesEffort,
+  ollama_chat: endpoint => ollamaThinking(endpoint, new Set()),
+  anthropic_messages: endpoint => {
+    const { max_tokens: _, ...fields } = thinkingFields(endpoint, new Set())
+    return fields
+  },
+}
+
+/** In ascending order; empty when the model cannot be told. The scripted demo shows them all. */
+export const offeredEfforts = (endpoint: ModelEndpoint): Effort[] => {
+  const { apiMode } = endpoint
+  if (apiMode === 'demo') return [...EFFORTS]
+  if (apiMode === 'acp') return []
+  const alike = Map.groupBy(EFFORTS, effort =>
+    JSON.stringify(FIELDS[apiMode]({ ...endpoint, effort })),
+  )
+  if (alike.size < 2) return []
+  return [...alike].flatMap(([said, efforts]) => {
+    const sameWord = efforts.find(effort => said.includes(`"${effort}"`))
+    return sameWord ?? NAMING.find(effort => efforts.includes(effort)) ?? []
+  })
+}

@@ -1,0 +1,74 @@
+/** MCP tools that an endpoint rejects for their description are left out, so that one of them never fails a chat. */
+import type { ProviderFailure } from '../failure.ts'
+import type { ProviderRequest } from '../types.ts'
+import type { Objection } from './quirks.ts'
+
+/** The name of a tool, or `mcp_` for all of them. */
+export type RejectedTool = `rejected tool ${string}`
+
+const ALL = 'mcp_'
+/** From then on, all are left out: there may be as many more. */
+const MAX_SINGLE = 4
+const MARK = 'rejected tool '
+
+/** About what a tool looks like, not about how many there are. */
+const ABOUT_SCHEMA =
+  /schema|parameters?\b|propert|\bitems\b|pattern|\benum\b|\brequired\b|\btype\b|\bname\b|descri|\$ref|recurs|nest/i
+const NO_SCHEMA =
+  /(?:json )?schema (?:conversion|generation|compil|validation|error)|(?:invalid|unsupported|unrecognized|failed to \w+)[^.]{0,60}schema|unable to generate parser|failed to (?:parse|initialize|compile)[^.]{0,20}grammar/i
+const INDEX =
+  /(?:function_?declarations|functionDeclarations)[.[](\d+)|(?:tools|functions)[.[](\d+)/g
+
+const namesIn = (known: ReadonlySet<string>): string[] =>
+  [...known].flatMap(quirk => (quirk.startsWith(MARK) ? [quirk.slice(MARK.length)] : []))
+
+export const withoutRejectedTools = (
+  request: ProviderRequest,
+  known: ReadonlySet<string>,
+): ProviderRequest => {
+  const rejected = namesIn(known)
+  if (rejected.length === 0) return request
+  const tools = request.tools.filter(
+    ({ name }) => !rejected.includes(name) && !(rejected.includes(ALL) && name.startsWith(ALL)),
+  )
+  return { ...request, tools }
+}
+
+/** `request` as it was sent, without those that were rejected before. */
+export const rejectedToolObjection = (
+  { message }: Pick<ProviderFailure, 'message'>,
+  known: ReadonlySet<string>,
+  { tools }: ProviderRequest,
+): Objection<RejectedTool> | null => {
+  const strange = tools.filter(({ name }) => name.startsWith(ALL))
+  if (strange.length === 0) return null
+  const named = strange.find(({ name }) => new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(message))
+  const found = named?.name ?? (ABOUT_SCHEMA.test(message) ? atIndex(message, tools) : undefined)
+  if (found === undefined && !NO_SCHEMA.test(message)) return null
+  const isEnough = namesIn(known).length >= MAX_SINGLE
+  return { quirk: `${MARK}${isEnough ? ALL : (found ?? ALL)}`, scope: 'session' }
+}
+
+/** The MCP tool at the place that the message names: `tools[3].function.parameters`. */
+const atIndex = (message: string, tools: ProviderRequest['tools']): string | undefined => {
+  const [, declared, listed] = [...message.matchAll(INDEX)].toSorted(byDeclaration)[0] ?? []
+  const name = tools[Number(declared ?? listed ?? -1)]?.name
+  return name?.startsWith(ALL) ? name : undefined
+}
+
+/** Gemini has one tool with many declarations. */
+const byDeclaration = (a: RegExpExecArray, b: RegExpExecArray): number =>
+  Number(b[1] !== undefined) - Number(a[1] !== undefined)
+
+/** Null when none is left out. */
+export const rejectedToolNotice = (
+  { endpoint: { model, provider, providerName = provider } }: ProviderRequest,
+  known: ReadonlySet<string>,
+): string | null => {
+  const rejected = namesIn(known)
+  if (rejected.length === 0) return null
+  const which = rejected.includes(ALL)
+    ? 'the tools of MCP servers are left out'
+    : `${rejected.join(', ')} ${rejected.length === 1 ? 'is' : 'are'} left out`
+  return `${providerName} did not accept how a tool is described for ${model}, so ${which} in this chat.`
+}

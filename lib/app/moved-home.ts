@@ -1,0 +1,194 @@
+/**
+ * What is done once when this installation is elsewhere than before: it was restored, copied or moved to another path, user or
+ * machine. Chats, tasks, lists of workspaces and checkpoints name folders by absolute paths, so those of the former place become
+ * those of this one. `location.json` is written last: after a kill, everything is done again, which changes nothing more.
+ */
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { z } from 'zod'
+import type { SessionRow } from '../schema/session.ts'
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import { checkpointDir } from '../checkpoints/checkpoint-store.ts'
+import { replaceText } from '../store/atomic-write.ts'
+import { isBelow, realPath } from '../store/path-within.ts'
+import { readText } from '../store/read-text.ts'
+import { realDirectory } from '../workspaces/workspace-paths.ts'
+import { UserError } from '../errors.ts'
+import type { Home } from '../profiles/home.ts'
+import type { Homes } from '../profiles/homes.ts'
+import type { Sessions } from '../sessions/types.ts'
+import type { Workspaces } from '../workspaces/workspaces.ts'
+
+const Location = z.object({ home: z.string(), state: z.string(), user_home: z.string() })
+type Location = z.infer<typeof Location>
+
+const fileOf = ({ stateDir }: Pick<Config, 'stateDir'>): string => join(stateDir, 'location.json')
+
+type Places = Pick<Config, 'stateDir' | 'baseHome' | 'userHome'>
+
+const here = ({ stateDir, baseHome, userHome }: Places): Location => ({
+  home: realPath(baseHome),
+  state: realPath(stateDir),
+  user_home: realPath(userHome),
+})
+
+/** Undefined where none was noted, by an earlier version, or where it cannot be read. */
+const noted = (config: Places): Location | undefined => {
+  const { text } = readText(fileOf(config))
+  if (text === null) return undefined
+  try {
+    return Location.parse(JSON.parse(text))
+  } catch {
+    // Damaged: as if it were not there. The paths then stay as they are.
+    return undefined
+  }
+}
+
+/** Also called before a backup, so that a restored one says where it was. */
+export const noteLocation = (config: Places): void => {
+  const location = here(config)
+  if (JSON.stringify(noted(config)) !== JSON.stringify(location))
+    replaceText(fileOf(config), `${JSON.stringify(location)}\n`)
+}
+
+/** Where a path of the former place is now; the same path when it was in none of its directories. */
+type Moved = (path: string) => string
+
+const movedSince = (config: Places): Moved | null => {
+  const before = noted(config)
+  if (!before) return null
+  const now = here(config)
+  const roots = (['state', 'home', 'user_home'] as const)
+    .map(key => ({ from: before[key], to: now[key] }))
+    .filter(({ from }) => from !== '/')
+  if (roots.every(({ from, to }) => from === to)) return null
+  // The innermost first: the state directory may be moved out of the home.
+  const inner = roots.toSorted((a, b) => b.from.length - a.from.length)
+  return path => {
+    const root = path.startsWith('/') && inner.find(({ from }) => isBelow(from, path))
+    return root ? join(root.to, relative(root.from, path)) : path
+  }
+}
+
+const JSON_STRING = /"(?:[^"\\]|\\.)*"/g
+
+const changeText = (path: string, change: (text: string) => string): void => {
+  const { text } = readText(path)
+  if (text === null) return
+  const changed = change(text)
+  if (changed !== text) replaceText(path, changed)
+}
+
+/** Changes the strings that are paths and no other byte. A string that is no JSON stays. */
+const moveInJson = (path: string, moved: Moved): void =>
+  changeText(path, text =>
+    text.replace(JSON_STRING, literal => {
+      try {
+        const value = JSON.parse(literal) as string
+        const now = moved(value)
+        return now === value ? literal : JSON.stringify(now)
+      } catch {
+        return literal
+      }
+    }),
+  )
+
+const namesIn = (dir: string): string[] => (existsSync(dir) ? readdirSync(dir) : [])
+
+/** They are found by a hash of the workspace's path. */
+const moveCheckpoints = (home: string, moved: Moved): void => {
+  for (const name of namesIn(join(home, 'checkpoints'))) {
+    const dir = join(home, 'checkpoints', name)
+    const { text } = readText(join(dir, 'webui', 'workspace.txt'))
+    const now = text === null ? null : moved(text)
+    if (now === null || now === text || realDirectory(now) === undefined) continue
+    for (const records of ['turns', 'open'])
+      for (const record of namesIn(join(dir, 'webui', records)))
+        moveInJson(join(dir, 'webui', records, record), moved)
+    changeText(join(dir, 'HERMES_WORKDIR'), each => moved(each.trim()))
+    changeText(join(dir, 'webui', 'workspace.txt'), () => now)
+    const target = checkpointDir(home, now)
+    if (!existsSync(target)) renameSync(dir, target)
+  }
+}
+
+/** Git notes absolute paths on both sides. A worktree that still exists at its former path keeps its repository. */
+const moveWorktrees = (stateDir: string, moved: Moved): void => {
+  for (const name of namesIn(join(stateDir, 'worktrees'))) {
+    const link = join(stateDir, 'worktrees', name, '.git')
+    const { text } = readText(link)
+    const [, repository] = /^gitdir: (.+)$/m.exec(text ?? '') ?? []
+    if (repository === undefined) continue
+    const own = existsSync(moved(repository)) ? moved(repository) : repository
+    const back = join(own, 'gitdir')
+    const { text: known } = readText(back)
+    if (known === null || (known.trim() !== link && existsSync(known.trim()))) continue
+    changeText(link, () => `gitdir: ${own}\n`)
+    changeText(back, () => `${link}\n`)
+  }
+}
+
+const homesIn = (baseHome: string): string[] => [
+  baseHome,
+  ...namesIn(join(baseHome, 'profiles')).map(name => join(baseHome, 'profiles', name)),
+]
+
+const moveFiles = ({ stateDir, baseHome }: Places, moved: Moved): void => {
+  for (const dir of [stateDir, ...homesIn(baseHome).map(home => join(home, 'webui_state'))]) {
+    moveInJson(join(dir, 'workspaces.json'), moved)
+    changeText(join(dir, 'last_workspace.txt'), text => `${moved(text.trim())}\n`)
+  }
+  moveInJson(join(stateDir, 'settings.json'), moved)
+  moveInJson(join(stateDir, 'api-tokens.json'), moved)
+  for (const home of homesIn(baseHome)) {
+    moveInJson(join(home, 'cron', 'jobs.json'), moved)
+    moveCheckpoints(home, moved)
+  }
+  moveWorktrees(stateDir, moved)
+  // Prompts that name the former folders.
+  rmSync(join(stateDir, 'cache', 'prompts'), { recursive: true, force: true })
+}
+
+type Data = { sessions: Sessions; workspaces: Workspaces; homes: Homes }
+
+const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, moved: Moved): void => {
+  const rows = JSON.parse(Buffer.concat(sessions.list().body).toString()) as SessionRow[]
+  const isUsable = (home: Home, path: string): boolean => {
+    try {
+      return workspaces.check(home, path) !== ''
+    } catch (error) {
+      if (error instanceof UserError) return false
+      throw error
+    }
+  }
+  let lost = 0
+  for (const { session_id, workspace, profile } of rows) {
+    if (workspace === '') continue
+    const home = homes.of(profile)
+    let target = [moved(workspace), workspace].find(path => isUsable(home, path))
+    if (target === workspace) continue
+    if (target === undefined) lost += 1
+    target ??= workspaces.last(home)
+    sessions.append(session_id, [{ t: 'meta', patch: { workspace: target } }])
+  }
+  if (lost > 0)
+    log.warn(
+      `the folders of ${lost} chats are not on this machine, or not among its workspaces; they go on in the workspace of new chats`,
+    )
+}
+
+/** Called before anything reads the files. The returned function is called when the chats can be read. */
+export const startMove = (config: Config, log: Log): ((data: Data) => void) => {
+  // The cells of a cluster are on several machines.
+  if (config.cluster !== null) return () => undefined
+  const moved = movedSince(config)
+  if (moved) {
+    log.info('this installation is at another place than before; paths are adapted')
+    moveFiles(config, moved)
+  }
+  return data => {
+    if (moved) moveChats(data, log, moved)
+    noteLocation(config)
+  }
+}

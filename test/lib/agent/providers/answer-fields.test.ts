@@ -1,0 +1,142 @@
+/** How a form and a required call reach each API: which fields, beside tools or not, and which rejections are understood. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import {
+  answerObjection,
+  chatAnswer,
+  ollamaAnswer,
+  responsesAnswer,
+  withAnthropicAnswer,
+} from '../../../../lib/agent/providers/answer-fields.ts'
+import { toAnthropicBody } from '../../../../lib/agent/providers/anthropic-body.ts'
+import type { ProviderRequest } from '../../../../lib/agent/types.ts'
+
+const test = suite('answer fields')
+
+const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }
+const form = { name: 'city', schema, strict: true }
+const anyObject = { name: 'answer', schema: null, strict: false }
+const TOOL = { name: 'look', description: '', parameters: { type: 'object' } }
+
+const request = (baseUrl: string, more: Partial<ProviderRequest> = {}): ProviderRequest => ({
+  endpoint: {
+    provider: 'custom',
+    model: 'claude-sonnet-5',
+    apiMode: 'chat_completions',
+    baseUrl,
+    apiKey: 'k',
+    contextLength: 200_000,
+  },
+  messages: [{ role: 'user', content: 'hello' }],
+  tools: [TOOL],
+  signal: new AbortController().signal,
+  workspace: '/',
+  ...more,
+})
+
+const OPENAI = 'https://api.openai.com/v1'
+const AZURE = 'https://my.openai.azure.com/openai/v1'
+const ANTHROPIC = 'https://api.anthropic.com'
+const LOCAL = 'http://127.0.0.1:8080/v1'
+const LOOKALIKE = 'https://api.openai.com.example.org/v1'
+
+const plain = { json_schema: { name: 'city', schema, strict: true }, type: 'json_schema' }
+const flat = { type: 'json_schema', name: 'city', schema, strict: true }
+const theirs = { type: 'json_schema', schema }
+
+const CASES: [name: string, fields: object, expected: object][] = [
+  [
+    'OpenAI, beside tools',
+    chatAnswer(request(OPENAI, { answer: form })),
+    { response_format: plain },
+  ],
+  ['Azure, beside tools', chatAnswer(request(AZURE, { answer: form })), { response_format: plain }],
+  ['a local server, beside tools', chatAnswer(request(LOCAL, { answer: form })), {}],
+  ['a name that looks like it', chatAnswer(request(LOOKALIKE, { answer: form })), {}],
+  [
+    'a local server, without tools',
+    chatAnswer(request(LOCAL, { answer: form, tools: [] })),
+    { response_format: plain },
+  ],
+  [
+    'any object',
+    chatAnswer(request(LOCAL, { answer: anyObject, tools: [] })),
+    { response_format: { type: 'json_object' } },
+  ],
+  ['a required call', chatAnswer(request(LOCAL, { mustCall: true })), { tool_choice: 'required' }],
+  ['nothing', chatAnswer(request(OPENAI)), {}],
+  ['Responses', responsesAnswer(request(OPENAI, { answer: form })), { text: { format: flat } }],
+  ['Responses elsewhere', responsesAnswer(request(LOCAL, { answer: form })), {}],
+  [
+    'Responses, any object',
+    responsesAnswer(request(OPENAI, { answer: anyObject })),
+    { text: { format: { type: 'json_object' } } },
+  ],
+  [
+    'Responses, a required call',
+    responsesAnswer(request(LOCAL, { mustCall: true })),
+    { tool_choice: 'required' },
+  ],
+  [
+    'Anthropic, beside an effort',
+    withAnthropicAnswer(
+      { output_config: { effort: 'high' } },
+      request(ANTHROPIC, { answer: form }),
+    ),
+    { output_config: { effort: 'high', format: theirs } },
+  ],
+  [
+    'Anthropic has no form without a schema',
+    withAnthropicAnswer({}, request(ANTHROPIC, { answer: anyObject })),
+    {},
+  ],
+  [
+    'Anthropic, a required call',
+    withAnthropicAnswer({}, request(LOCAL, { mustCall: true })),
+    { tool_choice: { type: 'any' } },
+  ],
+  ['Ollama, beside tools', ollamaAnswer(request(LOCAL, { answer: form })), {}],
+  ['Ollama', ollamaAnswer(request(LOCAL, { answer: form, tools: [] })), { format: schema }],
+  [
+    'Ollama, any object',
+    ollamaAnswer(request(LOCAL, { answer: anyObject, tools: [] })),
+    { format: 'json' },
+  ],
+]
+
+for (const [name, fields, expected] of CASES) test(name, () => assert.equal(fields, expected))
+
+test('the whole body of Anthropic keeps the effort and the tools beside the form', () => {
+  const body = toAnthropicBody(request(ANTHROPIC, { answer: form }), new Set())
+  assert.equal((body.output_config as Record<string, unknown>).format, theirs)
+  assert.is((body.tools as unknown[]).length, 1)
+})
+
+const NONE = new Set<string>()
+/** What servers say about it, and what they say about something else. */
+const REJECTIONS: [message: string, isNamed: boolean][] = [
+  ["Invalid schema for response_format 'city': 'additionalProperties' is required", true],
+  ['json_schema is not supported by this model', true],
+  ["output_config.format.schema: For 'object' type, additionalProperties must be false", true],
+  ['Unsupported parameter: text.format', true],
+  ['Thinking may not be enabled when tool_choice forces tool use.', true],
+  [
+    "Function calling with a response mime type: 'application/json' is unsupported; structured output",
+    true,
+  ],
+  ['Cannot use custom grammar constraints with tools.', true],
+  ['max_tokens is too large', false],
+]
+
+test('a rejection that names the form is understood first, any other one last; it is never remembered', () => {
+  const asked = request(LOCAL, { answer: form })
+  for (const [message, isNamed] of REJECTIONS) {
+    const found = answerObjection({ message }, NONE, asked, true)
+    assert.is(found?.scope, isNamed ? 'call' : undefined, message)
+    assert.is(answerObjection({ message }, NONE, asked, false)?.scope, 'call', message)
+    assert.is(answerObjection({ message }, new Set(['no answer form']), asked, false), null)
+    assert.is(answerObjection({ message }, NONE, request(LOCAL), false), null)
+  }
+})
+
+test.run()
