@@ -350,6 +350,7 @@ export const routes = {
   'POST /api/session/yolo': sessionMode.setYolo,
   'GET /api/session/agent': externalAgent.view,
   'POST /api/session/agent/open': externalAgent.open,
+  'POST /api/session/agent/sign-in': externalAgent.signIn,
   'POST /api/session/agent/mode': externalAgent.mode,
   'POST /api/session/agent/option': externalAgent.option,
   'GET /api/session/agent/sessions': externalAgent.sessions,

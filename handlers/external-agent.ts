@@ -28,6 +28,14 @@ export const open = endpoint({
   run: (ctx, { session_id }) => ctx.app.externalAgentOptions.open(session_id),
 })
 
+export const signIn = endpoint({
+  access: 'own',
+  summary: 'Have the external agent sign in by itself, in one of the ways that it offers',
+  input: z.object({ session_id: SessionId, method: Name }),
+  output: ExternalAgent,
+  run: (ctx, input) => ctx.app.externalAgentOptions.signIn(input.session_id, input.method),
+})
+
 export const mode = endpoint({
   access: 'own',
   summary: 'Set the mode of the external agent',

@@ -37,13 +37,40 @@ const isAllowed = async (
 const raw = (update: Record<string, unknown>): SessionUpdate => update as unknown as SessionUpdate
 
 export const realBehaviors: Behaviors = {
-  /** Any permission request, as JSON: says which option was chosen. */
-  async ask({ client, id, text }, toolCall) {
-    const { outcome }: RequestPermissionResponse = await client.request(
+  /** Any permission request, as JSON, after `before`, an update of the call: says what was chosen, with the answers. */
+  async ask({ client, id, say, text }, given) {
+    const { options: offered = options, before, ...toolCall } = JSON.parse(given)
+    if (before)
+      await say(
+        raw({ sessionUpdate: 'tool_call', toolCallId: toolCall.toolCallId, title: 'x', ...before }),
+      )
+    const { outcome, ...rest }: RequestPermissionResponse = await client.request(
       'session/request_permission',
-      { sessionId: id, toolCall: JSON.parse(toolCall), options },
+      { sessionId: id, toolCall, options: offered },
     )
-    await text(outcome.outcome === 'selected' ? outcome.optionId : outcome.outcome)
+    const answers = Object.keys(rest).length > 0 ? ` ${JSON.stringify(rest)}` : ''
+    await text(`${outcome.outcome === 'selected' ? outcome.optionId : outcome.outcome}${answers}`)
+    return undefined
+  },
+  /** Reports tokens, as JSON: in the response, and with model calls. Then waits for a cancel, if it is told to. */
+  async spend({ say, text, answer, cancel }, given) {
+    const { calls = [], waits = false, ...rest } = JSON.parse(given)
+    await text('Counting.')
+    for (const usage of calls)
+      await say(
+        raw({
+          sessionUpdate: 'agent_message_chunk',
+          content: { type: 'text', text: '' },
+          _meta: { usage, durationMs: 5 },
+        }),
+      )
+    Object.assign(answer, rest)
+    return waits ? cancel : undefined
+  },
+  /** Codex: a notice beside the answer, as JSON. */
+  async note({ say, text }, notice) {
+    await say(raw({ sessionUpdate: 'notice', ...JSON.parse(notice) }))
+    await text('Noted.')
     return undefined
   },
   /** Gemini: reads the file before creating it, and gives up when that fails. */

@@ -33,7 +33,16 @@ const save = () => {
   writeFileSync(`${statePath}.${process.pid}`, JSON.stringify(sessions))
   renameSync(`${statePath}.${process.pid}`, statePath)
 }
-const chosen = { mode: 'ask', model: 'small', loud: false }
+/** Its modes, as JSON, with the one it starts in; `asOption`: reported as an option. */
+const given: {
+  current: string
+  modes: { id: string; name: string; description?: string }[]
+  asOption?: boolean
+} | null = process.env.ACP_TEST_MODES ? JSON.parse(process.env.ACP_TEST_MODES) : null
+const chosen = { mode: given?.current ?? 'ask', model: 'small', loud: false }
+let isAuthenticated = false
+/** In this process, or by its own program, which left a file. */
+const isSignedIn = () => isAuthenticated || existsSync(`${statePath}.login`)
 let isProseForever = false
 let offered: Turn['offered'] = {}
 const cancelled = new Map<string, () => void>()
@@ -58,15 +67,30 @@ const options = () => [
     ],
   },
   { id: 'loud', name: 'Loud', type: 'boolean' as const, currentValue: chosen.loud },
+  ...(given?.asOption
+    ? [
+        {
+          id: 'how',
+          name: 'Mode',
+          category: 'mode',
+          type: 'select' as const,
+          currentValue: chosen.mode,
+          options: given.modes.map(({ id, ...mode }) => ({ value: id, ...mode })),
+        },
+      ]
+    : []),
 ]
-const modes = () => ({
-  currentModeId: chosen.mode,
-  availableModes: [
-    { id: 'ask', name: 'Ask first' },
-    { id: 'free', name: 'Free hand' },
-    ...(traits.has('plans') ? [{ id: 'plan', name: 'Plan' }] : []),
-  ],
-})
+const modes = () =>
+  given?.asOption
+    ? null
+    : {
+        currentModeId: chosen.mode,
+        availableModes: given?.modes ?? [
+          { id: 'ask', name: 'Ask first' },
+          { id: 'free', name: 'Free hand' },
+          ...(traits.has('plans') ? [{ id: 'plan', name: 'Plan' }] : []),
+        ],
+      }
 
 export type Turn = {
   id: string
@@ -77,6 +101,8 @@ export type Turn = {
   offered: { fs?: unknown; terminal?: unknown }
   /** Settles when the client cancels. */
   cancel: Promise<'cancelled'>
+  /** Added to the response of the prompt, outside of the schema too. */
+  answer: Record<string, unknown>
 }
 
 const block = (text: string) => ({ type: 'text' as const, text })
@@ -474,6 +500,8 @@ const behaviors: Behaviors = {
 const restore = ({ sessionId, mcpServers }: { sessionId: string; mcpServers?: unknown }) => {
   const session = sessions[sessionId]
   if (!session || traits.has('forgets')) throw RequestError.sessionNotFound(sessionId)
+  if (traits.has('locks') && session.open)
+    throw RequestError.internalError({ details: `Session ${sessionId} is already loaded` })
   session.servers = mcpServers
   session.open = true
   save()
@@ -490,8 +518,34 @@ agent({ name: 'test' })
     const version = traits.has('v2') ? 2 : 1
     return {
       protocolVersion: version,
-      agentInfo: { name: 'test', version: '1' },
-      authMethods: [{ id: 'login', name: 'Web login', description: 'run "tester login"' }],
+      agentInfo: { name: process.env.ACP_TEST_NAME ?? 'test', version: '1' },
+      // Agents offer those that need a terminal only to clients that have one.
+      authMethods: [
+        { id: 'login', name: 'Web login', description: 'run "tester login"' },
+        ...(params.clientCapabilities?.auth?.terminal && traits.has('terminal-login')
+          ? [
+              {
+                id: 'cli',
+                name: 'CLI',
+                type: 'terminal' as const,
+                args: ['--login', 'a b'],
+                env: { X: '1' },
+              },
+            ]
+          : []),
+        ...(params.clientCapabilities?._meta?.['terminal-auth'] === true &&
+        traits.has('terminal-login')
+          ? [
+              {
+                id: 'other',
+                name: 'Other program',
+                _meta: {
+                  'terminal-auth': { command: '/opt/x', args: ['auth', 'login'], label: 'L' },
+                },
+              },
+            ]
+          : []),
+      ],
       agentCapabilities: {
         loadSession: !traits.has('no-load') && !traits.has('resumes-only'),
         promptCapabilities: { image: !traits.has('blind') },
@@ -505,8 +559,16 @@ agent({ name: 'test' })
       },
     }
   })
+  .onRequest('authenticate', ({ params }) => {
+    if (params.methodId !== 'login') throw RequestError.invalidParams()
+    if (traits.has('refuses-login')) throw RequestError.internalError({ details: 'no browser' })
+    isAuthenticated = true
+    return {}
+  })
   .onRequest('session/new', async ({ params, client }) => {
-    if (traits.has('signed-out')) throw RequestError.authRequired()
+    const said = process.env.ACP_TEST_SAID
+    if (traits.has('signed-out') && !isSignedIn())
+      throw said ? new RequestError(-32603, said) : RequestError.authRequired()
     const sessionId = `s${Object.keys(sessions).length + 1}-${process.pid}`
     sessions[sessionId] = { cwd: params.cwd, received: [], servers: params.mcpServers, open: true }
     save()
@@ -569,7 +631,8 @@ agent({ name: 'test' })
     return {}
   })
   .onRequest('session/set_config_option', ({ params }) => {
-    if (params.configId === 'model') chosen.model = String(params.value)
+    if (params.configId === 'how') chosen.mode = String(params.value)
+    else if (params.configId === 'model') chosen.model = String(params.value)
     else chosen.loud = params.value === true
     return { configOptions: options() }
   })
@@ -598,11 +661,12 @@ agent({ name: 'test' })
       text: text => tell({ sessionUpdate: 'agent_message_chunk', content: block(text) }),
       cancel: promise,
       offered,
+      answer: {},
     }
     const behave = behaviors[verb.replace(/^\//, '')] ?? behaviors.hello
     const stopReason = (await behave?.(turn, rest.join(' '))) ?? 'end_turn'
     save()
-    return { stopReason: stopReason as 'end_turn' }
+    return { stopReason: stopReason as 'end_turn', ...turn.answer }
   })
   .connect(
     ndJsonStream(

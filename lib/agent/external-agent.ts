@@ -9,6 +9,10 @@ export type ExternalAgentSettings = {
   /** How long an unused session stays open in it, in milliseconds, and how many of them at most. */
   idleMs?: number
   maxIdle?: number
+  /** Of a new session: ids that the agent offers. Without a mode, one that asks before it acts. */
+  mode?: string
+  model?: string
+  options?: Readonly<Record<string, string | boolean>>
   /** Whether it receives the profile's MCP servers. */
   mcp: boolean
   /** It uses its own files and terminals, for example on another machine; absent: it may use those of the service. */
@@ -48,6 +52,27 @@ export type ForwardedMcpServer =
     }
   | { kind: 'http' | 'sse'; name: string; url: string; headers: Readonly<Record<string, string>> }
 
+export type TokenCounts = { input: number; output: number; read: number; written: number }
+
+/** The tokens that an agent reported with its last answer, to tell totals of the session from those of a turn. */
+export type ReportedUsage = {
+  last: TokenCounts
+  /** What was left out of the count because the reports were taken for totals. */
+  omitted: TokenCounts
+  /** How many reports in a row were larger than the one before. */
+  rises: number
+  /** Reports are of their turn, because one of them was smaller than the one before. */
+  isOfTurn: boolean
+}
+
+/** Why an agent could not be used without a sign-in, and the ways to sign in. */
+export type SignIn = {
+  /** The agent's own sentence; '' if it says no more than that. */
+  said: string
+  /** `command`: to run in a terminal; '': the agent signs in itself when it is asked to. */
+  methods: readonly { id: string; name: string; description: string; command: string }[]
+}
+
 /** Links a session of ours to the external agent's session. Stored in the journal. */
 export type ExternalSession = {
   session_id: string
@@ -62,6 +87,8 @@ export type ExternalSession = {
   sent: string
   /** Cost of the whole session in US dollars, as reported by the agent. */
   cost: number
+  /** Null until it has reported tokens. */
+  reported: ReportedUsage | null
   /** The chosen mode, and options by id. An agent loses them when its process ends. */
   mode: string | null
   options: Readonly<Record<string, string | boolean>>

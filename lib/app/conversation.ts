@@ -33,10 +33,11 @@ export type ConversationServices = {
 }
 
 const composeExternalAgents = (
-  { data: { homes, hub, sessions } }: Composition,
+  { data: { homes, hub, onSessionDeleted, sessions } }: Composition,
   { endpointOf, external, turns }: Engine,
   skills: Skills,
 ) => {
+  onSessionDeleted(external.forget)
   const options = {
     external,
     sessions,

@@ -98,6 +98,8 @@ export type AppData = {
   acceptedGuards: AcceptedGuards
   acceptedSettings: AcceptedSettings
   promptCache: PromptCache
+  /** Calls `listener` with the id of each session that is deleted. */
+  onSessionDeleted: (listener: (id: string) => void) => void
   toolOutput: ToolOutput
   sessions: Sessions
   projects: Projects
@@ -206,6 +208,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     log: log.warn,
   })
   const toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
+  const sessionListeners = new Set<(id: string) => void>()
   const sessions = createSessions({
     dir: join(stateDir, 'sessions'),
     trashDir: join(stateDir, 'trash'),
@@ -215,6 +218,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     onRow: row => hub.publish('list', { type: 'row', data: { row } }),
     onDeleted: (id, profile, seq) => {
       promptCache.delete(id)
+      for (const listener of sessionListeners) listener(id)
       hub.publish('list', { type: 'gone', data: { session_id: id, seq } }, {}, profile)
     },
     onCopied: toolOutput.copyImages,
@@ -252,6 +256,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     notify: (level, message, about) =>
       void hub.publish('notices', { type: 'notice', data: { level, message, ...about } }),
     maskSecret: own.add,
+    onSessionDeleted: listener => void sessionListeners.add(listener),
     closeData() {
       requestKeys.close()
       for (const stop of unwatch) stop()

@@ -92,6 +92,19 @@ export const createRecordedSessions = (options: RecordedSessionsOptions) => {
       return { session: adopt(session, stored.messages), messages: stored.messages }
     },
 
+    /** A new session with the messages of a stored one, which stays as it is. Undefined when nothing of that is stored. */
+    copy(from: string, session: RecordedSession): RecordedSession | undefined {
+      const stored = /^[\w-]+$/.test(from) ? readHostSession(file, addon, from) : undefined
+      if (!stored) return undefined
+      const { id, cwd } = session
+      const model = session.model ?? stored.model ?? engine.models.compatible(home, null).model
+      recorder.begin(id, { model, cwd, maxSteps: home.settings().agent.max_turns })
+      for (const message of stored.messages) recorder.message(id, message)
+      const asked = stored.messages.find(({ role }) => role === 'user')?.content
+      if (typeof asked === 'string') recorder.title(id, provisionalTitle(asked))
+      return adopt({ ...session, model }, stored.messages)
+    },
+
     /** Starts a turn. With `requireModel` it throws why the model cannot be called; else the turn fails with that reason. */
     async send(
       { id, cwd, model: wanted }: RecordedSession,

@@ -3,7 +3,9 @@ import type { ExternalAgents } from '../agent/acp/agents.ts'
 import { setMode, setOption } from '../agent/acp/options.ts'
 import { attachForSettings, toSavedSession } from '../agent/acp/attach-session.ts'
 import type { Session } from '../agent/acp/session.ts'
-import { invalid } from '../errors.ts'
+import { withTimeout } from '../agent/acp/timeout.ts'
+import { invalid, UserError } from '../errors.ts'
+import { redact } from '../redact/redact.ts'
 import type { ExternalAgent } from '../schema/external.ts'
 import {
   type ExternalAgentTarget,
@@ -14,10 +16,20 @@ import {
 import { externalFor } from '../turn-context/external-agent.ts'
 
 export type AgentChoicesDeps = ExternalAgentTargetOptions & {
-  external: Pick<ExternalAgents, 'use' | 'peek'>
+  external: Pick<ExternalAgents, 'use' | 'peek' | 'signIn'>
 }
 
-const none: ExternalAgent = { agent: null, is_open: false, mode: null, options: [], commands: [] }
+/** A person signs in meanwhile. */
+const SIGN_IN_MS = 10 * 60_000
+
+const none: ExternalAgent = {
+  agent: null,
+  is_open: false,
+  sign_in: null,
+  mode: null,
+  options: [],
+  commands: [],
+}
 
 const isNotMode = ({ category }: { category?: string | null | undefined }): boolean =>
   category !== 'mode'
@@ -97,7 +109,15 @@ export const createExternalAgentOptions = ({
 
   const view = (sessionId: string): ExternalAgent => {
     const target = placeOf(sessionId)
-    return target ? toView(target.agent, peek(target)?.session ?? null) : none
+    if (!target) return none
+    const signIn = external.signIn(target.home.name, target.agent.id)
+    return {
+      ...toView(target.agent, peek(target)?.session ?? null),
+      sign_in: signIn && {
+        said: redact(signIn.said),
+        methods: signIn.methods.map(method => ({ ...method, command: redact(method.command) })),
+      },
+    }
   }
 
   const requireOpen = (sessionId: string) => {
@@ -130,6 +150,30 @@ export const createExternalAgentOptions = ({
       const work = external.use(endpoint, side, running =>
         attachForSettings(running, side, agent, { sessionKey: id, workspace }),
       )
+      await callAgent(agent.name, work).catch((error: unknown) => {
+        // The view says how to sign in.
+        if (!(error instanceof UserError) || !external.signIn(home.name, agent.id)) throw error
+      })
+      return view(sessionId)
+    },
+    /** Has the agent sign in by itself, which may wait for the person in a browser, and opens its session. */
+    async signIn(sessionId: string, method: string): Promise<ExternalAgent> {
+      const { id, row, home, endpoint, agent } = requirePlace(sessionId)
+      const found = external.signIn(home.name, agent.id)?.methods.find(each => each.id === method)
+      if (found?.command !== '')
+        throw invalid(`${agent.name} offers no such sign-in: ${method}.`, {
+          code: 'invalid_request',
+        })
+      const side = externalFor({ sessionId: id, home }, sessions)
+      const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
+      const work = external.use(endpoint, side, async running => {
+        await withTimeout(
+          running.connection.request('authenticate', { methodId: method }),
+          SIGN_IN_MS,
+          `The sign-in to ${agent.name} was not finished within ten minutes.`,
+        )
+        await attachForSettings(running, side, agent, { sessionKey: id, workspace })
+      })
       await callAgent(agent.name, work)
       return view(sessionId)
     },

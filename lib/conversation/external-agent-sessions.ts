@@ -2,7 +2,7 @@
 import { redactValue } from '../redact/redact.ts'
 import { setImmediate } from 'node:timers/promises'
 import type { ExternalAgents } from '../agent/acp/agents.ts'
-import { toSavedSession } from '../agent/acp/attach-session.ts'
+import { firstChoices, toSavedSession } from '../agent/acp/attach-session.ts'
 import { historyHash } from '../agent/acp/history-hash.ts'
 import { toAcpServers } from '../agent/acp/mcp-servers.ts'
 import { adoptSession, listAgentSessions } from '../agent/acp/list-sessions.ts'
@@ -64,18 +64,24 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
     const { id, row, home, endpoint, agent } = requirePlace(sessionId)
     const side = externalFor({ sessionId: id, home }, sessions)
     const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
-    const found = await callAgent(
-      agent.name,
-      external.use(endpoint, side, running => listAgentSessions(running, workspace)),
-    )
+    /** Sessions that were opened for a chat without messages, which no list has: there is nothing in them to continue. */
+    const empty = new Set<string>()
+    const work = external.use(endpoint, side, async running => {
+      for (const [ours, opened] of running.sessions)
+        if (sessions.row(ours)?.message_count === 0) empty.add(opened.id)
+      return listAgentSessions(running, workspace)
+    })
+    const found = await callAgent(agent.name, work)
     if (!found) return { sessions: [], note: `${agent.name} doesn't list its sessions.` }
+    const own = storedAgentSession(sessions.head(id).meta, agent.id)
+    for (const each of own?.owner === id ? [own.session_id, ...own.aliases] : []) empty.add(each)
     const held = await holders(agent.id)
     const shown = found.filter(({ id: past }) => {
       const holder = held.get(past)
-      return holder === undefined || mayRead(holder)
+      return !empty.has(past) && (holder === undefined || mayRead(holder))
     })
     return {
-      note: found.length === 0 ? `${agent.name} has no earlier sessions in this workspace.` : '',
+      note: shown.length === 0 ? `${agent.name} has no earlier sessions in this workspace.` : '',
       sessions: shown.map(past => ({
         agent_session_id: past.id,
         title: redact(past.title).slice(0, 300),
@@ -122,6 +128,7 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
             toAcpServers(side, agent, running.connection.capabilities),
             signal,
           )
+          await firstChoices(running, session, agent)
           const messages = replayed?.messages ?? []
           const first = messages.find(({ role }) => role === 'user')?.content
           const name =
@@ -142,6 +149,9 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
             agent.id,
             toSavedSession(session, { workspace, sessionKey: id }, { mark, cost: 0 }),
           )
+          // The empty one that was opened to show its modes.
+          const opened = running.sessions.get(id)
+          if (opened && opened !== session) running.close(opened)
           running.sessions.set(id, session)
           return replayed
         })

@@ -167,6 +167,10 @@ const RULES: readonly Rule[] = [
   ...['model', 'providers.*'].flatMap(at =>
     ['acp_command', 'acp_args', 'env'].map(key => [`${at}.${key}`, absent] as const),
   ),
+  // Without them it starts in a mode that asks.
+  ...['model', 'providers.*', 'custom_providers.*'].flatMap(at =>
+    ['acp_mode', 'acp_options'].map(key => [`${at}.${key}`, absent] as const),
+  ),
 ]
 
 type Path = readonly string[]

@@ -46,6 +46,8 @@ const KNOWN_AGENTS: readonly AgentProgram[] = [
   program('vibe', 'Mistral Vibe', 'vibe-acp'),
   program('pi', 'Pi', 'pi-acp'),
   program('hermes', 'Hermes', 'hermes acp'),
+  program('cline', 'Cline', 'cline --acp'),
+  program('kilo', 'Kilo Code', 'kilo acp'),
 ]
 
 const EXECUTABLE = 0o111
@@ -182,7 +184,7 @@ export const listExternalAgents = (setup: ModelSetup) => {
       id,
       name,
       command: executable === null ? null : [executable, ...args],
-      env: settingsOf(setup, id)?.env ?? {},
+      settings: settingsOf(setup, id) ?? { env: {}, mcp: true },
     }
   })
 }

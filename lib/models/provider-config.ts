@@ -183,6 +183,12 @@ const readAgent = (id: string, raw: Readonly<JsonObject>): AgentEntry => {
   const env = entries(raw.env).flatMap(([key, value]): [string, string][] =>
     isObjectOrArray(value) ? [] : [[key, `${value ?? ''}`]],
   )
+  const [mode, model] = [text(raw.acp_mode), text(raw.acp_model)]
+  const options = entries(raw.acp_options).flatMap(([key, value]): [string, string | boolean][] =>
+    isObjectOrArray(value) || value == null
+      ? []
+      : [[key, typeof value === 'boolean' ? value : String(value)]],
+  )
   return {
     id: id.trim().toLowerCase(),
     name: textOrNull(raw.name),
@@ -193,6 +199,9 @@ const readAgent = (id: string, raw: Readonly<JsonObject>): AgentEntry => {
       mcp: yamlFlag(raw.acp_mcp) ?? !isRemote,
       ...(isRemote && { files: 'agent' as const }),
       ...(isRemote && isAbsolute(cwd) && { cwd }),
+      ...(mode && { mode }),
+      ...(model && { model }),
+      ...(options.length > 0 && { options: Object.fromEntries(options) }),
       ...(startMs && { startMs }),
       ...(idleMs && { idleMs }),
       ...(maxIdle && { maxIdle }),

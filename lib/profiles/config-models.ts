@@ -27,6 +27,10 @@ const EXTERNAL_AGENT_KEYS = {
   acp_cwd: 'With `acp_files: agent`: the absolute path it works in, there.',
   acp_mcp:
     'Pass the MCP servers on to the external agent (default `true`, with `acp_files: agent` `false`).',
+  acp_mode:
+    'The mode that a new chat with the external agent starts in, by the agent’s id of it (default: one that asks before it acts, if the agent has one).',
+  acp_model: 'The model that it starts with; another one may be chosen in the model menu.',
+  acp_options: 'A mapping from the agent’s options to the values that it starts with.',
   acp_start_timeout:
     'Seconds until the external agent’s first answer (default 60, or 900 if it has to be fetched).',
   acp_idle_timeout:

@@ -9,6 +9,22 @@ export const ExternalAgent = z
     agent: z.object({ id: z.string(), name: z.string() }).nullable(),
     /** False until the agent is running and has opened its session. */
     is_open: z.boolean(),
+    /** Not null after the agent has said that nobody is signed in to it. */
+    sign_in: z
+      .object({
+        /** What the agent says about it; empty when it says no more than that. */
+        said: z.string(),
+        methods: z.array(
+          z.object({
+            id: z.string(),
+            name: z.string(),
+            description: z.string(),
+            /** To run in a terminal of the server; empty: the agent signs in itself. */
+            command: z.string(),
+          }),
+        ),
+      })
+      .nullable(),
     mode: z.object({ current: z.string(), choices: z.array(Choice) }).nullable(),
     options: z.array(
       z.object({

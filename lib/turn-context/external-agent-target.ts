@@ -1,6 +1,6 @@
 /** Finds the external agent that serves a session. */
 import type { ModelEndpoint } from '../agent/types.ts'
-import { errorText } from '../agent/acp/failures.ts'
+import { errorText, SignedOut } from '../agent/acp/failures.ts'
 import { invalid, UserError, unavailable } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import { redact } from '../redact/redact.ts'
@@ -16,6 +16,8 @@ export type ExternalAgentTargetOptions = {
 export type ExternalAgentTarget = NonNullable<
   ReturnType<ReturnType<typeof createExternalAgentTargets>['findTarget']>
 >
+
+const NOT_STARTED: readonly string[] = ['agent_not_installed', 'agent_unknown']
 
 export const createExternalAgentTargets = ({
   sessions,
@@ -39,8 +41,15 @@ export const createExternalAgentTargets = ({
 
   const requireTarget = (sessionId: string) => {
     const target = findTarget(sessionId)
-    if (!target) throw invalid("This chat's model isn't an external agent.")
-    return target
+    if (target) return target
+    const row = sessions.require(sessionId)
+    try {
+      endpointOf(homeOf(row.profile), row.model)
+    } catch (error) {
+      // It is one, but can't be started.
+      if (error instanceof UserError && NOT_STARTED.includes(error.code)) throw error
+    }
+    throw invalid("This chat's model isn't an external agent.")
   }
 
   return { findTarget, requireTarget }
@@ -51,7 +60,11 @@ export const callAgent = async <T>(name: string, work: Promise<T>): Promise<T> =
   try {
     return await work
   } catch (error) {
-    const reason = redact(errorText(error)).slice(0, 500)
+    const said =
+      error instanceof SignedOut
+        ? `${error.failure.message} ${error.failure.hint ?? ''}`
+        : errorText(error)
+    const reason = redact(said).slice(0, error instanceof SignedOut ? 2_000 : 500)
     throw unavailable(`${name}: ${reason}`, { code: 'agent_failed', values: { name, reason } })
   }
 }

@@ -9,6 +9,13 @@ import type { Sessions } from '../sessions/types.ts'
 import { serversFor } from './external-agent-mcp.ts'
 import { firstExchange } from '../turns/generate-title.ts'
 
+const Counts = z.object({
+  input: z.number(),
+  output: z.number(),
+  read: z.number(),
+  written: z.number(),
+})
+
 /** Under the key `acp` of the session's record, by agent. Tolerant, because the file may have been edited by hand. */
 const StoredAgentSession = z.object({
   session_id: z.string().min(1),
@@ -18,6 +25,10 @@ const StoredAgentSession = z.object({
   mark: z.string().catch(''),
   sent: z.string().catch(''),
   cost: z.number().catch(0),
+  reported: z
+    .object({ last: Counts, omitted: Counts, rises: z.number(), isOfTurn: z.boolean() })
+    .nullable()
+    .catch(null),
   mode: z.string().nullable().catch(null),
   options: z.record(z.string(), z.union([z.string(), z.boolean()])).catch({}),
 })
@@ -30,24 +41,35 @@ export const storedAgentSession = (meta: Meta, agent: string): ExternalSession |
 
 const MAX_TITLE_CHARS = 80
 
-/** Uses the agent's title unless the user set one. The agent's first title is often the message itself. */
-const takeTitle = (
+/** Uses the first title that the agent makes, unless the user set one. Agents also send messages of the user as titles. */
+export const takeTitle = (
   sessionId: string,
   agentTitle: string,
   sessions: Pick<Sessions, 'head' | 'append' | 'row' | 'load'>,
 ): void => {
   const row = sessions.row(sessionId)
-  if (!row) return
+  if (!row || sessions.head(sessionId).meta.acp_title !== undefined) return
   const title = [...agentTitle.replace(/\s+/g, ' ').trim()].slice(0, MAX_TITLE_CHARS).join('')
-  const { asked } = firstExchange(sessions.load(sessionId).messages)
-  const isReplaceable =
-    isProvisional(row.title, asked) ||
-    row.title === fallbackTitle(asked) ||
-    row.title === sessions.head(sessionId).meta.acp_title
-  if (title === row.title || isProvisional(title, asked) || !isReplaceable) return
+  const { messages } = sessions.load(sessionId)
+  const { asked } = firstExchange(messages)
+  const isReplaceable = isProvisional(row.title, asked) || row.title === fallbackTitle(asked)
+  const isMessage = messages.some(
+    ({ role, content }) =>
+      role === 'user' && typeof content === 'string' && isBeginningOf(title, content),
+  )
+  if (title === row.title || isProvisional(title) || isMessage || !isReplaceable) return
   const patch = { title, llm_title_generated: true, acp_title: title }
   sessions.append(sessionId, [{ t: 'meta', patch }])
 }
+
+/** Agents cut a message in their own ways: at a length, with an ellipsis. */
+const isBeginningOf = (title: string, message: string): boolean =>
+  isProvisional(title, message) ||
+  message
+    .replace(/\s+/g, ' ')
+    .trim()
+    .toLowerCase()
+    .startsWith(title.replace(/\s*(?:…|\.{3})$/, '').toLowerCase())
 
 export const externalFor = (
   { sessionId, home }: { sessionId: string; home: Home },

@@ -197,6 +197,12 @@ export const runAgent = async (
   })
   if (endpoint instanceof UserError && endpoint.extra.config_problem === true)
     return failed({ type: 'error', message: endpoint.message })
+  // No key helps where a program is missing; the message says what does.
+  if (
+    endpoint instanceof UserError &&
+    ['agent_not_installed', 'agent_unknown'].includes(endpoint.code)
+  )
+    return failed({ type: 'error', message: endpoint.message })
   if (endpoint instanceof UserError) {
     return failed({
       type: 'auth_mismatch',

@@ -86,6 +86,7 @@ const TURNS = [
   'It restarts with your next message.',
   '{name} stopped on its own.',
   '{name} is not signed in.',
+  '{name} is not signed in. It says: {reason}',
   'Choose another model or add a key for this provider.',
   'Your account with this provider has no credit left. Top it up, or choose another model.',
   'A limit of your account with this provider is used up. Raise it there, or choose another model.',

@@ -1,5 +1,6 @@
 /** An external agent's process: spawned with exactly the given environment, killed as a process group, its stderr logged. */
 import { stripVTControlCharacters } from 'node:util'
+import { crashReason } from './crash-reason.ts'
 import { killGroup, spawnGroup, terminateGroup } from '../../base/process.ts'
 
 export type AgentProcessOptions = {
@@ -14,7 +15,8 @@ export type AgentProcessOptions = {
 
 const TAIL_CHARS = 8_000
 const LINE_CHARS = 500
-const NOTICE_MS = 250
+const NOTICE_MS = 500
+const LAST_OUTPUT_MS = 200
 
 export type AgentProcess = ReturnType<typeof spawnAgent>
 
@@ -46,9 +48,16 @@ export const spawnAgent = ({ command, cwd, env, graceMs, onStderrLine }: AgentPr
     )
     child.once('exit', (code, signal) => {
       killGroup(child, 'SIGKILL')
-      const last = tail.trim().split('\n').at(-1)?.trim().slice(0, 200)
-      const how = signal ? `was ended by ${signal}` : `ended with code ${code}`
-      resolve(last ? `${how}: ${last}` : how)
+      const say = () => {
+        clearTimeout(timer)
+        // What it printed before a signal is not why it was sent.
+        if (signal) return resolve(`was ended by ${signal}`)
+        const reason = crashReason(tail).replace(/[\s.]+$/, '')
+        resolve(`ended with code ${code}${reason === '' ? '' : `: ${reason}`}`)
+      }
+      // All that it printed, unless a program that has left its group keeps the pipe open.
+      const timer = setTimeout(say, LAST_OUTPUT_MS)
+      child.once('close', say)
     })
   })
 

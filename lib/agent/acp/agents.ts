@@ -1,7 +1,8 @@
 /** Runs external agents (ACP): one process per agent and home, started on demand and stopped when idle. */
 import type { Clock } from '../../base/clock.ts'
 import { createTurn } from './turn.ts'
-import type { ExternalAgentContext } from '../external-agent.ts'
+import type { ExternalAgentContext, SignIn } from '../external-agent.ts'
+import { SignedOut, toSignedOut } from './failures.ts'
 import type { Agent, ModelEndpoint } from '../types.ts'
 import { modelsOf } from './options.ts'
 import { type AgentSlot, type RunningAgent, startAgent } from './running-agent.ts'
@@ -39,6 +40,8 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
   /** Processes removed from `slots` that have not ended yet. */
   const ending = new Set<Promise<void>>()
   const offered = new Map<string, OfferedModel[]>()
+  /** How to sign in to agents to which nobody is, by home and agent. */
+  const signIns = new Map<string, SignIn>()
   let isClosed = false
 
   const keyOf = (endpoint: ModelEndpoint, home: string): string =>
@@ -112,7 +115,15 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
       const running =
         slot.running ??
         (await withStartupNotices(slot.started, { name, command, clock, notify: say }))
-      const done = await work(running)
+      const done = await work(running).catch((error: unknown) => {
+        const signedOut = error instanceof SignedOut ? error : toSignedOut(error, running)
+        if (!signedOut) throw error
+        signIns.set(`${external.home}\n${endpoint.agent?.id}`, signedOut.signIn)
+        // Many read their login at their start only.
+        running.retire()
+        throw signedOut
+      })
+      if (running.sessions.size > 0) signIns.delete(`${external.home}\n${endpoint.agent?.id}`)
       const models = [...running.sessions.values()].map(modelsOf).findLast(list => list.length > 0)
       if (models) offered.set(`${external.home}\n${endpoint.agent?.id}`, models)
       return done
@@ -128,11 +139,17 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
     use,
     /** The models an agent offers; empty until it has run for this home. */
     modelsOf: (home: string, id: string): OfferedModel[] => offered.get(`${home}\n${id}`) ?? [],
+    /** Null unless the agent has said that nobody is signed in to it. */
+    signIn: (home: string, id: string): SignIn | null => signIns.get(`${home}\n${id}`) ?? null,
     /** The agent's session of one of ours, if the agent is running. */
     peek(endpoint: ModelEndpoint, home: string, sessionKey: string) {
       const running = slots.get(keyOf(endpoint, home))?.running
       const session = running?.sessions.get(sessionKey)
       return running && session ? { running, session } : null
+    },
+    /** The chat was deleted: no agent keeps a session for it. */
+    forget(sessionKey: string): void {
+      for (const slot of slots.values()) slot.forget(sessionKey)
     },
     running: (): number => slots.size,
     async close(): Promise<void> {

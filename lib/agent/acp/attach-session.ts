@@ -9,6 +9,7 @@ import { restoreChoices } from './options.ts'
 import { errorText } from './failures.ts'
 import { type AcpMcpServer, toAcpServers } from './mcp-servers.ts'
 import { historyHash, messagesSince, messageTextAt, formatHistory } from './history-hash.ts'
+import { applyFirstChoices } from './first-choices.ts'
 import { createLastMessageReader } from './replay.ts'
 import { createSession, type Session, applyOpened } from './session.ts'
 import { OpenedSession } from './updates.ts'
@@ -79,6 +80,8 @@ const restore = async (
       )
       const opened = OpenedSession.safeParse(answer ?? {})
       if (opened.success) applyOpened(session, opened.data)
+      session.reported = saved.reported
+      session.isReopened = true
       for (const alias of [saved.session_id, ...saved.aliases])
         if (alias !== session.id) session.aliases.add(alias)
       // By then all updates written before the response have been handled.
@@ -145,6 +148,12 @@ export type AttachedSession = {
   cost: number
 }
 
+export const firstChoices = (
+  running: RunningAgent,
+  session: Session,
+  agent: ModelEndpoint['agent'],
+): Promise<void> => applyFirstChoices(running, session, agent?.settings, Boolean(agent?.model))
+
 const collapseSpace = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, 500)
 
 /** Restores the agent's session. If it ended during a message, the replayed history shows whether it received that message. */
@@ -196,6 +205,7 @@ export const attachSession = async (
   const before = messagesSince(history, '') ?? []
   const session = await startNew(options)
   if (saved?.owner === owner) await restoreChoices(running, session, saved)
+  else await firstChoices(running, session, side.agent)
   const context = before.length > 0 ? formatHistory(before) : ''
   return { session, context, mark: '', isHistoryLost: saved !== null && context !== '', cost: 0 }
 }
@@ -256,6 +266,7 @@ export const toSavedSession = (
   mark,
   sent,
   cost,
+  reported: session.reported,
   // The mode that the user chose, not the one that plan mode set.
   mode: session.modes ? (session.modeBeforePlan ?? session.modes.currentModeId) : null,
   options: Object.fromEntries(
@@ -281,6 +292,7 @@ export const attachForSettings = async (
   const restored = isOurs ? await restore(options, saved) : null
   const session = restored?.session ?? (await startNew(options))
   if (isOurs) await restoreChoices(running, session, saved)
+  else await firstChoices(running, session, agent)
   session.onTitle = external.onTitle ?? null
   running.sessions.set(owner, session)
   // A new session has no history yet; the next message sends it.

@@ -38,6 +38,8 @@ const capabilitiesFor = (servesFiles: boolean): acp.ClientCapabilities => ({
   fs: { readTextFile: servesFiles, writeTextFile: servesFiles },
   terminal: servesFiles,
   elicitation: { form: {} },
+  // A terminal of this machine is none of the agent's on another one.
+  ...(servesFiles && { auth: { terminal: true }, _meta: { 'terminal-auth': true } }),
   session: { configOptions: { boolean: {} }, notices: {} },
 })
 

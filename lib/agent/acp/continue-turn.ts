@@ -62,15 +62,22 @@ const continueCut = async (
   // The agent has its pictures.
   const { attachments: _, ...rest } = request
   const again = { ...turn, request: rest }
-  const outcome = await promptOnce(again, attached, [...history, message], warn, end => {
-    if (end.isAnswered)
+  const outcome = await promptOnce(
+    again,
+    attached,
+    [...history, message],
+    warn,
+    ({ how, cost }) => {
+      if (how === 'rejected') return
+      const at = how === 'answered' ? { mark } : { mark: attached.mark, sent: mark }
       ignoreDeleted(() =>
         external.save(
           endpoint.agent?.id ?? endpoint.provider,
-          toSavedSession(session, request, { mark, cost: end.cost }),
+          toSavedSession(session, request, { ...at, cost }),
         ),
       )
-  })
+    },
+  )
   if (outcome === 'unknown') throw new TurnFailure(cannotContinue(running.name))
   return outcome
 }

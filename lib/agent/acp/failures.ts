@@ -3,7 +3,9 @@ import { isObject } from '../../base/json.ts'
 import { messageOf } from '../../errors.ts'
 import { classify } from '../failure.ts'
 import type { Failure } from '../types.ts'
+import type { SignIn } from '../external-agent.ts'
 import type { InitializeResponse } from './updates.ts'
+import { signInHint, signInOf } from './sign-in.ts'
 
 /** Thrown to end a turn with a failure. */
 export class TurnFailure extends Error {
@@ -11,6 +13,21 @@ export class TurnFailure extends Error {
   constructor(failure: Failure) {
     super(failure.message)
     this.failure = failure
+  }
+}
+
+/** Nobody is signed in to the agent. */
+export class SignedOut extends TurnFailure {
+  readonly signIn: SignIn
+  constructor(name: string, signIn: SignIn) {
+    const own = signIn.said === '' ? '' : ` It says: ${signIn.said}`.slice(0, 1_000)
+    super({
+      type: 'error',
+      // Not `auth_mismatch`: that would offer to add a key, which an external agent doesn't take from us.
+      message: `${name} is not signed in.${own}`,
+      hint: signInHint(name, signIn),
+    })
+    this.signIn = signIn
   }
 }
 
@@ -41,30 +58,32 @@ export const errorText = (error: unknown): string => {
   return typeof more === 'string' && more !== message ? `${message}: ${more}` : message
 }
 
-export const toFailure = (
-  error: unknown,
-  name: string,
-  capabilities: InitializeResponse,
-): Failure => {
-  const said = errorText(error)
-  const message = `${name}: ${said}`.slice(0, 1_000)
-  const isAuth =
-    rpcErrorCode(error) === AUTH_REQUIRED ||
-    /auth(?:entication)? required|not logged in|please (?:log|sign) in/i.test(said)
-  // Not `auth_mismatch`: that would offer to add a key, which an external agent doesn't take from us.
-  if (isAuth)
-    return { type: 'error', message: `${name} is not signed in.`, hint: signIn(name, capabilities) }
-  return { type: classify({ message: said }).type, message }
+type FailedAgent = {
+  name: string
+  command: readonly string[]
+  connection: { capabilities: InitializeResponse }
 }
 
-/** Agents keep their own logins; this service doesn't see them. */
-const signIn = (name: string, { authMethods }: InitializeResponse): string => {
-  const ways = authMethods.map(({ name: way, description }) =>
-    description ? `${way} (${description})` : way,
+const isSignedOut = (error: unknown): boolean =>
+  rpcErrorCode(error) === AUTH_REQUIRED ||
+  /auth(?:entication)? required|not logged in|please (?:log|sign) in|please run [`'"]?\S+ (?:login|auth)/i.test(
+    errorText(error),
   )
-  const offered = ways.length > 0 ? ` It offers: ${ways.join('; ')}.` : ''
-  return `Sign in with ${name}'s own program in a terminal on this machine, then send again.${offered}`.slice(
-    0,
-    1_500,
+
+/** Null unless it says that nobody is signed in. */
+export const toSignedOut = (
+  error: unknown,
+  { name, connection, command }: FailedAgent,
+): SignedOut | null =>
+  isSignedOut(error)
+    ? new SignedOut(name, signInOf(errorText(error), connection.capabilities, command))
+    : null
+
+export const toTurnFailure = (error: unknown, running: FailedAgent): TurnFailure => {
+  const said = errorText(error)
+  const message = `${running.name}: ${said}`.slice(0, 1_000)
+  return (
+    toSignedOut(error, running) ??
+    new TurnFailure({ type: classify({ message: said }).type, message })
   )
 }

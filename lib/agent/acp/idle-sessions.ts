@@ -1,4 +1,4 @@
-/** Closes idle sessions in an agent that can restore them. */
+/** Closes sessions in an agent: idle ones that it can restore, and those of deleted chats. */
 import type { Clock } from '../../base/clock.ts'
 import type { Connection } from './connection.ts'
 import type { Session } from './session.ts'
@@ -32,13 +32,19 @@ export const createIdleSessions = ({
 }: IdleSessionsOptions) => {
   let cancel = (): void => undefined
 
+  const closing = new Set<Promise<unknown>>()
+
   const close = (session: Session): void => {
     opened.splice(opened.indexOf(session), 1)
     for (const [key, each] of sessions) if (each === session) sessions.delete(key)
     session.terminals.stopAll()
-    connection
+    const { sessionCapabilities } = connection.capabilities.agentCapabilities
+    if (!sessionCapabilities.close) return
+    const closed = connection
       .request('session/close', { sessionId: session.id })
       .catch(() => log('could not close a session; it ends with the process'))
+      .finally(() => closing.delete(closed))
+    closing.add(closed)
   }
 
   /** Closes sessions that are due, and schedules itself for the next one. */
@@ -58,5 +64,18 @@ export const createIdleSessions = ({
     cancel = clock.timer(Math.max(1, next.usedAt + idleMs - now), sweep)
   }
 
-  return { sweep, stop: () => cancel() }
+  return {
+    sweep,
+    close,
+    stop: () => cancel(),
+    /** Closes the session of a deleted chat, with its MCP servers. False if they stay until the process ends. */
+    forget(key: string): boolean {
+      const session = sessions.get(key)
+      if (!session || session.turn) return true
+      close(session)
+      return Boolean(connection.capabilities.agentCapabilities.sessionCapabilities.close)
+    },
+    /** Resolves when no session is being closed: one that is can't be opened again yet. */
+    settled: async (): Promise<void> => void (await Promise.all(closing)),
+  }
 }

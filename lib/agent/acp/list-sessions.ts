@@ -71,6 +71,7 @@ export const adoptSession = async (
   const { loadSession, sessionCapabilities } = connection.capabilities.agentCapabilities
   const method = loadSession ? 'session/load' : sessionCapabilities.resume ? 'session/resume' : null
   if (!method) throw new Error(`${name} can't resume earlier sessions.`)
+  await running.settled()
   const session = createSession(id, running.clock)
   const replay = loadSession ? createReplay(options, running.clock) : null
   session.replay = replay

@@ -8,13 +8,14 @@ import { CONTROL, describeLabels } from '../shell/labels.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import { CONTROL_APPROVAL } from '../tools/allowed-paths.ts'
 import { isControlled } from '../tools/protected-paths.ts'
+import { isAbsolute } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { decideCommand } from '../permissions/decide.ts'
 import type { ApprovalChoice } from '../../schema/question.ts'
 import { denial } from '../permissions/denied-path.ts'
 import type { AgentRequest, ApprovalRequest, Guards } from '../types.ts'
 import { addToApproval, ruledCall } from './permission-rules.ts'
-import { type Call, commandOf, pathsOf, shownPath } from './tool-calls.ts'
+import { type Call, commandOf, cutLine, pathsOf, shownPath } from './tool-calls.ts'
 
 export type PermissionContext = {
   /** The agent's display name. */
@@ -41,6 +42,8 @@ export type PermissionContext = {
   refuse: (sentence: string) => RequestPermissionOutcome
   /** The proposed change; '' if unknown. */
   diff: string
+  /** What the agent says about it; '' if nothing. */
+  explanation: string
 }
 
 /** A command with its directory, because elsewhere it may do something else. */
@@ -87,6 +90,18 @@ const ACTS: Readonly<Record<string, string>> = {
   switch_mode: 'switch to another mode',
 }
 
+const FINAL = /^Refused, and no approval can allow it: /
+
+/** A refusal as the person reads it: `sentence` is written for the model. */
+export const refusalWarning = (name: string, what: string, sentence: string): string => {
+  const reason = sentence
+    .replace(FINAL, '')
+    .replace(/ Do not try it another way\.$/, '')
+    .replace(/[\s.]+$/, '')
+  const final = FINAL.test(sentence) ? ', and no approval can allow it' : ''
+  return `${name} was refused ${what}${final}: ${reason}.`
+}
+
 const VERBS: Readonly<Record<string, string>> = {
   edit: 'edit',
   delete: 'delete',
@@ -99,10 +114,13 @@ const namedAct = (call: Call, workspace: string, name: string, diff: string) => 
   const verb = VERBS[call.kind]
   const paths = pathsOf(call, workspace)
   const shown = paths.map(path => shownPath(path, workspace))
+  const isPathTitle = isAbsolute(call.title)
   const what =
     verb && paths.length > 0
       ? [verb, ...shown].join(' ')
-      : call.title || call.name || ACTS[call.kind] || 'use a tool'
+      : isPathTitle
+        ? `access ${call.title}`
+        : call.title || call.name || ACTS[call.kind] || 'use a tool'
   const isShown = diff !== '' || (call.kind === 'read' && paths.length > 0)
   const args = JSON.stringify(call.rawInput ?? {})
   const of = CHANGES.has(call.kind) ? ('changes' as const) : ('arguments' as const)
@@ -126,11 +144,62 @@ const deniedByHome = (guards: Guards | undefined, call: Call, cwd: string): stri
   return paths.map(path => guards.write(realPath(path))).find(why => why !== null) ?? null
 }
 
+const MAX_EXPLANATION_CHARS = 1_500
+
+/** Nothing that is shown already. */
+const said = (explanation: string, shown: readonly string[]): string => {
+  const plain = explanation.replace(/^```\w*\n([\s\S]*?)\n?```$/, '$1').trim()
+  return shown.some(words => words.trim() === plain) ? '' : cutLine(plain, MAX_EXPLANATION_CHARS)
+}
+
+const quotedFrom = (words: string): string => (words === '' ? '' : `It says: ${words}`)
+
+/** How often a question is asked again whose answer is none of the options. */
+const MAX_REPEATS = 2
+
+const sameText = (a: string, b: string): boolean =>
+  a.trim().toLowerCase() === b.trim().toLowerCase()
+
+/** Asks which of several options of one kind is meant; what cannot be understood is not taken for a refusal at once. */
+const askOptions = async (
+  options: readonly PermissionOption[],
+  call: Call,
+  callId: string,
+  {
+    name,
+    request,
+    explanation,
+    warn,
+  }: Pick<PermissionContext, 'name' | 'request' | 'explanation' | 'warn'>,
+): Promise<RequestPermissionOutcome> => {
+  const args = JSON.stringify(call.rawInput ?? {})
+  const question = [
+    `${name}: ${call.title || 'how to continue?'}`,
+    said(explanation, [call.title]),
+    args === '{}' ? '' : cutLine(args, MAX_EXPLANATION_CHARS),
+  ].filter(words => words !== '')
+  const names = options.map(option => option.name)
+  let answer: string | null = null
+  for (let at = 0; at <= MAX_REPEATS; at++) {
+    const repeated = answer === null ? [] : [`“${answer}” is none of these answers.`]
+    answer = await request.clarify([...repeated, ...question].join('\n\n'), names, callId)
+    if (answer === null) break
+    const given = answer
+    const chosen =
+      options.find(option => option.name === given) ??
+      options.find(option => sameText(option.name, given))
+    if (chosen) return { outcome: 'selected', optionId: chosen.optionId }
+  }
+  if (answer !== null)
+    warn(`${name} got no permission: “${answer}” is none of the answers it offers.`)
+  return answerFor('deny', options)
+}
+
 export const askPermission = async (
   { options }: Pick<RequestPermissionRequest, 'options'>,
   call: Call,
   callId: string,
-  { name, request, allowed, warn, refuse, diff }: PermissionContext,
+  { name, request, allowed, warn, refuse, diff, explanation }: PermissionContext,
 ): Promise<RequestPermissionOutcome> => {
   const { workspace } = request
   const command = commandOf(call)
@@ -159,23 +228,22 @@ export const askPermission = async (
       ? null
       : `Refused, and no approval can allow it: it touches ${forbiddenPath}.`)
   if (denied !== null) {
-    warn(`${name} was refused ${command === '' ? 'access' : 'a command'}. ${denied}`)
+    warn(refusalWarning(name, command === '' ? 'access' : 'a command', denied))
     return refuse(denied)
   }
   if (command === '' && isQuestion(call, options)) {
     if (!request.tools.some(({ kind }) => kind === 'ask')) return answerFor('deny', options)
-    const answer = await request.clarify(
-      call.title || `${name} asks how to continue.`,
-      options.map(option => option.name),
-      callId,
-    )
-    const chosen = options.find(option => option.name === answer)
-    return chosen ? { outcome: 'selected', optionId: chosen.optionId } : answerFor('deny', options)
+    return askOptions(options, call, callId, { name, request, explanation, warn })
   }
-  const act = ACTS[call.kind] ?? 'use a tool'
+  const act =
+    ACTS[command === '' ? call.kind : 'execute'] ??
+    (isAbsolute(call.title) ? 'access files' : 'use a tool')
   const isOnlyPermanent = !options.some(({ kind }) => kind === 'allow_once')
+  const isOutside = command === '' && paths.some(path => !isInside(workspace, path))
   const description = [
-    `${name} asks to ${act}.`,
+    `${name} asks to ${act}${isOutside ? ' outside the workspace' : ''}.`,
+    // In its own words, which must not pass for ours.
+    quotedFrom(said(explanation, [command, call.title])),
     describeLabels(labels),
     isOnlyPermanent ? 'It offers no one-time permission: the agent remembers an approval.' : '',
   ]

@@ -7,39 +7,14 @@ import { shellContextFor } from '../tools/command-gate.ts'
 import type { AgentRequest } from '../types.ts'
 import type { RunningAgent } from './running-agent.ts'
 import type { Session } from './session.ts'
-import { setMode, setOption } from './options.ts'
+import { type Modes, modesOf } from './modes.ts'
 import { type Call, commandOf } from './tool-calls.ts'
 
 /** Modes in which an agent changes nothing: Claude Code, Gemini CLI, and OpenCode call it `plan`, Codex `read-only`. */
 const PLANNING = /^(?:plan|planning|plan mode|read-only|readonly|read only)$/i
 
-type ModeChoice = {
-  current: string
-  plan: string | undefined
-  set: (mode: string) => Promise<void>
-}
-
-/** Older agents have modes, newer ones an option of the category `mode`. */
-const modeOf = (session: Session, { connection }: RunningAgent): ModeChoice | null => {
-  const { modes } = session
-  if (modes)
-    return {
-      current: modes.currentModeId,
-      plan: modes.availableModes.find(({ id, name }) => PLANNING.test(id) || PLANNING.test(name))
-        ?.id,
-      set: mode => setMode(connection, session, mode),
-    }
-  const option = session.options.find(
-    ({ type, category }) => type === 'select' && category === 'mode',
-  )
-  if (option?.type !== 'select') return null
-  return {
-    current: option.currentValue,
-    plan: option.options.find(({ value, name }) => PLANNING.test(value) || PLANNING.test(name))
-      ?.value,
-    set: mode => setOption(connection, session, option.id, mode),
-  }
-}
+const planIn = ({ choices }: Modes): string | undefined =>
+  choices.find(({ id, name }) => PLANNING.test(id) || PLANNING.test(name))?.id
 
 const REQUEST =
   'Plan mode is on: only read, change nothing on disk or elsewhere, and answer with your plan.'
@@ -51,23 +26,24 @@ export const syncPlanMode = async (
   session: Session,
   warn: (message: string) => void,
 ): Promise<string> => {
-  const mode = modeOf(session, running)
+  const mode = modesOf(session, running.connection)
+  const plan = mode && planIn(mode)
   if (!request.planMode?.isOn()) {
     const before = session.modeBeforePlan
     session.modeBeforePlan = null
     // It may have left its plan mode by itself.
-    if (before !== null && mode && mode.current === mode.plan) await mode.set(before)
+    if (before !== null && mode && mode.current === plan) await mode.set(before)
     return ''
   }
-  if (mode?.plan === undefined) {
+  if (!mode || !plan) {
     warn(
       `${running.name} has no plan mode. Changes that it asks for are refused, but it may change files without asking.`,
     )
     return REQUEST
   }
-  if (mode.current !== mode.plan) {
+  if (mode.current !== plan) {
     session.modeBeforePlan = mode.current
-    await mode.set(mode.plan)
+    await mode.set(plan)
   }
   return ''
 }

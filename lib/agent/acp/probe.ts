@@ -1,12 +1,20 @@
-/** Starts an agent to check that it responds, and stops it. */
+/** Starts an agent to check that it responds and that somebody is signed in to it, and stops it. */
 import { type AgentProcess, spawnAgent } from './agent-process.ts'
 import { connectAgent, type ClientServices } from './connection.ts'
+import { errorText, type SignedOut, toSignedOut } from './failures.ts'
+import { withTimeout } from './timeout.ts'
+import { OpenedSession } from './updates.ts'
 
 export type ProbeOptions = {
   name: string
   command: readonly string[]
   env: Readonly<Record<string, string>>
+  /** A directory for the session that is opened: the agent may list it later. */
+  cwd: string
+  /** It uses its own files and terminals. */
+  isRemote: boolean
   version: string
+  /** For each of its answers. */
   startMs: number
 }
 
@@ -29,27 +37,53 @@ const services: ClientServices = {
   form: async () => ({ action: 'cancel' }),
 }
 
-/** The agent's name and version. Throws if it doesn't respond. */
-export const probeAgent = async (options: ProbeOptions): Promise<string> => {
-  const { name, command, env, version, startMs } = options
+/** The agent's name and version, and how to sign in if nobody is. Throws if it doesn't respond or opens no session. */
+export const probeAgent = async (
+  options: ProbeOptions,
+): Promise<{ title: string; signedOut: SignedOut | null }> => {
+  const { name, command, env, cwd, isRemote, version, startMs } = options
   const child: AgentProcess = spawnAgent({
     command,
-    cwd: env.HOME || '/',
+    cwd: (!isRemote && env.HOME) || '/',
     env,
     graceMs: GRACE_MS,
     onStderrLine: () => undefined,
   })
   try {
-    const { capabilities } = await connectAgent({
+    const connection = await connectAgent({
       child,
       name,
       version,
       startMs,
+      servesFiles: !isRemote,
       services,
       onUpdate: () => undefined,
       log: () => undefined,
     })
-    return [name, capabilities.agentInfo?.version].filter(Boolean).join(' ')
+    const { agentInfo, agentCapabilities } = connection.capabilities
+    const title = [name, agentInfo?.version].filter(Boolean).join(' ')
+    const seconds = Math.round(startMs / 1_000)
+    const opening = Promise.race([
+      connection.request('session/new', { cwd, mcpServers: [] }),
+      child.ended.then(how => Promise.reject(new Error(`${name} ${how}.`))),
+    ])
+    try {
+      const opened = OpenedSession.safeParse(
+        await withTimeout(opening, startMs, `${name} opened no session within ${seconds} seconds.`),
+      )
+      const sessionId = opened.success ? opened.data.sessionId : undefined
+      if (sessionId !== undefined && agentCapabilities.sessionCapabilities.close)
+        await withTimeout(
+          connection.request('session/close', { sessionId }),
+          GRACE_MS,
+          'It ends with the process.',
+        ).catch(() => undefined)
+      return { title, signedOut: null }
+    } catch (error) {
+      const signedOut = toSignedOut(error, { name, command, connection })
+      if (signedOut) return { title, signedOut }
+      throw new Error(`${name}: ${errorText(error)}`.replace(`${name}: ${name}`, name))
+    }
   } finally {
     await child.stop()
   }

@@ -1,9 +1,10 @@
 /** Sends one prompt to an external agent, streams its updates, and returns the outcome. */
 import type { ExternalAgentContext } from '../external-agent.ts'
+import type { Usage } from '../../schema/usage.ts'
 import type { AgentRequest, Emit, Failure, LoopMessage, ModelEndpoint, Outcome } from '../types.ts'
 import type { AttachedSession } from './attach-session.ts'
 import { readForDiff, readImages } from './client-files.ts'
-import { isUnknownSession, rpcErrorCode, toFailure, TurnFailure } from './failures.ts'
+import { isUnknownSession, rpcErrorCode, toTurnFailure, TurnFailure } from './failures.ts'
 import { createAgentHooks } from './hooks.ts'
 import { toPromptBlocks } from './prompt.ts'
 import type { RunningAgent } from './running-agent.ts'
@@ -11,7 +12,8 @@ import { toolContextOf, usesOwnFiles } from './services.ts'
 import type { Session } from './session.ts'
 import { waitAtMost } from './timeout.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
-import { PromptResult, spentTokens } from './updates.ts'
+import { PromptResult } from './updates.ts'
+import { countReport, countsOf, NO_TOKENS, toUsage, usageStyle } from './usage.ts'
 
 export type TurnOptions = {
   use: <T>(
@@ -32,11 +34,20 @@ export type TurnContext = {
   emit: Emit
   running: RunningAgent
   options: TurnOptions
+  /** Its usage is set when the turn ends, however it ends. */
   base: Omit<Outcome, 'status'>
+}
+
+export type PromptEnd = {
+  how: 'answered' | 'rejected' | 'cut'
+  /** Of the agent's session so far, in US dollars. */
+  cost: number
 }
 
 /** After this silence an agent counts as hung. */
 const SILENCE_MS = 15 * 60_000
+/** How many notices of a chat are remembered. */
+const MAX_TOLD = 200
 
 /** `unknown`: the agent doesn't have the session, and no output was produced. */
 export const promptOnce = async (
@@ -44,13 +55,14 @@ export const promptOnce = async (
   { session, context, cost }: AttachedSession,
   history: readonly LoopMessage[],
   warn: (message: string) => void,
-  /** Called when the agent has answered, or has rejected the message without acting on it. */
-  onSettled: (end: { isAnswered: boolean; cost: number }) => void,
+  /** Called when the agent has answered, has rejected the message without acting on it, or was cut off. */
+  onSettled: (end: PromptEnd) => void,
 ): Promise<Outcome | 'unknown'> => {
   const { request, running, options, base } = turn
   const { connection, child, name, clock } = running
   const { signal } = request
   const { graceMs } = options
+  const { sessionKey: owner = '' } = request
   const stop = Promise.withResolvers<Failure>()
   const hooks = createAgentHooks(request, name, warn)
   const startedAt = clock.monotonic()
@@ -89,9 +101,17 @@ export const promptOnce = async (
     request,
     transcript,
     warn,
+    notice(message) {
+      const told = running.told.get(owner) ?? new Set()
+      running.told.set(owner, told)
+      if (!told.has(message)) warn(message)
+      if (told.size > MAX_TOLD) told.clear()
+      told.add(message)
+    },
     allowed: new Set(),
     hooks,
     noteActivity,
+    calls: { spent: NO_TOKENS, lastInput: 0 },
     async whileServing(work) {
       serving++
       try {
@@ -122,6 +142,7 @@ export const promptOnce = async (
     else signal.addEventListener('abort', cancel, { once: true })
   })
   const dead = child.ended.then(how => ({ dead: `${name} ${how}.` }))
+  const settle = (how: PromptEnd['how']) => onSettled({ how, cost: session.usage?.cost ?? cost })
   session.busy = Promise.race([answered, dead])
   try {
     const first = await Promise.race([
@@ -133,8 +154,15 @@ export const promptOnce = async (
       // Cancelled first, then retired after the grace period.
       session.terminals.stopAll()
       await connection.notify('session/cancel', { sessionId: session.id }).catch(() => undefined)
-      await waitAtMost(session.busy, graceMs, () => running.retire())
+      const late = await waitAtMost(Promise.race([answered, dead]), graceMs, () => running.retire())
+      // What was used until then counts too.
+      base.usage = measureUsage(turn, session, late && 'answer' in late ? late.answer : null, cost)
+      settle('cut')
       throw new TurnFailure(first.failure)
+    }
+    if (!('answer' in first)) {
+      base.usage = measureUsage(turn, session, null, cost)
+      settle('cut')
     }
     if ('dead' in first)
       throw new TurnFailure({ type: 'interrupted', message: first.dead, hint: RESTART_HINT })
@@ -149,13 +177,14 @@ export const promptOnce = async (
           message: `${name} ${how}.`,
           hint: RESTART_HINT,
         })
-      if (isEmpty) onSettled({ isAnswered: false, cost })
-      throw new TurnFailure(toFailure(first.error, name, connection.capabilities))
+      if (isEmpty) settle('rejected')
+      throw toTurnFailure(first.error, running)
     }
     // By then all updates written before the response have been handled.
     await new Promise(resolve => setImmediate(resolve))
-    onSettled({ isAnswered: true, cost: session.usage?.cost ?? cost })
-    const outcome = end(turn, session, transcript, first.answer, cost, warn)
+    base.usage = measureUsage(turn, session, first.answer, cost)
+    settle('answered')
+    const outcome = end(turn, transcript, first.answer, warn)
     await hooks.ended(outcome.text, clock.monotonic() - startedAt)
     return outcome
   } finally {
@@ -169,12 +198,46 @@ export const promptOnce = async (
 
 const RESTART_HINT = 'It restarts with your next message.'
 
-const end = (
-  { base, running, request }: TurnContext,
+/** The usage of the turn: what its end reports, otherwise the model calls that were reported one by one. */
+const measureUsage = (
+  { running, request }: TurnContext,
   session: Session,
-  transcript: Transcript,
   answer: unknown,
   costBefore: number,
+): Usage => {
+  const parsed = PromptResult.safeParse(answer)
+  const used = parsed.success ? parsed.data.usage : null
+  const quota = parsed.success ? parsed.data._meta?.quota.token_count : null
+  const { spent: called, lastInput } = session.turn?.calls ?? { spent: NO_TOKENS, lastInput: 0 }
+  const { endpoint } = request
+  let spent = quota
+    ? countsOf({ inputTokens: quota.input_tokens, outputTokens: quota.output_tokens })
+    : called
+  if (used) {
+    const { agentInfo } = running.connection.capabilities
+    const style = usageStyle(endpoint.agent?.id ?? '', agentInfo)
+    const counted = countReport(countsOf(used), session.reported, {
+      style,
+      isReopened: session.isReopened,
+    })
+    spent = counted.spent
+    session.reported = counted.after
+    session.isReopened = false
+  }
+  const { usage } = session
+  return {
+    ...toUsage(spent),
+    threshold_tokens: 0,
+    estimated_cost: Math.max(0, (usage?.cost ?? costBefore) - costBefore),
+    context_length: usage?.size ?? endpoint.contextLength,
+    last_prompt_tokens: usage?.used ?? (lastInput || spent.input),
+  }
+}
+
+const end = (
+  { base, running }: TurnContext,
+  transcript: Transcript,
+  answer: unknown,
   warn: (message: string) => void,
 ): Outcome => {
   const { name } = running
@@ -191,23 +254,7 @@ const end = (
   const note = notes[reason]
   if (note) warn(note)
   else if (steps === 0) warn(`${name} ended its turn without a response.`)
-  const used = parsed.success ? parsed.data.usage : null
-  const { usage } = session
-  const cost = usage?.cost ?? costBefore
-  const size = usage?.size ?? request.endpoint.contextLength
-  return {
-    ...base,
-    status: 'finished',
-    text,
-    steps,
-    usage: {
-      ...spentTokens(used),
-      estimated_cost: Math.max(0, cost - costBefore),
-      context_length: size,
-      threshold_tokens: 0,
-      last_prompt_tokens: usage?.used ?? used?.inputTokens ?? 0,
-    },
-  }
+  return { ...base, status: 'finished', text, steps }
 }
 
 /** Runs requests before the prompt; aborts, exits, and errors become TurnFailure. */
@@ -238,6 +285,6 @@ export const untilAborted = async <T>(
         message: `${running.name} ${how}.`,
         hint: RESTART_HINT,
       })
-    throw new TurnFailure(toFailure(error, running.name, running.connection.capabilities))
+    throw toTurnFailure(error, running)
   }
 }

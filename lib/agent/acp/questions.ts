@@ -5,7 +5,9 @@ import type {
   ElicitationContentValue,
 } from '@agentclientprotocol/sdk'
 import { z } from 'zod'
+import { asObject } from '../../base/json.ts'
 import type { AgentRequest } from '../types.ts'
+import { type CallUpdate, listOf } from './updates.ts'
 
 const choices = z.object({ const: z.string(), title: z.string() })
 const Field = z.object({
@@ -105,4 +107,48 @@ export const askForm = async (
     content[key] = value
   }
   return { action: 'accept', content }
+}
+
+const Question = z.object({
+  question: z.string().trim().min(1),
+  options: listOf(
+    z.object({ label: z.string().min(1), description: z.string().nullish().catch(null) }),
+  ),
+  multiSelect: z.boolean().nullish().catch(null),
+})
+const Questions = listOf(Question)
+type Question = z.infer<typeof Question>
+
+/** The questions of a permission request that is one: Qwen Code asks the user this way. Empty for any other request. */
+export const questionsIn = ({ _meta, rawInput }: CallUpdate): Question[] =>
+  _meta?.qwenInteractionKind === 'user_question' || _meta?.toolName === 'ask_user_question'
+    ? Questions.parse(asObject(rawInput).questions)
+    : []
+
+const textOf = ({ question, options, multiSelect }: Question): string => {
+  const described = options.flatMap(({ label, description }) =>
+    description ? [`- ${label}: ${description}`] : [],
+  )
+  return [
+    question,
+    ...(described.length > 0 ? ['', ...described] : []),
+    ...(multiSelect ? ['', 'Several answers are possible, separated by commas.'] : []),
+  ].join('\n')
+}
+
+/** The answers by the index of their question, as Qwen Code reads them; null if one stays without an answer. */
+export const askQuestions = async (
+  questions: readonly Question[],
+  request: Pick<AgentRequest, 'clarify' | 'tools'>,
+  callId: string,
+): Promise<Record<string, string> | null> => {
+  if (!request.tools.some(({ kind }) => kind === 'ask')) return null
+  const answers: Record<string, string> = {}
+  for (const [at, question] of questions.entries()) {
+    const labels = question.options.map(({ label }) => label)
+    const answer = await request.clarify(textOf(question), labels, callId)
+    if (answer === null || answer.trim() === '') return null
+    answers[String(at)] = answer.trim()
+  }
+  return answers
 }

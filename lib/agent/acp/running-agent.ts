@@ -17,6 +17,7 @@ const MAX_IDLE = 4
 /** A running agent process with its connection. */
 export type RunningAgent = {
   readonly name: string
+  readonly command: readonly string[]
   readonly clock: Clock
   readonly child: AgentProcess
   readonly connection: Connection
@@ -27,6 +28,12 @@ export type RunningAgent = {
   /** Wraps a request that opens a session; updates that arrive before its response are queued. */
   readonly whileOpening: <T>(work: () => Promise<T>) => Promise<T>
   readonly log: (line: string) => void
+  /** What it has said beside its answers, by the id of our session. */
+  readonly told: Map<string, Set<string>>
+  /** Closes a session that no chat needs any more. */
+  readonly close: (session: Session) => void
+  /** Resolves when no session is being closed. */
+  readonly settled: () => Promise<void>
   /** Accepts no further turns; the process ends with its last running turn. */
   retire(): void
 }
@@ -41,6 +48,8 @@ export type AgentSlot = {
   running: RunningAgent | null
   /** Closes idle sessions. */
   readonly sweep: () => void
+  /** Closes the agent's session of a chat that was deleted. */
+  readonly forget: (sessionKey: string) => void
   users: number
   /** It is stopped after its idle time unless this is called before. */
   cancelStop: () => void
@@ -91,11 +100,15 @@ export const startAgent = (options: StartAgentOptions): AgentSlot => {
     })
     slot.running = {
       name,
+      command,
       clock,
       child,
       connection,
       sessions,
       log,
+      told: new Map(),
+      close: session => idle?.close(session),
+      settled: async () => idle?.settled(),
       whileOpening: router.whileOpening,
       register: router.register,
       retire() {
@@ -114,6 +127,14 @@ export const startAgent = (options: StartAgentOptions): AgentSlot => {
     cannotRestore: false,
     running: null,
     sweep: () => idle?.sweep(),
+    forget(sessionKey) {
+      const { sessions, told } = slot.running ?? {}
+      told?.delete(sessionKey)
+      if (!sessions?.has(sessionKey)) return
+      const isClosed = idle?.forget(sessionKey) ?? true
+      // An agent that can't close a session keeps it, and its MCP servers, until it ends.
+      if (!isClosed && sessions.size === 0 && slot.users === 0) options.stop(slot)
+    },
     started: connectAgent({
       child,
       name,

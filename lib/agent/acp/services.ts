@@ -6,11 +6,11 @@ import { shellContextFor } from '../tools/command-gate.ts'
 import type { AgentRequest, ToolContext } from '../types.ts'
 import { readForAgent, writeForAgent } from './client-files.ts'
 import type { ClientServices } from './connection.ts'
-import { answerFor, askPermission } from './permissions.ts'
+import { answerFor, askPermission, refusalWarning } from './permissions.ts'
 import { answerPlan, refusedByPlanMode } from './plan.ts'
-import { askForm } from './questions.ts'
+import { askForm, askQuestions, questionsIn } from './questions.ts'
 import type { Session, ActiveTurn } from './session.ts'
-import { describe } from './tool-calls.ts'
+import { describe, explanationIn } from './tool-calls.ts'
 import { CallUpdate } from './updates.ts'
 
 /** It works with files and terminals of its own, perhaps on another machine. */
@@ -72,12 +72,20 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
         why = sentence
         return answerFor('deny', params.options)
       }
+      const reply: { answers?: Record<string, string> } = {}
       const ask = async (): Promise<RequestPermissionOutcome> => {
+        const questions = questionsIn(update)
+        if (questions.length > 0) {
+          const answers = await askQuestions(questions, request, id)
+          if (answers) reply.answers = answers
+          else return refuse('The user did not answer.')
+          return answerFor('once', params.options)
+        }
         const plan = await answerPlan(request, call, id, params.options)
         if (plan) return plan
         const refused = refusedByPlanMode(request, call)
         if (refused !== null) {
-          warn(`${name} was refused “${call.title || call.kind}”. ${refused}`)
+          warn(refusalWarning(name, `“${call.title || call.kind}”`, refused))
           return refuse(refused)
         }
         const described = describe(call, request.workspace)
@@ -87,7 +95,7 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
           kind: call.kind,
         })
         if (denied !== null) {
-          warn(`${name} was refused "${described.preview}": ${denied}.`)
+          warn(refusalWarning(name, `“${described.preview || described.name}”`, denied))
           return refuse(sentence)
         }
         const own = { ...request, approve }
@@ -98,6 +106,7 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
           warn,
           refuse,
           diff,
+          explanation: explanationIn(update),
         })
       }
       const asked = ask().catch((error: unknown) => {
@@ -110,7 +119,8 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
       )
       if (!option?.kind.startsWith('allow'))
         turn.transcript.markDenied(params.toolCall.toolCallId, why)
-      return { outcome: request.signal.aborted ? { outcome: 'cancelled' } : outcome }
+      if (request.signal.aborted) return { outcome: { outcome: 'cancelled' } }
+      return { outcome, ...reply }
     },
     async read({ sessionId, path, line, limit }) {
       const { turn } = requireOwnTurn(sessionId)

@@ -1,5 +1,6 @@
 /** State of an agent's session, and how its updates change it. */
 import type { Clock } from '../../base/clock.ts'
+import type { ReportedUsage, TokenCounts } from '../external-agent.ts'
 import type { AgentRequest } from '../types.ts'
 import type { AgentHooks } from './hooks.ts'
 import { createTerminals, type Terminals } from './terminals.ts'
@@ -14,6 +15,7 @@ import {
   type OpenedSession,
   Update,
 } from './updates.ts'
+import { addCounts, countsOf } from './usage.ts'
 import type { z } from 'zod'
 
 /** The turn whose prompt is running. */
@@ -21,12 +23,16 @@ export type ActiveTurn = {
   request: AgentRequest
   transcript: Transcript
   warn: (message: string) => void
+  /** Shows what the agent says beside its answer; what it repeats with each turn is shown once. */
+  notice: (message: string) => void
   /** Commands approved in this turn. */
   allowed: Set<string>
   hooks: AgentHooks
   /** Resets the silence timer; `whileServing` also suspends it during a request of the agent. */
   noteActivity: () => void
   whileServing: <T>(work: Promise<T>) => Promise<T>
+  /** Tokens of its model calls, where the agent reports them one by one. */
+  calls: { spent: TokenCounts; lastInput: number }
 }
 
 export type Session = {
@@ -39,10 +45,16 @@ export type Session = {
   modeBeforePlan: string | null
   commands: Command[]
   usage: { used: number; size: number; cost: number | null } | null
+  /** The tokens it has reported. */
+  reported: ReportedUsage | null
+  /** It was loaded again since that report. */
+  isReopened: boolean
   /** Called when the agent names the session. */
   onTitle: ((title: string) => void) | null
   /** Names of the MCP servers that it was opened with; empty until a turn has begun in it. */
   servers: string
+  /** Sentences that the next turn shows. */
+  remarks: string[]
   /** The notice about withheld servers that was given last. */
   notice: string
   /** Reserved for a turn that is starting. */
@@ -66,8 +78,11 @@ export const createSession = (id: string, clock: Pick<Clock, 'monotonic'>): Sess
   modeBeforePlan: null,
   commands: [],
   usage: null,
+  reported: null,
+  isReopened: false,
   onTitle: null,
   servers: '',
+  remarks: [],
   notice: '',
   isOpening: false,
   usedAt: clock.monotonic(),
@@ -101,6 +116,12 @@ export const applyUpdate = (session: Session, value: unknown): boolean => {
       break
     case 'agent_message_chunk':
       transcript()?.text(update.content)
+      if (session.turn && update._meta?.usage) {
+        const counts = countsOf(update._meta.usage)
+        const { calls } = session.turn
+        calls.spent = addCounts(calls.spent, counts)
+        calls.lastInput = counts.input
+      }
       break
     case 'agent_thought_chunk':
       transcript()?.thought(update.content)
@@ -132,7 +153,7 @@ export const applyUpdate = (session: Session, value: unknown): boolean => {
     }
     case 'notice':
       if (update.severity !== 'info')
-        session.turn?.warn([update.title, update.description].filter(Boolean).join(': '))
+        session.turn?.notice([update.title, update.description].filter(Boolean).join(': '))
       break
   }
   return true

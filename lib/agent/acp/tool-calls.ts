@@ -10,6 +10,7 @@ export type Call = {
   title: string
   kind: string
   status: string
+  /** The agent's name of the tool; '' if it doesn't send it. */
   name: string
   content: CallContent[]
   locations: { path: string; line?: number | null | undefined }[]
@@ -27,9 +28,10 @@ const MAX_OUTPUT_CHARS = 1024 * 1024
 export const mergeCall = (call: Call | undefined, update: CallUpdate): Call => ({
   id: update.toolCallId,
   title: update.title ?? call?.title ?? '',
-  kind: update.kind ?? call?.kind ?? 'other',
+  // A request for permission may say less of the call than what came before: OpenCode asks for a directory as `other`.
+  kind: (update.kind === 'other' ? call?.kind : update.kind) ?? call?.kind ?? 'other',
   status: update.status ?? call?.status ?? 'pending',
-  name: update.name ?? call?.name ?? '',
+  name: update.name || toolNameIn(update) || call?.name || '',
   content: update.content ?? call?.content ?? [],
   locations: update.locations ?? call?.locations ?? [],
   rawInput: update.rawInput ?? call?.rawInput,
@@ -37,6 +39,16 @@ export const mergeCall = (call: Call | undefined, update: CallUpdate): Call => (
   output: ((call?.output ?? '') + outputIn(update)).slice(-MAX_OUTPUT_CHARS),
   exit: exitIn(update) ?? call?.exit ?? null,
 })
+
+const toolNameIn = ({ _meta }: CallUpdate): string =>
+  _meta?.claudeCode?.toolName || _meta?.toolName || ''
+
+/** What an update says about the call in words. */
+export const explanationIn = ({ content }: Pick<CallUpdate, 'content'>): string =>
+  (content ?? [])
+    .flatMap(part => (part.type === 'content' ? [blockText(part.content).trim()] : []))
+    .filter(words => words !== '')
+    .join('\n\n')
 
 /** Command output that an update adds. */
 export const outputIn = ({ _meta }: CallUpdate): string =>
@@ -94,10 +106,24 @@ export const shownPath = (path: string, workspace: string): string => {
   return way === '' || way.startsWith('..') || isAbsolute(way) ? path : way
 }
 
-const plainName = (call: Call): string => {
-  const answer = call.name || firstText(asObject(call.rawInput).tool) || call.title || call.kind
+/** Gemini CLI begins the id of a call with its tool: `write_file__…`, `replace-1764…`. */
+const NAMING_ID = /^([a-z][a-z0-9]*(?:_[a-z0-9]+)*)(?:__|-\d{6,})/i
+const PLAIN_IDS = new Set(['call', 'tool', 'toolu', 'func', 'function', 'exec', 'item', 'msg'])
+
+const nameInId = (id: string): string => {
+  const [, name = ''] = NAMING_ID.exec(id) ?? []
+  return PLAIN_IDS.has(name.toLowerCase()) ? '' : name
+}
+
+/** A title in words says what the call is about, not which tool it is. */
+const IDENTIFIER = /^[a-z][\w.:-]*$/i
+
+const plainName = ({ id, name, title, kind, rawInput }: Call): string => {
+  const said = name || firstText(asObject(rawInput).tool) || nameInId(id)
+  const answer = said || (IDENTIFIER.test(title) ? title : '') || (kind === 'other' ? '' : kind)
   return (
     answer
+      .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, '_')
       .replace(/^_+|_+$/g, '')
@@ -152,8 +178,11 @@ export const describe = (
         ? as('web_search', { query: firstText(raw.query) || title })
         : as('web_extract', { urls: [address] }, address)
     }
-    default:
-      return as(plainName(call), Object.keys(raw).length > 0 ? raw : { title })
+    default: {
+      // The name is shown beside it.
+      const shown = [call.kind, call.name].includes(call.title) ? '' : call.title
+      return as(plainName(call), Object.keys(raw).length > 0 ? raw : { title: shown }, shown)
+    }
   }
 }
 

@@ -99,6 +99,7 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
       endpoint.agent?.settings?.mcp === false ? '' : withheldNotice(running.name, external)
     if (notice !== '' && attached.session.notice !== notice) warn(notice)
     attached.session.notice = notice
+    for (const remark of attached.session.remarks.splice(0)) warn(remark)
     attached.session.onTitle = external.onTitle ?? null
     return attached
   }
@@ -131,11 +132,13 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
     const isAlone = context !== '' && isCommand
     const before = isCommand ? '' : `${context}\n\n${plan}`.trim()
     // Until it answers, it is unknown whether it received this message.
-    saveState(isAlone ? { mark } : { mark, sent: newest })
+    const sent = isAlone ? { mark } : { mark, sent: newest }
+    saveState(sent)
     const asked = isCommand ? history : withForm(history, request)
-    return promptOnce(turn, { ...attached, context: before }, asked, warn, end =>
-      saveState(end.isAnswered && !isAlone ? { mark: newest, cost: end.cost } : { mark }),
-    )
+    return promptOnce(turn, { ...attached, context: before }, asked, warn, ({ how, cost }) => {
+      if (how === 'cut') saveState({ ...sent, cost })
+      else saveState({ mark: how === 'answered' && !isAlone ? newest : mark, cost })
+    })
   }
   if (attached.isHistoryLost) warn(historyLost(running.name))
   let outcome = await prompt()
@@ -152,7 +155,7 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
   return inForm(outcome, request, further => {
     const { session } = attached
     const cost = session.usage?.cost ?? attached.cost
-    const later = { ...turn, request: { ...request, attachments: [] } }
+    const later = { ...turn, base: { ...turn.base }, request: { ...request, attachments: [] } }
     return promptOnce(later, { ...attached, context: '', cost }, [further], warn, end =>
       saveState({ mark: newest, cost: end.cost }),
     )

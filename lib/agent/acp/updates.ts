@@ -1,10 +1,10 @@
 /** Schemas of ACP messages, parsed tolerantly: unknown or invalid parts are dropped. */
 import { z } from 'zod'
-import { cacheTokens } from '../../schema/usage.ts'
+import { QuotaMeta, ReportedTokens } from './usage.ts'
 
 const text = z.string().nullish().catch(null)
 
-const listOf = <T extends z.ZodType>(item: T) =>
+export const listOf = <T extends z.ZodType>(item: T) =>
   z
     .array(z.unknown())
     .catch([])
@@ -36,9 +36,12 @@ export type CallContent = z.infer<typeof CallContent>
 
 const printed = z.object({ data: z.string() }).nullish().catch(null)
 
-/** How agents send the output and exit of a command that they run themselves. */
+/** How agents send the output and exit of a command that they run themselves, and which of their tools it is. */
 const CallMeta = z
   .object({
+    toolName: text,
+    claudeCode: z.object({ toolName: text }).nullish().catch(null),
+    qwenInteractionKind: text,
     terminal_output: printed,
     terminal_output_delta: printed,
     terminal_exit: z
@@ -124,7 +127,10 @@ const kind = <T extends string, S extends z.ZodRawShape>(name: T, shape: S) =>
 
 export const Update = z.discriminatedUnion('sessionUpdate', [
   kind('user_message_chunk', { content: Block.nullish().catch(null), messageId: text }),
-  kind('agent_message_chunk', { content: Block }),
+  kind('agent_message_chunk', {
+    content: Block,
+    _meta: z.object({ usage: ReportedTokens }).nullish().catch(null),
+  }),
   kind('agent_thought_chunk', { content: Block }),
   kind('tool_call', callFields),
   kind('tool_call_update', callFields),
@@ -169,41 +175,37 @@ export const SessionList = z.object({
   nextCursor: text,
 })
 
-const count = z.number().nonnegative().nullish().catch(null)
 export const PromptResult = z.object({
   stopReason: z.string(),
-  usage: z
-    .object({
-      totalTokens: count,
-      inputTokens: count,
-      outputTokens: count,
-      cachedReadTokens: count,
-      cachedWriteTokens: count,
-    })
-    .nullish()
-    .catch(null),
+  usage: ReportedTokens,
+  _meta: QuotaMeta,
 })
 export type PromptResult = z.infer<typeof PromptResult>
 
-/** Claude and Codex count cached tokens apart from the input; where the total shows that they are part of it, they are. */
-export const spentTokens = (used: PromptResult['usage']) => {
-  const [input, output] = [used?.inputTokens ?? 0, used?.outputTokens ?? 0]
-  const [read, written] = [used?.cachedReadTokens ?? 0, used?.cachedWriteTokens ?? 0]
-  const all = input + read + written
-  const isPart = (used?.totalTokens ?? all + output) < all + output
-  return {
-    input_tokens: isPart ? input : all,
-    output_tokens: output,
-    ...cacheTokens(read, written),
-  }
-}
+const variables = z.record(z.string(), z.string()).nullish().catch(null)
 
 /** The response to `initialize`, with the agent's capabilities. */
 export const InitializeResponse = z.object({
   protocolVersion: z.number(),
   agentInfo: z.object({ name: z.string(), title: text, version: text }).nullish().catch(null),
   authMethods: listOf(
-    z.object({ id: z.string(), name: z.string(), description: text, args: listOf(z.string()) }),
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      description: text,
+      type: text,
+      args: listOf(z.string()),
+      env: variables,
+      _meta: z
+        .object({
+          'terminal-auth': z
+            .object({ command: z.string(), args: listOf(z.string()), env: variables })
+            .nullish()
+            .catch(null),
+        })
+        .nullish()
+        .catch(null),
+    }),
   ),
   agentCapabilities: z
     .object({

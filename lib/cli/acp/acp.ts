@@ -11,7 +11,7 @@ import { createRecordedSessions } from '../recorded-sessions.ts'
 import type { Interrupts } from '../run.ts'
 import { reserveOutput } from '../reserve-output.ts'
 import { createTerminalEngine } from '../terminal-engine.ts'
-import { createMethods, type Methods, SetupError, toSetModel } from './methods.ts'
+import { createMethods, type Methods, SetupError, toFork, toSetModel } from './methods.ts'
 import { TurnFailure } from './session.ts'
 
 export type AcpOptions = {
@@ -116,6 +116,11 @@ export const acp = async (
       serve((each, params) => each.resume(params)),
     )
     .onRequest(
+      'session/fork',
+      toFork,
+      serve((each, params) => each.fork(params)),
+    )
+    .onRequest(
       'session/list',
       serve((each, params) => each.list(params)),
     )
@@ -155,6 +160,7 @@ export const acp = async (
       version,
       model,
       client,
+      env: config.env,
       log,
       capabilities: () => capabilities,
       setCapabilities: given => {

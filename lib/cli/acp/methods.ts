@@ -18,6 +18,8 @@ const PROTOCOL = 1
 const LISTED = ['acp', 'cli'] as const
 const PAGE = 50
 const SETUP = 'setup'
+/** `fork` is not in the stable protocol yet. */
+const SESSION_CAPABILITIES = { list: {}, delete: {}, resume: {}, close: {}, fork: {} }
 
 export type MethodsOptions = SessionContext & {
   version: string
@@ -34,6 +36,15 @@ export class SetupError extends Error {}
 const SetModel = z.object({ sessionId: z.string(), modelId: z.string() })
 type SetModel = z.infer<typeof SetModel>
 export const toSetModel = (params: unknown): SetModel => SetModel.parse(params)
+
+/** Not in the stable protocol yet. */
+const Fork = z.object({
+  sessionId: z.string(),
+  cwd: z.string(),
+  mcpServers: z.custom<acp.McpServer[]>(Array.isArray).optional(),
+})
+type Fork = z.infer<typeof Fork>
+export const toFork = (params: unknown): Fork => Fork.parse(params)
 
 export type Methods = ReturnType<typeof createMethods>
 
@@ -91,7 +102,7 @@ export const createMethods = (options: MethodsOptions) => {
           loadSession: true,
           promptCapabilities: { image: true, audio: false, embeddedContext: true },
           mcpCapabilities: { http: true, sse: true },
-          sessionCapabilities: { list: {}, delete: {}, resume: {}, close: {} },
+          sessionCapabilities: SESSION_CAPABILITIES,
         },
         authMethods: problem
           ? [
@@ -128,6 +139,12 @@ export const createMethods = (options: MethodsOptions) => {
 
     async resume(request: acp.ResumeSessionRequest): Promise<acp.ResumeSessionResponse> {
       return settingsOf((await open.resume(request)).session)
+    },
+
+    /** A copy that goes on by itself; the original stays as it is. */
+    async fork(request: Fork): Promise<object> {
+      const session = await open.fork(request, randomUUID())
+      return { sessionId: session.id, ...(await settingsOf(session)) }
     },
 
     list({ cwd, cursor }: acp.ListSessionsRequest): acp.ListSessionsResponse {

@@ -99,6 +99,25 @@ export const createOpenSessions = (context: SessionContext) => {
       return add(new EditorSession(context, session, { servers, hasTitle: false }))
     },
 
+    /** A copy under a new id, with the model of an open session. Throws a 404 when there is none. */
+    async fork(
+      { sessionId, cwd, mcpServers = [] }: acp.ResumeSessionRequest,
+      id: string,
+    ): Promise<EditorSession> {
+      requireDirectory(cwd, 'cwd')
+      const original = open.get(sessionId)
+      if (original?.isRunning)
+        throw conflict('A prompt is running in this session. Wait for its end, or cancel it.')
+      await sessions.flush()
+      const place = { id, cwd, model: original?.model ?? null }
+      // A session without a message is open, but not stored.
+      const session =
+        sessions.copy(sessionId, place) ?? (original ? sessions.create(place) : undefined)
+      if (!session) throw missing(`There is no session "${sessionId}".`)
+      const servers = toServers(mcpServers, cwd)
+      return add(new EditorSession(context, session, { servers, hasTitle: true }))
+    },
+
     /** Opens a stored session, or again one that is open, with the servers and the directory of this request. */
     resume(request: acp.ResumeSessionRequest): Promise<Resumed> {
       // One after the other: two requests for one session would both add it.

@@ -21,6 +21,7 @@ import type { Usage } from '../../schema/usage.ts'
 import type { Questions } from '../../turns/questions.ts'
 import type { RecordedSession, RecordedSessions, RecordedTurn } from '../recorded-sessions.ts'
 import type { TerminalEngine } from '../terminal-engine.ts'
+import { inClientTerminals } from './client-terminals.ts'
 import { createEditorFiles } from './editor-files.ts'
 import { type ModeId, type SettingLists, settingLists } from './options.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
@@ -38,6 +39,8 @@ export type SessionContext = {
   sessions: RecordedSessions
   client: AgentContext
   capabilities: () => ClientCapabilities
+  /** The environment of this process. */
+  env: Readonly<Record<string, string>>
   log: (line: string) => void
 }
 
@@ -104,6 +107,10 @@ export class EditorSession {
 
   get cwd(): string {
     return this.#session.cwd
+  }
+
+  get model(): string | null {
+    return this.#session.model
   }
 
   get mode(): ModeId {
@@ -211,8 +218,26 @@ export class EditorSession {
       cwd: this.cwd,
       log,
     })
+    const { updates } = running
+    const isLasting = this.#context.home.settings().terminal.persistent_shell
+    const tools =
+      capabilities().terminal && !isLasting
+        ? request.tools.map(tool =>
+            tool.name === 'terminal'
+              ? inClientTerminals(tool, {
+                  client,
+                  sessionId: this.id,
+                  env: this.#context.env,
+                  isShown: updates.has,
+                  show: updates.showTerminal,
+                  log,
+                })
+              : tool,
+          )
+        : request.tools
     return {
       ...request,
+      tools,
       ...(editor && { editor }),
       approve: (ask, callId) => this.#asking.run(callId, () => request.approve(ask, callId)),
       ...(planMode && {

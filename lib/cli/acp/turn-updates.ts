@@ -29,6 +29,8 @@ export type TurnUpdatesOptions = {
 type OpenCall = {
   edit: Edit
   output: string
+  /** It shows its output itself. */
+  hasTerminal: boolean
   /** Of a subagent: its result is not in the transcript. */
   isNested: boolean
   isError: boolean
@@ -58,7 +60,13 @@ export const createTurnUpdates = ({ place, push, notice }: TurnUpdatesOptions) =
 
   const startCall = ({ callId, name, preview, args, owner }: Event<'tool'>): void => {
     const edit = editOf(name, args, place)
-    calls.set(callId, { edit, output: '', isNested: owner !== undefined, isError: false })
+    calls.set(callId, {
+      edit,
+      output: '',
+      hasTerminal: false,
+      isNested: owner !== undefined,
+      isError: false,
+    })
     names.set(callId, name)
     if (stop === 'max_tokens') stop = null
     push({
@@ -77,7 +85,7 @@ export const createTurnUpdates = ({ place, push, notice }: TurnUpdatesOptions) =
 
   const showOutput = ({ callId, text }: Event<'tool_output'>): void => {
     const call = calls.get(callId)
-    if (!call) return
+    if (!call || call.hasTerminal) return
     call.output = (call.output + text).slice(-MAX_OUTPUT_CHARS)
     push({
       sessionUpdate: 'tool_call_update',
@@ -110,7 +118,8 @@ export const createTurnUpdates = ({ place, push, notice }: TurnUpdatesOptions) =
     const result = readResult(redact(content))
     const isError = call?.isError ?? result.isError
     const changes = isError ? [] : (call?.edit.done() ?? [])
-    endCall(callId, isError, changes.length > 0 ? changes : codeBlock(result.text), result.raw)
+    const shown = call?.hasTerminal ? [] : codeBlock(result.text)
+    endCall(callId, isError, changes.length > 0 ? changes : shown, result.raw)
     const entries = planOf(names.get(callId) ?? '', result.raw)
     if (entries) push({ sessionUpdate: 'plan', entries })
   }
@@ -170,6 +179,17 @@ export const createTurnUpdates = ({ place, push, notice }: TurnUpdatesOptions) =
     end(): void {
       mask.flush().forEach(show)
       for (const callId of [...calls.keys()]) endCall(callId, true, [])
+    },
+    /** Shows a terminal of the client in the call that runs there. */
+    showTerminal(callId: string, terminalId: string): void {
+      const call = calls.get(callId)
+      if (!call) return
+      call.hasTerminal = true
+      push({
+        sessionUpdate: 'tool_call_update',
+        toolCallId: callId,
+        content: [{ type: 'terminal', terminalId }],
+      })
     },
     stopReason: () => stop,
     /** The differences that a call shows, for its approval. */

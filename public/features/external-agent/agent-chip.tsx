@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { Picker, type PickerGroup } from '../../parts/picker.tsx'
 import { Popover } from '../../parts/popover.tsx'
-import { choicesOf, createExternalAgent, type ExternalChoice } from './external-agent.ts'
+import { choicesOf, createExternalAgent, SIGN_IN, type ExternalChoice } from './external-agent.ts'
 import { t } from './strings.ts'
 import { AgentSessions } from './agent-sessions-view.tsx'
 import { useShell, useComposer, useChat } from '../../contexts.ts'
@@ -33,7 +33,7 @@ const groupsOf = (choices: readonly ExternalChoice[], query: string): PickerGrou
 }
 
 export const AgentChip = ({ id }: { id: string }) => {
-  const { api, attempt, layout } = useShell()
+  const { api, attempt, copy, layout, toasts } = useShell()
   const { skillCommands } = useComposer()
   const { chat } = useChat()
   const agent = useMemo(
@@ -58,10 +58,11 @@ export const AgentChip = ({ id }: { id: string }) => {
   const found = agent.current.value
   if (!found?.agent) return null
   const { name } = found.agent
-  const choices = choicesOf(found, t('mode'))
+  const choices = choicesOf(found, t('mode'), t('signIn', { name }))
   const mode = choices.find(({ group, current }) => group === 'mode' && current)?.name
-  const title = t(found.is_open ? 'chip' : 'open', { name })
-  const shown = agent.busy.value ? t('opening') : (mode ?? name)
+  const isSignedOut = !found.is_open && found.sign_in !== null
+  const title = t(isSignedOut ? 'signIn' : found.is_open ? 'chip' : 'open', { name })
+  const shown = agent.busy.value ? t('opening') : isSignedOut ? title : (mode ?? name)
   const close = () => {
     isOpen.value = false
     query.value = ''
@@ -73,7 +74,15 @@ export const AgentChip = ({ id }: { id: string }) => {
     }
     if (isOpen.value) return close()
     if (!found.is_open) await attempt(() => agent.open(id))
-    if (agent.current.value?.is_open) isOpen.value = true
+    const now = agent.current.value
+    if (now?.is_open || now?.sign_in?.methods.length) isOpen.value = true
+    else if (now?.sign_in) void toasts.show(now.sign_in.said || t('signIn.own', { name }))
+  }
+  const choose = async (group: string, value: string) => {
+    const command = group === SIGN_IN ? agent.commandOf(value) : ''
+    if (command === '') return agent.choose(id, { group, value })
+    await copy(command)
+    void toasts.show(t('signIn.copied', { name }))
   }
 
   return (
@@ -99,7 +108,7 @@ export const AgentChip = ({ id }: { id: string }) => {
             placeholder={t('search')}
             groups={[
               ...groupsOf(choices, query.value),
-              ...(query.value === ''
+              ...(query.value === '' && found.is_open
                 ? [{ label: t('earlier'), options: [{ id: PAST, label: t('past', { name }) }] }]
                 : []),
             ]}
@@ -121,7 +130,7 @@ export const AgentChip = ({ id }: { id: string }) => {
               const [group, value] = JSON.parse(key) as [string, string]
               close()
               layout.composerFocus.value += 1
-              void attempt(() => agent.choose(id, { group, value }))
+              void attempt(() => choose(group, value))
             }}
           />
         </Popover>

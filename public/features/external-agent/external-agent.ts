@@ -5,7 +5,7 @@ import type { Platform } from '../../platform.ts'
 import type { SkillCommand } from '../composer/skill-commands.ts'
 
 export type ExternalChoice = {
-  /** `mode`, or `option:<id>`. */
+  /** `mode`, `option:<id>`, or `sign-in`. */
   group: string
   label: string
   value: string
@@ -14,10 +14,21 @@ export type ExternalChoice = {
   current: boolean
 }
 
+export const SIGN_IN = 'sign-in'
+
 export const choicesOf = (
-  { mode, options }: ExternalAgent,
+  { is_open, mode, options, sign_in }: ExternalAgent,
   modeLabel: string,
+  signInLabel: string,
 ): ExternalChoice[] => [
+  ...(is_open ? [] : (sign_in?.methods ?? [])).map(({ id, name, description, command }) => ({
+    group: SIGN_IN,
+    label: signInLabel,
+    value: id,
+    name,
+    description: command || description,
+    current: false,
+  })),
   ...(mode?.choices ?? []).map(({ value, name, description }) => ({
     group: 'mode',
     label: modeLabel,
@@ -77,16 +88,21 @@ export const createExternalAgent = (
       applyReply(id, await api('GET /api/session/agent', { session_id: id }))
     },
     open: (id: string) => whileBusy(id, api('POST /api/session/agent/open', { session_id: id })),
+    /** The command of a way to sign in; '' if the agent does it itself. */
+    commandOf: (method: string): string =>
+      current.value?.sign_in?.methods.find(({ id }) => id === method)?.command ?? '',
     choose: (id: string, { group, value }: Pick<ExternalChoice, 'group' | 'value'>) =>
       whileBusy(
         id,
-        group === 'mode'
-          ? api('POST /api/session/agent/mode', { session_id: id, mode: value })
-          : api('POST /api/session/agent/option', {
-              session_id: id,
-              option: group.slice('option:'.length),
-              value,
-            }),
+        group === SIGN_IN
+          ? api('POST /api/session/agent/sign-in', { session_id: id, method: value })
+          : group === 'mode'
+            ? api('POST /api/session/agent/mode', { session_id: id, mode: value })
+            : api('POST /api/session/agent/option', {
+                session_id: id,
+                option: group.slice('option:'.length),
+                value,
+              }),
       ),
     reset(): void {
       wanted = ''

@@ -15,6 +15,9 @@ const enAgent = {
   'past.loading': 'Loading…',
   'past.none': 'No matching sessions',
   here: 'Already open',
+  signIn: 'Sign in to {name}',
+  'signIn.own': '{name} isn’t signed in. Sign in with its own program on the server.',
+  'signIn.copied': 'Command copied. Run it in a terminal on the server, then come back to {name}.',
 } as const
 
 export const t = translator(enAgent)

@@ -14,10 +14,66 @@ type Handlers = {
   read: (request: sdk.ReadTextFileRequest) => sdk.ReadTextFileResponse
   write: (request: sdk.WriteTextFileRequest) => void
   form: (request: sdk.CreateElicitationRequest) => sdk.CreateElicitationResponse
+  /** Before a terminal is opened; it may throw. */
+  terminal: (request: sdk.CreateTerminalRequest) => void
+}
+
+/** Terminals as editors have them: the given variables over their own. */
+const createTerminals = () => {
+  const open = new Map<
+    string,
+    { child: ChildProcess; output: string; ended: Promise<sdk.WaitForTerminalExitResponse> }
+  >()
+  const find = (id: string) => {
+    const found = open.get(id)
+    if (!found) throw new sdk.RequestError(-32602, 'no such terminal')
+    return found
+  }
+  let next = 0
+  return {
+    open,
+    create({ command, args = [], cwd, env = [] }: sdk.CreateTerminalRequest) {
+      const child = spawn(command, args, {
+        cwd: cwd ?? undefined,
+        env: { ...process.env, ...Object.fromEntries(env.map(({ name, value }) => [name, value])) },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+      })
+      const terminal = {
+        child,
+        output: '',
+        ended: new Promise<sdk.WaitForTerminalExitResponse>(resolve =>
+          child.once('close', (exitCode, signal) => resolve({ exitCode, signal })),
+        ),
+      }
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', chunk => {
+          terminal.output += String(chunk)
+        })
+      const terminalId = `t${++next}`
+      open.set(terminalId, terminal)
+      return { terminalId }
+    },
+    output: (id: string) => ({ output: find(id).output, truncated: false }),
+    wait: (id: string) => find(id).ended,
+    async kill(id: string) {
+      const { child, ended } = find(id)
+      if (child.pid) process.kill(-child.pid, 'SIGKILL')
+      await ended
+      return {}
+    },
+    release(id: string) {
+      find(id)
+      open.delete(id)
+      return {}
+    },
+  }
 }
 
 export type Editor = Handlers & {
   child: ChildProcess
+  /** Terminals that are not released. */
+  openTerminals: () => number
   agent: sdk.ClientContext
   updates: sdk.SessionUpdate[]
   permissions: sdk.RequestPermissionRequest[]
@@ -74,7 +130,9 @@ export const startEditor = async (
     },
     write: () => undefined,
     form: () => ({ action: 'cancel' }),
+    terminal: () => undefined,
   }
+  const terminals = createTerminals()
   const connection = sdk
     .client({ name: 'editor' })
     .onRequest('session/request_permission', ({ params }) => {
@@ -85,6 +143,14 @@ export const startEditor = async (
     .onRequest('fs/read_text_file', ({ params }) => editor.read(params))
     .onRequest('fs/write_text_file', ({ params }) => editor.write(params))
     .onRequest('elicitation/create', ({ params }) => editor.form(params))
+    .onRequest('terminal/create', ({ params }) => {
+      editor.terminal(params)
+      return terminals.create(params)
+    })
+    .onRequest('terminal/output', ({ params }) => terminals.output(params.terminalId))
+    .onRequest('terminal/wait_for_exit', ({ params }) => terminals.wait(params.terminalId))
+    .onRequest('terminal/kill', ({ params }) => terminals.kill(params.terminalId))
+    .onRequest('terminal/release', ({ params }) => terminals.release(params.terminalId))
     .onNotification('session/update', ({ params }) => {
       updates.push(params.update)
       for (const each of wake.splice(0)) each()
@@ -98,6 +164,7 @@ export const startEditor = async (
   const { agent } = connection
   const editor: Editor = Object.assign(handlers, {
     child,
+    openTerminals: () => terminals.open.size,
     agent,
     updates,
     permissions,

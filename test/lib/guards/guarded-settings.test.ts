@@ -41,6 +41,12 @@ const LOOSENED: [before: Values, now: Values, keys: string[]][] = [
   [{}, { permissions: { allow: ['Bash(*)'] } }, ['permissions.allow']],
   [{ permissions: { deny: ['a'] } }, { permissions: { deny: [] } }, ['permissions.deny']],
   [{ permissions: { ask: 'a' } }, { permissions: null }, ['permissions.ask']],
+  [{}, { providers: { claude: { acp_mode: 'auto' } } }, ['providers.claude.acp_mode']],
+  [
+    {},
+    { providers: { codex: { acp_options: { mode: 'agent-full-access' } } } },
+    ['providers.codex.acp_options'],
+  ],
   [{ command_allowlist: ['a'] }, { command_allowlist: ['a', 'b'] }, ['command_allowlist']],
   [{}, { hooks: { PreToolUse: [{ command: './x' }] } }, ['hooks']],
   [{ hooks: { PreToolUse: [{ command: './x' }] } }, {}, ['hooks']],

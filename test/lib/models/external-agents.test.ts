@@ -38,6 +38,12 @@ test('ignores directories, plain files, and relative or missing paths', ({ bin }
   assert.equal(installedAgents(`${bin}:relative::/nowhere/at/all:${bin}/gemini`), [])
 })
 
+test('starts each agent of the table with its own arguments', ({ bin }) => {
+  install(bin, 'cline', 'kilo', 'gemini', 'kimi')
+  const found = installedAgents(bin).map(({ id, command }) => [id, ...command.slice(1)].join(' '))
+  assert.equal(found.toSorted(), ['cline --acp', 'gemini --acp', 'kilo acp', 'kimi acp'])
+})
+
 test('rejects agents that are not installed, unknown or removed', ({ bin }) => {
   const env = { PATH: bin }
   const cases: [string, Given, RegExp][] = [
@@ -78,6 +84,29 @@ test('an agent named like a provider alias does not replace it', ({ bin }) => {
   // Said to be the provider itself, it is.
   const chosen = { ...config, model: { provider: 'claude' } }
   assert.is(endpointOf({ env, config: chosen }, 'claude-sonnet-4-5').apiMode, 'acp')
+})
+
+test('reads how a new chat starts; what is no text or switch is left out', ({ bin }) => {
+  install(bin, 'x')
+  const first = (more: Record<string, unknown>) => {
+    const config = { providers: { mine: { acp_command: 'x', ...more } } }
+    const {
+      env: _,
+      mcp: __,
+      ...rest
+    } = endpointOf({ env: { PATH: bin }, config }, '@acp:mine').agent?.settings ?? {}
+    return rest
+  }
+  assert.equal(
+    first({ acp_mode: ' plan ', acp_model: 4.5, acp_options: { loud: true, level: 2 } }),
+    {
+      mode: 'plan',
+      model: '4.5',
+      options: { loud: true, level: '2' },
+    },
+  )
+  assert.equal(first({ acp_mode: '', acp_model: null, acp_options: ['x', { y: 1 }] }), {})
+  assert.equal(first({ acp_options: { deep: { er: 1 }, none: null } }), {})
 })
 
 test('the message for an installed agent without a command', ({ bin }) => {

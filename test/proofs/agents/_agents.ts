@@ -19,8 +19,8 @@ export type RealAgent = {
   run: (command: string) => Step
   /** What it asks about before it does it. */
   asks: readonly ('edit' | 'command')[]
-  /** The mode in which it asks for that; absent where it begins in it. */
-  mode?: string
+  /** How its model would ask the user, with one answer on offer. */
+  question?: (text: string, answer: string) => Step
   /** It does not send the output of its own commands. */
   isSilent?: boolean
   /** After a stop and the end of its process it may not find its session again: it gets the conversation instead. */
@@ -150,7 +150,6 @@ export const AGENTS: readonly RealAgent[] = [
     program: 'codex-acp',
     args: [],
     asks: ['edit', 'command'],
-    mode: 'read-only',
     command: '/status',
     configure: url => ({
       files: {
@@ -199,7 +198,6 @@ export const AGENTS: readonly RealAgent[] = [
     program: 'qwen',
     args: ['--acp'],
     asks: ['edit', 'command'],
-    mode: 'default',
     command: '/status',
     configure: url => ({
       files: {
@@ -220,6 +218,21 @@ export const AGENTS: readonly RealAgent[] = [
     run: command => ({
       tool: 'run_shell_command',
       args: { command, description: 'Runs it', is_background: false },
+    }),
+    question: (question, label) => ({
+      tool: 'ask_user_question',
+      args: {
+        questions: [
+          {
+            question,
+            header: 'Ask',
+            options: [
+              { label, description: 'the one' },
+              { label: 'Another', description: 'the other' },
+            ],
+          },
+        ],
+      },
     }),
     plan: steps => ({
       tool: 'todo_write',

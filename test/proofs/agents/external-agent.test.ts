@@ -84,7 +84,8 @@ test(
   using([], async ({ app, newSession }) => {
     const plain = await newSession('demo')
     const none = (await app.get(`/api/session/agent?session_id=${plain}`)).body
-    assert.equal(none, { agent: null, is_open: false, mode: null, options: [], commands: [] })
+    const nothing = { is_open: false, sign_in: null, mode: null, options: [], commands: [] }
+    assert.equal(none, { agent: null, ...nothing })
     const open = await app.post('/api/session/agent/open', { session_id: plain })
     assert.match(open.body.error, /isn't an external agent/)
     const id = await newSession()

@@ -179,14 +179,14 @@ test(
 )
 
 test(
-  'uses the agent’s title until the user sets one; an image is sent with its message',
+  'uses the first title of the agent until the user sets one; an image is sent with its message',
   using([], async ({ app, workspace, newSession, turn }) => {
     const id = await newSession('other')
     const titleOf = async () => (await app.get(`/api/session?session_id=${id}`)).body.session.title
     await turn(id, 'title A walk in the park')
     assert.is(await titleOf(), 'A walk in the park')
     await turn(id, 'title A run in the park')
-    assert.is(await titleOf(), 'A run in the park')
+    assert.is(await titleOf(), 'A walk in the park')
     await app.post('/api/session/rename', { session_id: id, title: 'Mine' })
     await turn(id, 'title Not yours')
     assert.is(await titleOf(), 'Mine')

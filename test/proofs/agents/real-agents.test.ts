@@ -48,6 +48,9 @@ const recorder = async (target: string) => {
   }
 }
 
+/** Of each of its answers. */
+const USAGE = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 }
+
 /** Answers by the newest `do-…` it is asked; beside the turn it makes titles and the like. */
 const createModel = async (plans: Readonly<Record<string, readonly Step[]>>) => {
   const released = Promise.withResolvers<void>()
@@ -68,7 +71,10 @@ const createModel = async (plans: Readonly<Record<string, readonly Step[]>>) => 
     const step = plans[word]?.[results]
     if (step) {
       const id = `call_${word}_${asked.length}`
-      return { toolCalls: [{ id, name: step.tool, arguments: JSON.stringify(step.args) }] }
+      return {
+        toolCalls: [{ id, name: step.tool, arguments: JSON.stringify(step.args) }],
+        usage: USAGE,
+      }
     }
     if (word === 'wait') {
       waiting.resolve()
@@ -77,7 +83,8 @@ const createModel = async (plans: Readonly<Record<string, readonly Step[]>>) => 
     const said = messages
       .filter(({ role }) => role === 'user')
       .flatMap(message => textOf(message as Sent).match(/do-\w+/g) ?? [])
-    return { content: word === 'recall' ? `Known: ${said.join(' ')}.` : `Done ${word}.` }
+    const content = word === 'recall' ? `Known: ${said.join(' ')}.` : `Done ${word}.`
+    return { content, usage: USAGE }
   })
   const { url, bodies, close } = await recorder(mock.url)
   return {
@@ -109,6 +116,7 @@ const start = async (agent: RealAgent) => {
     create: [agent.create(join(workspace, 'new.txt'), 'hello\nworld\n')],
     edit: agent.edit(note, 'old line', 'new line'),
     command: [agent.run('echo out-of-it; exit 3')],
+    question: agent.question ? [agent.question('Which one?', 'The blue one')] : [],
     plan: agent.plan ? [agent.plan(['look', 'change'])] : [],
   })
   mkdirSync(workspace)
@@ -153,6 +161,8 @@ const start = async (agent: RealAgent) => {
         approvals.push(event.data as { command: string; diff?: string })
         await app.post('/api/approval/respond', { session_id: id, choice: 'once' })
       }
+      if (event.event === 'clarify')
+        await app.post('/api/clarify/respond', { session_id: id, response: 'The blue one' })
       await on(event as Seen, stream_id)
       if (event.event === 'stream_end') break
     }
@@ -178,6 +188,8 @@ const start = async (agent: RealAgent) => {
     connected,
     configure,
     turn,
+    usage: async (): Promise<number> =>
+      (await app.get(`/api/session?session_id=${id}`)).body.session.input_tokens,
     view: async () => (await app.get(`/api/session/agent?session_id=${id}`)).body,
     async close() {
       await app.close()
@@ -215,15 +227,7 @@ for (const agent of AGENTS.filter(({ id }) => !PROOF_AGENT || id === PROOF_AGENT
     async () => {
       const at = await start(agent)
       try {
-        const { app, id, turn, workspace } = at
-        if (agent.mode) {
-          await app.post('/api/session/agent/open', { session_id: id })
-          const mode = await app.post('/api/session/agent/mode', {
-            session_id: id,
-            mode: agent.mode,
-          })
-          assert.is(mode.status, 200, JSON.stringify(mode.body))
-        }
+        const { turn, workspace, usage } = at
         const created = await turn('do-create')
         assert.is(readFileSync(join(workspace, 'new.txt'), 'utf8'), 'hello\nworld\n')
         const isNew = /^--- \/dev\/null\n\+\+\+ new\.txt\n@@ -0,0 \+1,2 @@\n\+hello\n\+world\n$/
@@ -246,6 +250,19 @@ for (const agent of AGENTS.filter(({ id }) => !PROOF_AGENT || id === PROOF_AGENT
         else {
           assert.match(output, /out-of-it/)
           assert.is(exit_code, 3)
+        }
+        const counted = [await usage()]
+        for (const _ of ['first', 'second']) {
+          await turn('do-one')
+          counted.push(await usage())
+        }
+        const [before = 0, first = 0, second = 0] = counted
+        assert.equal([first - before, second - first], [100, 100], counted.join())
+        if (agent.question) {
+          await turn('do-question')
+          const sent = at.model.bodies.at(-1) ?? ''
+          assert.match(sent, 'The blue one')
+          assert.not.match(sent, 'No valid answers')
         }
         if (agent.plan) {
           const planned = await turn('do-plan')

@@ -237,6 +237,7 @@ test('no permission gives access to protected files', async () => {
       tools: [],
     },
     allowed: new Set(),
+    explanation: '',
     warn: () => undefined,
     refuse: () => answerFor('deny', options),
     diff: '',

@@ -219,7 +219,7 @@ test('a whole turn: text, thoughts, an edit, a command with approval, the plan, 
   assert.not(existsSync(path))
   const spent = editor.updates.findLast(each => each.sessionUpdate === 'usage_update')
   assert.equal([spent?.used, spent?.cost], [50, { amount: 0.02, currency: 'USD' }])
-  const info = editor.updates.find(each => each.sessionUpdate === 'session_info_update')
+  const info = editor.updates.findLast(each => each.sessionUpdate === 'session_info_update')
   assert.is(info?.title, 'Remove a.txt')
 
   const [row] = rows(desk, `select * from sessions where id = '${sessionId}'`)

@@ -132,17 +132,24 @@ test('reports which external agents are installed and respond', async ({ desk })
   const providers = {
     well: { name: 'Well', ...start },
     dead: { ...start, env: { ACP_TEST: 'dies' } },
+    out: { name: 'Out', ...start, env: { ACP_TEST: 'signed-out' } },
+    mute: { ...start, acp_start_timeout: 1, env: { ACP_TEST: 'mute' } },
     gone: { acp_command: 'nonesuch-agent' },
     far: { acp_command: 'npx', acp_args: ['-y', 'some-agent'] },
   }
   desk.config(JSON.stringify({ providers }))
   const { about, level } = await report(desk)
-  assert.match(about('agent well')[0]?.said ?? '', /^Well 1, /)
+  assert.match(about('agent well')[0]?.said ?? '', /^Well 1 answers and opens a session, /)
+  assert.match(about('agent out')[0]?.said ?? '', /^Out 1: Out is not signed in/)
+  assert.match(about('agent out')[0]?.advice ?? '', 'tester login')
+  assert.match(about('agent mute')[0]?.said ?? '', /did not answer within 1 seconds/)
   assert.match(about('agent dead')[0]?.said ?? '', /ended with code 3: no license found/)
   assert.match(about('agent far')[0]?.said ?? '', /downloaded on first use/)
   for (const [id, wanted] of [
     ['well', 'ok'],
     ['dead', 'warn'],
+    ['out', 'warn'],
+    ['mute', 'warn'],
     ['gone', 'warn'],
     ['far', 'ok'],
   ])

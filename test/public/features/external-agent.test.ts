@@ -14,6 +14,7 @@ const choice = (value: string) => ({ value, name: value.toUpperCase(), descripti
 const tester: ExternalAgent = {
   agent: { id: 'tester', name: 'Tester' },
   is_open: true,
+  sign_in: null,
   mode: { current: 'ask', choices: [choice('ask'), choice('free')] },
   options: [
     {
@@ -27,7 +28,14 @@ const tester: ExternalAgent = {
   ],
   commands: [{ name: 'plan', description: 'Make a plan', hint: 'what for' }],
 }
-const none: ExternalAgent = { agent: null, is_open: false, mode: null, options: [], commands: [] }
+const none: ExternalAgent = {
+  agent: null,
+  is_open: false,
+  sign_in: null,
+  mode: null,
+  options: [],
+  commands: [],
+}
 
 type Asked = { route: string; input: unknown; answer: (found: ExternalAgent) => void }
 
@@ -43,12 +51,47 @@ const build = () => {
 }
 
 test('offers no choices when the agent has none', () => {
-  assert.equal(choicesOf(none, 'Mode'), [])
+  assert.equal(choicesOf(none, 'Mode', 'Sign in'), [])
+})
+
+test('offers the ways to sign in, one to copy and one that the agent takes itself', async () => {
+  const way = (id: string, command: string) => ({ id, name: id, description: `by ${id}`, command })
+  const out: ExternalAgent = {
+    ...none,
+    agent: tester.agent,
+    sign_in: { said: 'Log in first.', methods: [way('web', ''), way('cli', 'tester login')] },
+  }
+  assert.equal(
+    choicesOf(out, 'Mode', 'Sign in').map(({ group, label, value, name, description }) => [
+      group,
+      label,
+      value,
+      name,
+      description,
+    ]),
+    [
+      ['sign-in', 'Sign in', 'web', 'web', 'by web'],
+      ['sign-in', 'Sign in', 'cli', 'cli', 'tester login'],
+    ],
+  )
+  // Nothing to do once it is open.
+  assert.equal(choicesOf({ ...out, is_open: true }, 'Mode', 'Sign in'), [])
+  const { agent, asked } = build()
+  void agent.load('one')
+  asked[0]?.answer(out)
+  await new Promise(setImmediate)
+  assert.is(agent.commandOf('cli'), 'tester login')
+  assert.is(agent.commandOf('web'), '')
+  void agent.choose('one', { group: 'sign-in', value: 'web' })
+  assert.equal(
+    [asked[1]?.route, asked[1]?.input],
+    ['POST /api/session/agent/sign-in', { session_id: 'one', method: 'web' }],
+  )
 })
 
 test('groups modes and options and marks the current ones', () => {
   assert.equal(
-    choicesOf(tester, 'Mode').map(({ group, label, value, current }) => [
+    choicesOf(tester, 'Mode', 'Sign in').map(({ group, label, value, current }) => [
       group,
       label,
       value,

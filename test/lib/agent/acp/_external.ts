@@ -81,7 +81,25 @@ export const createExternal = (traits = '', options: Partial<ExternalAgentsOptio
     },
   })
 
+  const env = () => ({
+    PATH: process.env.PATH ?? '',
+    HOME: workspace,
+    ACP_TEST: place.traits,
+    ACP_TEST_STATE: join(workspace, '.state.json'),
+    ...place.env,
+  })
+  const external = () => ({
+    home: 'default',
+    env: env(),
+    mcpServers: place.mcpServers,
+    withheld: place.withheld,
+    onTitle: (title: string) => void titles.push(title),
+    load: (agent: string) => saved.get(agent) ?? null,
+    save: (agent: string, session: ExternalSession) => void saved.set(agent, session),
+  })
+
   return {
+    external,
     workspace,
     clock,
     lines,
@@ -118,13 +136,6 @@ export const createExternal = (traits = '', options: Partial<ExternalAgentsOptio
     ): Promise<TurnOutput> {
       const events: AgentEvent[] = []
       history.push({ role: 'user', content: words })
-      const env = {
-        PATH: process.env.PATH ?? '',
-        HOME: workspace,
-        ACP_TEST: place.traits,
-        ACP_TEST_STATE: join(workspace, '.state.json'),
-        ...place.env,
-      }
       const outcome = await agents.agent(
         {
           endpoint: endpoint(model),
@@ -132,7 +143,7 @@ export const createExternal = (traits = '', options: Partial<ExternalAgentsOptio
           history: [...history],
           tools: [clarify],
           workspace,
-          env,
+          env: env(),
           forbidden: [],
           outside: 'dangerous',
           maxSteps: 90,
@@ -149,15 +160,7 @@ export const createExternal = (traits = '', options: Partial<ExternalAgentsOptio
           providers: {},
           clock,
           sessionKey: 'ours',
-          external: {
-            home: 'default',
-            env,
-            mcpServers: place.mcpServers,
-            withheld: place.withheld,
-            onTitle: title => void titles.push(title),
-            load: agent => saved.get(agent) ?? null,
-            save: (agent, session) => void saved.set(agent, session),
-          },
+          external: external(),
           ...request,
         },
         event => {

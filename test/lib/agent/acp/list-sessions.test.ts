@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { adoptSession } from '../../../../lib/agent/acp/list-sessions.ts'
 import { createReplay } from '../../../../lib/agent/acp/replay.ts'
 import { createToolOutput } from '../../../../lib/tool-output.ts'
 import { using } from './_external.ts'
@@ -104,6 +105,47 @@ test(
       assert.is(output.ownerOf(join(dir, '..', 'x', 'y.png')), undefined)
       assert.is(output.ownerOf(join(dir, '0123456789ab')), undefined)
     })
+  }),
+)
+
+test(
+  'the session of a deleted chat is closed, so that another chat can continue it at once',
+  using('locks lists closes', {}, async at => {
+    await at.say('hello one', { request: { sessionKey: 'one' } })
+    await at.say('hello two', { request: { sessionKey: 'two' } })
+    const id = at.agents().peek(at.endpoint(), 'default', 'one')?.session.id ?? ''
+    const adopt = () =>
+      at
+        .agents()
+        .use(at.endpoint(), at.external(), running =>
+          adoptSession(
+            running,
+            id,
+            { workspace: at.workspace, served },
+            [],
+            new AbortController().signal,
+          ),
+        )
+    const [early] = await Promise.allSettled([adopt()])
+    assert.is(early.status, 'rejected')
+    at.agents().forget('nobody')
+    at.agents().forget('one')
+    assert.is(at.agents().peek(at.endpoint(), 'default', 'one'), null)
+    const { replayed } = await adopt()
+    assert.is(replayed?.messages[0]?.content, 'hello one')
+    assert.ok(at.agents().peek(at.endpoint(), 'default', 'two'))
+  }),
+)
+
+test(
+  'an agent that can’t close a session ends with the last chat that was deleted',
+  using('', {}, async at => {
+    await at.say('hello one', { request: { sessionKey: 'one' } })
+    await at.say('hello two', { request: { sessionKey: 'two' } })
+    at.agents().forget('one')
+    assert.is(at.agents().running(), 1)
+    at.agents().forget('two')
+    assert.is(at.agents().running(), 0)
   }),
 )
 
