@@ -198,14 +198,6 @@ const createCallers = ({
   },
 })
 
-const wrongPassword = (current?: AuthMode) =>
-  current?.kind === 'damaged' && current.isOfOtherKey
-    ? unauthorized(
-        'Invalid password. The signing key of this server was replaced, so an earlier password is refused: run "agent-webui password" in a terminal on the server’s machine.',
-        { code: 'signing_key_replaced' },
-      )
-    : unauthorized('Invalid password', { code: 'wrong_password' })
-
 export type Auth = ReturnType<typeof createAuth>
 
 /** Of a sign-in. */
