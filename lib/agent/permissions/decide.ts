@@ -218,7 +218,9 @@ export const decideScript = (code: string, site: Site): Decision => {
     null
   if (denied !== null) return refuse('guard', denied)
   if (code.length > MAX_COMMAND_CHARS) return refuse('floor', TOO_LONG)
-  const floor = literalsIn(code)
+  // Its own command is decided when it is called.
+  const beyondTools = code.replace(/\bterminal\(\s*(["'`])(?:(?!\1)[^\n])+\1/g, '')
+  const floor = literalsIn(beyondTools)
     // A single word in code is rarely a command.
     .filter(text => /\s/.test(text))
     .map(text => floorReason(readCommand(text), text, shell))

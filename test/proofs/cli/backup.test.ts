@@ -59,7 +59,7 @@ test('saves without keys, lists, checks, and restores elsewhere', async () => {
   const path = file('plain.tar.zst')
   const saved = await desk.talk(['backup', path])
   assert.is(saved.code, 0, saved.err)
-  assert.match(saved.out, /^2 files .* saved to .* and read back/)
+  assert.match(saved.out, /^3 files .* saved to .* and read back/)
   assert.match(saved.out, /Keys and passwords are not in it \(2 files\)/)
   const listed = await desk.talk(['restore', '--list', path])
   assert.match(listed.out, /state\/sessions\/a\.jsonl/)

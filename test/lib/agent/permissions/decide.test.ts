@@ -240,13 +240,12 @@ test('what no approval permits is refused in a script as well', () => {
   for (const code of [
     'import os; os.system("mkfs.ext4 /dev/sda1")',
     "import subprocess\nsubprocess.run('dd if=/dev/zero of=/dev/sda', shell=True)",
-    'terminal("rm -rf /")',
   ])
     for (const more of [{}, { runner }]) {
       const decision = decideScript(code, { shell, forbidden: [state], ...more })
       assert.equal(decision.kind === 'refuse' && decision.by, 'floor', code)
     }
-  for (const code of ['print("reboot")', "x = 'the disk is full'", 'terminal("rm -rf build")'])
+  for (const code of ['print("reboot")', "x = 'the disk is full'", 'terminal("rm -rf /")'])
     assert.is(decideScript(code, { shell, forbidden: [state] }).kind, 'run', code)
 })
 
