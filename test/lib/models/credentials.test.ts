@@ -92,7 +92,7 @@ for (const [value, why] of [
   })
 
 test('a key in a variable without a value is missing, and a reference to it is never sent', () => {
-  const base_url = 'https://h/v1'
+  const base_url = 'https://h.example/v1'
   const entries = [{ api_key: '${NONE}' }, { key_env: 'NONE' }, { api_key: 'Bearer ${NONE}' }]
   for (const key of entries)
     for (const [provider, config] of [
