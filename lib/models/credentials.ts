@@ -113,7 +113,7 @@ const canSendKey = (
   return configuredHosts(setup, provider).includes(host)
 }
 
-const sourceOf = (setup: ModelSetup, variable: string) =>
+const sourceOf = (setup: ModelSetup, variable: string): 'env_file' | 'env_var' =>
   Object.hasOwn(setup.dotenv, variable) ? 'env_file' : 'env_var'
 
 /** Keys from .env come before keys from the process environment, whatever the variables are called (decision 8). */

@@ -220,7 +220,7 @@ test('a start that was interrupted is done again: below the former place, too', 
   // As after a kill between the rename and the records.
   const target = checkpointDir(now, folder)
   renameSync(store, target)
-  const log = createLog({ write: () => undefined })
+  const log = createLog({ out: () => undefined })
   for (let times = 0; times < 2; times++) startMove(places(now), log)
   const [job] = JSON.parse(readFileSync(join(now, 'cron', 'jobs.json'), 'utf8')).jobs
   assert.equal(job, {
