@@ -14,7 +14,7 @@ const named = (text: string, isKnown: boolean): string[] =>
 test('what is read is not named', () => {
   const text = `
 model: {default: m, provider: custom, base_url: http://h/v1, api: k, context_length: 5}
-providers: {deepseek: {base_url: http://h, api_key: k}}
+providers: {deepseek: {base_url: http://h, api_key: k, default_headers: {A: b}, request_timeout_seconds: 5}}
 custom_providers: [{name: a, base_url: http://h, model: m}]
 mcp_servers: {a: {command: x, args: [], env: {ANY: x}, tools: {include: [a]}}}
 auxiliary: {title_generation: {enabled: false, model: m}}
@@ -30,11 +30,11 @@ checkpoints: false
 for (const [text, ...keys] of [
   ['modle: x', 'modle'],
   ['model: {streaming: false}', 'model.streaming'],
-  ['model: {default_headers: {A: b}}', 'model.default_headers'],
+  ['model: {headers: {A: b}}', 'model.headers'],
   ['agent: {max_turn: 5}', 'agent.max_turn'],
   ['database: {journal_mode: delete}', 'database'],
   ['clarify: {timout: 5}', 'clarify.timout'],
-  ['providers: {a: {request_timeout_seconds: 5}}', 'providers.a.request_timeout_seconds'],
+  ['providers: {a: {rate_limit: 5}}', 'providers.a.rate_limit'],
   ['custom_providers: [{name: a, key_cmd: x}]', 'custom_providers[0].key_cmd'],
   ['mcp_servers: {a: {comand: x}}', 'mcp_servers.a.comand'],
   ['auxiliary: {vision: {temperature: 1}}', 'auxiliary.vision.temperature'],
