@@ -11,6 +11,7 @@ import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { checkpointDir } from '../checkpoints/checkpoint-store.ts'
 import { replaceText } from '../store/atomic-write.ts'
+import { errorCode, sentenceOf } from '../store/file-error.ts'
 import { isBelow, realPath } from '../store/path-within.ts'
 import { readText } from '../store/read-text.ts'
 import { realDirectory } from '../workspaces/workspace-paths.ts'
@@ -164,21 +165,32 @@ const homesIn = (baseHome: string): string[] => [
   ...namesIn(join(baseHome, 'profiles')).map(name => join(baseHome, 'profiles', name)),
 ]
 
-const moveFiles = ({ stateDir, baseHome }: Places, moved: Moved): void => {
-  for (const dir of [stateDir, ...homesIn(baseHome).map(home => join(home, 'webui_state'))]) {
-    moveInJson(join(dir, 'workspaces.json'), moved)
-    changeText(join(dir, 'last_workspace.txt'), text => `${moved(text.trim())}\n`)
-  }
+const moveLists = (dir: string, moved: Moved): void => {
+  moveInJson(join(dir, 'workspaces.json'), moved)
+  changeText(join(dir, 'last_workspace.txt'), text => `${moved(text.trim())}\n`)
+}
+
+const moveFiles = ({ stateDir, baseHome }: Places, log: Log, moved: Moved): void => {
+  moveLists(stateDir, moved)
   moveInJson(join(stateDir, 'settings.json'), moved)
   moveInJson(join(stateDir, 'api-tokens.json'), moved)
-  for (const home of homesIn(baseHome)) {
-    moveInJson(join(home, 'cron', 'jobs.json'), moved)
-    moveCheckpoints(home, moved)
-  }
+  for (const home of homesIn(baseHome))
+    try {
+      moveLists(join(home, 'webui_state'), moved)
+      moveInJson(join(home, 'cron', 'jobs.json'), moved)
+      moveCheckpoints(home, moved)
+    } catch (error) {
+      // A home may be read-only, or another user's: it must not keep the service from starting.
+      if (!isRefused(error)) throw error
+      log.warn(`not all paths in ${home} were adapted: ${sentenceOf(error)}`)
+    }
   moveWorktrees(stateDir, moved)
   // Prompts that name the former folders.
   rmSync(join(stateDir, 'cache', 'prompts'), { recursive: true, force: true })
 }
+
+const isRefused = (error: unknown): boolean =>
+  error instanceof UserError || ['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))
 
 type Data = { sessions: Sessions; workspaces: Workspaces; homes: Homes }
 
@@ -225,7 +237,7 @@ export const startMove = (config: Config, log: Log): ((data: Data) => void) => {
   const move = movedSince(config)
   if (move) {
     log.info('this installation is at another place than before; paths are adapted')
-    moveFiles(config, move.moved)
+    moveFiles(config, log, move.moved)
   }
   return data => {
     if (move) moveChats(data, log, move)
