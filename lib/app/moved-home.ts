@@ -4,13 +4,14 @@
  * those of this one. `location.json` is written last: after a kill, everything is done again, which changes nothing more.
  */
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { z } from 'zod'
 import type { SessionRow } from '../schema/session.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { checkpointDir } from '../checkpoints/checkpoint-store.ts'
 import { replaceText } from '../store/atomic-write.ts'
+import { errorCode, sentenceOf } from '../store/file-error.ts'
 import { isBelow, realPath } from '../store/path-within.ts'
 import { readText } from '../store/read-text.ts'
 import { realDirectory } from '../workspaces/workspace-paths.ts'
@@ -45,30 +46,53 @@ const noted = (config: Places): Location | undefined => {
   }
 }
 
-/** Also called before a backup, so that a restored one says where it was. */
-export const noteLocation = (config: Places): void => {
+const noteLocation = (config: Places): void => {
   const location = here(config)
   if (JSON.stringify(noted(config)) !== JSON.stringify(location))
     replaceText(fileOf(config), `${JSON.stringify(location)}\n`)
 }
 
+/**
+ * Called before a backup, so that a restored one says where it was. A place that is noted stays: where it is another one, the first
+ * start here has yet to adapt the paths.
+ */
+export const noteFirstLocation = (config: Places): void => {
+  if (existsSync(config.stateDir) && !existsSync(fileOf(config))) noteLocation(config)
+}
+
 /** Where a path of the former place is now; the same path when it was in none of its directories. */
 type Moved = (path: string) => string
 
-const movedSince = (config: Places): Moved | null => {
+/** `isElsewhere`: the home or the state directory, not only the user's home, is another one. */
+type Move = { moved: Moved; isElsewhere: boolean }
+
+/** With another user's home alone, as under `sudo`, nothing was moved: only a folder that is gone is looked for there. */
+const isOfNewUser = (path: string, target: string): boolean =>
+  existsSync(target) && !existsSync(path)
+
+const movedSince = (config: Places): Move | null => {
   const before = noted(config)
   if (!before) return null
   const now = here(config)
   const roots = (['state', 'home', 'user_home'] as const)
-    .map(key => ({ from: before[key], to: now[key] }))
+    .map(key => ({ key, from: before[key], to: now[key] }))
     .filter(({ from }) => from !== '/')
-  if (roots.every(({ from, to }) => from === to)) return null
-  // The innermost first: the state directory may be moved out of the home.
-  const inner = roots.toSorted((a, b) => b.from.length - a.from.length)
-  return path => {
-    const root = path.startsWith('/') && inner.find(({ from }) => isBelow(from, path))
-    return root ? join(root.to, relative(root.from, path)) : path
+  const changed = roots.filter(({ from, to }) => from !== to)
+  if (changed.length === 0) return null
+  const isElsewhere = changed.some(({ key }) => key !== 'user_home')
+  // The innermost first: the state directory may be moved out of the home. What is in the new place, which may be below the former
+  // one, stays: after a kill everything is done again.
+  const places = [
+    ...roots.map(root => ({ ...root, place: root.from })),
+    ...roots.map(root => ({ ...root, place: root.to, from: root.to })),
+  ].toSorted((a, b) => b.place.length - a.place.length)
+  const moved = (path: string): string => {
+    const root = path.startsWith('/') && places.find(({ place }) => isBelow(place, path))
+    if (!root) return path
+    const target = root.to + path.slice(root.from.length)
+    return isElsewhere || isOfNewUser(path, target) ? target : path
   }
+  return { moved, isElsewhere }
 }
 
 const JSON_STRING = /"(?:[^"\\]|\\.)*"/g
@@ -96,24 +120,30 @@ const moveInJson = (path: string, moved: Moved): void =>
 
 const namesIn = (dir: string): string[] => (existsSync(dir) ? readdirSync(dir) : [])
 
-/** They are found by a hash of the workspace's path. */
+/** They are found by a hash of the workspace's path. Renamed first: after a kill, the files that still name the former place are found. */
 const moveCheckpoints = (home: string, moved: Moved): void => {
   for (const name of namesIn(join(home, 'checkpoints'))) {
-    const dir = join(home, 'checkpoints', name)
-    const { text } = readText(join(dir, 'webui', 'workspace.txt'))
+    const former = join(home, 'checkpoints', name)
+    const { text } = readText(join(former, 'webui', 'workspace.txt'))
     const now = text === null ? null : moved(text)
     if (now === null || now === text || realDirectory(now) === undefined) continue
+    const dir = checkpointDir(home, now)
+    if (dir !== former) {
+      if (existsSync(dir)) continue
+      renameSync(former, dir)
+    }
     for (const records of ['turns', 'open'])
       for (const record of namesIn(join(dir, 'webui', records)))
         moveInJson(join(dir, 'webui', records, record), moved)
     changeText(join(dir, 'HERMES_WORKDIR'), each => moved(each.trim()))
     changeText(join(dir, 'webui', 'workspace.txt'), () => now)
-    const target = checkpointDir(home, now)
-    if (!existsSync(target)) renameSync(dir, target)
   }
 }
 
-/** Git notes absolute paths on both sides. A worktree that still exists at its former path keeps its repository. */
+/**
+ * Git notes absolute paths on both sides. A worktree that still exists at its former path keeps its repository, unless that was moved
+ * along: a copy must not write into the repository of the original.
+ */
 const moveWorktrees = (stateDir: string, moved: Moved): void => {
   for (const name of namesIn(join(stateDir, 'worktrees'))) {
     const link = join(stateDir, 'worktrees', name, '.git')
@@ -122,10 +152,11 @@ const moveWorktrees = (stateDir: string, moved: Moved): void => {
     if (repository === undefined) continue
     const own = existsSync(moved(repository)) ? moved(repository) : repository
     const back = join(own, 'gitdir')
-    const { text: known } = readText(back)
-    if (known === null || (known.trim() !== link && existsSync(known.trim()))) continue
-    changeText(link, () => `gitdir: ${own}\n`)
+    const known = readText(back).text?.trim()
+    if (known === undefined) continue
+    if (own === repository && known !== link && existsSync(known)) continue
     changeText(back, () => `${link}\n`)
+    changeText(link, () => `gitdir: ${own}\n`)
   }
 }
 
@@ -134,25 +165,37 @@ const homesIn = (baseHome: string): string[] => [
   ...namesIn(join(baseHome, 'profiles')).map(name => join(baseHome, 'profiles', name)),
 ]
 
-const moveFiles = ({ stateDir, baseHome }: Places, moved: Moved): void => {
-  for (const dir of [stateDir, ...homesIn(baseHome).map(home => join(home, 'webui_state'))]) {
-    moveInJson(join(dir, 'workspaces.json'), moved)
-    changeText(join(dir, 'last_workspace.txt'), text => `${moved(text.trim())}\n`)
-  }
+const moveLists = (dir: string, moved: Moved): void => {
+  moveInJson(join(dir, 'workspaces.json'), moved)
+  changeText(join(dir, 'last_workspace.txt'), text => `${moved(text.trim())}\n`)
+}
+
+const moveFiles = ({ stateDir, baseHome }: Places, log: Log, moved: Moved): void => {
+  moveLists(stateDir, moved)
   moveInJson(join(stateDir, 'settings.json'), moved)
   moveInJson(join(stateDir, 'api-tokens.json'), moved)
-  for (const home of homesIn(baseHome)) {
-    moveInJson(join(home, 'cron', 'jobs.json'), moved)
-    moveCheckpoints(home, moved)
-  }
+  for (const home of homesIn(baseHome))
+    try {
+      moveLists(join(home, 'webui_state'), moved)
+      moveInJson(join(home, 'cron', 'jobs.json'), moved)
+      moveCheckpoints(home, moved)
+    } catch (error) {
+      // A home may be read-only, or another user's: it must not keep the service from starting.
+      if (!isRefused(error)) throw error
+      log.warn(`not all paths in ${home} were adapted: ${sentenceOf(error)}`)
+    }
   moveWorktrees(stateDir, moved)
   // Prompts that name the former folders.
   rmSync(join(stateDir, 'cache', 'prompts'), { recursive: true, force: true })
 }
 
+const isRefused = (error: unknown): boolean =>
+  error instanceof UserError || ['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))
+
 type Data = { sessions: Sessions; workspaces: Workspaces; homes: Homes }
 
-const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, moved: Moved): void => {
+const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, move: Move): void => {
+  const { moved, isElsewhere } = move
   const rows = JSON.parse(Buffer.concat(sessions.list().body).toString()) as SessionRow[]
   const isUsable = (home: Home, path: string): boolean => {
     try {
@@ -163,32 +206,41 @@ const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, moved: Moved
     }
   }
   let lost = 0
+  let unreadable = 0
   for (const { session_id, workspace, profile } of rows) {
     if (workspace === '') continue
     const home = homes.of(profile)
     let target = [moved(workspace), workspace].find(path => isUsable(home, path))
     if (target === workspace) continue
+    if (target === undefined && !isElsewhere) continue
     if (target === undefined) lost += 1
     target ??= workspaces.last(home)
-    sessions.append(session_id, [{ t: 'meta', patch: { workspace: target } }])
+    try {
+      sessions.append(session_id, [{ t: 'meta', patch: { workspace: target } }])
+    } catch (error) {
+      // A damaged file: it must not keep the service from starting.
+      if (!(error instanceof UserError) || error.kind === 'full') throw error
+      unreadable += 1
+    }
   }
   if (lost > 0)
     log.warn(
       `the folders of ${lost} chats are not on this machine, or not among its workspaces; they go on in the workspace of new chats`,
     )
+  if (unreadable > 0) log.warn(`${unreadable} chats cannot be read; their folders were not adapted`)
 }
 
 /** Called before anything reads the files. The returned function is called when the chats can be read. */
 export const startMove = (config: Config, log: Log): ((data: Data) => void) => {
   // The cells of a cluster are on several machines.
   if (config.cluster !== null) return () => undefined
-  const moved = movedSince(config)
-  if (moved) {
+  const move = movedSince(config)
+  if (move) {
     log.info('this installation is at another place than before; paths are adapted')
-    moveFiles(config, moved)
+    moveFiles(config, log, move.moved)
   }
   return data => {
-    if (moved) moveChats(data, log, moved)
+    if (move) moveChats(data, log, move)
     noteLocation(config)
   }
 }

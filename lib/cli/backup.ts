@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import { backupPlaces } from '../app/backup-places.ts'
-import { noteLocation } from '../app/moved-home.ts'
+import { noteFirstLocation } from '../app/moved-home.ts'
 import { type Backup, makeBackup } from '../backups/backup.ts'
 import { readArchive, type ReadArchive } from '../backups/read-archive.ts'
 import { type Restored, restoreBackup } from '../backups/restore.ts'
@@ -101,7 +101,7 @@ export const backup = async (
   const chosen = profiles.length > 0 ? profiles.map(name => homes.open(name)) : homes.list()
   const passphrase = withKeys ? await newPassphrase(passphraseFile, place) : null
   // Absent where only an earlier version has run.
-  if (existsSync(config.stateDir)) noteLocation(config)
+  noteFirstLocation(config)
   const made = await makeBackup({
     ...backupPlaces(config, chosen),
     now: systemClock.now(),

@@ -126,7 +126,6 @@ export const listChecks = ({ home, config }: CheckContext): Check[] => {
   )
 }
 
-/** Values of config.yaml that are invalid and were dropped, and settings that count as something else. */
 /** What the file says and nobody does: known settings of the host agent, and names that nothing here knows. */
 const unreadChecks = ({ home }: CheckContext): Check[] => {
   const keys = emptyIfUnreadable(() => unreadKeys(home.values()))
@@ -150,6 +149,7 @@ const unreadChecks = ({ home }: CheckContext): Check[] => {
   ]
 }
 
+/** Values of config.yaml that are invalid and were dropped, and settings that count as something else. */
 const settingsChecks = ({ home }: CheckContext): Check[] => [
   ...home
     .configProblems()

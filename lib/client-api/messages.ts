@@ -175,7 +175,11 @@ const toolChanges = (messages: readonly Message[]) => {
 }
 
 /** Tools that are loaded later are described once they were found; without a search of the client they never would be. */
-const offeredTools = ({ messages, tools: given }: z.output<typeof Body>): OfferedTools => {
+const offeredTools = ({
+  messages,
+  tools: given,
+  tool_choice: choice,
+}: z.output<typeof Body>): OfferedTools => {
   const { added, found, removed } = toolChanges(messages)
   const names = new Set(given.map(({ name }) => name))
   const others = [...added].flatMap(([name, tool]) => (names.has(name) ? [] : [tool]))
@@ -188,6 +192,7 @@ const offeredTools = ({ messages, tools: given }: z.output<typeof Body>): Offere
   const isLater = (name: string) =>
     !isSearchedHere &&
     !found.has(name) &&
+    choice?.name !== name &&
     given.some(tool => tool.name === name && tool.defer_loading === true)
   const functions = offered.functions.filter(({ name }) => !removed.has(name) && !isLater(name))
   return { ...offered, functions }

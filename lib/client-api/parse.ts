@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Effort, Tool } from '../agent/types.ts'
 import { CALL_TOOL, TOOL_SEARCH } from '../agent/deferred-calls.ts'
-import { type JsonObject, isObject, isObjectOrArray } from '../base/json.ts'
+import { asObject, asString, type JsonObject, isObject, isObjectOrArray } from '../base/json.ts'
 import { type UserError, invalid } from '../errors.ts'
 import type { ApiPart } from './api-request.ts'
 import type { OfferedTools } from './tool-choice.ts'
@@ -91,6 +91,10 @@ const inputOf = ({ parameters, strict }: FunctionDefinition): z.ZodType => {
 /** Of any type; each kind of function is parsed by its API. */
 export const AnyTool = z.looseObject({ type: z.string().optional() })
 
+/** Of a tool or a choice of one, in any of the APIs; of a tool of the provider without a name, its type. */
+export const toolName = (tool: Readonly<Record<string, unknown>>): string =>
+  asString(tool.name) || asString(asObject(tool[asString(tool.type)]).name) || asString(tool.type)
+
 /** The functions among the tools. Tools that the provider runs, and other kinds, are left out and named. */
 export const readTools = (
   tools: readonly z.output<typeof AnyTool>[],
@@ -109,7 +113,7 @@ export const readTools = (
     ignored: others.map(
       ({ tool: { type }, at }) => `tools.${at} (${type?.replace(/[^\w.-]/g, '?').slice(0, 60)})`,
     ),
-    ignoredNames: new Set(others.flatMap(({ tool }) => [String(tool.type), String(tool.name)])),
+    ignoredNames: new Set(others.flatMap(({ tool }) => [String(tool.type), toolName(tool)])),
   }
 }
 

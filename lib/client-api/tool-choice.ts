@@ -1,8 +1,8 @@
 /** Which functions of a request are offered, and whether one must be called. */
 import type { Tool } from '../agent/types.ts'
-import { asObject, asObjects, asString } from '../base/json.ts'
+import { asObject, asObjects } from '../base/json.ts'
 import type { ApiRequest } from './api-request.ts'
-import { badParameter } from './parse.ts'
+import { badParameter, toolName } from './parse.ts'
 
 /** `names`: only these; absent: all. */
 export type ToolChoice = { mode: 'auto' | 'none' | 'required'; names?: readonly string[] }
@@ -32,14 +32,10 @@ export const parseToolChoice = (choice: unknown): ToolChoice => {
   if (type === 'allowed_tools') {
     const { mode, tools } = { ...fields, ...asObject(fields.allowed_tools) }
     if (mode !== 'auto' && mode !== 'required') throw unsupported()
-    return { mode, names: asObjects(tools).map(nameIn) }
+    return { mode, names: asObjects(tools).map(toolName) }
   }
-  return { mode: 'required', names: [nameIn({ type, ...fields })] }
+  return { mode: 'required', names: [toolName({ type, ...fields })] }
 }
-
-/** Of a tool of the provider, its type. */
-const nameIn = (tool: Readonly<Record<string, unknown>>): string =>
-  asString(tool.name) || asString(asObject(tool[asString(tool.type)]).name) || asString(tool.type)
 
 /** Throws a 400 for a choice that cannot be met. One that names only what is ignored is ignored as well. */
 export const chooseTools = (

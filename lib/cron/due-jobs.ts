@@ -50,6 +50,7 @@ const completedPatch = (error: string | null): RawJob => ({
 
 /** Other programs and rounding may put a due time this far beyond the one computed here. */
 const TOLERANCE_MS = 60_000
+const SET_BACK_MS = 300_000
 
 /** Of a job that was created in the future: its delay, from now on. A date that was entered stays. */
 const delayAgain = ({ schedule, createdAt, display }: JobPlan, now: number, zone: string) => {
@@ -77,9 +78,14 @@ const correctedDue = (
     const created_at = toIso(now, zone)
     return again && { next: again.next, patch: { schedule: again.schedule, created_at } }
   }
-  const next = nextRun(schedule, { now, zone, from: plan.lastRunAt ?? undefined })
+  const last = plan.lastRunAt ?? undefined
+  // A clock that was set back by less is corrected often: what has just run is not due again.
+  const isJustAhead = last !== undefined && last > now && last <= now + SET_BACK_MS
+  const next = nextRun(schedule, { now: isJustAhead ? last : now, zone, from: last })
   if (next === null || next === due) return null
-  const isLate = due > next + TOLERANCE_MS
+  // An interval that was changed or resumed begins at that moment, whenever its last run was.
+  const latest = schedule.kind === 'interval' ? now + schedule.minutes * 60_000 : next
+  const isLate = due > latest + TOLERANCE_MS
   const isOfOtherZone =
     schedule.kind === 'cron' &&
     offset !== null &&

@@ -35,8 +35,12 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set([
 export const isUsableSecret = (value: string | null | undefined): value is string => {
   const secret = value?.trim() ?? ''
   const isText = /^[\x21-\x7e]{4,}$/.test(secret) && !/^\*+$/.test(secret)
-  return isText && !PLACEHOLDERS.has(secret.toLowerCase()) && secret !== REMOVED_KEY
+  const isOther = PLACEHOLDERS.has(secret.toLowerCase()) || secret === REMOVED_KEY
+  return isText && !isOther && !UNSET.test(secret)
 }
+
+/** A reference that was not replaced: there is no such variable. */
+const UNSET = /\$\{([A-Za-z_]\w*)\}/
 
 /** What a backup without keys has in place of a key. A request with it would fail without anyone knowing why. */
 export const REMOVED_KEY = 'removed-from-backup'
@@ -109,13 +113,15 @@ const canSendKey = (
   return configuredHosts(setup, provider).includes(host)
 }
 
+const sourceOf = (setup: ModelSetup, variable: string): 'env_file' | 'env_var' =>
+  Object.hasOwn(setup.dotenv, variable) ? 'env_file' : 'env_var'
+
 /** Keys from .env come before keys from the process environment, whatever the variables are called (decision 8). */
 const fromEnvironment = (setup: ModelSetup, provider: string): Credential[] => {
   const found = variablesOf(provider).flatMap(name => {
     const key = setup.env[name]
     if (!isUsableSecret(key)) return []
-    const source = Object.hasOwn(setup.dotenv, name) ? 'env_file' : 'env_var'
-    return [{ key: key.trim(), name, source } as const]
+    return [{ key: key.trim(), name, source: sourceOf(setup, name) }]
   })
   return [
     ...found.filter(({ source }) => source === 'env_file'),
@@ -123,35 +129,54 @@ const fromEnvironment = (setup: ModelSetup, provider: string): Credential[] => {
   ]
 }
 
-/** Keys written beside an address in config.yaml. */
-const fromConfig = (setup: ModelSetup, provider: string): Credential[] => {
-  const written = (key: string | null | undefined, name: string): Credential[] =>
-    isUsableSecret(key) ? [{ key: key.trim(), source: 'config_yaml', name }] : []
-  const entries = setup.custom.filter(({ slug }) =>
-    slug ? provider === `custom:${slug}` : provider === 'custom',
-  )
-  return [
-    ...entries.flatMap(entry => written(entry.apiKey, 'custom_providers')),
-    ...(setup.active === provider ? written(setup.apiKey, 'model.api_key') : []),
-    ...written(setup.providers.get(provider)?.apiKey, `providers.${provider}.api_key`),
-  ]
-}
+/** What config.yaml has as a key of `provider`, usable or not, and where. */
+const writtenKeys = (
+  setup: ModelSetup,
+  provider: string,
+): [name: string, value: string | null | undefined][] => [
+  ...setup.custom
+    .filter(({ slug }) => (slug ? provider === `custom:${slug}` : provider === 'custom'))
+    .map(({ apiKey }): [string, string | null] => ['custom_providers', apiKey]),
+  ...(setup.active === provider
+    ? [['model.api_key', setup.apiKey] as [string, string | null]]
+    : []),
+  [`providers.${provider}.api_key`, setup.providers.get(provider)?.apiKey],
+]
 
-/** Where a key of `provider` is written that cannot be sent: nobody meant that the request goes out without it. */
-export const unusableKey = (setup: ModelSetup, provider: string): UnusableKey | null => {
-  const written: [name: string, value: string | null | undefined][] = [
-    ...variablesOf(provider).map(name => [name, setup.env[name]] as [string, string | undefined]),
-    ...setup.custom
-      .filter(({ slug }) => (slug ? provider === `custom:${slug}` : provider === 'custom'))
-      .map(({ apiKey }) => ['custom_providers', apiKey] as [string, string | null]),
-    ...(setup.active === provider
-      ? [['model.api_key', setup.apiKey] as [string, string | null]]
-      : []),
-    [`providers.${provider}.api_key`, setup.providers.get(provider)?.apiKey],
+/** Keys written beside an address in config.yaml. */
+const fromConfig = (setup: ModelSetup, provider: string): Credential[] =>
+  writtenKeys(setup, provider).flatMap(([name, key]): Credential[] =>
+    isUsableSecret(key) ? [{ key: key.trim(), source: 'config_yaml', name }] : [],
+  )
+
+/**
+ * Where a key of `provider` is written that cannot be sent: nobody meant that the request goes out without it. `url`: a variable
+ * that would not be sent there does not matter.
+ */
+export const unusableKey = (
+  setup: ModelSetup,
+  provider: string,
+  url?: string,
+): UnusableKey | null => {
+  const variables = variablesOf(provider).filter(
+    name => url === undefined || canSendKey(setup, provider, url, sourceOf(setup, name)),
+  )
+  const written = [
+    ...variables.map((name): [string, string | undefined] => [name, setup.env[name]]),
+    ...writtenKeys(setup, provider),
   ]
   for (const [name, value] of written) {
     const why = whyUnusable(value)
     if (why) return { name, why }
+  }
+  return null
+}
+
+/** The variable that the key of `provider` should be in and that has no value; null when there is none. */
+export const unsetKeyVariable = (setup: ModelSetup, provider: string): string | null => {
+  for (const [, value] of writtenKeys(setup, provider)) {
+    const name = UNSET.exec(value ?? '')?.[1]
+    if (name !== undefined) return name
   }
   return null
 }

@@ -9,6 +9,7 @@ import {
   firstAvailable,
   isForeignSignIn,
   needsSignIn,
+  unsetKeyVariable,
   unusableKey,
 } from './credentials.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
@@ -73,7 +74,7 @@ export const resolveKey = (
       url,
       isOneOfMany: candidates.length > 1,
     })
-  const unusable = unusableKey(setup, provider)
+  const unusable = unusableKey(setup, provider, url)
   if (unusable)
     throw unavailable(
       unusable.why === 'removed'
@@ -84,6 +85,8 @@ export const resolveKey = (
         values: { holder: unusable.name, name },
       },
     )
+  const unset = isLocalUrl(url) ? null : unsetKeyVariable(setup, provider)
+  if (unset !== null) throw keyMissing(name, unset)
   if (isEndpoint(provider) || PROVIDERS.get(provider)?.keyless || isLocalUrl(url))
     return { apiKey: null, baseUrl: url }
   const foreign = credentialsOf(setup, provider).find(isForeignSignIn)
@@ -106,9 +109,12 @@ export const resolveKey = (
       `${name} is not signed in. Sign in with the command line, or pick another model.`,
       { code: 'provider_not_signed_in', values: { name } },
     )
-  const variable = facts?.keys[0]
+  throw keyMissing(name, facts?.keys[0])
+}
+
+const keyMissing = (name: string, variable: string | undefined) => {
   const advice = variable ? `Set ${variable} in the .env file of this profile` : 'Add one'
-  throw unavailable(`${name} has no API key. ${advice}, or pick another model.`, {
+  return unavailable(`${name} has no API key. ${advice}, or pick another model.`, {
     code: 'key_missing',
     values: { name },
   })

@@ -224,7 +224,12 @@ const readEntry = (raw: Readonly<JsonObject>, env: ModelSetup['env']): ProviderE
   return {
     name: textOrNull(raw.name),
     baseUrl: address(raw.base_url, raw.url, raw.api),
-    apiKey: textOrNull(raw.api_key, Object.hasOwn(env, variable) && env[variable]),
+    // A variable without a value is not as if none were named: the key is missing.
+    apiKey: textOrNull(
+      raw.api_key,
+      Object.hasOwn(env, variable) && env[variable],
+      variable && `\${${variable}}`,
+    ),
     apiMode: textOrNull(raw.api_mode),
     models: listed(raw.models),
     request: readRequestOptions(raw),

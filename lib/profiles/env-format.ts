@@ -142,7 +142,7 @@ const formatted = (name: string, value: string): string => {
     text => parseEnv(`${name}=${text}`)[name] === value,
   )
   if (!quoted)
-    throw invalid(`The value of ${name} contains quotes that can’t be saved.`, {
+    throw invalid(`The value of ${name} has characters that can’t be saved.`, {
       code: 'invalid_variable_value',
       values: { name },
     })

@@ -84,6 +84,16 @@ const ACCEPTED: Accepted[] = [
     },
   ],
   [
+    'a forced tool of a type that is left out',
+    'chat/completions',
+    {
+      messages: HELLO,
+      tools: [{ type: 'custom', custom: { name: 'p' } }],
+      tool_choice: { type: 'custom', custom: { name: 'p' } },
+    },
+    { ignored: 'tools.0 (custom), tool_choice' },
+  ],
+  [
     'Claude Code: a system message as text',
     'messages',
     { messages: [...HELLO, { role: 'system', content: 'Mind the gap.' }] },

@@ -479,6 +479,14 @@ const FORCED: [api: ApiName, given: Record<string, unknown>, offered: string[]][
     },
     ['get_weather'],
   ],
+  [
+    'messages',
+    {
+      tools: [{ ...theirs[0], defer_loading: true }],
+      tool_choice: { type: 'tool', name: 'get_weather' },
+    },
+    ['get_weather'],
+  ],
 ]
 
 const callsIn = (api: ApiName, body: Loose): unknown[] => {

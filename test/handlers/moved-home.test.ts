@@ -1,10 +1,15 @@
 /** An installation that was restored or copied elsewhere: every chat goes on, and nothing refers to the former place. */
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync } from 'node:fs'
+import { rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { makeBackup } from '../../lib/backups/backup.ts'
 import { restoreBackup } from '../../lib/backups/restore.ts'
+import { noteFirstLocation, startMove } from '../../lib/app/moved-home.ts'
+import { checkpointDir } from '../../lib/checkpoints/checkpoint-store.ts'
+import { createLog } from '../../lib/log.ts'
 import { backupPlaces } from '../../lib/app/backup-places.ts'
 import { readConfig } from '../../lib/config.ts'
 import { createHomes } from '../../lib/profiles/homes.ts'
@@ -134,6 +139,99 @@ test('a copy beside the original: both go on in their own folders', async () => 
   await goesOn(app, chat, sessions, folders)
   await chat.close()
   rmSync(user, { recursive: true, force: true })
+})
+
+test('a copy with a damaged chat starts, and its worktrees are of its own repository', async () => {
+  const chat = await startChat()
+  const { app } = chat
+  const { sessions } = await fill(chat)
+  const main = join(app.home, 'projects', 'app')
+  writeFiles(main, { 'a.txt': 'a' })
+  git(main, 'init', '-q')
+  git(main, 'add', '.')
+  git(main, 'commit', '-qm', 'first')
+  git(main, 'worktree', 'add', '-q', '-b', 'work', join(app.state, 'worktrees', 'app-1'))
+  await app.restart()
+  const user = otherUser(chat)
+  const home = join(user, '.agent')
+  cpSync(app.home, home, { recursive: true, verbatimSymlinks: true })
+  rmSync(join(home, 'webui', 'instance.lock'), { force: true })
+  const emptied = join(home, 'webui', 'sessions', `${sessions.own}.jsonl`)
+  writeFileSync(emptied, '')
+  utimesSync(emptied, 1, 1)
+  const copy = await startApp({ env: { HOME: user, AGENT_HOME: home }, allowErrors: true })
+  assert.is((await copy.get('/api/workspaces')).status, 200)
+  assert.is(readFileSync(emptied, 'utf8'), '')
+  const tree = join(home, 'webui', 'worktrees', 'app-1')
+  assert.match(git(tree, 'rev-parse', '--git-dir'), join(home, 'projects', 'app', '.git'))
+  assert.not.match(git(main, 'worktree', 'list'), tree)
+  await copy.close()
+  await chat.close()
+  rmSync(user, { recursive: true, force: true })
+})
+
+test('another HOME alone moves nothing that is still there', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'move-'))
+  const [home, own, other] = ['agent', 'own', 'other'].map(name => join(dir, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const code = join(own, 'code')
+  mkdirSync(code, { recursive: true })
+  mkdirSync(other)
+  const first = await startApp({ env: { HOME: own, AGENT_HOME: home } })
+  const { body } = await first.post('/api/session/new', { workspace: code })
+  const id: string = body.session.session_id
+  await first.post('/api/session/rename', { session_id: id, title: 'Kept' })
+  await first.post('/api/workspaces/add', { path: code, name: 'Code' })
+  await first.close()
+  for (const user of [other, own]) {
+    const app = await startApp({ env: { HOME: user, AGENT_HOME: home } })
+    assert.is((await app.get(`/api/session?session_id=${id}`)).body.session.workspace, code)
+    const { workspaces } = (await app.get('/api/workspaces')).body
+    assert.ok(workspaces.some(({ path }: { path: string }) => path === code))
+    await app.close()
+  }
+  rmSync(dir, { recursive: true })
+})
+
+test('a start that was interrupted is done again: below the former place, too', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'move-'))
+  const places = (home: string) => ({
+    ...readConfig({ HOME: dir, AGENT_HOME: home }, []),
+    cluster: null,
+  })
+  const [former, now] = [join(dir, 'agent'), join(dir, 'agent', 'new')]
+  const folder = join(now, 'projects')
+  for (const path of [join(former, 'webui'), join(now, 'webui'), join(now, 'cron'), folder])
+    mkdirSync(path, { recursive: true })
+  noteFirstLocation(places(former))
+  cpSync(join(former, 'webui', 'location.json'), join(now, 'webui', 'location.json'))
+  const prompt = `${join(former, 'a.md')} beside https://example.com//b`
+  const workdir = join(former, 'projects')
+  writeFileSync(join(now, 'cron', 'jobs.json'), JSON.stringify({ jobs: [{ prompt, workdir }] }))
+  const store = checkpointDir(now, workdir)
+  mkdirSync(join(store, 'webui', 'turns'), { recursive: true })
+  writeFileSync(join(store, 'webui', 'workspace.txt'), workdir)
+  writeFileSync(join(store, 'webui', 'turns', 'a.json'), JSON.stringify({ root: workdir }))
+  // A backup before the first start does not forget the former place; a kill before the end neither.
+  noteFirstLocation(places(now))
+  // As after a kill between the rename and the records.
+  const target = checkpointDir(now, folder)
+  renameSync(store, target)
+  const log = createLog({ out: () => undefined })
+  for (let times = 0; times < 2; times++) startMove(places(now), log)
+  const [job] = JSON.parse(readFileSync(join(now, 'cron', 'jobs.json'), 'utf8')).jobs
+  assert.equal(job, {
+    prompt: `${join(now, 'a.md')} beside https://example.com//b`,
+    workdir: folder,
+  })
+  assert.is(readFileSync(join(target, 'webui', 'workspace.txt'), 'utf8'), folder)
+  assert.equal(JSON.parse(readFileSync(join(target, 'webui', 'turns', 'a.json'), 'utf8')), {
+    root: folder,
+  })
+  rmSync(dir, { recursive: true })
 })
 
 test('file changes can be undone and worktrees are of their repository after a move', async () => {

@@ -10,11 +10,17 @@ const IN_ADDRESSES = '\\u00b7\\u2010-\\u2013'
 /** One character of a path, query or fragment. Beyond ASCII, no punctuation, and nothing of a text that needs no spaces. */
 const IN_PATH = `(?:[!-;=-~]|(?![${CJK}]|(?![${IN_ADDRESSES}])\\p{P})[^\\0-\\x7f\\s])`
 
+/** Letters that one label may have beside ASCII. */
+const IN_HOST = '\\p{sc=Latin}\\p{M}'
+
 /**
- * What follows the host of an address that is not marked as a link. The rest of the authority is ASCII, so that no letter or
- * mark of the text behind it makes it the address of another host.
+ * What follows the host of an address that is not marked as a link. The rest of the authority has no letter of other scripts, so
+ * that no letter or mark of the text behind it makes it the address of another host.
  */
-export const AFTER_HOST = `[!$-.0-;=@-~]*(?:[/?#]${IN_PATH}*)?`
+const AFTER_HOST = `[!$-.0-;=@-~${IN_HOST}]*(?:[/?#]${IN_PATH}*)?`
+
+/** Host and rest of an address. None where a host of other scripts would be cut off: the beginning is the address of another one. */
+export const HOST_AND_REST = `(?![\\w.:@${IN_HOST}-]*(?![${IN_HOST}])[^\\0-\\x7f\\P{L}][\\p{L}\\p{M}\\p{N}-]*\\.(?![${CJK}])\\p{L}{2})(?:[a-zA-Z0-9${IN_HOST}-]+\\.?)+${AFTER_HOST}`
 
 const ADDRESS = new RegExp(
   `^https?:\\/\\/(?:[^\\0-\\x7f\\s\\p{P}][\\p{L}\\p{N}-]*\\.)*${AFTER_HOST}`,

@@ -1,7 +1,7 @@
 /** Markdown lexer of the page and of shared chats: `marked` with footnotes, math and media added; never throws. */
 import { getDefaults, Lexer } from 'marked'
 import type { MarkedOptions, Token, Tokens, TokenizerExtension } from 'marked'
-import { AFTER_HOST } from './cjk.ts'
+import { CJK, HOST_AND_REST } from './cjk.ts'
 import { CJK_EMPHASIS } from './emphasis.ts'
 import { isInlineHtml, pairTags } from './plain-tags.ts'
 
@@ -63,20 +63,27 @@ const mathBlock: TokenizerExtension = {
 
 /** `$20/month or 20$`: words after an amount, and nothing that formulas are made of. */
 const isMoney = (text: string): boolean =>
-  /^\d/.test(text) && /\p{L}{2}/u.test(text) && !/[\\^_={}<>+*|]/.test(text)
+  /^\d/.test(text) && WORD.test(text) && !/[\\^_={}<>+*|]/.test(text)
+const WORD = new RegExp(`\\p{L}{2}|[${CJK}]`, 'u')
 
 /**
  * `$…$` only where it can't be an amount of money or a variable of a shell: no space inside the delimiters, no letter, digit or
- * brace after them.
+ * brace after them. A text without spaces between words may have letters beside a formula.
  */
+const LETTER = `(?![${CJK}])[\\p{L}\\p{N}]`
+const MATH_START = new RegExp(`(?<!${LETTER})\\$|\\\\\\(`, 'u')
+const MATH = new RegExp(
+  `^\\$(?!\\s)((?:[^$\\\\\\n]|\\\\[^\\n]){1,2000}?)(?<!\\s)\\$(?!${LETTER}|[_$\\{])`,
+  'u',
+)
 const mathInline: TokenizerExtension = {
   name: 'mathInline',
   level: 'inline',
-  start: src => src.match(/(?<![\p{L}\p{N}])\$|\\\(/u)?.index,
+  start: src => src.match(MATH_START)?.index,
   tokenizer(src) {
     const match =
       /^\$\$((?:[^$\n]){1,2000})\$\$/.exec(src) ??
-      /^\$(?!\s)((?:[^$\\\n]|\\[^\n]){1,2000}?)(?<!\s)\$(?![\p{L}\p{N}_${])/u.exec(src) ??
+      MATH.exec(src) ??
       /^\\\(((?:[^\\\n]|\\(?!\))){1,2000})\\\)/.exec(src)
     return match && !isMoney(match[1]!)
       ? { type: 'mathInline', raw: match[0], text: match[1]!.trim() }
@@ -130,7 +137,7 @@ const options = lexerOptions()
 const { gfm } = Lexer.rules.inline
 Object.assign(gfm, CJK_EMPHASIS, {
   url: new RegExp(
-    gfm.url.source.replace('[^\\s<]*', () => AFTER_HOST),
+    gfm.url.source.replace('(?:[a-zA-Z0-9\\-]+\\.?)+[^\\s<]*', () => HOST_AND_REST),
     'u',
   ),
 })

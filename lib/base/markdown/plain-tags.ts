@@ -72,8 +72,8 @@ export const isInlineHtml = (token: Token): boolean => {
   return BREAK.test(first) || tagOf({ type: 'html', raw: first } as Tokens.HTML) !== null
 }
 
-const DETAILS = /^<details(\s+open)?>\s*(?:<summary>([\s\S]*?)<\/summary>)?([\s\S]*)$/i
-const END = /<\/details>\s*$/i
+const DETAILS =
+  /<details(?<open>\s+open)?\s*>(?:\s*<summary>(?<summary>[\s\S]*?)<\/summary>)?|<\/details\s*>/gi
 
 type Lex = (text: string) => Token[]
 
@@ -81,40 +81,48 @@ type Lex = (text: string) => Token[]
 const inlineOf = (blocks: readonly Token[]): Token[] =>
   blocks.flatMap(block => ('tokens' in block ? (block.tokens ?? []) : []))
 
+type Part = { raw: string } & (
+  | { token: Token }
+  | { token: null; begins: boolean; open: boolean; summary: string | undefined }
+)
+
+/** A block of HTML ends at a blank line, and may begin and end several of them with text between. */
+const partsOf = (token: Token, lex: Lex): Part[] => {
+  const { raw } = token
+  const found = token.type === 'html' && !raw.startsWith('<!--') ? [...raw.matchAll(DETAILS)] : []
+  if (found.length === 0) return [{ raw, token }]
+  const between = (from: number, to = raw.length): Part[] =>
+    lex(raw.slice(from, to).trim()).map(each => ({ raw: each.raw, token: each }))
+  return found.flatMap((match, n) => {
+    const end = match.index + match[0].length
+    const { open, summary } = match.groups!
+    const begins = !match[0].startsWith('</')
+    return [
+      ...(n === 0 ? between(0, match.index) : []),
+      { raw: match[0], token: null, begins, open: open !== undefined, summary },
+      ...between(end, found[n + 1]?.index),
+    ]
+  })
+}
+
 /**
  * Blocks with `<details>` and what is in it as one token. Blank lines make several blocks of it; one without an end contains
  * everything that follows, as in a text that is still being written.
  */
 export const groupDetails = (tokens: readonly Token[], lex: Lex): Token[] => {
-  if (!tokens.some(({ type, raw }) => type === 'html' && DETAILS.test(raw))) return [...tokens]
   const out: Token[] = []
-  for (let at = 0; at < tokens.length; at++) {
-    const token = tokens[at]!
-    const [, open, summary, rest = ''] =
-      token.type === 'html' ? (DETAILS.exec(token.raw) ?? []) : []
-    if (token.type !== 'html' || !DETAILS.test(token.raw)) {
-      out.push(token)
-      continue
-    }
-    const isWhole = END.test(token.raw)
-    let depth = 1
-    let end = at + 1
-    for (; !isWhole && end < tokens.length; end++) {
-      const { type, raw } = tokens[end]!
-      if (type !== 'html') continue
-      if (DETAILS.test(raw) && !END.test(raw)) depth += 1
-      if (/^<\/details>\s*$/i.test(raw)) depth -= 1
-      if (depth === 0) break
-    }
-    const inner = isWhole ? [] : tokens.slice(at + 1, end)
-    out.push({
-      type: 'details',
-      raw: rawOf(tokens.slice(at, isWhole ? at + 1 : end + 1)),
-      open: open !== undefined,
-      summary: summary === undefined ? null : inlineOf(lex(summary.trim())),
-      tokens: groupDetails([...lex(rest.replace(END, '').trim()), ...inner], lex),
-    } satisfies DetailsToken)
-    if (!isWhole) at = end
+  const inside: DetailsToken[] = []
+  const put = (token: Token): void => void (inside.at(-1)?.tokens ?? out).push(token)
+  for (const part of tokens.flatMap(token => partsOf(token, lex))) {
+    const { raw } = part
+    for (const each of inside) each.raw += raw
+    if (part.token) put(part.token)
+    else if (part.begins) {
+      const summary = part.summary === undefined ? null : inlineOf(lex(part.summary.trim()))
+      const begun: DetailsToken = { type: 'details', raw, open: part.open, summary, tokens: [] }
+      put(begun)
+      inside.push(begun)
+    } else if (!inside.pop()) put({ type: 'html', raw, text: raw } as Token)
   }
   return out
 }

@@ -42,6 +42,10 @@ for (const [text, ...links] of [
   ['https://a.example/x؟', 'https://a.example/x'],
   ['www.example.com。完', 'http://www.example.com'],
   ['https://user@a.example。evil.example', 'https://user@a.example'],
+  // The beginning of an international host is another host.
+  ['https://münchen.example/straße', 'https://münchen.example/straße'],
+  ['https://www.例え.example/x'],
+  ['https://api.пример.рф'],
   // As before.
   ['https://ru.example/wiki/Москва.', 'https://ru.example/wiki/Москва'],
   ['https://a.example/Foo–Bar', 'https://a.example/Foo–Bar'],
@@ -53,7 +57,7 @@ for (const [text, ...links] of [
   test(`a bare address ends where the text goes on: ${text}`, () => {
     assert.equal(linksIn(text), links)
     const [first] = links
-    if (/^https?:/.test(text) && !/[.,]$|\)/.test(text)) assert.is(addressIn(text), first)
+    if (first && /^https?:/.test(text) && !/[.,]$|\)/.test(text)) assert.is(addressIn(text), first)
   })
 
 for (const [text, html] of [
@@ -92,6 +96,8 @@ const mathIn = (text: string): string[] =>
 for (const [text, ...math] of [
   ['export PATH=$HOME/bin:$PATH'],
   ['$20/month or 20$'],
+  ['花了$20到30$左右'],
+  ['其中$x$表示，$\\alpha$是', 'x', '\\alpha'],
   ['costs $5 and $6'],
   ['between 10$ and 20$.'],
   ['$A_B/$C_D'],
@@ -125,6 +131,10 @@ for (const [text, html] of [
   [
     '<details>\n<summary>More *x*</summary>\n\n- inner\n\n</details>\n\nafter',
     '<details dir="auto"><summary>More <em>x</em></summary><ul dir="auto"><li>inner</li></ul></details><p dir="auto">after</p>',
+  ],
+  [
+    '<details>\na\n</details>\n<details>b</details> c',
+    '<details dir="auto"><p dir="auto">a</p></details><details dir="auto"><p dir="auto">b</p></details><p dir="auto">c</p>',
   ],
   [
     '<details open><summary>a</summary>b</details>',

@@ -476,6 +476,22 @@ for (const [name, given] of [
     'the next of a rare date',
     { schedule: cron('0 0 29 2 *'), next_run_at: '2028-02-29T00:00:00+00:00' },
   ],
+  [
+    'an interval that was changed or resumed after its last run',
+    {
+      schedule: every(60),
+      last_run_at: '2026-02-02T09:10:30+00:00',
+      next_run_at: '2026-02-02T11:00:30+00:00',
+    },
+  ],
+  [
+    'the next day of what ran before the clock was set back a little',
+    {
+      schedule: cron('2 10 * * *'),
+      last_run_at: '2026-02-02T10:02:05+00:00',
+      next_run_at: '2026-02-03T10:02:00+00:00',
+    },
+  ],
   ['an interval of weeks', { schedule: every(40_320), next_run_at: '2026-03-01T10:00:00+00:00' }],
   [
     'a job that is off',

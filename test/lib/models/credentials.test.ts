@@ -55,7 +55,11 @@ for (const [value, why] of [
   test(`a value that cannot be sent is a named problem, wherever it is: ${JSON.stringify(value)}`, () => {
     const places: [name: string, provider: string, given: Given][] = [
       ['OPENAI_API_KEY', 'openai', { dotenv: { OPENAI_API_KEY: value } }],
-      ['OPENAI_API_KEY', 'custom', { env: { OPENAI_API_KEY: value } }],
+      [
+        'OPENAI_API_KEY',
+        'custom',
+        { env: { OPENAI_API_KEY: value, OPENAI_BASE_URL: 'https://h/v1' } },
+      ],
       [
         'model.api_key',
         'custom',
@@ -78,13 +82,40 @@ for (const [value, why] of [
       const setup = readSetup(homeOf(given))
       assert.equal(unusableKey(setup, provider), { name, why }, name)
       assert.equal(unusableKeys(setup), [{ name, why }])
+      const url = provider === 'openai' ? 'https://api.openai.com/v1' : 'https://h/v1'
       assert.throws(
-        () => resolveKey(setup, provider, provider, 'http://h/v1', pickFirst),
+        () => resolveKey(setup, provider, provider, url, pickFirst),
         (error: { code: string }) =>
           error.code === (why === 'removed' ? 'key_removed_by_backup' : 'key_not_sendable'),
       )
     }
   })
+
+test('a key in a variable without a value is missing, and a reference to it is never sent', () => {
+  const base_url = 'https://h.example/v1'
+  const entries = [{ api_key: '${NONE}' }, { key_env: 'NONE' }, { api_key: 'Bearer ${NONE}' }]
+  for (const key of entries)
+    for (const [provider, config] of [
+      ['custom', { model: { provider: 'custom', base_url, ...key } }],
+      ['custom:lab', { custom_providers: [{ name: 'lab', base_url, ...key }] }],
+      ['mine', { providers: { mine: { base_url, ...key } } }],
+    ] as const) {
+      // The model section has no names of variables.
+      if (provider === 'custom' && 'key_env' in key) continue
+      const setup = readSetup(homeOf({ config }))
+      assert.throws(
+        () => resolveKey(setup, provider, provider, base_url, pickFirst),
+        (error: { code: string }) => /^key_(?:missing|not_sendable)$/.test(error.code),
+        `${provider} ${JSON.stringify(key)}`,
+      )
+    }
+})
+
+test('a variable that would not be sent to an address does not matter there', () => {
+  const setup = readSetup(homeOf({ env: { OPENAI_API_KEY: 'sk-test 1234' } }))
+  const { apiKey } = resolveKey(setup, 'custom', 'custom', 'http://127.0.0.1:9/v1', pickFirst)
+  assert.is(apiKey, null)
+})
 
 test('a placeholder, a missing key, and a good one are no problem of this kind', () => {
   for (const value of ['', 'changeme', KEY])

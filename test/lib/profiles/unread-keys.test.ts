@@ -14,7 +14,7 @@ const named = (text: string, isKnown: boolean): string[] =>
 test('what is read is not named', () => {
   const text = `
 model: {default: m, provider: custom, base_url: http://h/v1, api: k, context_length: 5}
-providers: {deepseek: {base_url: http://h, api_key: k}}
+providers: {deepseek: {base_url: http://h, api_key: k, default_headers: {A: b}, request_timeout_seconds: 5}}
 custom_providers: [{name: a, base_url: http://h, model: m}]
 mcp_servers: {a: {command: x, args: [], env: {ANY: x}, tools: {include: [a]}}}
 auxiliary: {title_generation: {enabled: false, model: m}}
