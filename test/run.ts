@@ -6,9 +6,11 @@ import { join, resolve } from 'node:path'
 import type { Result } from './_lane.ts'
 import { removeLeftovers } from './_leftovers.ts'
 
-/** `--full`: the proofs at their full size. Other arguments are parts of paths. */
-const [isProof, isFull] = ['--proof', '--full'].map(option => process.argv.includes(option))
+/** Arguments without dashes are parts of paths. */
+const isProof = process.argv.includes('--proof')
 const parts = process.argv.slice(2).filter(argument => !argument.startsWith('--'))
+/** Proofs at their full size: also those of programs that are installed for them, when they are named. */
+const isFull = process.argv.includes('--full') || parts.some(part => /^real-\w/.test(part))
 /** More than CPUs: many tests wait for programs. The first one takes the files with a browser. */
 const PROCESSES = 4
 const isBrowser = (file: string) => /browser|flows/.test(file)

@@ -28,7 +28,7 @@ export const missing = (client: Installed): string | null => {
   const directory = directoryOf(client)
   if (existsSync(join(directory, 'node_modules'))) return null
   if (process.env.PROOF !== 'full')
-    return `${client.name} is installed by "npm run proof -- real-clients --full" only`
+    return `${client.name} is installed by "npm run proof -- real-clients" only`
   try {
     mkdirSync(directory, { recursive: true })
     const args = ['install', '--prefix', directory, '--no-audit', '--no-fund', ...client.packages]
