@@ -168,7 +168,9 @@ const namesOf = (schema: unknown): string[] | null =>
 const unwrapped = (schema: z.ZodType, given: JsonObject): JsonObject => {
   const [key = '', ...more] = Object.keys(given)
   const inner = given[key]
-  const isWrapper = WRAPPERS.has(key) && !namesOf(core(schema))?.includes(key)
+  // Where any name is allowed, this may be one of them.
+  const isKnown = namesOf(core(schema))?.includes(key) ?? true
+  const isWrapper = WRAPPERS.has(key) && !isKnown
   return more.length === 0 && isWrapper && isObject(inner) ? inner : given
 }
 

@@ -61,7 +61,8 @@ export const createAgent = (options: EngineOptions = {}): Agent => {
       await runLoop(run)
       return await observed(run.outcome('finished'))
     } catch (error) {
-      held.flush()
+      // Any other error may come from `emit` itself.
+      if (error instanceof ProviderFailure || request.signal.aborted) held.flush()
       if (request.signal.aborted) return run.outcome('stopped')
       const failure =
         error instanceof ProviderFailure

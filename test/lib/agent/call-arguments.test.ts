@@ -217,9 +217,15 @@ test('scripts may give every argument that their functions name', () => {
 })
 
 test('a schema that allows other names gets all of them as they are', () => {
-  const given = { cwd: 'a', arguments: { filePath: 1 } }
-  const fitted = coerceArguments(z.looseObject({ workdir: z.string().optional() }), given)
-  assert.equal(fitted.ok && fitted.args, given)
+  const loose = z.looseObject({ workdir: z.string().optional() })
+  const each: Record<string, unknown>[] = [{ cwd: 'a', arguments: { filePath: 1 } }]
+  // Many MCP tools take a single object under such a name.
+  for (const name of ['params', 'input', 'args', 'arguments', 'parameters'])
+    each.push({ [name]: { a: 1 } })
+  for (const given of each) {
+    const fitted = coerceArguments(loose, given)
+    assert.equal(fitted.ok && fitted.args, given)
+  }
 })
 
 test.run()
