@@ -104,6 +104,12 @@ test('JSON of the form that was asked for is the answer, though it looks like a 
   assert.equal([outcome.text, messages.length], [answer, 1])
 })
 
+test('a call that the server repeats under its id, with other spaces, is run once', async () => {
+  const twice = [use('ok', '{"n": 1}', 0, 'a'), use('ok', '{"n":1}', 1, 'a')]
+  const { messages } = await run(scripted(twice, [text('done')]).provider, { tools: [ok] })
+  assert.is(messages.filter(({ role }) => role === 'tool').length, 1)
+})
+
 test('a call whose arguments lack their end after the length limit is not run', async () => {
   const { provider } = scripted([use('ok', '{"n":1'), finish('length')], [text('shorter')])
   const { messages, outcome } = await run(provider, { tools: [ok] })
