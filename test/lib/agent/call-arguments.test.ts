@@ -112,6 +112,7 @@ const MEANT: [string, Record<string, unknown>, Record<string, unknown>][] = [
     { absolute_path: '/a', start_line: '7', end_line: 9 },
     { path: '/a', offset: 7, limit: 3 },
   ],
+  ['read_file', { path: 'a', start_line: 7, end_line: -1 }, { offset: 7, limit: 2_000 }],
   ['read_file', { target_file: 'a' }, { path: 'a' }],
   ['write_file', { file_path: 'a', contents: 'x' }, { path: 'a', content: 'x' }],
   ['write_file', { path: 'a', file_text: 'x' }, { content: 'x' }],
