@@ -77,7 +77,7 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   identity_not_found: 'That account is no longer linked.',
   agent_database_busy:
     'The agent’s database (state.db) is in use by another program. Try again in a moment.',
-  agent_database_unreadable: 'The agent’s database (state.db) cannot be used: {reason}',
+  agent_database_unreadable: 'The agent’s database (state.db) can’t be used: {reason}',
   sign_ins_busy: 'Too many sign-ins at once. Try again in a moment.',
 
   session_not_found: 'Chat not found.',

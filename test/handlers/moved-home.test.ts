@@ -153,6 +153,7 @@ test('file changes can be undone and worktrees are of their repository after a m
   const id: string = body.session.session_id
   writeFileSync(join(own, 'x.txt'), 'before')
   provider.push(
+    { toolCalls: [{ name: 'read_file', arguments: { path: join(own, 'x.txt') } }] },
     {
       toolCalls: [
         { name: 'write_file', arguments: { path: join(own, 'x.txt'), content: 'after' } },

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useRef } from 'preact/hooks'
 import { Icon, type IconName } from '../../parts/icon.tsx'
 import type { Picker } from '../shell/layout.ts'
 import { t } from '../../strings/t.ts'
+import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
 import { lateBar } from './late-bar.ts'
@@ -92,7 +93,13 @@ export const Chips = () => {
     if (picker === 'personality') void attempt(() => personalities.load())
   }, [picker])
   useEffect(() => {
-    if (may('POST /api/reasoning')) void attempt(() => reasoning.loadOffered(model))
+    let isStale = false
+    void firstContent.then(() => {
+      if (!isStale && may('POST /api/reasoning')) return attempt(() => reasoning.loadOffered(model))
+    })
+    return () => {
+      isStale = true
+    }
   }, [model])
 
   return (

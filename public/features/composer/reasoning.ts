@@ -15,6 +15,7 @@ export const createReasoning = ({ api }: Pick<Platform, 'api'>) => {
   const shown = signal(true)
   /** Of the chat's model: what it does not know is not offered. */
   const offered = signal<readonly Effort[]>(EFFORTS)
+  let asked = ''
   const take = (reply: Reasoning): void => {
     effort.value = isEffort(reply.reasoning_effort) ? reply.reasoning_effort : ''
     shown.value = reply.show_reasoning
@@ -25,7 +26,10 @@ export const createReasoning = ({ api }: Pick<Platform, 'api'>) => {
     offered,
     /** Blank: the default model. */
     loadOffered: async (model: string) => {
+      asked = model
       const reply = await api('GET /api/reasoning', { model })
+      // Another model was chosen meanwhile.
+      if (asked !== model) return
       take(reply)
       offered.value = reply.efforts?.filter(isEffort) ?? EFFORTS
     },

@@ -2,11 +2,17 @@
 import { useState } from 'preact/hooks'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { serverText } from '../../strings/server-text.ts'
+import { lazy } from '../../parts/lazy.tsx'
 import { t } from '../../strings/transcript-strings.ts'
 import { textOf } from './content.ts'
 import type { TextRow } from './rows.ts'
 import { usePerFrame, useTranscript } from './transcript-context.ts'
+
+/** The sentences of the server are a third of the page's words. */
+export const ServerNotice = lazy(
+  async () => (await import('./server-notice.tsx')).ServerNotice,
+  true,
+)
 
 export function TextRowView({ row }: { row: TextRow }) {
   const { liveText, botName } = useTranscript()
@@ -23,11 +29,7 @@ export function TextRowView({ row }: { row: TextRow }) {
           <Icon name="stop" /> {t('tx.stopped')}
         </p>
       )}
-      {row.refusal !== null && (
-        <p class="tx-mark">
-          <Icon name="stop" /> {serverText(row.refusal)}
-        </p>
-      )}
+      {row.refusal !== null && <ServerNotice text={row.refusal} />}
     </>
   )
 }

@@ -10,6 +10,7 @@ import type { TranscriptState } from '../chat/chat-reducer.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { preloadSteps } from './activity-row.tsx'
 import { reuseRows, toRows } from './rows.ts'
+import { ServerNotice } from './text-row.tsx'
 import type { LiveShape, Row } from './rows.ts'
 import { TranscriptProvider, useTranscript } from './transcript-context.ts'
 import type { Scope, TranscriptActions } from './transcript-context.ts'
@@ -22,7 +23,6 @@ import { VirtualList } from './virtual-list.tsx'
 const ApprovalCard = lazy(async () => (await import('../approvals/approval-card.tsx')).ApprovalCard)
 const QuestionCard = lazy(async () => (await import('../approvals/question-card.tsx')).QuestionCard)
 const ErrorCard = lazy(async () => (await import('./error-card.tsx')).ErrorCard, true)
-const ServerNotice = lazy(async () => (await import('./server-notice.tsx')).ServerNotice, true)
 const RetryCard = lazy(async () => (await import('./retry-card.tsx')).RetryCard, true)
 
 export type { TranscriptActions } from './transcript-context.ts'

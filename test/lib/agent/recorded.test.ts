@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { isReadingCommand } from '../../../lib/agent/plan-mode.ts'
 import { patch } from '../../../lib/agent/tools/patch.ts'
+import { readFile } from '../../../lib/agent/tools/read-file.ts'
 import { createTerminal } from '../../../lib/agent/tools/terminal.ts'
 import { writeFile } from '../../../lib/agent/tools/write-file.ts'
 import type { ChangeScope } from '../../../lib/agent/tool-services.ts'
@@ -71,6 +72,7 @@ test('tools announce changes before they make them', async () => {
     },
   }
   const place = bench.write('a.txt', 'one')
+  await readFile.run(ctx, readFile.input.parse({ path: 'a.txt' }))
   await writeFile.run(ctx, { path: 'a.txt', content: 'two' })
   await patch.run(ctx, patch.input.parse({ path: 'a.txt', old_string: 'two', new_string: 'three' }))
   const terminal = createTerminal()

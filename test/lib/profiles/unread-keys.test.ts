@@ -30,11 +30,11 @@ checkpoints: false
 for (const [text, ...keys] of [
   ['modle: x', 'modle'],
   ['model: {streaming: false}', 'model.streaming'],
-  ['model: {default_headers: {A: b}}', 'model.default_headers'],
+  ['model: {default_header: {A: b}}', 'model.default_header'],
   ['agent: {max_turn: 5}', 'agent.max_turn'],
   ['database: {journal_mode: delete}', 'database'],
   ['clarify: {timout: 5}', 'clarify.timout'],
-  ['providers: {a: {request_timeout_seconds: 5}}', 'providers.a.request_timeout_seconds'],
+  ['providers: {a: {request_timeout: 5}}', 'providers.a.request_timeout'],
   ['custom_providers: [{name: a, key_cmd: x}]', 'custom_providers[0].key_cmd'],
   ['mcp_servers: {a: {comand: x}}', 'mcp_servers.a.comand'],
   ['auxiliary: {vision: {temperature: 1}}', 'auxiliary.vision.temperature'],

@@ -380,7 +380,7 @@ test('without a terminal, the wait before a retry is announced and lasts', async
   provider.push({ ...limited, headers: { 'retry-after-ms': '20' } }, { text: 'Hi.' })
   const { code, err, asked } = await desk.talk(['chat', 'hi'])
   assert.equal([code, asked], [0, []])
-  assert.match(err, 'Retrying in 1 s, attempt 2 of 4.\n')
+  assert.match(err, /Retrying in 1 s, attempt 2 of \d+\.\n/)
 })
 
 test('Ctrl-C stops the answer and keeps the partial text', async ({ desk, provider }) => {

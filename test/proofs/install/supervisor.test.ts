@@ -190,7 +190,7 @@ test('what a new start cannot change is not started again, and freed memory is r
   const allocator = Object.entries(ALLOCATOR).map(pair => pair.join('='))
   for (const unit of units) {
     const lines = readFileSync(unit, 'utf8').split('\n')
-    assert.ok(lines.includes('RestartPreventExitStatus=78'), unit)
+    assert.ok(lines.includes('RestartPreventExitStatus=2 78'), unit)
     assert.ok(lines.includes(`Environment=${allocator.join(' ')}`), unit)
   }
 })

@@ -225,6 +225,7 @@ outsideTest('file tools ask before they show or change what commands cannot', ()
     assert.is(denied.status, 'blocked')
     await bench.json('search_files', { pattern: 'x', path: join(tree.home, 'Documents') })
     await bench.json('write_file', { path: '.git/hooks/post-commit', content: 'x' })
+    await bench.json('read_file', { path: '.vscode/tasks.json' })
     await bench.json('write_file', { path: '.vscode/tasks.json', content: '{}' })
     assert.equal(labels(bench), [
       ['read outside the sandbox'],
