@@ -64,6 +64,7 @@ const REFUSED: [string, number | null][] = [
   ['{"say":"he said "hi" twice"}', 18],
   ['{"n":1}{"n":2}', 8],
   ['{"n":1}\n\n{"m":2}', 8],
+  ['{"command":"rm -r a"}, "workdir":"b"}', 22],
   ['{"n":1}</tool_call>\n<tool_call>{"n":2}', 8],
   ['5', null],
   ['"pwd"', null],
