@@ -129,8 +129,11 @@ const parameters = (name: string, text: string, at: number): Read => {
     if (!stop) return null
     const value = text.slice(begin, stop.index)
     const isTagged = found[1] !== undefined
+    const key = found[1] ?? found[2] ?? ''
+    // A value that is itself about parameters was cut, or one of two values would be lost.
+    if (fields.some(field => field.key === key)) return null
     fields.push({
-      key: found[1] ?? found[2] ?? '',
+      key,
       text: isTagged ? value.replace(/^\r?\n/, '').replace(/\r?\n$/, '') : value,
       ...(/string="true"/.test(found[3] ?? '') && { isText: true }),
     })

@@ -441,6 +441,8 @@ const UNREADABLE = [
   '[TOOL_REQUEST]{"name" "echo"}[END_TOOL_REQUEST]',
   '<tool_call>echo\n<arg_key>say</arg_key>\n<arg_value>hi',
   '<|tool_call>call:echo{say:<|"|>hi<tool_call|>',
+  // A value with a parameter of the same name: a part of the file would be written, to another path.
+  '<function=write_file>\n<parameter=path>\na\n</parameter>\n<parameter=content>\nQwen writes:\n<parameter=path>\nb\n</parameter>\nand so on.\n</parameter>\n</function>',
   // Words between two calls: the first would be lost, or both are examples.
   'I look.\n<tool_call>{"name":"echo","arguments":{}}</tool_call>\nThen:\n<tool_call>{"name":"echo"}</tool_call>',
   '- Hermes: <tool_call>{"name":"echo"}</tool_call>\n- Mistral: [TOOL_CALLS]echo{"say":"hi"}',
