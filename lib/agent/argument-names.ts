@@ -92,8 +92,9 @@ const ignoreCase = ({ args, value }: Given, ignores: boolean): unknown => {
   return pattern.startsWith('(?i)') ? pattern : `(?i)${pattern}`
 }
 
-/** The number of lines up to this one. */
-const upTo = ({ args, value }: Given): number => number(value) - number(args.offset ?? 1) + 1
+/** The number of lines up to this one; -1 is the last one. */
+const upTo = ({ args, value }: Given): number =>
+  number(value) < 0 ? Number.MAX_SAFE_INTEGER : number(value) - number(args.offset ?? 1) + 1
 
 const CONVERSIONS: Readonly<Record<string, Conversion>> = {
   timeoutms: { into: 'timeout', convert: ({ value }) => number(value) / 1_000 },
@@ -168,7 +169,9 @@ const namesOf = (schema: unknown): string[] | null =>
 const unwrapped = (schema: z.ZodType, given: JsonObject): JsonObject => {
   const [key = '', ...more] = Object.keys(given)
   const inner = given[key]
-  const isWrapper = WRAPPERS.has(key) && !namesOf(core(schema))?.includes(key)
+  // Where any name is allowed, this may be one of them.
+  const isKnown = namesOf(core(schema))?.includes(key) ?? true
+  const isWrapper = WRAPPERS.has(key) && !isKnown
   return more.length === 0 && isWrapper && isObject(inner) ? inner : given
 }
 

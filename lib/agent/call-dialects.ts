@@ -34,8 +34,8 @@ const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | n
 const endOf = (pattern: RegExp, text: string, at: number): number =>
   at + (matchAt(pattern, text, at)?.[0].length ?? 0)
 
-/** An object with name and arguments, under the names that models use. */
-const toCall = (value: unknown, needsArguments: boolean): WrittenCall | null => {
+/** An object with name and arguments, under the names that models use. `isAlone`: without a mark, so they have to be an object. */
+const toCall = (value: unknown, isAlone: boolean): WrittenCall | null => {
   if (!isObject(value)) return null
   const source = isObject(value.function) ? value.function : value
   const { name, tool_name, tool, function: fn, type: _type, id: _id, ...rest } = source
@@ -43,16 +43,18 @@ const toCall = (value: unknown, needsArguments: boolean): WrittenCall | null => 
   if (typeof called !== 'string') return null
   const { arguments: args, parameters, args: short, input, ...beside } = rest
   const given = args ?? parameters ?? short ?? input
-  if (given === undefined && needsArguments) return null
   const json = given === undefined ? beside : given
-  return { name: called, json: typeof json === 'string' ? json : JSON.stringify(json) }
+  const text = typeof json === 'string' ? json : JSON.stringify(json)
+  return isAlone && (given === undefined || !/^\s*\{/.test(text))
+    ? null
+    : { name: called, json: text }
 }
 
 const BETWEEN = /[\s;,]*/y
 
 /** Objects, or arrays of them, one after another. */
 const jsonCalls =
-  (needsArguments = false) =>
+  (isAlone = false) =>
   (text: string, at: number): Read => {
     const calls: WrittenCall[] = []
     let end = at
@@ -62,7 +64,7 @@ const jsonCalls =
       if (!read.ok) break
       const found = Array.isArray(read.value) ? read.value : [read.value]
       for (const each of found) {
-        const call = toCall(each, needsArguments)
+        const call = toCall(each, isAlone)
         if (!call) return null
         calls.push(call)
       }
@@ -127,8 +129,11 @@ const parameters = (name: string, text: string, at: number): Read => {
     if (!stop) return null
     const value = text.slice(begin, stop.index)
     const isTagged = found[1] !== undefined
+    const key = found[1] ?? found[2] ?? ''
+    // A value that is itself about parameters was cut, or one of two values would be lost.
+    if (fields.some(field => field.key === key)) return null
     fields.push({
-      key: found[1] ?? found[2] ?? '',
+      key,
       text: isTagged ? value.replace(/^\r?\n/, '').replace(/\r?\n$/, '') : value,
       ...(/string="true"/.test(found[3] ?? '') && { isText: true }),
     })
@@ -179,6 +184,22 @@ const argumentPairs = (text: string, at: number): Read => {
 const PYTHON_NAME = /([A-Za-z_]\w*)(?:\.call)?\(/y
 const KEYWORD = /\s*([A-Za-z_]\w*)\s*=\s*/y
 
+/** What stands between Gemma's marks of a string, which has no escapes. */
+const GEMMA_STRING = /<\|"\|>([\s\S]*?)<\|"\|>|<escape>([\s\S]*?)<escape>/g
+const GEMMA_END = /<tool_call\|>|<end_function_call>|$/g
+
+/** `call:name{key:<|"|>value<|"|>,other:1}`. */
+const gemma = (text: string, at: number): Read => {
+  const end = matchAt(GEMMA_END, text, at)
+  if (!end) return null
+  const body = text
+    .slice(at, end.index)
+    .trimEnd()
+    .replace(GEMMA_STRING, (_, value?: string, older = '') => JSON.stringify(value ?? older))
+  const read = named(sticky(`call:${NAME}\\s*(?=\\{)`))(body, 0)
+  return read?.end === body.length ? { ...read, end: end.index + end[0].length } : null
+}
+
 /** `name(key="value", other=[1])`. */
 const pythonCall = (text: string, at: number): Read => {
   const found = matchAt(PYTHON_NAME, text, at)
@@ -228,6 +249,7 @@ const DIALECTS: readonly Dialect[] = [
   json('Nemotron', '<TOOLCALL>'),
   json('Command', '<\\|START_ACTION\\|>'),
   json('InternLM', '<\\|action_start\\|>\\s*<\\|plugin\\|>'),
+  json('Liquid', '<\\|tool_call_start\\|>'),
   json('other tags', '<(?:function_?calls?|FUNCTION_CALL|tool_calls|tools?|tool_code)>'),
   {
     name: 'a name before the object',
@@ -284,7 +306,7 @@ const DIALECTS: readonly Dialect[] = [
   {
     name: 'gpt-oss',
     begins:
-      /(?:<\|start\|>)?(?:assistant)?\s?(?:(?:<\|channel\|>\s*)?(?:commentary|analysis)\s+to=(?:functions\.)?(?=[\w.-]+[\s<{])|to=functions\.)/y,
+      /(?:<\|start\|>)?(?:assistant)?\s?(?:(?:<\|channel\|>\s*)?(?:commentary|analysis)\s+to=(?:functions\.)?|to=functions\.)(?=[\w.-]+\s*(?:[<{]|(?:json|code|commentary|analysis)\b))/y,
     read: named(
       sticky(
         `${NAME}\\s*(?:<\\|channel\\|>\\s*(?:commentary|analysis))?\\s*(?:<\\|constrain\\|>)?\\s*(?:json|code)?\\s*(?:<\\|message\\|>)?\\s*(?=\\{)`,
@@ -292,6 +314,16 @@ const DIALECTS: readonly Dialect[] = [
     ),
   },
   { name: 'Llama in Python', begins: /<\|python_tag\|>\s*(?=[A-Za-z_])/y, read: pythonCall },
+  {
+    name: 'Liquid in Python',
+    begins: /<\|tool_call_start\|>\s*\[(?=[A-Za-z_]\w*\()/y,
+    read: pythonList,
+  },
+  {
+    name: 'Gemma',
+    begins: /(?:<\|tool_call>|<start_function_call>)\s*(?=call:[\w.-]+\s*\{)/y,
+    read: gemma,
+  },
   { name: 'Llama 4', begins: /\[(?=[A-Za-z_]\w*\()/y, read: pythonList, isWhole: true },
   { name: 'an object alone', begins: /(?=[[{])/y, read: jsonCalls(true), isWhole: true },
 ]
@@ -327,7 +359,8 @@ export const readCalls = (text: string, at: number): WrittenCall[] | null => {
   return calls.length > 0 ? calls : null
 }
 
-const readOne = (text: string, at: number): Read => {
+/** The first call or calls that begin at `at`, whatever follows. */
+export const readOne = (text: string, at: number): Read => {
   for (const { begins, read, isWhole } of DIALECTS) {
     const found = isWhole && text.slice(0, at).trim() !== '' ? null : matchAt(begins, text, at)
     const calls = found && read(text, at + found[0].length, found[0])

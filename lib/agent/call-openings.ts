@@ -8,6 +8,7 @@ const OPENINGS = [
   '<tool>',
   '<tool_code>',
   '<function',
+  '<start_function_call>',
   '<FUNCTION_CALL>',
   '<TOOLCALL>',
   '<invoke',
@@ -46,14 +47,19 @@ export const mayBegin = (text: string, { isBlank, near }: Before): number => {
 /** A tag with any namespace. */
 const NAMESPACE = /^<(?:$|[a-z]+(?:$|:$|:[fit]))/
 
-/** Whether a call begins with this text, as far as it was written. */
-export const beginsCall = (text: string, { isBlank: isStart }: Before): 'yes' | 'no' | 'maybe' => {
+/** Whether a call begins with this text, as far as it was written. Without a mark, it has to name a tool. */
+export const beginsCall = (
+  text: string,
+  { isBlank: isStart }: Before,
+  names: readonly string[],
+): 'yes' | 'no' | 'maybe' => {
   if (hasMark(text)) return 'yes'
   const isMark =
     NAMESPACE.test(text) ||
     [...OPENINGS, ...LINE_OPENINGS].some(each => each.startsWith(text) || text.startsWith(each))
   if (isMark && text.length < MAX_MARK_CHARS) return 'maybe'
   if (!isStart || !/^\s*[[{]/.test(text)) return 'no'
-  if (OBJECT_ALONE.test(text) || LIST_ALONE.test(text)) return 'yes'
-  return text.length < MAX_OBJECT_MARK_CHARS ? 'maybe' : 'no'
+  const mayBe = OBJECT_ALONE.test(text) || LIST_ALONE.test(text)
+  if (mayBe && names.some(name => text.includes(name))) return 'yes'
+  return text.length < (mayBe ? MAX_MARK_CHARS : MAX_OBJECT_MARK_CHARS) ? 'maybe' : 'no'
 }

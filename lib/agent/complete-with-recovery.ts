@@ -5,6 +5,7 @@ import { mergeSummaries } from './compress.ts'
 import { wrapCalls } from './deferred-calls.ts'
 import { ProviderFailure } from './failure.ts'
 import { sendsImages, VISION_TOOL } from './images.ts'
+import { parseInlineMarkup } from './inline-tool-calls.ts'
 import { providerFor } from './providers/registry.ts'
 import { repairHistory } from './repair-history.ts'
 import type { Run } from './run.ts'
@@ -112,9 +113,10 @@ const completeOnce = async (run: Run, messageId: string, ask: Ask): Promise<Repl
   if (!ask.isLast || run.request.answerForm) return callModel(run, messageId, ask)
   const described = { tools: describeTools(run.request.tools), toolChoice: 'none' as const }
   const reply = await callModel(run, messageId, ask, described)
-  if (reply.calls.length === 0 || reply.text.trim() !== '') return reply
+  const { calls, text } = parseInlineMarkup(reply, run.request.tools).reply
+  if (calls.length === 0 || text.trim() !== '') return reply
   voidPartial(run, messageId, {
-    hasStreamed: reply.reasoning !== '',
+    hasStreamed: `${reply.text}${reply.reasoning}` !== '',
     message: 'The model called a tool although none can be called.',
   })
   return callModel(run, messageId, ask)

@@ -121,6 +121,8 @@ const UNPARSED =
 const QUESTION_DROPPED = /no user query found in messages/i
 /** The requested output does not fit next to the prompt. The conversation is not too long. */
 const ANSWER_TOO_LONG = /max_(?:completion_|output_)?tokens\W.{0,60}too large/i
+/** A place in the conversation, which the sentence may quote. */
+const PART_OF_PROMPT = /^(?:body\.)?(?:messages|input|contents|prompt|system)\b./
 const CHALLENGE =
   /just a moment|attention required|cloudflare.{0,40}(?:block|denied)|access denied/i
 
@@ -182,6 +184,7 @@ export const ROWS: readonly Row[] = [
   { kind: 'overflow', status: [429], words: /^\W*request too large/i, source: OPENAI },
   { kind: 'refused_request', status: [400], words: ANSWER_TOO_LONG, source: VLLM },
   { kind: 'refused_request', status: [400, 422], param: /^max_(?:completion_|output_)?tokens$/, source: OPENAI },
+  { kind: 'refused_request', status: [400, 422], param: PART_OF_PROMPT, unless: WINDOW, source: OPENAI },
 
   // The model and its server.
   { kind: 'unknown_model', codes: ['model_not_found', 'model_not_available', 'model_decommissioned', 'unknown_model', 'invalid_model', 'modelnotfound', 'deploymentnotfound', 'modelnotsupported'], source: GROQ },
@@ -233,7 +236,6 @@ export const ROWS: readonly Row[] = [
   { kind: 'overflow', status: '4xx', words: OVERFLOW, source: TGI },
   { kind: 'overflow', status: ['none'], words: OVERFLOW, source: TGI },
   { kind: 'overflow', status: '5xx', words: WINDOW, source: OLLAMA },
-  { kind: 'refused_request', status: [400, 422], param: /^(?:body\.)?(?:messages|input|contents|prompt|system)\b./, source: OPENAI },
   { kind: 'refused_request', codes: ['unsupported_parameter', 'unknown_parameter', 'unsupported_value', 'invalid_value', 'invalid_type', 'missing_required_parameter'], source: OPENAI },
 
   // Words only.

@@ -9,8 +9,11 @@ type Stream = Before & { messageId: string; sent: string; held: string; isCall: 
 /** As many characters as a line may be indented. */
 const NEAR_CHARS = 20
 
-/** `flush` shows what is held when no message will come. */
-export const holdMarkup = (emit: Emit): { emit: Emit; flush: () => void } => {
+/** `names` of the available tools. `flush` shows what is held when no message will come. */
+export const holdMarkup = (
+  emit: Emit,
+  names: readonly string[],
+): { emit: Emit; flush: () => void } => {
   const streams: Record<Kind, Stream | null> = { token: null, reasoning: null }
 
   /** Moves text from what is held to what was sent, and returns it. */
@@ -37,7 +40,7 @@ export const holdMarkup = (emit: Emit): { emit: Emit; flush: () => void } => {
     let free = ''
     while (!stream.isCall && stream.held !== '') {
       free += release(stream, mayBegin(stream.held, stream))
-      const verdict = stream.held === '' ? 'maybe' : beginsCall(stream.held, stream)
+      const verdict = stream.held === '' ? 'maybe' : beginsCall(stream.held, stream, names)
       if (verdict === 'maybe') break
       stream.isCall = verdict === 'yes' && !isQuoted(stream.sent + stream.held, stream.sent.length)
       // Not a call: one character further, another may begin.

@@ -1,6 +1,6 @@
 /** Extracts reasoning and tool calls that some servers leave in the response text. */
 import { asArray, asObject, isObject } from '../base/json.ts'
-import { behindCalls, findMarks, readCalls, type WrittenCall } from './call-dialects.ts'
+import { behindCalls, findMarks, readCalls, readOne, type WrittenCall } from './call-dialects.ts'
 import type { Reply } from './complete.ts'
 import { readJson } from './lenient-json.ts'
 import { repairName } from './normalize-calls.ts'
@@ -89,13 +89,18 @@ const cutCalls = (
   )
 }
 
-/** Calls of available tools up to the end of the text. Anything else is content: an example, an explanation, code. */
+/**
+ * Calls of available tools up to the end of the text. Anything else is content: an example, an explanation, code. Where
+ * words follow one call and then comes another, nobody knows which of them are meant.
+ */
 const findCalls = (
   text: string,
   names: readonly string[],
 ): { at: number; calls: WrittenCall[] } | null => {
+  const isNamed = ({ name }: WrittenCall) => names.includes(repairName(name, names))
   for (const at of startsIn(text)) {
     const calls = readCalls(text, at)
+    if (!calls && readOne(text, at)?.calls.some(isNamed)) return null
     if (!calls) continue
     const named = calls.map(call => ({ ...call, name: repairName(call.name, names) }))
     // One that does not exist beside others gets an error.
@@ -111,9 +116,9 @@ const startsIn = (text: string): number[] => {
   return marks.includes(start) ? marks : [start, ...marks]
 }
 
-/** "You would write: <tool_call>…" is about a call. */
+/** "You would write: <tool_call>…" is about a call; in the languages of the page. */
 const EXAMPLE =
-  /\b(?:for (?:example|instance)|e\.g\.|an example(?: of [^.\n]{0,60})?|(?:you|one|they|it|models?|(?:a|the) (?:model|call)) (?:would|could|can|should|might) [^.\n]{0,40}|(?<=(?:^|[.!?\n])\s*(?:the |its )?)(?:syntax|format|markup) (?:is|would be|looks like))\s*[:,]?\s*$/i
+  /\b(?:for (?:example|instance)|e\.g\.|an example(?: of [^.\n]{0,60})?|zum beispiel|par exemple|por ejemplo|per esempio|por exemplo|(?:you|one|they|it|this|that|models?|(?:a|the) (?:model|call)) (?:would|could|can|should|might) [^.\n]{0,40}|(?<=(?:^|[.!?\n])\s*(?:the |its )?)(?:syntax|format|markup) (?:is|would be)|(?:syntax|format|markup|call) looks like(?: this)?)\s*[:,]?\s*$|(?:例如|比如|例えば|たとえば|예를 들어|например)\s*[:：,，、]?\s*$/i
 
 /** In a code block, in inline code, in a quotation, or called an example by the words before it. */
 export const isQuoted = (text: string, at: number): boolean => {
@@ -127,7 +132,7 @@ export const isQuoted = (text: string, at: number): boolean => {
 
 const hasUnreadableCall = (text: string, tools: readonly Tool[]): boolean => {
   const at = findMarks(text).findLast(mark => !isQuoted(text, mark))
-  if (at === undefined || readCalls(text, at)) return false
+  if (at === undefined) return false
   const written = text.slice(at)
   if (!tools.some(({ name }) => written.includes(name))) return false
   // Behind its end, an example goes on in words.
@@ -140,7 +145,9 @@ const toRawCall = (call: WrittenCall, tools: readonly Tool[]): RawCall => {
   const { properties } = asObject(tool && describeTool(tool).parameters)
   const args = call.fields.map(({ key, text, isText }) => [
     key,
-    isText ? text : toTyped(text, asObject(properties)[key]),
+    isText || !Object.hasOwn(asObject(properties), key)
+      ? text
+      : toTyped(text, asObject(properties)[key]),
   ])
   return { id: '', name: call.name, arguments: JSON.stringify(Object.fromEntries(args)) }
 }

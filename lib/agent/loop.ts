@@ -44,7 +44,10 @@ const MAX_INVALID_BATCHES = 3
 /** The engine's only error boundary: any error below becomes an outcome. */
 export const createAgent = (options: EngineOptions = {}): Agent => {
   const agent: Agent = async (request, emit) => {
-    const held = holdMarkup(emit)
+    const held = holdMarkup(
+      emit,
+      request.tools.map(({ name }) => name),
+    )
     const run = createRun(request, held.emit, options, agent)
     const startedAt = run.clock.monotonic()
     const observed = async (outcome: Outcome): Promise<Outcome> => {
@@ -58,7 +61,8 @@ export const createAgent = (options: EngineOptions = {}): Agent => {
       await runLoop(run)
       return await observed(run.outcome('finished'))
     } catch (error) {
-      held.flush()
+      // Any other error may come from `emit` itself.
+      if (error instanceof ProviderFailure || request.signal.aborted) held.flush()
       if (request.signal.aborted) return run.outcome('stopped')
       const failure =
         error instanceof ProviderFailure
@@ -184,6 +188,9 @@ const readReply = async (run: Run, messageId: string, ask: Ask): Promise<Reply> 
   await requireBudget(run)
   const received = await completeWithRecovery(run, messageId, ask)
   run.steps++
+  // JSON of the form that was asked for is the answer, though it may look like a call.
+  const { answerForm } = run.request
+  if (answerForm?.schema && answerForm.problemOf(received.text) === null) return received
   const { reply, isUnreadable } = parseInlineMarkup(received, run.request.tools)
   // Never an empty answer: without tools, a call in the text is all there is.
   if (ask.tools === 'none') return reply.text.trim() === '' ? received : reply
@@ -192,13 +199,12 @@ const readReply = async (run: Run, messageId: string, ask: Ask): Promise<Reply> 
     return reply
   run.isToldOfMarkup = true
   const message = 'A tool call in the text of the model could not be read.'
-  run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })
-  // Not recorded: the message starts over.
-  run.messages.push(
+  voidPartial(run, messageId, { hasStreamed: true, message })
+  const told: LoopMessage[] = [
     { role: 'assistant', content: received.text },
     { role: 'user', content: NOT_RECOGNIZED },
-  )
-  return readReply(run, messageId, ask)
+  ]
+  return readReply(run, messageId, { ...ask, followUp: [...ask.followUp, ...told] })
 }
 
 const FORM_MISSED = 'The answer is not what the program asked for.'

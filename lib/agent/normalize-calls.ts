@@ -1,6 +1,6 @@
 /** Normalizes tool calls of a model: repairs names and ids. */
 import type { ToolCall } from '../schema/message.ts'
-import type { RawCall } from './tool-calls.ts'
+import { parseArguments, type RawCall } from './tool-calls.ts'
 
 const simplified = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 
@@ -30,7 +30,9 @@ export const normalizeCalls = (
   for (const [at, { id, name, arguments: text, via }] of raw.entries()) {
     const tool = repairName(name.trim(), known)
     const written = text.trim() === '' ? '{}' : text
-    const same = id === '' ? `${at}` : `${id}\n${tool}\n${written}`
+    // Repeated by the server, perhaps with other spaces.
+    const args = JSON.stringify(parseArguments(written) ?? written)
+    const same = id === '' ? `${at}` : `${id}\n${tool}\n${args}`
     const first = seen.get(same)
     if (first) {
       first.sources.push(at)

@@ -6,6 +6,8 @@ import { asArray, asObject, asStrings, isObject, type JsonObject } from '../base
 
 /** Schemas of references that are written out; beyond, only their type is kept. */
 const MAX_WRITTEN_OUT = 500
+/** No provider takes more levels; further down, only the type is kept, too. */
+const MAX_DEPTH = 50
 
 const TYPES = new Map(
   Object.entries({
@@ -43,10 +45,19 @@ export const soundSchema = (given: unknown): JsonObject => {
 /** Copies a schema: repaired, with references written out. `open` are the references that lead to it. */
 const writerOf = (root: JsonObject) => {
   let written = 0
+  let depth = 0
 
   const write = (given: unknown, open: readonly string[]): JsonObject => {
     if (typeof given === 'string') return withType({ type: given })
     if (!isObject(given)) return {}
+    if (depth >= MAX_DEPTH) return typeOnly(given)
+    depth++
+    const schema = writeObject(given, open)
+    depth--
+    return schema
+  }
+
+  const writeObject = (given: JsonObject, open: readonly string[]): JsonObject => {
     const { $ref, $defs: _defs, definitions: _definitions, ...own } = given
     if (typeof $ref !== 'string') return repaired(own, open)
     const target = targetOf(root, $ref)
@@ -87,8 +98,17 @@ const targetOf = (root: JsonObject, ref: string): unknown => {
     .slice(1)
     .split('/')
     .slice(1)
-    .map(step => decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map(step => decoded(step).replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce<unknown>((value, step) => asObject(value)[step], root)
+}
+
+const decoded = (step: string): string => {
+  try {
+    return decodeURIComponent(step)
+  } catch {
+    // A percent sign that encodes nothing.
+    return step
+  }
 }
 
 const typeOnly = (target: unknown): JsonObject => {

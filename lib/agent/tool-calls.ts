@@ -12,13 +12,15 @@ export type ReadArguments =
 
 /** A code fence, its language, or a tag before the object. */
 const FENCE = /^\s*(?:```[\w-]*|json|<[\w:]+>)\s*(?=\{)/
+/** Another value behind the object, or another argument: a bracket was closed too early. */
+const MORE = /^[\s,;]*[[{]|\{\s*"|^\s*,\s*["'\w]+\s*:/
 const NEAR_CHARS = 20
 /** Places where the last of several growing texts may begin. */
 const MAX_STARTS = 200
 
 /**
  * The arguments as an object. Nothing, `null`, `[]`, and `""` are no arguments. Text after the object is ignored, such as the end of a
- * code fence or `</tool_call>`; a second object is not.
+ * code fence or `</tool_call>`; a second object, or another argument, is not.
  */
 export const readArguments = (text: string): ReadArguments => {
   if (text.trim() === '') return { ok: true, args: {}, isClosed: true }
@@ -28,15 +30,14 @@ export const readArguments = (text: string): ReadArguments => {
   const read = readJson(text, start)
   const args = read.ok ? asArguments(read.value) : null
   const rest = read.ok ? text.slice(read.end) : ''
-  if (read.ok && args && !/^[\s,;]*[[{]|\{\s*"/.test(rest))
-    return { ok: true, args, isClosed: read.isClosed }
+  if (read.ok && args && !MORE.test(rest)) return { ok: true, args, isClosed: read.isClosed }
   const last = lastOfGrowing(text)
   if (last) return { ok: true, args: last, isClosed: true }
   if (!read.ok) return { ok: false, reason: `${read.reason}, ${placeIn(text, read.at)}` }
   if (!args) return { ok: false, reason: 'they must be one JSON object' }
   return {
     ok: false,
-    reason: `another value follows the object, ${placeIn(text, read.end)}; make one call for each`,
+    reason: `something else follows the object, ${placeIn(text, read.end)}; give one object in each call`,
   }
 }
 

@@ -186,7 +186,10 @@ export const anthropicObjection = (
 }
 
 /** A quirk that would change nothing cannot be the reason. */
-const isSent = (quirk: AnthropicQuirk, { endpoint, toolChoice }: ProviderRequest): boolean => {
+const isSent = (
+  quirk: AnthropicQuirk,
+  { endpoint, tools, toolChoice }: ProviderRequest,
+): boolean => {
   if (quirk === 'always thinks') return endpoint.effort === 'none'
-  return quirk === 'no tool_choice' ? toolChoice !== undefined : true
+  return quirk === 'no tool_choice' ? toolChoice !== undefined || tools.length === 0 : true
 }

@@ -88,9 +88,6 @@ export const createChunkReader = (): ResponseReader => {
     read(chunk) {
       if (!isObject(chunk)) return []
       throwErrorIn(chunk)
-      // Groq reports an error of a stream that has begun here.
-      const { error } = asObject(chunk.x_groq)
-      if (error) throw streamFailure(typeof error === 'string' ? { message: error } : error)
       const figures = isObject(chunk.usage) ? chunk.usage : usageElsewhere(chunk)
       // Some servers send cumulative usage in every chunk: the last one counts.
       if (figures) usage = readUsage(figures)

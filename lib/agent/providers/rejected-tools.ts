@@ -16,6 +16,8 @@ const ABOUT_SCHEMA =
   /schema|parameters?\b|propert|\bitems\b|pattern|\benum\b|\brequired\b|\btype\b|\bname\b|descri|\$ref|recurs|nest/i
 const NO_SCHEMA =
   /(?:json )?schema (?:conversion|generation|compil|validation|error)|(?:invalid|unsupported|unrecognized|failed to \w+)[^.]{0,60}schema|unable to generate parser|failed to (?:parse|initialize|compile)[^.]{0,20}grammar/i
+/** The form of the answer has a schema, too. */
+const ABOUT_ANSWER = /response_format|text\.format|output_(?:config|format)/i
 const INDEX =
   /(?:function_?declarations|functionDeclarations)[.[](\d+)|(?:tools|functions)[.[](\d+)/g
 
@@ -44,7 +46,8 @@ export const rejectedToolObjection = (
   if (strange.length === 0) return null
   const named = strange.find(({ name }) => new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(message))
   const found = named?.name ?? (ABOUT_SCHEMA.test(message) ? atIndex(message, tools) : undefined)
-  if (found === undefined && !NO_SCHEMA.test(message)) return null
+  const isAboutTools = NO_SCHEMA.test(message) && !ABOUT_ANSWER.test(message)
+  if (found === undefined && !isAboutTools) return null
   const isEnough = namesIn(known).length >= MAX_SINGLE
   return { quirk: `${MARK}${isEnough ? ALL : (found ?? ALL)}`, scope: 'session' }
 }

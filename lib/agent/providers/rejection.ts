@@ -24,8 +24,8 @@ export const isObjection = ({ status, message }: ProviderFailure): boolean =>
   status === 501 ||
   // Aggregators use 404 when no provider of the model supports tools.
   (status === 404 && /support tool use|support tools/i.test(message)) ||
-  // LiteLLM wraps the rejections of providers in its own errors.
-  (status === 500 && /UnsupportedParamsError|BadRequestError/.test(message))
+  // LiteLLM wraps the rejections of providers in its own errors; llama.cpp misses an option of its own.
+  (status === 500 && /UnsupportedParamsError|BadRequestError|--jinja/.test(message))
 
 /** Three and more words in quotation marks are somebody's text. */
 const QUOTATION =
@@ -122,8 +122,10 @@ export const findObjection = <Q extends string>(
     const sentence = row.says?.exec(words)?.[0]
     const naming = row.says ? undefined : named.find(({ path }) => row.field.test(path))
     const evidence = sentence ?? naming?.words
-    if (evidence !== undefined)
-      return isFromConversation(evidence, request)
+    // A field such as `reasoning` is also a word of what somebody wrote.
+    const quoted = naming && /^[a-z]+$/.test(naming.path) ? naming.path : evidence
+    if (evidence !== undefined && quoted !== undefined)
+      return isFromConversation(quoted, request)
         ? { quirk: row.quirk, scope: 'call' }
         : toObjection(row)
     // The server names the field without saying what is wrong with it.

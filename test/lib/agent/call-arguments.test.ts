@@ -64,6 +64,7 @@ const REFUSED: [string, number | null][] = [
   ['{"say":"he said "hi" twice"}', 18],
   ['{"n":1}{"n":2}', 8],
   ['{"n":1}\n\n{"m":2}', 8],
+  ['{"command":"rm -r a"}, "workdir":"b"}', 22],
   ['{"n":1}</tool_call>\n<tool_call>{"n":2}', 8],
   ['5', null],
   ['"pwd"', null],
@@ -112,6 +113,7 @@ const MEANT: [string, Record<string, unknown>, Record<string, unknown>][] = [
     { absolute_path: '/a', start_line: '7', end_line: 9 },
     { path: '/a', offset: 7, limit: 3 },
   ],
+  ['read_file', { path: 'a', start_line: 7, end_line: -1 }, { offset: 7, limit: 2_000 }],
   ['read_file', { target_file: 'a' }, { path: 'a' }],
   ['write_file', { file_path: 'a', contents: 'x' }, { path: 'a', content: 'x' }],
   ['write_file', { path: 'a', file_text: 'x' }, { content: 'x' }],
@@ -217,9 +219,15 @@ test('scripts may give every argument that their functions name', () => {
 })
 
 test('a schema that allows other names gets all of them as they are', () => {
-  const given = { cwd: 'a', arguments: { filePath: 1 } }
-  const fitted = coerceArguments(z.looseObject({ workdir: z.string().optional() }), given)
-  assert.equal(fitted.ok && fitted.args, given)
+  const loose = z.looseObject({ workdir: z.string().optional() })
+  const each: Record<string, unknown>[] = [{ cwd: 'a', arguments: { filePath: 1 } }]
+  // Many MCP tools take a single object under such a name.
+  for (const name of ['params', 'input', 'args', 'arguments', 'parameters'])
+    each.push({ [name]: { a: 1 } })
+  for (const given of each) {
+    const fitted = coerceArguments(loose, given)
+    assert.equal(fitted.ok && fitted.args, given)
+  }
 })
 
 test.run()

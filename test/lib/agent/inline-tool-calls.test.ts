@@ -68,6 +68,7 @@ for (const [text, said, thought] of THOUGHTS)
     assert.equal([meant.text, meant.reasoning], [said, thought])
   })
 
+const NAMES = TOOLS.map(({ name }) => name)
 const HI = { say: 'hi' }
 const D = (word: string) => `<｜${word}｜>`
 /** One call of `echo` that says hi, in each form that models are known to write. */
@@ -220,6 +221,14 @@ const FORMS: [string, string][] = [
     'Command',
     '<|START_ACTION|>[{"tool_call_id":"0","tool_name":"echo","parameters":{"say":"hi"}}]<|END_ACTION|>',
   ],
+  ['Gemma', '<|tool_call>call:echo{say:<|"|>hi<|"|>}<tool_call|>'],
+  ['Gemma without end', '<|tool_call>call:echo{say:<|"|>hi<|"|>}'],
+  ['FunctionGemma', '<start_function_call>call:echo{say:<escape>hi<escape>}<end_function_call>'],
+  ['Liquid', '<|tool_call_start|>[echo(say="hi")]<|tool_call_end|>'],
+  [
+    'Liquid in JSON',
+    '<|tool_call_start|>[{"name":"echo","arguments":{"say":"hi"}}]<|tool_call_end|>',
+  ],
   ['function_call', '<function_call>{"name":"echo","arguments":{"say":"hi"}}</function_call>'],
 ]
 /** Forms that are a call only when there is nothing else. */
@@ -252,6 +261,10 @@ for (const [form, text] of FORMS) {
         `> ${text}`,
         text.replaceAll('echo', 'no_such_tool'),
         `For example: ${text}`,
+        `This would be a call: ${text}`,
+        `Its markup looks like this:\n${text}`,
+        `Zum Beispiel: ${text}`,
+        `例えば：\n${text}`,
       ]) {
         const { reply: meant, isUnreadable } = parse(mention)
         assert.equal([meant.text, meant.calls, isUnreadable], [mention, [], false])
@@ -265,7 +278,7 @@ for (const [form, text] of FORMS) {
       const shown: string[] = []
       const held = holdMarkup(event => {
         if (event.type === 'token') shown.push(event.text)
-      })
+      }, NAMES)
       const before = ALONE.has(form) ? '' : 'I will look at a < b.\n'
       const whole = before + text
       for (let at = 0; at < whole.length; at += size)
@@ -401,6 +414,7 @@ const TYPED: [string, string, unknown][] = [
   ['tags', 'a', 'a'],
   ['options', '{"deep": {"x": [1]}}', { deep: { x: [1] } }],
   ['unknown', '7', '7'],
+  ['contents', '{"a": 1}', '{"a": 1}'],
 ]
 for (const [key, text, value] of TYPED)
   for (const [form, written] of Object.entries(
@@ -426,6 +440,12 @@ const UNREADABLE = [
   '<|channel|>commentary to=functions.echo <|constrain|>json<|message|>{"say" "hi"}<|call|>',
   '[TOOL_REQUEST]{"name" "echo"}[END_TOOL_REQUEST]',
   '<tool_call>echo\n<arg_key>say</arg_key>\n<arg_value>hi',
+  '<|tool_call>call:echo{say:<|"|>hi<tool_call|>',
+  // A value with a parameter of the same name: a part of the file would be written, to another path.
+  '<function=write_file>\n<parameter=path>\na\n</parameter>\n<parameter=content>\nQwen writes:\n<parameter=path>\nb\n</parameter>\nand so on.\n</parameter>\n</function>',
+  // Words between two calls: the first would be lost, or both are examples.
+  'I look.\n<tool_call>{"name":"echo","arguments":{}}</tool_call>\nThen:\n<tool_call>{"name":"echo"}</tool_call>',
+  '- Hermes: <tool_call>{"name":"echo"}</tool_call>\n- Mistral: [TOOL_CALLS]echo{"say":"hi"}',
 ]
 for (const text of UNREADABLE)
   test(`unreadable: ${JSON.stringify(text)}`, () => {
@@ -443,6 +463,8 @@ const CONTENT = [
   'The template emits `[TOOL_CALLS]` before echo.',
   '{"name": "Ada", "parameters": {"age": 36}}',
   '{"name": "echo", "version": "1.0.0"}',
+  '{"name": "echo", "input": "what comes back"}',
+  '{"name": "echo", "parameters": ["say"]}',
   '[{"name": "echo"}]',
   'Here it is: {"name": "echo", "arguments": {"say": "hi"}}',
   '```json\n{"name": "echo", "arguments": {"say": "hi"}}\n```',
@@ -466,14 +488,17 @@ test('a call that was made is not made again for its repetition in the text', ()
 test('text that turns out to be content is shown whole, in order, and what is held survives an end', () => {
   for (const text of CONTENT) {
     const shown: AgentEvent[] = []
-    const held = holdMarkup(event => shown.push(event))
+    const held = holdMarkup(event => shown.push(event), NAMES)
     for (const char of text) held.emit({ type: 'token', messageId: 'm', text: char })
     held.emit({ type: 'message', message: { id: 'm', role: 'assistant', content: text } })
     assert.is(shown.map(event => (event.type === 'token' ? event.text : '')).join(''), text)
     assert.is(shown.at(-1)?.type, 'message')
   }
   const shown: string[] = []
-  const held = holdMarkup(event => shown.push(event.type === 'token' ? event.text : event.type))
+  const held = holdMarkup(
+    event => shown.push(event.type === 'token' ? event.text : event.type),
+    NAMES,
+  )
   held.emit({ type: 'token', messageId: 'm', text: 'I look. <tool_call>{"name' })
   held.flush()
   assert.equal(shown, ['I look. ', '<tool_call>{"name'])
@@ -484,9 +509,25 @@ test('plain text is shown at once, word by word', () => {
   const shown: string[] = []
   const held = holdMarkup(event => {
     if (event.type === 'token') shown.push(event.text)
-  })
+  }, NAMES)
   for (const text of words) held.emit({ type: 'token', messageId: 'm', text })
   assert.equal(shown, words)
+})
+
+test('JSON that names no tool, and words about a recipient, are shown while they are written', () => {
+  for (const start of [
+    '{"name": "Ada", "bio": "',
+    '[first(1)] is ',
+    'to=functions.f is a field: ',
+  ]) {
+    const shown: string[] = []
+    const held = holdMarkup(event => {
+      if (event.type === 'token') shown.push(event.text)
+    }, NAMES)
+    const whole = start + 'word '.repeat(40)
+    for (const char of whole) held.emit({ type: 'token', messageId: 'm', text: char })
+    assert.is(shown.join(''), whole)
+  }
 })
 
 test('a long text in one piece, and one of many tags, is shown', () => {
@@ -494,7 +535,7 @@ test('a long text in one piece, and one of many tags, is shown', () => {
   const shown: string[] = []
   const held = holdMarkup(event => {
     if (event.type === 'token') shown.push(event.text)
-  })
+  }, NAMES)
   held.emit({ type: 'token', messageId: 'm', text: page })
   assert.is(shown.join(''), page)
   assert.equal(parse(page).reply, reply(page))

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
-import type { Tool } from '../../../lib/agent/types.ts'
+import type { Provider, Tool } from '../../../lib/agent/types.ts'
 import { createTestClock } from '../../_clock.ts'
 import { finish, run, scripted, type Said, text, thought, use } from './_run.ts'
 import { echo, FORMATS, speaker, withServer } from './providers/_matrix.ts'
@@ -71,6 +71,12 @@ test('the model is told once that its call cannot be read; what it then writes i
   const told = received[1]?.messages.slice(-2).map(({ role, content }) => [role, content])
   assert.equal(told?.[0], ['assistant', BROKEN])
   assert.is(told?.[1]?.[0], 'user')
+  // What the model reads of an earlier step is what the next turn sends.
+  assert.equal(
+    received[2]?.messages.slice(-2).map(({ role }) => role),
+    ['assistant', 'tool'],
+  )
+  assert.is(received[2]?.messages.length, (received[0]?.messages.length ?? 0) + 2)
   assert.equal(
     events.flatMap(event => (event.type === 'retry' ? [event.messageId] : [])),
     ['m1'],
@@ -79,9 +85,28 @@ test('the model is told once that its call cannot be read; what it then writes i
 
 test('a call in the text of the last step, which has no tools, is not run, and the answer is not empty', async () => {
   const written = '<tool_call>{"name":"ok"}</tool_call>'
-  const { provider } = scripted([use('ok', {})], [text(written)])
-  const { outcome, messages } = await run(provider, { tools: [ok], maxSteps: 1 })
-  assert.equal([outcome.status, outcome.text], ['finished', written])
+  for (const answer of ['It is done.', written]) {
+    const { provider, received } = scripted([use('ok', {})], [text(written)], [text(answer)])
+    const { outcome, messages } = await run(provider, { tools: [ok], maxSteps: 1 })
+    assert.equal([outcome.status, outcome.text], ['finished', answer])
+    assert.is(messages.filter(({ role }) => role === 'tool').length, 1)
+    assert.is(received.at(-1)?.tools.length, 0)
+  }
+})
+
+test('JSON of the form that was asked for is the answer, though it looks like a call', async () => {
+  const answer = '{"name":"ok","arguments":{"n":1}}'
+  const provider: Provider = async function* () {
+    yield text(answer)
+  }
+  const answerForm = { name: 'call', schema: {}, strict: true, problemOf: () => null }
+  const { outcome, messages } = await run(provider, { tools: [ok], answerForm })
+  assert.equal([outcome.text, messages.length], [answer, 1])
+})
+
+test('a call that the server repeats under its id, with other spaces, is run once', async () => {
+  const twice = [use('ok', '{"n": 1}', 0, 'a'), use('ok', '{"n":1}', 1, 'a')]
+  const { messages } = await run(scripted(twice, [text('done')]).provider, { tools: [ok] })
   assert.is(messages.filter(({ role }) => role === 'tool').length, 1)
 })
 

@@ -65,7 +65,8 @@ test('a provider that throws an unexpected value, and an emit that throws', asyn
   const odd = await run(scripted([new TypeError('odd')]).provider)
   assert.is(odd.outcome.failure?.type, 'error')
   assert.match(odd.outcome.failure?.message ?? '', 'odd')
-  const full = await run(scripted([text('x')]).provider, {}, () => {
+  // Also while text is held back.
+  const full = await run(scripted([text('x <tool_call>{')]).provider, {}, () => {
     throw new Error('disk full')
   })
   assert.is(full.outcome.status, 'failed')

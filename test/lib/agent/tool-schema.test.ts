@@ -307,6 +307,19 @@ test('references that would grow without end are not written out', () => {
   assert.ok(JSON.stringify(schema).length < 100_000)
 })
 
+test('a schema of thousands of levels, and a reference that is no address, fail no request', () => {
+  let deep: Record<string, unknown> = TEXT
+  for (let level = 0; level < 5_000; level++) deep = { type: 'object', properties: { in: deep } }
+  const cut = JSON.stringify(cleaned(deep))
+  assert.ok(cut.startsWith('{"type":"object","properties":{"in":{"type":"object"'))
+  assert.ok(cut.length < 5_000)
+  const properties = { a: { $ref: '#/%zz' }, b: { $ref: '#/$defs/50%' } }
+  assert.equal(cleaned({ type: 'object', properties, $defs: { '50%': TEXT } }), {
+    type: 'object',
+    properties: { a: {}, b: TEXT },
+  })
+})
+
 test('the tools of the engine have the same bytes each time and no noise', () => {
   const toolbox = createToolbox()
   const once = JSON.stringify(describeTools(toolbox))

@@ -63,6 +63,7 @@ const OTHER = [
   'tools.0.custom.name: String should have at most 64 characters',
   "messages[3].content: invalid type for 'name'",
   'Invalid value for mcp_a_badly.',
+  "Invalid schema for response_format 'answer': 'additionalProperties' is required to be false.",
 ]
 for (const message of OTHER)
   test(`not a tool: ${message}`, () =>

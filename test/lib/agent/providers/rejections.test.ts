@@ -40,6 +40,23 @@ const chat = 'chat_completions' as const
 
 const CASES: Rejection[] = [
   {
+    name: 'words of the conversation that are also a field',
+    apiMode: chat,
+    effort: 'high',
+    error: 'Invalid request: explain your reasoning is not supported here',
+    messages: [{ role: 'user', content: 'explain your reasoning' }],
+    sent: effortIn,
+    chats: ['high', '-', 'high'],
+  },
+  {
+    name: 'an older llama.cpp without --jinja, which answers 500',
+    apiMode: chat,
+    status: 500,
+    error: 'tools param requires --jinja flag',
+    sent: toolsIn,
+    chats: [3, 0, 3],
+  },
+  {
     name: 'no provider with tools right now (OpenRouter)',
     apiMode: chat,
     status: 404,

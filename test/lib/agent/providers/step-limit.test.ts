@@ -144,4 +144,18 @@ for (const message of [
     }
   })
 
+test('anthropic_messages: a chat without tools whose history has calls, and a server without tool_choice', async () => {
+  const format = FORMATS.find(({ apiMode }) => apiMode === 'anthropic_messages')
+  if (!format) throw new Error('no format')
+  const server = await createProvider()
+  server.otherwise = body =>
+    body.tool_choice ? refuse('tool_choice: Extra inputs are not permitted') : DONE
+  try {
+    const { outcome } = await speaker(format).converse(server, { history: HISTORY, tools: [] })
+    assert.is(outcome.text, 'done')
+  } finally {
+    await server.close()
+  }
+})
+
 test.run()
