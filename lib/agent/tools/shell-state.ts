@@ -175,6 +175,12 @@ export const saveShellState = (
 }
 
 /**
+ * In a result of our own: those of external agents are plain output. In the output of a command, and in a result that was cut,
+ * the quotation marks are escaped.
+ */
+const OWN_CWD = /^\{"output":"[\s\S]*"cwd":("(?:[^"\\\0-\x1f]|\\["\\/bfnrt]|\\u[0-9a-f]{4})*")/
+
+/**
  * After a restart of the service: the directory that the last command of the chat has told the model. One outside of the
  * workspace may be of an earlier workspace.
  */
@@ -190,11 +196,9 @@ export const restoreDirectory = (
       .flatMap(({ tool_calls: made = [] }) => made)
       .flatMap(({ id, function: { name } }) => (name === 'terminal' ? [id] : [])),
   )
-  // In the output of the command the quotation marks are escaped.
-  const cwds = history.flatMap(({ role, tool_call_id: id, content }) => {
-    const isResult = role === 'tool' && calls.has(id ?? '')
-    return isResult ? (/"cwd":("(?:[^"\\]|\\.)*")/.exec(String(content))?.[1] ?? []) : []
-  })
+  const cwds = history.flatMap(({ role, tool_call_id: id, content }) =>
+    role === 'tool' && calls.has(id ?? '') ? (OWN_CWD.exec(String(content))?.[1] ?? []) : [],
+  )
   // A result without it says nothing: the command was refused, or it went on in the background.
   const last = cwds.at(-1)
   const named = last === undefined ? workspace : String(JSON.parse(last))

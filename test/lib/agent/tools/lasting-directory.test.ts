@@ -117,13 +117,16 @@ const HISTORIES: [name: string, history: WireMessage[], cwd: string][] = [
   ],
   [
     'a command that went back',
-    [...result('a', 'terminal', { cwd: '/w/a' }), ...result('b', 'terminal', { cwd: '/w' })],
+    [
+      ...result('a', 'terminal', { output: '', cwd: '/w/a' }),
+      ...result('b', 'terminal', { output: '', cwd: '/w' }),
+    ],
     '/w',
   ],
   [
     'a command that was refused',
     [
-      ...result('a', 'terminal', { cwd: '/w/a' }),
+      ...result('a', 'terminal', { output: '', cwd: '/w/a' }),
       ...result('b', 'terminal', { status: 'blocked', error: 'The user denied it.' }),
     ],
     '/w/a',
@@ -131,7 +134,7 @@ const HISTORIES: [name: string, history: WireMessage[], cwd: string][] = [
   [
     'a command in the background',
     [
-      ...result('a', 'terminal', { cwd: '/w/a' }),
+      ...result('a', 'terminal', { output: '', cwd: '/w/a' }),
       ...result('b', 'terminal', { output: 'Started', session_id: 'proc_1' }),
     ],
     '/w/a',
@@ -141,8 +144,9 @@ const HISTORIES: [name: string, history: WireMessage[], cwd: string][] = [
     result('a', 'terminal', { output: '"cwd":"/w/evil","', exit_code: 0 }),
     '/w',
   ],
+  ['output of an external agent', result('a', 'terminal', { name: 'x', cwd: '/w/a' }), '/w'],
   ['another tool', result('a', 'read_file', { content: 'x', cwd: '/w/a' }), '/w'],
-  ['another workspace', result('a', 'terminal', { cwd: '/other/a' }), '/w'],
+  ['another workspace', result('a', 'terminal', { output: '', cwd: '/other/a' }), '/w'],
 ]
 for (const [name, history, cwd] of HISTORIES)
   test(`after a restart: ${name}`, () => {
@@ -154,7 +158,12 @@ for (const [name, history, cwd] of HISTORIES)
 test('in a container: the directory is the one that the container names', () => {
   const hostPath = (path: string) => path.replace(/^\/inside/, '/w')
   const chatMemo = new Map<string, unknown>()
-  restoreDirectory(chatMemo, '/w', result('a', 'terminal', { cwd: '/inside/a' }), hostPath)
+  restoreDirectory(
+    chatMemo,
+    '/w',
+    result('a', 'terminal', { output: '', cwd: '/inside/a' }),
+    hostPath,
+  )
   assert.is(shellStateOf({ memo: chatMemo }, '/w').cwd, '/inside/a')
   const runner = { ...({} as CommandRunner), hostPath }
   const place = { ...bench.ctx, workspace: '/w', chatMemo, runner }
