@@ -260,7 +260,7 @@ test('control files offer one-time permission only, also in auto-approve', async
   const change = { path: join(desk.home, 'config.yaml'), content: 'model: other\n' }
   provider.push(
     run('rm -rf ./b'),
-    { toolCalls: [{ name: 'read_file', arguments: change }] },
+    { toolCalls: [{ name: 'read_file', arguments: { path: change.path } }] },
     { toolCalls: [{ name: 'write_file', arguments: change }] },
     { text: 'No.' },
   )
