@@ -197,7 +197,7 @@ test('sessions are listed, loaded, resumed, and deleted after a restart, and the
       ],
     )
     const call = updates.find(update => update.sessionUpdate === 'tool_call')
-    assert.equal(call?.content, [{ type: 'diff', path, oldText: null, newText: 'new\n' }])
+    assert.equal(call?.content, [{ type: 'diff', path, oldText: 'x', newText: 'new\n' }])
     updates.length = 0
     await agent.request('session/resume', place)
     assert.not.ok(updates.some(update => update.sessionUpdate === 'user_message_chunk'))
