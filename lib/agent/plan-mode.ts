@@ -6,7 +6,7 @@ import type { ShellContext } from './shell/types.ts'
 import { READING_GIT_ENV } from './shell/git-programs.ts'
 import { CONTROL_APPROVAL, resolvePath } from './tools/allowed-paths.ts'
 import { shellContextFor } from './tools/command-gate.ts'
-import { environmentAfter, shellStateOf } from './tools/shell-state.ts'
+import { directoryOf, environmentAfter, shellStateOf } from './tools/shell-state.ts'
 import type { PlanMode } from './tool-services.ts'
 import type { Tool, ToolContext } from './types.ts'
 
@@ -35,7 +35,7 @@ const terminalContext = (ctx: ToolContext, input: Terminal): ToolContext | null 
   const runner = ctx.runner?.readOnly?.()
   if (runner) return access === undefined ? { ...reading, runner } : null
   const state = shellStateOf(ctx, ctx.workspace)
-  const cwd = workdir === undefined ? state.cwd : resolvePath(ctx, workdir)
+  const cwd = workdir === undefined ? directoryOf(ctx) : resolvePath(ctx, workdir)
   const env = { ...environmentAfter(ctx.env, state), ...READING_GIT_ENV }
   const isReading = isReadingCommand(command, shellContextFor({ ...ctx, env }, cwd))
   return isReading ? reading : null

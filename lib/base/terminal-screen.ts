@@ -7,7 +7,7 @@ import { stripVTControlCharacters } from 'node:util'
 /** Lines that may still be changed; those above have left the screen. */
 const ROWS = 100
 /** A line without an end is let go at this length. */
-const MAX_ROW_CHARS = 100_000
+const MAX_ROW_CHARS = 10_000
 
 /** What moves the cursor or erases. */
 const MOVES = /\r(?!\n)|\x08|\x1b\[[0-9;?]*[A-HJKf]|\x1bc/

@@ -167,9 +167,9 @@ const RULES: readonly Rule[] = [
   ...['model', 'providers.*'].flatMap(at =>
     ['acp_command', 'acp_args', 'env'].map(key => [`${at}.${key}`, absent] as const),
   ),
-  // Without them it starts in a mode that asks.
+  // A mode that only reads may be left out, too: not every agent has one that asks.
   ...['model', 'providers.*', 'custom_providers.*'].flatMap(at =>
-    ['acp_mode', 'acp_options'].map(key => [`${at}.${key}`, absent] as const),
+    ['acp_mode', 'acp_options'].map(key => [`${at}.${key}`, never] as const),
   ),
 ]
 

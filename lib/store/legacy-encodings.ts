@@ -71,21 +71,23 @@ const KINDS: Readonly<Record<LegacyEncoding, Kind>> = {
     frequent: KOREAN,
   },
   'Windows-1251': {
-    common: lead => (lead >= 0xe0 ? 1 : lead >= 0xc0 ? 0.6 : lead === 0xb8 ? 1 : 0.1),
-    frequent: 'оеаинтсрвл',
+    common: lead => (lead >= 0xe0 ? 1 : lead >= 0xc0 ? 0.85 : lead === 0xb8 ? 1 : 0.1),
+    frequent: 'оеаинтсрвлі',
   },
   'KOI8-R': {
-    common: lead => (lead >= 0xe0 ? 0.6 : lead >= 0xc0 ? 1 : lead === 0xa3 ? 1 : 0.1),
+    common: lead => (lead >= 0xe0 ? 0.85 : lead >= 0xc0 ? 1 : lead === 0xa3 ? 1 : 0.1),
     frequent: 'оеаинтсрвл',
   },
 }
 
 // ── Bytes of characters ─────────────────────────────────────────────────────────────────────────────────────────────
 
-const tables = new Map<LegacyEncoding, ReadonlyMap<string, Buffer>>()
+const MAX_POINT = 0x30000
 
-/** The platform only decodes: every character of one or two bytes is decoded once. */
-const tableOf = (encoding: LegacyEncoding): ReadonlyMap<string, Buffer> => {
+const tables = new Map<LegacyEncoding, Uint16Array>()
+
+/** The bytes of each character, by its code point; 0: it has none. The platform only decodes, so all are decoded once. */
+const tableOf = (encoding: LegacyEncoding): Uint16Array => {
   const known = tables.get(encoding)
   if (known) return known
   const units: Buffer[] = []
@@ -97,11 +99,12 @@ const tableOf = (encoding: LegacyEncoding): ReadonlyMap<string, Buffer> => {
   const decoded = new TextDecoder(encoding)
     .decode(Buffer.concat(units.flatMap(unit => [unit, line])))
     .split('\n')
-  const table = new Map<string, Buffer>()
+  const table = new Uint16Array(MAX_POINT)
   for (const [at, unit] of units.entries()) {
-    const char = decoded[at] ?? ''
-    const isOne = char !== '' && [...char].length === 1 && char !== '\ufffd'
-    if (isOne && char > '\x7f' && !table.has(char)) table.set(char, unit)
+    const [char = '', ...more] = decoded[at] ?? ''
+    const point = char.codePointAt(0) ?? 0
+    if (more.length === 0 && char > '\x7f' && char !== '\ufffd' && table[point] === 0)
+      table[point] = unit.readUIntBE(0, unit.length)
   }
   tables.set(encoding, table)
   return table
@@ -114,16 +117,20 @@ export const encodeLegacy = (
   onMissing: (char: string) => void = () => {},
 ): Buffer | null => {
   const table = tableOf(encoding)
-  const parts: Buffer[] = []
-  for (const part of text.match(/[\0-\x7f]+|[^\0-\x7f]/gu) ?? []) {
-    const bytes = /^[\0-\x7f]/.test(part) ? Buffer.from(part) : table.get(part)
-    if (!bytes) {
-      onMissing(part)
+  const bytes = Buffer.allocUnsafe(text.length * 2)
+  let size = 0
+  for (let at = 0; at < text.length; at++) {
+    const point = text.codePointAt(at) ?? 0
+    if (point > 0xffff) at++
+    const code = point < 0x80 ? point : (table[point] ?? 0)
+    if (code === 0 && point !== 0) {
+      onMissing(String.fromCodePoint(point))
       return null
     }
-    parts.push(bytes)
+    if (code > 0xff) bytes[size++] = code >> 8
+    bytes[size++] = code & 0xff
   }
-  return Buffer.concat(parts)
+  return bytes.subarray(0, size)
 }
 
 /** Null: the bytes are not valid in it, or would come back as others. */
@@ -139,13 +146,15 @@ const decodeLegacy = (bytes: Buffer, encoding: LegacyEncoding): string | null =>
 
 // ── Which one it is ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** From the beginning; more says nothing new. */
-const SAMPLE_CHARS = 20_000
+/** From the first line with such characters; more says nothing new, and each candidate reads it. */
+const SAMPLE_BYTES = 32 * 1024
 const MIN_COMMON = 0.55
 const MIN_SCORE = 0.75
 const MIN_LEAD = 0.1
-/** In Cyrillic text. */
+/** In Cyrillic text: words with Latin letters, at most, and frequent letters, at least. Greek has fewer of these. */
 const MAX_MIXED = 0.1
+const MIN_FREQUENT = { small: 0.5, capital: 0.6 }
+const MAX_STRANGE_WORDS = 0.15
 
 const isCyrillic = (encoding: LegacyEncoding): boolean =>
   encoding === 'Windows-1251' || encoding === 'KOI8-R'
@@ -153,29 +162,52 @@ const isCyrillic = (encoding: LegacyEncoding): boolean =>
 const scoreOf = (text: string, encoding: LegacyEncoding): number => {
   const { common, frequent } = KINDS[encoding]
   const table = tableOf(encoding)
-  const strange = text.slice(0, SAMPLE_CHARS).match(/[^\0-\x7f]/gu) ?? []
-  if (strange.length < 2) return 0
+  const runs = text.match(/[^\0-\x7f]+/g) ?? []
+  const strange = [...runs.join('')]
+  // Single letters are accents of a Western language.
+  const single = runs.filter(run => [...run].length === 1)
+  if (single.length * 2 > runs.length || strange.length < 2) return 0
   // A word of Latin and other letters is a Western one.
-  const mixed =
-    text.slice(0, SAMPLE_CHARS).match(/(?<=[a-z])[^\0-\x7f]|[^\0-\x7f](?=[a-z])/giu) ?? []
+  const mixed = text.match(/(?<=[a-z])[^\0-\x7f]|[^\0-\x7f](?=[a-z])/giu) ?? []
   if (isCyrillic(encoding) && mixed.length > strange.length * MAX_MIXED) return 0
   let [sum, often] = [0, 0]
   for (const char of strange) {
-    const bytes = table.get(char)
-    sum += common(bytes?.[0] ?? 0, bytes?.[1] ?? -1)
+    const code = table[char.codePointAt(0) ?? 0] ?? 0
+    sum += code > 0xff ? common(code >> 8, code & 0xff) : common(code, -1)
     if (frequent.includes(char.toLowerCase())) often++
   }
-  const mean = sum / strange.length
-  return mean < MIN_COMMON ? 0 : mean + often / strange.length
+  const [mean, share] = [sum / strange.length, often / strange.length]
+  const least = MIN_FREQUENT[/\p{Ll}/u.test(text) ? 'small' : 'capital']
+  if (isCyrillic(encoding) && (share < least || !isPronounceable(runs))) return 0
+  return mean < MIN_COMMON ? 0 : mean + share
+}
+
+/**
+ * Words of another alphabet have no vowels where these have them, and read as the other Cyrillic encoding, capital and small
+ * letters change places.
+ */
+const isPronounceable = (words: readonly string[]): boolean =>
+  words.filter(
+    word => /\p{Ll}\p{Lu}/u.test(word) || (word.length > 2 && !/[аеёиоуыэюяіїє]/i.test(word)),
+  ).length <=
+  words.length * MAX_STRANGE_WORDS
+
+const sampleOf = (bytes: Buffer): Buffer => {
+  const first = bytes.findIndex(byte => byte > 0x7f)
+  const from = bytes.lastIndexOf(10, first) + 1
+  const sample = bytes.subarray(from, from + SAMPLE_BYTES)
+  const end = sample.lastIndexOf(10)
+  return from + SAMPLE_BYTES < bytes.length && end > 0 ? sample.subarray(0, end) : sample
 }
 
 /** Null: none of them, or no clear answer. */
 export const detectLegacy = (bytes: Buffer): { encoding: LegacyEncoding; text: string } | null => {
-  const found = LEGACY.flatMap(encoding => {
-    const text = decodeLegacy(bytes, encoding)
-    return text === null ? [] : [{ encoding, text, score: scoreOf(text, encoding) }]
+  const sample = sampleOf(bytes)
+  const [best, second] = LEGACY.flatMap(encoding => {
+    const text = decodeLegacy(sample, encoding)
+    return text === null ? [] : [{ encoding, score: scoreOf(text, encoding) }]
   }).toSorted((a, b) => b.score - a.score)
-  const [best, second] = found
   const isClear = best && best.score >= MIN_SCORE && best.score - (second?.score ?? 0) >= MIN_LEAD
-  return isClear ? { encoding: best.encoding, text: best.text } : null
+  const text = isClear ? decodeLegacy(bytes, best.encoding) : null
+  return best && text !== null ? { encoding: best.encoding, text } : null
 }

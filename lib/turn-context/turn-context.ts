@@ -251,7 +251,7 @@ export const createTurnContextFactory =
           prefill: deps.prefillFor(scope),
           workspace,
           sessionKey: id,
-          chatMemo: deps.chatMemoOf(id),
+          chatMemo: deps.chatMemoOf(turn, messages),
           env,
           forbidden,
           // A command of a member's turn that names an owned path is asked of an owner.

@@ -45,11 +45,11 @@ const ASKS =
 const ACTS =
   /\b(?:never|auto(?:matic\w*)?|only ask|except|unless|without asking|outside|risky|unsafe|accepts?)\b/i
 
-/** Ids of modes that ask, in agents that do not describe them; goose calls it `approve`. */
+/** Ids of modes that ask, in agents that do not describe them so; goose calls it `approve`. */
 const ASKING_IDS = /^(?:default|manual|approve|always-ask|ask-always)$/i
 
 const asks = ({ id, description }: Mode): boolean =>
-  description === '' ? ASKING_IDS.test(id) : ASKS.test(description) && !ACTS.test(description)
+  (ASKING_IDS.test(id) || ASKS.test(description)) && !ACTS.test(description)
 
 /** Null if the agent offers none, or is in one. */
 export const askingMode = ({ current, choices }: Modes): Mode | null => {

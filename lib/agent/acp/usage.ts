@@ -92,18 +92,23 @@ export const countReport = (
   if (!before) return { spent: report, after: first }
   const { last, omitted, rises } = before
   const change = combine(report, last, (now, then) => now - then)
-  const isFalling = Object.values(change).some(amount => amount < 0)
+  const isTotal = style === 'session' || rises >= RISES
+  // What is known to be a total began anew only when its sum fell: a part may be counted differently from turn to turn.
+  const isFalling =
+    style === 'session'
+      ? change.input + change.output < 0
+      : Object.values(change).some(amount => amount < 0)
   const isSame = Object.values(change).every(amount => amount === 0)
-  if (!isFalling && (!isSame || style === 'session' || rises >= RISES))
+  if (!isFalling && (!isSame || isTotal))
     return {
-      spent: change,
+      spent: combine(change, NO_TOKENS, Math.max),
       after: {
         ...first,
         omitted: addCounts(omitted, last),
         rises: isSame ? rises : rises + 1,
       },
     }
-  if (style === 'session' || rises >= RISES || isReopened) return { spent: report, after: first }
+  if (isTotal || isReopened) return { spent: report, after: first }
   return {
     spent: addCounts(report, omitted),
     after: { last: report, omitted: NO_TOKENS, rises: 0, isOfTurn: true },

@@ -74,7 +74,7 @@ ${tools
  * Without a buffer every print is a write of its own, which takes five times as long. The buffer is emptied often, and before
  * another program or a tool prints.
  */
-const PYTHON_START = `import os, runpy, sys, threading, time
+const PYTHON_START = `import atexit, os, runpy, sys, threading
 
 
 def _flush():
@@ -84,10 +84,17 @@ def _flush():
         pass  # The script has closed or replaced it.
 
 
+_ended = threading.Event()
+
+
 def _flush_often():
-    while True:
-        time.sleep(0.05)
+    while not _ended.wait(0.05):
         _flush()
+
+
+def _exit(code, _exit=os._exit):
+    _flush()
+    _exit(code)
 
 
 def _before(event, _):
@@ -96,7 +103,12 @@ def _before(event, _):
 
 
 sys.addaudithook(_before)
-threading.Thread(target=_flush_often, daemon=True).start()
+os._exit = _exit
+_flusher = threading.Thread(target=_flush_often, daemon=True)
+_flusher.start()
+# Python aborts when it ends while another thread writes.
+atexit.register(_flusher.join)
+atexit.register(_ended.set)
 here = os.path.dirname(os.path.abspath(__file__))
 import agent_tools
 given = {name: value for name, value in vars(agent_tools).items() if not name.startswith("_")}

@@ -3,7 +3,7 @@ import { realPath } from '../../store/path-within.ts'
 import { isPatchCall, parsePatch } from '../tools/patch-text.ts'
 import { resolvePath } from '../tools/allowed-paths.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
-import { shellStateOf } from '../tools/shell-state.ts'
+import { directoryOf } from '../tools/shell-state.ts'
 import type { ToolContext } from '../types.ts'
 import { scriptAccesses } from './command-reach.ts'
 import type { Access } from './types.ts'
@@ -21,6 +21,7 @@ export type Place = Pick<
   | 'memo'
   | 'chatMemo'
   | 'processes'
+  | 'runner'
 >
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
@@ -75,10 +76,7 @@ const REACH: Readonly<Record<string, Reach>> = {
   },
   web_extract: ({ urls }) => (Array.isArray(urls) ? urls.map(url => hostAccess(String(url))) : []),
   terminal({ command, workdir }, place) {
-    const cwd =
-      typeof workdir === 'string'
-        ? resolvePath(place, workdir)
-        : shellStateOf(place, place.workspace).cwd
+    const cwd = typeof workdir === 'string' ? resolvePath(place, workdir) : directoryOf(place)
     return commandIn(textOf(command), cwd, place)
   },
   process({ action, session_id: id, data }, place) {

@@ -10,7 +10,7 @@ import { withUnsaved } from './editor-text.ts'
 import { MAX_TEXT_BYTES, toTextFile } from './text-file.ts'
 
 /** Of one chat; the oldest are forgotten. */
-const MAX_FILES = 5_000
+const MAX_FILES = 1_000
 
 /** What stands at a path. `bytes` is absent where there are too many to compare. */
 export type Standing = { bytes?: Buffer; version: string; isEmpty: boolean }

@@ -6,6 +6,7 @@
 import { shellQuote } from '../../base/shell-quote.ts'
 import { join, relative } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
+import type { CommandRunner } from '../tool-services.ts'
 import type { ToolContext, WireMessage } from '../types.ts'
 
 type Variables = Readonly<Record<string, string>>
@@ -27,12 +28,18 @@ const IGNORED = /^(?:_|SHLVL|PWD|OLDPWD|PS[0-4]|TERMINAL_CWD|(?:AGENT|HERMES)_\w
  */
 const SELECTS_VERSION = /^(?:PATH|VIRTUAL_ENV(?:_PROMPT)?|CONDA_\w+|NVM_\w+|FNM_\w+|PYENV_\w+)$/
 
+const reportTo = (target: string): string =>
+  `trap ${shellQuote(`{ pwd -P; printf "\\0"; command -p env -0; } 2>/dev/null >${target}`)} EXIT`
+
 /**
  * Runs `$1` in this shell, then writes the directory and the environment to descriptor 3, which the programs of the
  * command do not get. One line, because errors name the line.
  */
-export const REPORTING_SHELL =
-  'exec 2>&1; __command=$1; shift; trap \'{ pwd -P; printf "\\0"; command -p env -0; } 2>/dev/null >&3\' EXIT; eval "$__command" 3>&-'
+export const REPORTING_SHELL = `exec 2>&1; __command=$1; shift; ${reportTo('&3')}; eval "$__command" 3>&-`
+
+/** For BASH_ENV of a shell that runs a command as its own text. Its programs get the value that it had before. */
+export const reportingScript = (file: string, { BASH_ENV: own }: Variables): string =>
+  `${own === undefined ? 'unset BASH_ENV' : `BASH_ENV=${shellQuote(own)}; . "$BASH_ENV"`}; ${reportTo(shellQuote(file))}`
 
 /** Null: the command replaced the shell or its EXIT trap, so the state is unknown. */
 const parseReport = (report: string): { cwd: string; env: Map<string, string> } | null => {
@@ -146,6 +153,12 @@ export const withAssignments = (command: string, { changes }: ShellState): strin
 
 type Memos = Pick<ToolContext, 'memo' | 'chatMemo'>
 
+/** The directory of the next command, as the file tools and the rules know it. */
+export const directoryOf = (ctx: Memos & Pick<ToolContext, 'workspace' | 'runner'>): string => {
+  const { cwd } = shellStateOf(ctx, ctx.workspace)
+  return ctx.runner?.hostPath(cwd) ?? cwd
+}
+
 type Kept = { workspace: string; state: ShellState }
 
 /** The state of one chat, or of a subagent. Another workspace begins anew. */
@@ -162,6 +175,12 @@ export const saveShellState = (
 }
 
 /**
+ * In a result of our own: those of external agents are plain output. In the output of a command, and in a result that was cut,
+ * the quotation marks are escaped.
+ */
+const OWN_CWD = /^\{"output":"[\s\S]*"cwd":("(?:[^"\\\0-\x1f]|\\["\\/bfnrt]|\\u[0-9a-f]{4})*")/
+
+/**
  * After a restart of the service: the directory that the last command of the chat has told the model. One outside of the
  * workspace may be of an earlier workspace.
  */
@@ -169,6 +188,7 @@ export const restoreDirectory = (
   chatMemo: Map<string, unknown>,
   workspace: string,
   history: readonly Pick<WireMessage, 'role' | 'content' | 'tool_calls' | 'tool_call_id'>[],
+  hostPath: CommandRunner['hostPath'] = path => path,
 ): void => {
   if (chatMemo.has('shell')) return
   const calls = new Set(
@@ -176,12 +196,12 @@ export const restoreDirectory = (
       .flatMap(({ tool_calls: made = [] }) => made)
       .flatMap(({ id, function: { name } }) => (name === 'terminal' ? [id] : [])),
   )
-  const last = history.findLast(
-    ({ role, tool_call_id: id }) => role === 'tool' && calls.has(id ?? ''),
+  const cwds = history.flatMap(({ role, tool_call_id: id, content }) =>
+    role === 'tool' && calls.has(id ?? '') ? (OWN_CWD.exec(String(content))?.[1] ?? []) : [],
   )
-  // In the output of the command the quotation marks are escaped.
-  const [, cwd] = /"cwd":("(?:[^"\\]|\\.)*")/.exec(String(last?.content ?? '')) ?? []
-  const named = cwd === undefined ? workspace : String(JSON.parse(cwd))
-  if (named === workspace || !isInside(workspace, named)) return
+  // A result without it says nothing: the command was refused, or it went on in the background.
+  const last = cwds.at(-1)
+  const named = last === undefined ? workspace : String(JSON.parse(last))
+  if (named === workspace || !isInside(workspace, hostPath(named))) return
   saveShellState({ memo: chatMemo, workspace }, { cwd: named, changes: new Map() })
 }

@@ -12,6 +12,7 @@ import { createNetworkGate, deniedFields, type NetworkGate } from './network-gat
 import { placeCommand, runsIn } from './place-command.ts'
 import { seconds } from './within.ts'
 import {
+  directoryOf,
   environmentAfter,
   nextState,
   REPORTING_SHELL,
@@ -70,6 +71,19 @@ const LASTING = {
 const isDirectory = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 
+/** Where a command runs. Throws when that is no directory; one that was deleted is left. */
+export const directoryFor = (ctx: ToolContext, workdir: string | undefined): string => {
+  const { workspace } = ctx
+  const cwd = workdir === undefined ? directoryOf(ctx) : resolvePath(ctx, workdir)
+  if (isDirectory(cwd)) return cwd
+  if (workdir !== undefined || cwd === workspace)
+    throw new Error(`The directory ${cwd} does not exist.`)
+  saveShellState(ctx, { ...shellStateOf(ctx, workspace), cwd: workspace })
+  throw new Error(
+    `The current directory ${cwd} was deleted. The next command runs in ${workspace}.`,
+  )
+}
+
 export const createTerminal = (
   settings: TerminalSettings = DEFAULTS,
 ): Tool<ReturnType<typeof inputWith>> => ({
@@ -79,21 +93,11 @@ export const createTerminal = (
   kind: 'execute',
   preview: ({ command }) => command,
   async run(ctx, { command, timeout, workdir, background, notify_on_complete: notify, access }) {
-    const { workspace } = ctx
     const isOutside = ctx.runner !== undefined && access === 'unconfined'
-    const kept = shellStateOf(ctx, workspace)
+    const kept = shellStateOf(ctx, ctx.workspace)
     // Variables that a command of the sandbox has set could make an approved program run another one outside.
     const before: ShellState = isOutside ? { ...kept, changes: new Map() } : kept
-    const current = ctx.runner?.hostPath(before.cwd) ?? before.cwd
-    const cwd = workdir === undefined ? current : resolvePath(ctx, workdir)
-    if (!isDirectory(cwd)) {
-      if (workdir !== undefined || cwd === workspace)
-        throw new Error(`The directory ${cwd} does not exist.`)
-      saveShellState(ctx, { ...kept, cwd: workspace })
-      throw new Error(
-        `The current directory ${cwd} was deleted. The next command runs in ${workspace}.`,
-      )
-    }
+    const cwd = directoryFor(ctx, workdir)
     const env = environmentAfter(startEnvironment(ctx), before)
     const approval = await approveCommand({ ...ctx, env }, command, {
       cwd,
@@ -149,7 +153,7 @@ const startEnvironment = ({ runner, env }: ToolContext): Readonly<Record<string,
   runner?.environment?.(env) ?? env
 
 /** Saves the state for the next command. Returns what the model must know about it. */
-const keepState = (
+export const keepState = (
   ctx: ToolContext,
   before: ShellState,
   report: string,

@@ -1,11 +1,17 @@
 /** Commands in the client's own terminals: the person sees them run there and can stop them. They are decided about as everywhere. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { AgentContext } from '@agentclientprotocol/sdk'
 import { z } from 'zod'
-import { resolvePath } from '../../agent/tools/allowed-paths.ts'
 import { approveCommand } from '../../agent/tools/command-gate.ts'
 import { createOutput } from '../../agent/tools/command-output.ts'
+import { reportingScript, shellStateOf } from '../../agent/tools/shell-state.ts'
+import { directoryFor, keepState } from '../../agent/tools/terminal.ts'
 import type { Tool, ToolContext, ToolResult } from '../../agent/types.ts'
+import { findProgram } from '../../base/find-program.ts'
 import { messageOf } from '../../errors.ts'
+import { readText } from '../../store/read-text.ts'
 
 export type ClientTerminalsOptions = {
   client: AgentContext
@@ -28,7 +34,7 @@ const Input = z.object({
 })
 
 const MAX_OUTPUT_BYTES = 1024 * 1024
-const SHELL = 'sh'
+const SHELL = 'bash'
 
 /** The client starts it with its own environment, which is about that of this process. */
 const changesOf = (
@@ -51,6 +57,7 @@ const resultOf = (
   end: End | null,
   stopped: Stop | null,
   seconds: number,
+  lasting: object,
 ): ToolResult => {
   const output = createOutput(ctx.clock, () => undefined)
   output.write(Buffer.from(text))
@@ -66,7 +73,7 @@ const resultOf = (
   const exit_code = stopped === 'timeout' ? 124 : (end?.exitCode ?? 130)
   const printed = output.text(ctx.offload)
   return {
-    content: JSON.stringify({ output: printed.output, exit_code, error }),
+    content: JSON.stringify({ output: printed.output, exit_code, error, ...lasting }),
     isError: exit_code !== 0,
   }
 }
@@ -104,41 +111,53 @@ export const inClientTerminals = (
     ctx: ToolContext,
     { command, timeout, workdir }: z.infer<typeof Input>,
   ): Promise<ToolResult> => {
-    const cwd = workdir === undefined ? ctx.workspace : resolvePath(ctx, workdir)
+    const before = shellStateOf(ctx, ctx.workspace)
+    const cwd = directoryFor(ctx, workdir)
     const approval = await approveCommand(ctx, command, { cwd })
     if ('refused' in approval) return approval.refused
     ctx.signal.throwIfAborted()
-    const terminal = await client
-      .createTerminal({
-        sessionId,
-        command: SHELL,
-        args: ['-c', command],
-        cwd,
-        env: changesOf(ctx.env, env),
-        outputByteLimit: MAX_OUTPUT_BYTES,
-      })
-      .catch((error: unknown) => {
-        isBroken = true
-        throw new Error(
-          `The editor did not open a terminal: ${messageOf(error)}. The next command runs without it.`,
-        )
-      })
-    const { stopped, cancel } = stopOf(ctx, timeout)
+    const dir = mkdtempSync(join(tmpdir(), 'agent-terminal-'))
+    const [script, report] = [join(dir, 'start'), join(dir, 'end')]
     try {
-      show(ctx.callId, terminal.id)
-      const first = await Promise.race([
-        terminal.waitForExit().then(end => ({ end, why: null })),
-        stopped.then(why => ({ end: null, why })),
-      ])
-      if (first.why) await terminal.kill()
-      const { output } = await terminal.currentOutput()
-      return resultOf(ctx, output, first.end, first.why, timeout)
+      writeFileSync(script, reportingScript(report, ctx.env))
+      const terminal = await client
+        .createTerminal({
+          sessionId,
+          command: SHELL,
+          args: ['-c', command],
+          cwd,
+          env: changesOf({ ...ctx.env, BASH_ENV: script }, env),
+          outputByteLimit: MAX_OUTPUT_BYTES,
+        })
+        .catch((error: unknown) => {
+          isBroken = true
+          throw new Error(
+            `The editor did not open a terminal: ${messageOf(error)}. The next command runs without it.`,
+          )
+        })
+      const { stopped, cancel } = stopOf(ctx, timeout)
+      try {
+        show(ctx.callId, terminal.id)
+        const first = await Promise.race([
+          terminal.waitForExit().then(end => ({ end, why: null })),
+          stopped.then(why => ({ end: null, why })),
+        ])
+        if (first.why) await terminal.kill()
+        const { output } = await terminal.currentOutput()
+        const lasting = keepState(ctx, before, readText(report).text ?? '', {
+          keepsCwd: workdir === undefined && !first.why,
+          keepsVariables: false,
+        })
+        return resultOf(ctx, output, first.end, first.why, timeout, lasting)
+      } finally {
+        cancel()
+        // Its output stays in the client.
+        await terminal
+          .release()
+          .catch((error: unknown) => log(`The editor kept a terminal: ${messageOf(error)}`))
+      }
     } finally {
-      cancel()
-      // Its output stays in the client.
-      await terminal
-        .release()
-        .catch((error: unknown) => log(`The editor kept a terminal: ${messageOf(error)}`))
+      rmSync(dir, { recursive: true, force: true })
     }
   }
 
@@ -147,7 +166,12 @@ export const inClientTerminals = (
     async run(ctx, input) {
       const read = Input.safeParse(input)
       const isOwn =
-        isBroken || !read.success || read.data.background || ctx.runner || !isShown(ctx.callId)
+        isBroken ||
+        !findProgram(ctx.env.PATH ?? '', SHELL) ||
+        !read.success ||
+        read.data.background ||
+        ctx.runner ||
+        !isShown(ctx.callId)
       return isOwn ? tool.run(ctx, input) : runInClient(ctx, read.data)
     },
   }

@@ -47,6 +47,7 @@ const LOOSENED: [before: Values, now: Values, keys: string[]][] = [
     { providers: { codex: { acp_options: { mode: 'agent-full-access' } } } },
     ['providers.codex.acp_options'],
   ],
+  [{ model: { acp_mode: 'plan' } }, { model: {} }, ['model.acp_mode']],
   [{ command_allowlist: ['a'] }, { command_allowlist: ['a', 'b'] }, ['command_allowlist']],
   [{}, { hooks: { PreToolUse: [{ command: './x' }] } }, ['hooks']],
   [{ hooks: { PreToolUse: [{ command: './x' }] } }, {}, ['hooks']],

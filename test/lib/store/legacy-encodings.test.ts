@@ -80,6 +80,28 @@ test('what is not clear is unknown, never Western letters that nobody wrote', ()
   }
 })
 
+test('an encoding that is none of these is not taken for one of them', () => {
+  for (const [name, hex] of Object.entries({
+    Greek: 'bcebefe920efe920dcede8f1f9f0efe920e3e5edede9effdedf4e1e920e5ebe5fde8e5f1efe920eae1e9',
+    Hebrew: 'ebec20e1f0e920e4e0e3ed20f0e5ece3e520e1f0e920e7e5f8e9ef20e5f9e5e5e9ed20e1f2f8ebed',
+    Thai: 'cac7d1cab4d5aad2c7e2c5a120b9d5e8a4d7cda2e9cda4c7d2c1',
+    'German of DOS': '477294e16520668172204d816c6c6572',
+  }))
+    assert.is(readTextBytes(Buffer.from(hex, 'hex'))?.encoding, 'unknown', name)
+  assert.is(readTextBytes(latin('é à\n'))?.encoding, 'Windows-1252')
+})
+
+test('capital letters, and text behind much ASCII', () => {
+  const capitals = 'ВНИМАНИЕ! НЕ УДАЛЯТЬ ЭТОТ ФАЙЛ\n'
+  for (const encoding of ['Windows-1251', 'KOI8-R'] as const) {
+    const file = readTextBytes(encodeLegacy(capitals, encoding) ?? Buffer.alloc(0))
+    assert.equal([file?.encoding, file?.text], [encoding, capitals])
+  }
+  const late = `${'1,abc,def\n'.repeat(9_000)}2,山田太郎,東京都\n${'3,abc\n'.repeat(9_000)}4,鈴木花子,大阪府\n`
+  const file = readTextBytes(encodeLegacy(late, 'Shift_JIS') ?? Buffer.alloc(0))
+  assert.equal([file?.encoding, file?.text === late], ['Shift_JIS', true])
+})
+
 test('UTF-16 without a mark is text, binary files are not', () => {
   for (const text of [
     'Windows Registry Editor\r\n\r\n[HKEY]\r\n',

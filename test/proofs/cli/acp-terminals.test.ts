@@ -1,5 +1,5 @@
 /** `agent-webui acp` in an editor that has terminals: commands run there, decided about as everywhere. And copies of sessions. */
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CreateTerminalRequest } from '@agentclientprotocol/sdk'
 import { RequestError } from '@agentclientprotocol/sdk'
@@ -86,6 +86,33 @@ test('what is denied, refused, or needs no terminal never opens one', async worl
   assert.match(String(resultOf(provider).error), 'in the background')
   assert.equal(opened, [])
   assert.not(existsSync(join(desk.workspace, 'new')))
+})
+
+test('a directory lasts there as everywhere, and bash is bash', async ({
+  editor,
+  provider,
+  opened,
+  desk,
+}) => {
+  const { sessionId } = await editor.newSession()
+  const sub = join(desk.workspace, 'sub')
+  mkdirSync(sub, { recursive: true })
+  const outputs: unknown[] = []
+  for (const command of ['cd sub', '[[ -d . ]] && pwd; echo "[$BASH_ENV]"', 'cd ..']) {
+    provider.push(run(command), { text: 'Done.' })
+    await editor.prompt(sessionId, command)
+    const { output, cwd } = resultOf(provider)
+    outputs.push([output, cwd])
+  }
+  assert.equal(outputs, [
+    ['', sub],
+    [`${sub}\n[]\n`, sub],
+    ['', desk.workspace],
+  ])
+  assert.equal(
+    opened.map(({ cwd }) => cwd),
+    [desk.workspace, sub, sub],
+  )
 })
 
 test('keys of the editor are not in the environment of commands', async ({ editor, provider }) => {

@@ -56,6 +56,14 @@ test('knows which mode of an agent asks', () => {
     [CLAUDE, 'auto', 'default'],
     [CLAUDE, 'acceptEdits', 'default'],
     [CLAUDE, 'default', null],
+    [
+      [
+        ['acceptEdits', 'Auto-accept file edit operations'],
+        ['default', 'Standard behavior, prompts for dangerous operations'],
+      ],
+      'acceptEdits',
+      'default',
+    ],
     [QWEN, 'auto', 'default'],
     [QWEN, 'yolo', 'default'],
     [CODEX, 'agent', 'read-only'],

@@ -63,6 +63,16 @@ const CASES: [what: string, name: string, reports: (Report | '|')[], counted: nu
     [100, 0, 50],
   ],
   [
+    'totals of which a part falls',
+    'copilot',
+    [
+      [100, 9],
+      [200, 8],
+      [300, 10],
+    ],
+    [100, 100, 100],
+  ],
+  [
     'totals that start again',
     'copilot',
     [

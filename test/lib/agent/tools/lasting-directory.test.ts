@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { restoreDirectory, shellStateOf } from '../../../../lib/agent/tools/shell-state.ts'
+import type { CommandRunner } from '../../../../lib/agent/tool-services.ts'
+import { callAccesses } from '../../../../lib/agent/permissions/call-access.ts'
 import type { WireMessage } from '../../../../lib/agent/types.ts'
 import { systemClock } from '../../../../lib/base/clock.ts'
 import { createProcessRegistry } from '../../../../lib/processes.ts'
@@ -114,17 +116,37 @@ const HISTORIES: [name: string, history: WireMessage[], cwd: string][] = [
     '/w/a "b"',
   ],
   [
-    'a command in the workspace',
-    [...result('a', 'terminal', { cwd: '/w/a' }), ...result('b', 'terminal', { output: 'x' })],
+    'a command that went back',
+    [
+      ...result('a', 'terminal', { output: '', cwd: '/w/a' }),
+      ...result('b', 'terminal', { output: '', cwd: '/w' }),
+    ],
     '/w',
+  ],
+  [
+    'a command that was refused',
+    [
+      ...result('a', 'terminal', { output: '', cwd: '/w/a' }),
+      ...result('b', 'terminal', { status: 'blocked', error: 'The user denied it.' }),
+    ],
+    '/w/a',
+  ],
+  [
+    'a command in the background',
+    [
+      ...result('a', 'terminal', { output: '', cwd: '/w/a' }),
+      ...result('b', 'terminal', { output: 'Started', session_id: 'proc_1' }),
+    ],
+    '/w/a',
   ],
   [
     'an output that looks like it',
     result('a', 'terminal', { output: '"cwd":"/w/evil","', exit_code: 0 }),
     '/w',
   ],
+  ['output of an external agent', result('a', 'terminal', { name: 'x', cwd: '/w/a' }), '/w'],
   ['another tool', result('a', 'read_file', { content: 'x', cwd: '/w/a' }), '/w'],
-  ['another workspace', result('a', 'terminal', { cwd: '/other/a' }), '/w'],
+  ['another workspace', result('a', 'terminal', { output: '', cwd: '/other/a' }), '/w'],
 ]
 for (const [name, history, cwd] of HISTORIES)
   test(`after a restart: ${name}`, () => {
@@ -132,6 +154,22 @@ for (const [name, history, cwd] of HISTORIES)
     restoreDirectory(memo, '/w', history)
     assert.is(shellStateOf({ memo }, '/w').cwd, cwd)
   })
+
+test('in a container: the directory is the one that the container names', () => {
+  const hostPath = (path: string) => path.replace(/^\/inside/, '/w')
+  const chatMemo = new Map<string, unknown>()
+  restoreDirectory(
+    chatMemo,
+    '/w',
+    result('a', 'terminal', { output: '', cwd: '/inside/a' }),
+    hostPath,
+  )
+  assert.is(shellStateOf({ memo: chatMemo }, '/w').cwd, '/inside/a')
+  const runner = { ...({} as CommandRunner), hostPath }
+  const place = { ...bench.ctx, workspace: '/w', chatMemo, runner }
+  const [access] = callAccesses('terminal', { command: 'cat x' }, place)
+  assert.is(access?.kind === 'command' && access.shell.cwd, '/w/a')
+})
 
 test('times above an hour are milliseconds', () => {
   const times = (

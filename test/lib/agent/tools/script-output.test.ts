@@ -40,6 +40,17 @@ const CASES: [name: string, code: string, output: string][] = [
     'a\nb\n',
   ],
   [
+    'of a fork',
+    'import os\npid = os.fork()\nif pid == 0:\n    print("a")\n    os._exit(0)\nos.waitpid(pid, 0)\nprint("b")',
+    'a\nb\n',
+  ],
+  ['before an exit at once', 'import os\nprint("a")\nos._exit(0)', 'a\n'],
+  [
+    'of processes',
+    'import multiprocessing as m\nm.set_start_method("fork")\np = m.Process(target=print, args=("a",))\np.start()\np.join()\nprint("b")',
+    'a\nb\n',
+  ],
+  [
     'before a replaced program',
     'import os\nprint("a")\nos.execvp("echo", ["echo", "b"])',
     'a\nb\n',
