@@ -249,7 +249,7 @@ const run = async (
   const checks = startChecks(config, thisMachine, firstSegments(routes, patternRoutes))
   const failed = checks.find(({ level }) => level === 'fail')
   if (failed)
-    throw PERMANENT.has(failed.about)
+    throw PERMANENT.has(failed.about) && !failed.mayPass
       ? new SetupError(toSentence(failed))
       : new Error(toSentence(failed))
   for (const check of checks) {

@@ -48,11 +48,13 @@ const nearestExisting = (path: string): string =>
 
 const notDirectory = (place: string): Check => {
   const isLink = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true
-  return fail(
+  const check = fail(
     'state',
     `The state directory cannot be used: ${place} is ${isLink ? 'a symlink to no directory' : 'not a directory'}`,
     `Move ${place} away, or ${OTHER_DIRECTORY}.`,
   )
+  // What it leads to may be mounted a moment later.
+  return isLink ? { ...check, mayPass: true } : check
 }
 
 const noAccess = (place: string, error: unknown, { uid }: Machine): Check => {

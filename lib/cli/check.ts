@@ -23,6 +23,8 @@ export type Check = {
   advice?: string
   /** What `doctor --fix` does about it. */
   fix?: Fix
+  /** It may be different at the next start, although nobody does anything. */
+  mayPass?: true
 }
 
 export type CheckContext = {

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
+  symlinkSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -50,20 +51,26 @@ test('a failed start gives the reason in one sentence', async ({ home }) => {
   const short = join(home, 'short')
   mkdirSync(short)
   writeFileSync(join(short, '.signing_key'), 'short')
-  const [misspelled, option, stateDir, tls, key, address, bug] = await Promise.all([
+  const unmounted = join(home, 'disk')
+  symlinkSync(join(home, 'not-mounted'), unmounted)
+  const [misspelled, option, stateDir, tls, key, address, bug, link] = await Promise.all([
     fails({ home, env: { AGENT_WEBUI_PROT: '1' } }, [], 78),
     fails({ home }, ['--prot', '1'], 2),
     fails({ home, env: { AGENT_WEBUI_STATE_DIR: join(file, 'state') } }, [], 78),
     fails({ home, env: { AGENT_WEBUI_TLS_CERT: file, AGENT_WEBUI_TLS_KEY: file } }),
     fails({ home, env: { AGENT_WEBUI_STATE_DIR: short } }, [], 78),
+
     fails({ home, env: { AGENT_WEBUI_STATE_DIR: join(home, 'a') } }, ['--host', '203.0.113.77']),
     fails({ home, env: { AGENT_WEBUI_STATE_DIR: join(home, 'b'), MODE: 'bug' } }),
+    // What it leads to may be mounted before the next start.
+    fails({ home, env: { AGENT_WEBUI_STATE_DIR: join(unmounted, 'state') } }),
   ])
   // Nobody finds there an address that never answered.
   for (const name of ['a', 'b']) assert.not(existsSync(join(home, name, 'instance.json')), name)
   assert.match(misspelled, 'did you mean AGENT_WEBUI_PORT?')
   assert.match(option, '"--prot" is not an option. Usage: agent-webui [port]')
   assert.match(stateDir, 'The state directory cannot be used')
+  assert.match(link, 'is a symlink to no directory')
   assert.match(tls, 'is not a certificate in PEM format')
   assert.match(key, 'holds 5 bytes instead of 32')
   assert.match(address, 'this machine does not have that address')
