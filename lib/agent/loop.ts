@@ -189,9 +189,10 @@ const readReply = async (run: Run, messageId: string, ask: Ask): Promise<Reply> 
   const received = await completeWithRecovery(run, messageId, ask)
   run.steps++
   // JSON of the form that was asked for is the answer, though it may look like a call.
-  const { answerForm } = run.request
+  const { answerForm, tools } = run.request
   if (answerForm?.schema && answerForm.problemOf(received.text) === null) return received
-  const { reply, isUnreadable } = parseInlineMarkup(received, run.request.tools)
+  // A call in a text that was cut may lack the arguments that would have made it harmless.
+  const { reply, isUnreadable } = parseInlineMarkup(received, received.isCut ? [] : tools)
   // Never an empty answer: without tools, a call in the text is all there is.
   if (ask.tools === 'none') return reply.text.trim() === '' ? received : reply
   // An answer that the provider stopped is not asked for again.
