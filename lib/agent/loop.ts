@@ -87,7 +87,6 @@ const runLoop = async (run: Run): Promise<void> => {
     if (run.signal.aborted) throw run.signal.reason
     if (isStoppedByHook(run)) return
     if (await readSteering(run)) repeats.forget()
-    const before = run.messages.length
     const calls = await runStep(run, STEP)
     if (calls.length === 0) {
       if ((await readSteering(run)) || (await continueForHook(run))) continue
@@ -106,7 +105,7 @@ const runLoop = async (run: Run): Promise<void> => {
     if (theirs.length > 0) return
     if (invalidBatches >= MAX_INVALID_BATCHES)
       throw new ProviderFailure('error', 'The model keeps making tool calls that can’t be parsed.')
-    const repeated = warnOfRepeats(run, repeats, before)
+    const repeated = warnOfRepeats(run, repeats)
     const isWaiting = run.clock.monotonic() - begunAt > WAITING_MS
     if (repeated >= REPEATS_MAX && !isWaiting) {
       const message = `The same call was made ${repeated} times with the same result, so the turn ends here.`
@@ -342,11 +341,9 @@ const appendStepWarning = (run: Run): void => {
 }
 
 /** Tells the model of calls that it repeats. Returns how often the most frequent one was made. */
-const warnOfRepeats = (
-  run: Run,
-  repeats: ReturnType<typeof createRepeatCounter>,
-  from: number,
-): number => {
+const warnOfRepeats = (run: Run, repeats: ReturnType<typeof createRepeatCounter>): number => {
+  // The step's own messages: a compaction before it may have moved all of them.
+  const from = run.messages.findLastIndex(({ role }) => role === 'assistant')
   const counts = repeats.count(run.messages.slice(from))
   run.messages.forEach((message, at) => {
     const count = counts.get(message.tool_call_id ?? '') ?? 0
