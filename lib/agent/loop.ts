@@ -173,7 +173,7 @@ const runStep = async (run: Run, step: Ask): Promise<ToolCall[]> => {
   const mayCall = (again ?? step).tools !== 'none' && reply.refusal === ''
   const normalized = mayCall ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
   const calls = normalized.map(({ call }) => call)
-  run.text = textWithRefusal(reply)
+  run.text = textWithEnd(reply)
   const message = toMessage(run, messageId, reply, calls)
   // The last call of a turn that used all its steps has no tools.
   if (step.isLast && run.limitedAt > 0) message._step_limit = run.limitedAt
@@ -240,8 +240,10 @@ const statePart = (endpoint: ModelEndpoint, reply: Reply) => {
 }
 
 /** For who reads nothing but the text: a parent agent, a scheduled task, a notification. */
-const textWithRefusal = ({ text, refusal }: Reply): string =>
-  text.endsWith(refusal) ? text : `${text}\n\n[${refusal}]`
+const textWithEnd = ({ text, refusal, isCut }: Reply): string => {
+  const note = isCut ? 'The answer was cut off before its end.' : refusal
+  return text.endsWith(note) ? text : `${text}\n\n[${note}]`
+}
 
 const toProviderState = (
   endpoint: ModelEndpoint,
