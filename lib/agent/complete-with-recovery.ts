@@ -1,6 +1,6 @@
 /** One model call of a run, with recovery: compaction when the prompt is too long, another endpoint when it fails. */
 import { createHash } from 'node:crypto'
-import { complete, type Reply, windowFull } from './complete.ts'
+import { complete, cutOff, type Reply, windowFull } from './complete.ts'
 import { mergeSummaries } from './compress.ts'
 import { wrapCalls } from './deferred-calls.ts'
 import { ProviderFailure } from './failure.ts'
@@ -54,7 +54,8 @@ export const completeWithRecovery = async (
       const reply = await completeOnce(run, messageId, ask)
       if (reply.isWindowFull) {
         const failure = windowFull()
-        if ((await run.contextWindow.shrinkFullWindow(failure)) !== null) return cutOff(run, reply)
+        if ((await run.contextWindow.shrinkFullWindow(failure)) !== null)
+          return cutOff(run.emit, reply)
         voidPartial(run, messageId, { hasStreamed: true, message: failure.message })
         continue
       }
@@ -87,13 +88,6 @@ export const completeWithRecovery = async (
       run.emit({ type: 'warning', kind, message })
     }
   }
-}
-
-/** Nothing can be compacted: what was said is kept. */
-const cutOff = (run: Run, reply: Reply): Reply => {
-  const message = 'The response was cut off at the length limit.'
-  run.emit({ type: 'warning', kind: 'cut', message })
-  return reply
 }
 
 const withRealWindow = async (

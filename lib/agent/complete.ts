@@ -33,6 +33,8 @@ export type Reply = {
   providerState: unknown[]
   /** The answer ended because the model's context window is full. */
   isWindowFull?: true
+  /** It ends before its end, so what looks like a call in its text may lack arguments. */
+  isCut?: true
 }
 
 export type CompleteOptions = {
@@ -95,14 +97,8 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
         await retry(counts.failed, maxAttempts, failure, failure.message)
         continue
       }
-      if (counts.continued > 0) {
-        emit({
-          type: 'warning',
-          kind: 'cut',
-          message: `The response is incomplete: ${failure.message}`,
-        })
-        return merge(reply, part)
-      }
+      if (counts.continued > 0)
+        return cutOff(emit, merge(reply, part), `The response is incomplete: ${failure.message}`)
       failure.hasStreamed =
         `${reply.text}${reply.reasoning}${part.text}${part.reasoning}`.trim() !== ''
       throw failure
@@ -113,7 +109,7 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
       // Its calls may be incomplete, and their results would not fit.
       merge(reply, { ...part, calls: [] })
       if (reply.text.trim() === '') throw windowFull()
-      return { ...reply, isWindowFull: true }
+      return { ...reply, isWindowFull: true, isCut: true }
     }
     if (part.finish === 'content_filter') return refused(options, merge(reply, part))
     if (part.finish === 'length' && part.calls.some(call => !isWhole(call.arguments))) {
@@ -125,7 +121,9 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
       continue
     }
     const isEmpty = `${part.text}${part.refusal}`.trim() === '' && part.calls.length === 0
-    if (isEmpty && reply.text.trim() === '' && !isInlineCall(part.reasoning, request.tools)) {
+    const isLong = part.finish === 'length'
+    const isCall = !isLong && isInlineCall(part.reasoning, request.tools)
+    if (isEmpty && reply.text.trim() === '' && !isCall) {
       const failure = emptyResponse(part)
       const attempts = attemptsFor(failure)
       if (++counts.empty >= attempts) throw failure
@@ -133,16 +131,11 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
       continue
     }
     merge(reply, part)
-    const isCut = part.finish === 'length' && part.calls.length === 0 && !isEmpty
-    if (!isCut) return reply
-    if (++counts.continued > MAX_CONTINUATIONS || repeatsItself(reply.text)) {
-      emit({
-        type: 'warning',
-        kind: 'cut',
-        message: 'The response was cut off at the length limit.',
-      })
-      return reply
-    }
+    // Nothing came where the rest was asked for.
+    const isAbandoned = isEmpty && !isCall && (isLong || counts.truncated > 0)
+    if (!isAbandoned && (!isLong || part.calls.length > 0)) return reply
+    if (isAbandoned || ++counts.continued > MAX_CONTINUATIONS || repeatsItself(reply.text))
+      return cutOff(emit, reply)
     followUp = followUpOf(reply, CONTINUE)
   }
 }
@@ -156,6 +149,16 @@ const emptyResponse = ({ reasoning }: Part): ProviderFailure =>
 
 export const windowFull = (): ProviderFailure =>
   new ProviderFailure('context_overflow', 'The conversation fills the model’s context window.')
+
+/** Nothing more will come: what was said is kept. */
+export const cutOff = (
+  emit: Emit,
+  reply: Reply,
+  message = 'The response was cut off at the length limit.',
+): Reply => {
+  emit({ type: 'warning', kind: 'cut', message })
+  return { ...reply, isCut: true }
+}
 
 const STOPPED = 'The provider’s content filter stopped this answer before its end.'
 

@@ -120,18 +120,29 @@ const startsIn = (text: string): number[] => {
 const EXAMPLE =
   /\b(?:for (?:example|instance)|e\.g\.|an example(?: of [^.\n]{0,60})?|zum beispiel|par exemple|por ejemplo|per esempio|por exemplo|(?:you|one|they|it|this|that|models?|(?:a|the) (?:model|call)) (?:would|could|can|should|might) [^.\n]{0,40}|(?<=(?:^|[.!?\n])\s*(?:the |its )?)(?:syntax|format|markup) (?:is|would be)|(?:syntax|format|markup|call) looks like(?: this)?)\s*[:,]?\s*$|(?:例如|比如|例えば|たとえば|예를 들어|например)\s*[:：,，、]?\s*$/i
 
-/** In a code block, in inline code, in a quotation, or called an example by the words before it. */
+/** In a code block, in inline code, in a quotation, in a table, or called an example by the words before it. */
 export const isQuoted = (text: string, at: number): boolean => {
   const before = text.slice(0, at)
   if ((before.match(/^[ \t]*(?:```|~~~)/gm)?.length ?? 0) % 2 === 1) return true
   const line = before.slice(before.lastIndexOf('\n') + 1)
-  if (line.trimStart().startsWith('>')) return true
+  // A quotation, or a row of a table.
+  if (/^\s*[>|]/.test(line)) return true
   if ((line.match(/`/g)?.length ?? 0) % 2 === 1) return true
   return EXAMPLE.test(before.slice(-200))
 }
 
+/** The end of a call in a form that no dialect has. */
+const UNKNOWN_END = /<\/((?:[a-z]+:)?(?:tool_call|function_call|tool_use|invoke))>$/
+
+/** Where such a call begins; a list, as that of the marks. */
+const unknownForms = (text: string): number[] => {
+  const tag = UNKNOWN_END.exec(text.trimEnd().slice(-60))?.[1]
+  const at = tag === undefined ? -1 : text.lastIndexOf(`<${tag}`)
+  return at < 0 ? [] : [at]
+}
+
 const hasUnreadableCall = (text: string, tools: readonly Tool[]): boolean => {
-  const at = findMarks(text).findLast(mark => !isQuoted(text, mark))
+  const at = [...unknownForms(text), ...findMarks(text)].findLast(mark => !isQuoted(text, mark))
   if (at === undefined) return false
   const written = text.slice(at)
   if (!tools.some(({ name }) => written.includes(name))) return false

@@ -87,7 +87,6 @@ const runLoop = async (run: Run): Promise<void> => {
     if (run.signal.aborted) throw run.signal.reason
     if (isStoppedByHook(run)) return
     if (await readSteering(run)) repeats.forget()
-    const before = run.messages.length
     const calls = await runStep(run, STEP)
     if (calls.length === 0) {
       if ((await readSteering(run)) || (await continueForHook(run))) continue
@@ -106,7 +105,7 @@ const runLoop = async (run: Run): Promise<void> => {
     if (theirs.length > 0) return
     if (invalidBatches >= MAX_INVALID_BATCHES)
       throw new ProviderFailure('error', 'The model keeps making tool calls that can’t be parsed.')
-    const repeated = warnOfRepeats(run, repeats, before)
+    const repeated = warnOfRepeats(run, repeats)
     const isWaiting = run.clock.monotonic() - begunAt > WAITING_MS
     if (repeated >= REPEATS_MAX && !isWaiting) {
       const message = `The same call was made ${repeated} times with the same result, so the turn ends here.`
@@ -174,7 +173,7 @@ const runStep = async (run: Run, step: Ask): Promise<ToolCall[]> => {
   const mayCall = (again ?? step).tools !== 'none' && reply.refusal === ''
   const normalized = mayCall ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
   const calls = normalized.map(({ call }) => call)
-  run.text = textWithRefusal(reply)
+  run.text = textWithEnd(reply)
   const message = toMessage(run, messageId, reply, calls)
   // The last call of a turn that used all its steps has no tools.
   if (step.isLast && run.limitedAt > 0) message._step_limit = run.limitedAt
@@ -189,9 +188,10 @@ const readReply = async (run: Run, messageId: string, ask: Ask): Promise<Reply> 
   const received = await completeWithRecovery(run, messageId, ask)
   run.steps++
   // JSON of the form that was asked for is the answer, though it may look like a call.
-  const { answerForm } = run.request
+  const { answerForm, tools } = run.request
   if (answerForm?.schema && answerForm.problemOf(received.text) === null) return received
-  const { reply, isUnreadable } = parseInlineMarkup(received, run.request.tools)
+  // A call in a text that was cut may lack the arguments that would have made it harmless.
+  const { reply, isUnreadable } = parseInlineMarkup(received, received.isCut ? [] : tools)
   // Never an empty answer: without tools, a call in the text is all there is.
   if (ask.tools === 'none') return reply.text.trim() === '' ? received : reply
   // An answer that the provider stopped is not asked for again.
@@ -240,8 +240,10 @@ const statePart = (endpoint: ModelEndpoint, reply: Reply) => {
 }
 
 /** For who reads nothing but the text: a parent agent, a scheduled task, a notification. */
-const textWithRefusal = ({ text, refusal }: Reply): string =>
-  text.endsWith(refusal) ? text : `${text}\n\n[${refusal}]`
+const textWithEnd = ({ text, refusal, isCut }: Reply): string => {
+  const note = isCut ? 'The answer was cut off before its end.' : refusal
+  return text.endsWith(note) ? text : `${text}\n\n[${note}]`
+}
 
 const toProviderState = (
   endpoint: ModelEndpoint,
@@ -341,11 +343,9 @@ const appendStepWarning = (run: Run): void => {
 }
 
 /** Tells the model of calls that it repeats. Returns how often the most frequent one was made. */
-const warnOfRepeats = (
-  run: Run,
-  repeats: ReturnType<typeof createRepeatCounter>,
-  from: number,
-): number => {
+const warnOfRepeats = (run: Run, repeats: ReturnType<typeof createRepeatCounter>): number => {
+  // The step's own messages: a compaction before it may have moved all of them.
+  const from = run.messages.findLastIndex(({ role }) => role === 'assistant')
   const counts = repeats.count(run.messages.slice(from))
   run.messages.forEach((message, at) => {
     const count = counts.get(message.tool_call_id ?? '') ?? 0

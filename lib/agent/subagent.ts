@@ -248,6 +248,13 @@ const systemOf = (
     ...(context.trim() === '' ? [] : [`What you should know:\n${context.trim()}`]),
   ].join('\n\n')
 
+const OWN_WARNINGS: ReadonlySet<string> = new Set([
+  'step_limit',
+  'content_filter',
+  'cut',
+  'repeated_calls',
+])
+
 /** A subagent's event as the parent emits it, with prefixed ids. Null: not passed on. */
 const toParentEvent = (event: AgentEvent, from: SubagentRef, prefix: string): AgentEvent | null => {
   const inner = 'owner' in event ? event.owner : undefined
@@ -263,8 +270,8 @@ const toParentEvent = (event: AgentEvent, from: SubagentRef, prefix: string): Ag
     case 'tool_complete':
       return { ...event, callId: prefix + event.callId, owner }
     case 'warning':
-      // These are reported in the subagent's result.
-      return event.kind === 'step_limit' || event.kind === 'content_filter' ? null : event
+      // The subagent's result says so; here they would be about the parent's answer.
+      return OWN_WARNINGS.has(event.kind) ? null : event
     default:
       // Messages and compactions stay inside the subagent.
       return null

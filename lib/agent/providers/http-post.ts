@@ -128,9 +128,12 @@ const readLimited = async (body: AsyncIterable<Buffer>): Promise<string> => {
   return Buffer.concat(chunks).toString('utf8')
 }
 
+/** JSON that says nothing. */
+const NOTHING = /^\s*(?:null|true|false|\d+|""|\{\s*\}|\[\s*\])\s*$/
+
 /** The error message in a response body of any shape; for HTML, the page title. */
 export const errorMessageIn = (text: string): string => {
-  const sentence = findMessage(parse(text)) ?? titleOf(text) ?? text
+  const sentence = findMessage(parse(text)) ?? titleOf(text) ?? text.replace(NOTHING, '')
   return sentence.replace(/\s+/g, ' ').trim().slice(0, MAX_MESSAGE_CHARS)
 }
 

@@ -89,8 +89,9 @@ export const createChunkReader = (): ResponseReader => {
       if (!isObject(chunk)) return []
       throwErrorIn(chunk)
       const figures = isObject(chunk.usage) ? chunk.usage : usageElsewhere(chunk)
-      // Some servers send cumulative usage in every chunk: the last one counts.
-      if (figures) usage = readUsage(figures)
+      // Some servers send cumulative usage in every chunk: the last one that says anything counts.
+      const counted = figures && readUsage(figures)
+      if (counted && (!usage || counted.inputTokens + counted.outputTokens > 0)) usage = counted
       // One is asked for; GitHub Copilot puts the text into one and the calls into another.
       return asObjects(chunk.choices).flatMap(readChoice)
     },

@@ -53,6 +53,9 @@ const NAMING: readonly RegExp[] = [
   String.raw`\(${PATH}['"\x60]? was unexpected`,
 ].map(source => new RegExp(source, 'gi'))
 
+/** "Stream is not supported while …": a word of the sentence, which may be about the moment, and not the name of a field. */
+const IS_SPOKEN = /^[\s(]*[a-z]+ (?:is|are) /i
+
 /** `messages[2].content` and `body.messages.2.content` are written alike. */
 const normalized = (path: string): string =>
   path
@@ -125,7 +128,7 @@ export const findObjection = <Q extends string>(
     // A field such as `reasoning` is also a word of what somebody wrote.
     const quoted = naming && /^[a-z]+$/.test(naming.path) ? naming.path : evidence
     if (evidence !== undefined && quoted !== undefined)
-      return isFromConversation(quoted, request)
+      return isFromConversation(quoted, request) || (naming && IS_SPOKEN.test(naming.words))
         ? { quirk: row.quirk, scope: 'call' }
         : toObjection(row)
     // The server names the field without saying what is wrong with it.

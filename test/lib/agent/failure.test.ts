@@ -256,6 +256,8 @@ test('the message in an error body', () => {
   assert.is(errorMessageIn('[{"error":{"message":"a"}}]'), 'a')
   assert.is(errorMessageIn('<html><head><title>502 Bad\nGateway</title>'), '502 Bad Gateway')
   assert.is(errorMessageIn('plain'), 'plain')
+  for (const nothing of ['null', '{}', ' [ ]\n', 'false', '""', '0'])
+    assert.is(errorMessageIn(nothing), '', nothing)
   assert.is(errorMessageIn('x'.repeat(2000)).length, 600)
 })
 

@@ -259,6 +259,7 @@ for (const [form, text] of FORMS) {
         `You would write:\n${text}`,
         `The format is: ${text}`,
         `> ${text}`,
+        `| Form | Text |\n|---|---|\n| ours | ${text}`,
         text.replaceAll('echo', 'no_such_tool'),
         `For example: ${text}`,
         `This would be a call: ${text}`,
@@ -445,6 +446,11 @@ const UNREADABLE = [
   '<function=write_file>\n<parameter=path>\na\n</parameter>\n<parameter=content>\nQwen writes:\n<parameter=path>\nb\n</parameter>\nand so on.\n</parameter>\n</function>',
   // Words between two calls: the first would be lost, or both are examples.
   'I look.\n<tool_call>{"name":"echo","arguments":{}}</tool_call>\nThen:\n<tool_call>{"name":"echo"}</tool_call>',
+  // Forms of no table.
+  '<tool_call name="echo">{"say":"hi"}</tool_call>',
+  'I look.\n<tool_call><name>echo</name><arguments>{"say":"hi"}</arguments></tool_call>\n',
+  '<tool_use>\n<name>echo</name>\n<say>hi</say>\n</tool_use>',
+  '<invoke tool="echo"><say>hi</say></invoke>',
   '- Hermes: <tool_call>{"name":"echo"}</tool_call>\n- Mistral: [TOOL_CALLS]echo{"say":"hi"}',
 ]
 for (const text of UNREADABLE)
@@ -471,6 +477,9 @@ const CONTENT = [
   'A list: [echo(say="hi")]',
   'if (a < b) { echo() }',
   '<function_calls> is how Claude begins.',
+  'For example:\n<tool_call name="echo">{"say":"hi"}</tool_call>',
+  '`<tool_call name="no_such_tool">{}</tool_call>',
+  'It ends with echo and </tool_call>',
 ]
 for (const text of CONTENT)
   test(`content: ${JSON.stringify(text)}`, () => {

@@ -117,6 +117,64 @@ test('a call whose arguments lack their end after the length limit is not run', 
   assert.is(messages.filter(({ role }) => role === 'tool').length, 0)
 })
 
+test('a call in a text that was cut is not run: its last number and what should follow it are missing', async () => {
+  const cut = '[TOOL_CALLS]ok[ARGS]{"n":1'
+  const cases: Record<string, Said[]> = {
+    'nothing more': [[text(cut), finish('length')], [finish('length')]],
+    'only thoughts': [
+      [text(cut), finish('length')],
+      [thought('hm'), finish('length')],
+    ],
+    'the server fails': [[text(cut), finish('length')], [new Error('gone')]],
+    'the window is full': [[text(cut), finish('window_full')]],
+  }
+  for (const [name, said] of Object.entries(cases)) {
+    const { outcome, messages, events } = await run(scripted(...said).provider, { tools: [ok] })
+    assert.is(outcome.status, 'finished', name)
+    assert.equal(
+      messages.map(({ content }) => content),
+      [cut],
+      name,
+    )
+    const shown = events.map(event => (event.type === 'token' ? event.text : '')).join('')
+    assert.is(shown, cut, name)
+    const warnings = events.flatMap(event => (event.type === 'warning' ? [event.kind] : []))
+    assert.equal(warnings, ['cut'], name)
+  }
+})
+
+test('a call in a thought that was cut is not run', async () => {
+  const { provider } = scripted(
+    [thought('<tool_call>{"name":"ok","arguments":{"n":1'), finish('length')],
+    [thought('[TOOL_CALLS]ok[ARGS]{"n":1'), finish('length')],
+    [text('done')],
+  )
+  const { messages } = await run(provider, { tools: [ok] })
+  assert.is(messages.filter(({ role }) => role === 'tool').length, 0)
+})
+
+test('an answer whose rest does not come is shown as cut', async () => {
+  const cases: Record<string, Said[]> = {
+    'the rest is empty': [[text('Half'), finish('length')], [finish('length')]],
+    'the rest is a thought': [
+      [text('Half'), finish('length')],
+      [thought('hm'), finish('length')],
+    ],
+    'the call is not made again': [
+      [text('Half'), use('ok', '{"n":'), finish('length')],
+      [thought('hm'), finish('stop')],
+    ],
+  }
+  for (const [name, said] of Object.entries(cases)) {
+    const { outcome, messages, events } = await run(scripted(...said).provider, { tools: [ok] })
+    assert.equal([outcome.status, messages[0]?.content], ['finished', 'Half'], name)
+    // Who reads nothing but the text.
+    assert.ok(outcome.text.startsWith('Half') && outcome.text.length > 'Half'.length, name)
+    const warnings = events.flatMap(event => (event.type === 'warning' ? [event.kind] : []))
+    assert.equal(warnings, ['cut'], name)
+  }
+})
+
 /** Results as the model reads them. */
 const resultsIn = (received: { messages: readonly { role: string; content: unknown }[] }[]) =>
   received

@@ -157,14 +157,15 @@ test('continues a truncated response in the same message, up to three times', as
   assert.is(received[1]?.messages.at(-1)?.role, 'user')
   const cut = [text('x'), finish('length')]
   const long = await run(scripted(cut, cut, cut, cut).provider)
-  assert.is(long.outcome.text, 'xxxx')
+  assert.is(long.messages[0]?.content, 'xxxx')
   assert.is(long.events.at(-2)?.type, 'warning')
 })
 
 test('a failed continuation keeps the text so far', async () => {
-  const { outcome, events } = await run(scripted([text('half'), finish('length')], [key]).provider)
+  const { provider } = scripted([text('half'), finish('length')], [key])
+  const { outcome, messages, events } = await run(provider)
   assert.is(outcome.status, 'finished')
-  assert.is(outcome.text, 'half')
+  assert.is(messages[0]?.content, 'half')
   assert.is(shape(events), 'token warning message')
 })
 

@@ -347,4 +347,19 @@ test('a prompt longer than the window that earlier turns knew corrects that for 
   assert.equal([read, learned], [[20_000], []])
 })
 
+test('a call that is made again and again ends the turn, though each step is compacted', async () => {
+  const { provider } = scripted(
+    ...Array.from({ length: 20 }, (_, n): Said => [use('terminal', {}, 0, `c${n}`)]),
+  )
+  const { events, messages } = await run(provider, {
+    ...requestOf(8_192, { tools: SMALL }),
+    compression: compression(),
+    maxSteps: 20,
+  })
+  assert.ok(events.some(({ type }) => type === 'compressed'))
+  const ended = events.flatMap(event => (event.type === 'warning' ? [event.kind] : []))
+  assert.ok(ended.includes('repeated_calls'), ended.join())
+  assert.is(messages.filter(({ role }) => role === 'tool').length, 6)
+})
+
 test.run()

@@ -379,14 +379,30 @@ test('warns the model, but not the transcript, at 70 and 90 percent of the steps
   assert.ok(messages.every(({ content }) => !String(content).includes('warning')))
 })
 
-test('a parent reads that the provider stopped the answer of its subagent', async () => {
-  const { provider } = answering((goal, _, round) => {
-    if (goal === 'half') return [text('Half of'), finish('content_filter')]
-    return round === 0 ? [use('delegate_task', { goal: 'half' })] : [text('end')]
+for (const reason of ['content_filter', 'length'] as const)
+  test(`a parent reads that the answer of its subagent was not finished: ${reason}`, async () => {
+    let isAskedForMore = false
+    const { provider } = answering((goal, _, round) => {
+      if (goal !== 'half')
+        return round === 0 ? [use('delegate_task', { goal: 'half' })] : [text('end')]
+      const said = isAskedForMore ? [] : [text('Half of')]
+      isAskedForMore = true
+      return [...said, finish(reason)]
+    })
+    const { messages, events } = await run(provider, request())
+    const [result] = resultsOf(messages[1]?.content)
+    assert.ok(result?.summary.startsWith('Half of') && result.summary.length > 10)
+    assert.not.ok(events.some(({ type }) => type === 'warning'))
   })
-  const { messages, events } = await run(provider, request())
-  const [result] = resultsOf(messages[1]?.content)
-  assert.ok(result?.summary.startsWith('Half of') && result.summary.length > 10)
+
+test('that a subagent repeats itself does not say that the turn of its parent ends', async () => {
+  const { provider } = answering((goal, _, round) => {
+    if (goal === 'loop') return [use('ok', {})]
+    return round === 0 ? [use('delegate_task', { goal: 'loop' })] : [text('end')]
+  })
+  const delegation = { ...depth(1), maxSteps: 20 }
+  const { outcome, events } = await run(provider, { ...request(), delegation })
+  assert.is(outcome.text, 'end')
   assert.not.ok(events.some(({ type }) => type === 'warning'))
 })
 

@@ -287,6 +287,26 @@ test('[DONE] missing, last blank line missing, connection cut after the last tok
     },
   ))
 
+test('a last chunk whose usage says nothing does not take back what was counted', () => {
+  const usage = { prompt_tokens: 10, completion_tokens: 2, cost: 0.5 }
+  const ends = [{}, { prompt_tokens: 0, completion_tokens: 0 }, { total_tokens: null }]
+  const stream = (last: unknown): Step => ({
+    raw: `${[
+      { ...delta({ content: 'a' }, 'stop'), usage },
+      { choices: [], usage: last },
+    ]
+      .map(frame)
+      .join('')}data: [DONE]\n\n`,
+  })
+  return withServer(ends.map(stream), async server => {
+    for (const end of ends) {
+      const found = (await ask(server)).find(({ type }) => type === 'usage')
+      const wanted = { type: 'usage', inputTokens: 10, outputTokens: 2, cost: 0.5 }
+      assert.equal(found, wanted, JSON.stringify(end))
+    }
+  })
+})
+
 test('waits only briefly for usage after the end', () =>
   withServer([{ text: 'x', done: false, end: 'body' }], async server => {
     const clock = createTestClock()

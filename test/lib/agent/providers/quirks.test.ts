@@ -36,10 +36,13 @@ for (const format of FORMATS) {
             return { content: JSON.stringify(input) }
           },
         }
-        const { outcome, messages, waits } = await converse(server, { tools: [tool] })
+        const { outcome, messages, events, waits } = await converse(server, { tools: [tool] })
         const last = server.requests.at(-1)?.body
         const result: Result = {
-          text: outcome.text,
+          // Without the note of an answer that was cut.
+          text: events.some(event => event.type === 'warning' && event.kind === 'cut')
+            ? String(messages.at(-1)?.content)
+            : outcome.text,
           reasoning: messages.map(({ reasoning = '' }) => reasoning).join(''),
           ran,
           waits,

@@ -335,6 +335,13 @@ const CASES: Rejection[] = [
     chats: [true, false, true],
   },
   {
+    name: 'no streaming for the moment, in other words',
+    apiMode: chat,
+    error: 'stream is not supported for this deployment while it scales',
+    sent: body => body.stream,
+    chats: [true, false, true],
+  },
+  {
     name: 'no streaming, by its parameter',
     apiMode: chat,
     error: {

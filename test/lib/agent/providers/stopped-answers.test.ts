@@ -109,8 +109,8 @@ rest('GLM: a full window before the first word is an overflow', () =>
 
 rest('GLM: what was said in a full window is kept when nothing can be compacted', () =>
   withServer([{ text: 'do', finish: 'model_context_window_exceeded', ...CALL }], async server => {
-    const { outcome, events } = await speaker(chat).converse(server)
-    assert.is(outcome.text, 'do')
+    const { outcome, messages, events } = await speaker(chat).converse(server)
+    assert.equal([outcome.status, messages[0]?.content], ['finished', 'do'])
     assert.ok(events.some(event => event.type === 'warning' && event.kind === 'cut'))
     assert.not.ok(events.some(({ type }) => type === 'tool'))
     assert.is(server.requests.length, 1)
