@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { SESSION_COOKIE, sessionCookie } from '../lib/auth/cookie.ts'
 import { type Ctx, endpoint, refusedRoutes } from '../lib/context.ts'
-import { setDefaultModel } from '../lib/models/default-model.ts'
+import { requireServed, setDefaultModel } from '../lib/models/default-model.ts'
 import { readReasoning, saveShowReasoning, showsReasoning } from '../lib/models/reasoning.ts'
 import { forbidden } from '../lib/errors.ts'
 import { Role } from '../lib/schema/person.ts'
@@ -189,6 +189,7 @@ export const setDefault = endpoint({
   input: z.object({ model: z.string() }),
   output: Ok.extend({ model: z.string() }),
   run(ctx, { model }) {
+    requireServed(ctx.home, model)
     const written = setDefaultModel(ctx.home, model)
     ctx.app.models.forget(ctx.home)
     return { ...ok, model: written }

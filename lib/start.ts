@@ -1,9 +1,10 @@
 /** Process lifecycle: reads the configuration, takes the instance lock, listens, and shuts down in order. */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
+import { withoutBasePath } from './base/base-path.ts'
 import { type Clock, systemClock, toSeconds } from './base/clock.ts'
 import { clusterAddress, forOwnCell, ownCell, responseHold } from './app/cell.ts'
 import { setV8Flags } from './app/v8-flags.ts'
@@ -22,6 +23,7 @@ import type { Owned } from './cluster/types.ts'
 import { type Config, processEnvironment, readConfig, UsageError } from './config.ts'
 import { EXIT_SETUP, messageOf, SetupError } from './errors.ts'
 import { sentenceOf } from './store/file-error.ts'
+import { createDrain, type Drain } from './http/drain.ts'
 import type { RouteTable } from './http/endpoint.ts'
 import type { Authenticator } from './http/access.ts'
 import {
@@ -136,21 +138,41 @@ const prepareBrowser = (config: Config): Opener | undefined => {
   return { pid: child.pid, open: url => void child.stdin.end(`${url}\n`) }
 }
 
-/** Stops accepting, closes the app, lets open responses finish, and cuts them after the grace period. */
+const PROBE = /^\/(?:health|ready)(?:\?|$)/
+
+const probesOf =
+  ({ basePath }: Config): IsProbe =>
+  ({ url = '' }) =>
+    PROBE.test(withoutBasePath(url, basePath))
+
+type ShutDownOptions = { app: Startable; log: Log; graceMs: number; isProbe: IsProbe | null }
+type IsProbe = (req: IncomingMessage) => boolean
+
+/**
+ * Closes the app, lets open responses finish, and cuts them after the grace period. Until then only probes are answered, so
+ * that a load balancer reads *stopping*. Without probes nothing listens from now on: a forwarder sends a request to the next
+ * owner only where the connection is refused.
+ */
 const shutDown = async (
   server: Server,
-  app: Startable,
-  log: Log,
-  graceMs: number,
+  drain: Drain,
+  { app, log, graceMs, isProbe }: ShutDownOptions,
 ): Promise<void> => {
-  const closed = new Promise<void>(resolve => server.close(() => resolve()))
-  server.closeIdleConnections()
+  let closed: Promise<void> | undefined
+  const close = (): Promise<void> => {
+    closed ??= new Promise(resolve => server.close(() => resolve()))
+    server.closeIdleConnections()
+    return closed
+  }
+  if (isProbe) drain.only(isProbe)
+  else void close()
   // Connections become idle one by one as their responses end.
   const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
   const cut = setTimeout(() => server.closeAllConnections(), graceMs)
   const deadline = new Promise<void>(resolve => setTimeout(resolve, graceMs * 2).unref())
   await Promise.race([app.close().catch(error => log.error('closing', error)), deadline])
-  await Promise.race([closed, deadline])
+  await Promise.race([drain.ended(), deadline])
+  await Promise.race([close(), deadline])
   clearInterval(sweep)
   clearTimeout(cut)
 }
@@ -314,7 +336,8 @@ const run = async (
     checkOutput: options.checkOutput ?? false,
   })
   const guarded = worker?.guard(listener) ?? listener
-  const server = createServer(forOwnCell(guarded, config), { version, ...(tls ? { tls } : {}) })
+  const drain = createDrain(forOwnCell(guarded, config))
+  const server = createServer(drain.listener, { version, ...(tls ? { tls } : {}) })
   const { port } = await listen(server, config).catch(async error => {
     await app.close()
     return withoutLock(error)
@@ -327,7 +350,8 @@ const run = async (
     if (stopping) return stopping
     // Before turns are parked.
     const wakeAt = (app.activity && worker?.wakeAt(app.activity)) ?? null
-    stopping = shutDown(server, app, log, graceMs).then(async () => {
+    const isProbe = config.cluster === null ? probesOf(config) : null
+    stopping = shutDown(server, drain, { app, log, graceMs, isProbe }).then(async () => {
       await cell.release(graceMs, wakeAt)
       lock.release()
       log.close()

@@ -28,6 +28,8 @@ const secretChecks = ({ config }: CheckContext): Check[] => {
   const open = findExposed(config)
   if (open.length === 0) return [ok('secrets', 'no file with secrets is open to other users')]
   return open.map(({ path, said, mode }) => {
+    if (mode === null)
+      return warn('secrets', `${path} ${said}`, 'Change its mode where this home is managed.')
     const octal = mode.toString(8)
     return warn('secrets', `${path} ${said}`, `chmod ${octal} "${path}"`, {
       does: `set the mode of ${path} to ${octal}`,

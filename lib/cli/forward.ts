@@ -8,6 +8,7 @@ import { type Directory, openDirectory } from '../cluster/directory.ts'
 import type { Config } from '../config.ts'
 import { conflict, forbidden, messageOf, unauthorized } from '../errors.ts'
 import { cellOfPath, pathOfCell } from '../http/cell-path.ts'
+import { createDrain } from '../http/drain.ts'
 import type { Route } from '../http/forwarded-headers.ts'
 import { createForwarder, shared } from '../http/forwarder.ts'
 import type { Listener } from '../http/request-listener.ts'
@@ -21,6 +22,8 @@ import type { Interrupts } from './run.ts'
 
 /** How long open responses may continue after SIGTERM. */
 const GRACE_MS = 5_000
+/** The first part of it, in which the listener stays open: load balancers ask, and choose another forwarder. */
+const DRAIN_MS = 2_500
 const HEALTH = '/forward/health'
 
 /** Also for a cell that there is: who may not use it does not learn that. */
@@ -81,7 +84,14 @@ const createRoutes = (
 }
 
 /** Answers for itself: whether it runs, and whether the database does. */
-const withHealth = (listener: Listener, cell: string, { ownerOf }: Directory): Listener => {
+const withHealth = (
+  listener: Listener,
+  {
+    cell,
+    ownerOf,
+    isStopping,
+  }: Pick<Directory, 'ownerOf'> & { cell: string; isStopping(): boolean },
+): Listener => {
   // Anyone may ask, and as often as they like.
   const looks = shared(systemClock, ownerOf, () => KNOWN_MS)
   return (req, res) => {
@@ -90,6 +100,8 @@ const withHealth = (listener: Listener, cell: string, { ownerOf }: Directory): L
       res.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
       res.end(JSON.stringify(body))
     }
+    if (isStopping())
+      return answer(503, { status: 'stopping', reason: 'The forwarder is shutting down.' })
     looks.get(cell).then(
       () => answer(200, { status: 'ok' }),
       () => answer(503, { status: 'unavailable', reason: 'The database does not answer.' }),
@@ -126,22 +138,27 @@ export const forward = async (
     ...createRoutes(config, { directory, pages }),
   })
   const tls = readTls(config)
-  const server = createServer(
-    withHealth(pages.withFiles(forwarder.listener), settings.cell, directory),
-    {
-      version,
-      ...(tls ? { tls } : {}),
-    },
+  let isStopping = false
+  const drain = createDrain(
+    withHealth(pages.withFiles(forwarder.listener), {
+      cell: settings.cell,
+      ownerOf: directory.ownerOf,
+      isStopping: () => isStopping,
+    }),
   )
+  const server = createServer(drain.listener, { version, ...(tls ? { tls } : {}) })
   const { port } = await listen(server, config)
   server.on('error', error => log.error('server', error))
   log.info(`agent-webui ${version} forwards at ${urlOf(config, port)}/`)
   log.flush()
   try {
     await waitForEnd(onInterrupt)
+    isStopping = true
+    const cut = setTimeout(() => server.closeAllConnections(), GRACE_MS)
+    const drained = new Promise<void>(resolve => setTimeout(resolve, DRAIN_MS).unref())
+    await Promise.race([drain.ended(), drained])
     const closed = new Promise(resolve => server.close(resolve))
     server.closeIdleConnections()
-    const cut = setTimeout(() => server.closeAllConnections(), GRACE_MS)
     await closed
     clearTimeout(cut)
   } catch (error) {

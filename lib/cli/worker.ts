@@ -193,6 +193,7 @@ export const work = async (
   remove()
   log.info('Shutting down')
   void supervisor.stopping()
+  health.stopping()
   // First, so that other workers take what the cells leave.
   await link.end().catch(() => undefined)
   await cells.close()

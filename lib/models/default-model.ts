@@ -5,7 +5,7 @@ import type { YamlEdit, YamlFile } from '../store/yaml-file.ts'
 import { toProviderId } from './provider-ids.ts'
 import { saveEndpointEdits, restoreEndpointEdits } from './saved-endpoints.ts'
 import { PROVIDERS } from './providers.ts'
-import { type Resolved, resolveModel } from './resolve.ts'
+import { isKnown, parseHint, type Resolved, resolveModel } from './resolve.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 
 export type DefaultConfig = Pick<Config, 'defaultModel' | 'modelOverride'>
@@ -79,6 +79,23 @@ const persistedForm = (setup: ModelSetup, model: string, provider: string | null
       { code: 'invalid_model' },
     )
   return form
+}
+
+/** Throws for a hint of a provider that is neither built in nor configured: with such a default every later turn fails. */
+export const requireServed = (home: ModelHome, id: string): void => {
+  const setup = readSetup(home)
+  const hint = parseHint(parseModelId(id), setup.custom)
+  if (!hint) return
+  const provider = toProviderId(hint.provider)
+  const isServed =
+    isKnown(provider) ||
+    provider === setup.active ||
+    setup.providers.has(provider) ||
+    setup.custom.some(({ slug }) => slug !== null && provider === `custom:${slug}`)
+  if (!isServed)
+    throw invalid(`"${hint.provider}" is no provider that is built in or in config.yaml.`, {
+      code: 'invalid_model',
+    })
 }
 
 /** Saves the default model without an `@provider:` hint, which the command line cannot read. Returns the saved id. */

@@ -23,7 +23,7 @@ export type Configured = {
 }
 
 /** A provider of the table or one with a display name, under any alias. */
-const isKnown = (provider: string): boolean =>
+export const isKnown = (provider: string): boolean =>
   PROVIDERS.has(toProviderId(provider)) || providerNames().includes(toProviderId(provider))
 
 /** Prefixes of makers OpenRouter serves. */

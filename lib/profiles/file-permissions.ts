@@ -1,16 +1,8 @@
 /** Makes files with secrets readable by their owner only. */
-import { closeSync, constants, fchmodSync, fstatSync, openSync } from 'node:fs'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { closeSync, constants, fchmodSync, fstatSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileReason } from '../store/file-error.ts'
-
-const SECRETS = [
-  '.env',
-  'auth.json',
-  '.anthropic_oauth.json',
-  'google_token.json',
-  'google_client_secret.json',
-]
+import { homesOf, secretFiles } from './secret-files.ts'
 
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && /^E(?:NOENT|NOTDIR|LOOP)$/.test(String(error.code))
@@ -30,8 +22,8 @@ const tighten = (path: string, uid: number | undefined): boolean => {
   }
 }
 
-/** What other users can do with a file or directory, and the mode that stops it. */
-export type Exposed = { path: string; mode: number; said: string }
+/** What other users can do with a file or directory, and the mode that stops it; null where another program manages it. */
+export type Exposed = { path: string; mode: number | null; said: string }
 
 /** Null: missing, or not accessible for this user. */
 const statOrNull = (path: string) => {
@@ -43,32 +35,19 @@ const statOrNull = (path: string) => {
 }
 
 const WRITABLE = 'can be changed by other users'
+const READABLE = 'is readable by other users'
 
-const exposedFile = (path: string): Exposed[] => {
+const exposedFile = (path: string, isManaged: boolean): Exposed[] => {
   const found = statOrNull(path)
   if (!found?.isFile() || (found.mode & 0o077) === 0) return []
   const isWritable = (found.mode & 0o022) !== 0
-  return [{ path, mode: 0o600, said: isWritable ? WRITABLE : 'is readable by other users' }]
+  return [{ path, mode: isManaged ? null : 0o600, said: isWritable ? WRITABLE : READABLE }]
 }
 
 const exposedDirectory = (path: string): Exposed[] => {
   const found = statOrNull(path)
   if (!found?.isDirectory() || (found.mode & 0o022) === 0) return []
   return [{ path, mode: found.mode & 0o755, said: WRITABLE }]
-}
-
-/** Not locks and databases: closing one of those that is open elsewhere in this process would end its POSIX locks. */
-const PRIVATE_STATE = /^(?:\.signing_key|\.password|(?!instance\.).*\.jsonl?)$/
-
-const privateFilesIn = (dir: string): string[] => {
-  try {
-    return readdirSync(dir, { withFileTypes: true })
-      .filter(entry => entry.isFile() && PRIVATE_STATE.test(entry.name))
-      .map(entry => join(dir, entry.name))
-  } catch {
-    // No state directory yet.
-    return []
-  }
 }
 
 type Places = { baseHome: string; stateDir: string; configPath?: string | null }
@@ -78,44 +57,33 @@ type Places = { baseHome: string; stateDir: string; configPath?: string | null }
  * of config.yaml. Changes nothing.
  */
 export const findExposed = ({ baseHome, stateDir, configPath }: Places): Exposed[] => {
-  const homes = [baseHome, ...profilesOf(baseHome)]
-  const files = homes.flatMap(dir => [...SECRETS, 'config.yaml'].map(name => join(dir, name)))
-  const all = new Set([...files, ...(configPath ? [configPath] : []), ...privateFilesIn(stateDir)])
+  const homes = homesOf(baseHome)
+  const files = new Map(
+    secretFiles(baseHome, stateDir).map(({ path, isManaged }) => [path, isManaged]),
+  )
+  if (configPath && !files.has(configPath)) files.set(configPath, false)
+  const places = [...homes, join(baseHome, 'profiles'), stateDir]
   return [
-    ...[...new Set([...homes, stateDir])].flatMap(exposedDirectory),
-    ...[...all].flatMap(exposedFile),
+    ...[...new Set(places)].flatMap(exposedDirectory),
+    ...[...files].flatMap(([path, isManaged]) => exposedFile(path, isManaged)),
   ]
 }
 
-const profilesOf = (baseHome: string): string[] => {
-  const dir = join(baseHome, 'profiles')
-  if (!existsSync(dir)) return []
-  return readdirSync(dir, { withFileTypes: true })
-    .filter(entry => entry.isDirectory())
-    .map(entry => join(dir, entry.name))
-}
-
-/** Runs at every start. Logs each file that was changed or could not be changed. */
-export const restrictSecrets = (
-  { baseHome, stateDir }: { baseHome: string; stateDir: string },
-  log: (line: string) => void,
-): void => {
+/** Runs at every start. Logs each file that was changed or could not be changed, and what only `doctor --fix` changes. */
+export const restrictSecrets = (places: Places, log: (line: string) => void): void => {
   // Windows has no such mode bits.
   if (process.platform === 'win32') return
   const uid = process.getuid?.()
-  const homes = [baseHome, ...profilesOf(baseHome)]
-  const paths = homes
-    .filter(dir => !existsSync(join(dir, '.managed')))
-    .flatMap(dir => SECRETS.map(name => join(dir, name)))
-  for (const path of [...paths, ...privateFilesIn(stateDir)]) {
+  for (const { path, start, isManaged } of secretFiles(places.baseHome, places.stateDir)) {
+    if (start !== 'restrict' || isManaged) continue
     try {
       if (tighten(path, uid)) log(`${path} could be read by others; now only by its owner`)
     } catch (error) {
       if (!isMissing(error)) log(`${path} could not be made private: ${fileReason(error)}`)
     }
   }
-  // What hooks and commands are read from; a person may have shared it on purpose, so only `doctor --fix` changes it.
-  for (const { path, said } of findExposed({ baseHome, stateDir }))
-    if (said === WRITABLE)
-      log(`${path} ${said}, who could run programs here: agent-webui doctor --fix`)
+  for (const { path, mode, said } of findExposed(places)) {
+    const so = said === WRITABLE ? `${said}, who could run programs here` : said
+    if (mode !== null) log(`${path} ${so}: agent-webui doctor --fix`)
+  }
 }

@@ -5,12 +5,7 @@ import { isObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'
 import { type JsonFile, jsonFile } from '../store/json-file.ts'
 import type { Home } from './home.ts'
-
-/** Credential files of related programs, beside auth.json. */
-const CREDENTIAL_FILES = ['.anthropic_oauth.json', 'google_token.json', 'google_client_secret.json']
-
-/** Sign-ins to MCP servers: one file each. The first directory is the host agent's, the second ours. */
-const TOKEN_DIRS = ['mcp-tokens', join('mcp-tokens', 'agent-webui')]
+import { CREDENTIAL_FILES, TOKEN_DIRS } from './secret-files.ts'
 
 const NAME =
   /API_?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|(?:^|_)(?:KEY|KEY_ID|API|TOKEN|CREDENTIALS?|PAT|PWD|AUTH|AUTHORIZATION|COOKIE|BEARER|WEBHOOK|WEBHOOK_URL)$/

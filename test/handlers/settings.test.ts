@@ -186,7 +186,7 @@ test('rejects a change when config.yaml is unreadable, and loses nothing', async
 test('the default model: rejects invalid ones, writes as in contract C.5, reads back', async ({
   app,
 }) => {
-  for (const model of ['', '   ', 5, null, 'a\nb', 'x'.repeat(501)])
+  for (const model of ['', '   ', 5, null, 'a\nb', 'x'.repeat(501), '@nosuchprovider:foo'])
     assert.is((await app.post('/api/default-model', { model })).status, 400)
   const { body } = await app.post('/api/default-model', { model: '@openai:gpt-5.4' })
   assert.equal(body, { ok: true, model: 'gpt-5.4' })

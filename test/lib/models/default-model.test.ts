@@ -9,6 +9,7 @@ import { UserError } from '../../../lib/errors.ts'
 import {
   migrateDefaultModel,
   effectiveDefault,
+  requireServed,
   setDefaultModel,
 } from '../../../lib/models/default-model.ts'
 import { configureProvider } from '../../../lib/models/set-provider.ts'
@@ -56,6 +57,17 @@ test('rejects invalid model ids and writes nothing', ({ base }) => {
   ])
     assert.throws(() => setDefaultModel(home, id), isInvalid, JSON.stringify(id))
   assert.is(written(base), 'a: 1\n')
+})
+
+test('a hint of a provider that is neither built in nor configured is refused', ({ base }) => {
+  const home = open(
+    base,
+    'model: {provider: other, default: m}\ncustom_providers:\n  - {name: Box, base_url: http://127.0.0.1:9/v1}\nproviders:\n  house: {base_url: http://127.0.0.1:9/v1}\n',
+  )
+  for (const id of ['@nosuchprovider:foo', '@opnai:gpt-5.4', '@custom-box:foo'])
+    assert.throws(() => requireServed(home, id), isInvalid, id)
+  for (const id of ['@anthropic:x', '@claude:x', '@custom:box:x', '@house:x', '@other:x', 'foo/x'])
+    requireServed(home, id)
 })
 
 test('a broken config.yaml is not changed', ({ base }) => {

@@ -1,4 +1,6 @@
 /** A tiny application for the tests of startup and shutdown; its environment selects the behavior. */
+import { existsSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { createAuth } from '../../../lib/auth/auth.ts'
 import { createAuthenticator } from '../../../lib/auth/authenticator.ts'
@@ -10,6 +12,7 @@ import { start } from '../../../lib/start.ts'
 const endpoint = endpointFor<BaseCtx>()
 const stop = new AbortController()
 const mode = process.env.MODE ?? ''
+let state: 'ready' | 'stopping' = 'ready'
 
 async function* events() {
   yield 'data: 1\n\n'
@@ -20,6 +23,7 @@ async function* events() {
 await start({
   routes: {
     'GET /health': endpoint({ summary: 'health', public: true, run: () => ({ status: 'ok' }) }),
+    'GET /ready': endpoint({ summary: 'ready', public: true, run: () => ({ state }) }),
     'GET /events': endpoint({
       summary: 'events',
       raw: 'text/event-stream',
@@ -31,7 +35,7 @@ await start({
         new Promise<{ ok: boolean }>(resolve => {
           process.stdout.write('slow begins\n')
           // Well after the streams have been closed.
-          stop.signal.addEventListener('abort', () => setTimeout(resolve, 20, { ok: true }))
+          stop.signal.addEventListener('abort', () => resolve(setTimeout(20, { ok: true })))
         }),
     }),
     'GET /never': endpoint({ summary: 'never', run: () => new Promise<never>(() => {}) }),
@@ -60,7 +64,10 @@ await start({
       makeCtx: (...base) => new BaseCtx(...base),
       version: 'v9.9.9',
       async close() {
+        state = 'stopping'
         log.info('closing')
+        // Until a file appears, as running turns end.
+        if (mode.startsWith('/')) while (!existsSync(mode)) await setTimeout(5)
         stop.abort()
       },
     }

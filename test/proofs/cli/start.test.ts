@@ -118,6 +118,34 @@ test('SIGTERM: open responses finish, the app closes streams, then the process e
   assert.match(program.output(), /"path":"\/slow","status":200/)
 })
 
+test('SIGTERM: /ready says stopping and /health answers while the app closes; nothing else is answered', async ({
+  home,
+}) => {
+  const mode = join(home, 'closed')
+  for (const base of ['', '/agent']) {
+    rmSync(mode, { force: true })
+    const env = { MODE: mode, ...(base && { AGENT_WEBUI_BASE_PATH: base }) }
+    const program = await run({ home, port: await freePort(), env })
+    const { origin } = new URL(program.url)
+    program.child.kill('SIGTERM')
+    await program.waitForOutput('closing')
+    for (const prefix of new Set(['', base])) {
+      const ready = await fetch(`${origin}${prefix}/ready?x=1`)
+      assert.equal(await ready.json(), { state: 'stopping' }, prefix)
+      assert.is((await fetch(`${origin}${prefix}/health`)).status, 200, prefix)
+      for (const path of ['/slow', '/ready/x', '/x/ready', '/events'])
+        assert.is(
+          await fetch(`${origin}${prefix}${path}`).catch(() => 'broken'),
+          'broken',
+          prefix + path,
+        )
+    }
+    writeFileSync(mode, '')
+    assert.is(await program.exited, 0)
+    assert.is(await fetch(`${origin}/ready`).catch(() => 'refused'), 'refused')
+  }
+})
+
 test('cuts an endless response after the grace period; an uncaught error shuts down in order', async ({
   home,
 }) => {

@@ -1,6 +1,6 @@
 /** The pages of `agent-webui forward`, with a real PostgreSQL, and services that only say who they are. */
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -55,11 +55,13 @@ const startForwarder = async (env: Record<string, string> = {}): Promise<string>
 }
 
 /** A service that answers with the cell that was asked for. */
-const serve = async (cell: string): Promise<void> => {
-  const server = createServer((req, res) => {
+const sayCell = () =>
+  createServer((req, res) => {
     res.setHeader('Content-Type', 'text/html')
     res.end(`<title>${req.headers['x-agent-webui-cell']}</title>${req.url}`)
   })
+
+const serve = async (cell: string, server = sayCell()): Promise<void> => {
   servers.push(server)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -107,6 +109,29 @@ test.after(async () => {
 
 if (skipped) test.skip('there is no PostgreSQL for this platform', () => undefined)
 else {
+  test('while responses are open, a forwarder that stops says so, and still passes requests on', async () => {
+    const held: ServerResponse[] = []
+    const server = createServer((req, res) => {
+      res.writeHead(200)
+      if (req.url?.endsWith('/held')) held.push(res)
+      else res.end('passed')
+      res.flushHeaders()
+    })
+    await add('held', ['dora'])
+    await serve('held', server)
+    const url = await startForwarder()
+    const health = () => get(`${url}/forward/health`)
+    assert.is((await health()).status, 200)
+    const open = await fetch(`${url}/held`, { headers: { 'Remote-User': 'dora' } })
+    const stopped = stops.pop()?.()
+    await until(async () => (await health()).status === 503, 'stopping')
+    assert.match((await health()).text, '"status":"stopping"')
+    assert.is((await get(`${url}/other`, { 'Remote-User': 'dora' })).text, 'passed')
+    held[0]?.end('complete')
+    assert.is(await open.text(), 'complete')
+    assert.is(await stopped, 0)
+  })
+
   test('a browser gets a sentence in its language, a program JSON: no header, and no cell', async () => {
     const url = await startForwarder()
     for (const [headers, status, pattern] of [
