@@ -12,8 +12,8 @@ const QUEUE = '**/static/lazy-queue-*.js'
 const LATE = '**/static/announce-answers-*.js'
 
 /** What the page loads after it was shown is there: a module is, once importing it again succeeds. */
-const untilLoaded = async (page: Page) => {
-  for (const part of ['lazy-queue', 'announce-answers']) {
+const untilLoaded = async (page: Page, ...parts: string[]) => {
+  for (const part of parts) {
     const found = await page.waitForFunction(
       name =>
         performance.getEntriesByType('resource').find(each => each.name.includes(`/${name}-`))
@@ -38,7 +38,7 @@ test('a message that has to wait is shown as such, although none has waited befo
   const { page } = at
   try {
     await page.getByText('An answer').first().waitFor()
-    await untilLoaded(page)
+    await untilLoaded(page, 'lazy-queue', 'announce-answers')
     await network.cut()
     await write(page, 'later')
     await waitingIn(page).filter({ hasText: 'later' }).waitFor()
@@ -64,6 +64,8 @@ test('a message that has to wait is shown although the code for it could not be 
     await page.getByText('An answer').first().waitFor()
     const failed = page.locator('.composer-place').getByRole('alert')
     await failed.waitFor()
+    // Everything else of the composer is there.
+    await untilLoaded(page, 'lazy-bar', 'announce-answers')
     await network.cut()
     await write(page, 'later')
     await page.locator('.queued').filter({ hasText: 'later' }).waitFor()
@@ -88,7 +90,7 @@ test('a view that could not be loaded is there after Retry, once the server can 
   const { page } = at
   try {
     await page.getByText('An answer').first().waitFor()
-    await untilLoaded(page)
+    await untilLoaded(page, 'lazy-queue', 'announce-answers')
     await page.locator('#composer').fill('Half a thought')
     await network.cut()
     await page.getByRole('link', { name: 'Usage' }).click()
@@ -123,7 +125,7 @@ test('a page without its late code offers a reload, in its own words', async () 
     assert.is(await page.getByText('Failed to fetch').count(), 0)
     await page.unroute(LATE)
     await toast.getByRole('button', { name: 'Neu laden' }).click()
-    await untilLoaded(page)
+    await untilLoaded(page, 'lazy-queue', 'announce-answers')
   } finally {
     await at.close()
     await network.cut().catch(() => undefined)
