@@ -113,6 +113,7 @@ const moveInJson = (path: string, moved: Moved): void =>
         const now = moved(value)
         return now === value ? literal : JSON.stringify(now)
       } catch {
+        // No JSON: it stays.
         return literal
       }
     }),

@@ -54,6 +54,7 @@ const entriesOf = (dir: string): Dirent[] => {
   try {
     return readdirSync(dir, { withFileTypes: true })
   } catch {
+    // Whether a directory is there and can be read is a check of its own.
     return []
   }
 }

@@ -130,7 +130,9 @@ test('at its time limit, and when the turn is cancelled, the command ends', asyn
   provider.push(run('echo on; sleep 77', { timeout: 1 }), { text: 'Late.' })
   await editor.prompt(sessionId, 'wait')
   const { output, exit_code, error } = resultOf(provider)
-  assert.equal([output, exit_code, error], ['on\n', 124, 'Stopped after 1 seconds.'])
+  assert.equal([exit_code, error], [124, 'Stopped after 1 seconds.'])
+  // A slow machine has not begun after a second.
+  assert.match(String(output), /^(?:on\n)?$/)
   provider.push(run('echo on; sleep 77'))
   const turn = editor.prompt(sessionId, 'wait again')
   editor.updates.length = 0

@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { languageOf } from '../../../../lib/agent/code/languages.ts'
 import { executeCode } from '../../../../lib/agent/tools/execute-code.ts'
+import { createTestClock } from '../../../_clock.ts'
 import { type Bench, createBench } from './_context.ts'
 
 const test = suite('output of scripts')
@@ -86,7 +87,13 @@ test('what was printed is seen while a tool works', async () => {
 
 test('what was printed before the time limit is kept', async () => {
   if (language?.name !== 'Python') return console.log('skipped: there is no Python')
-  const result = await run('import time\nprint("a")\ntime.sleep(60)', 3_000)
+  const clock = createTestClock()
+  bench.ctx.clock = clock
+  const limitMs = 1e9
+  const running = run('import time\nprint("a")\ntime.sleep(600)', limitMs)
+  while (!bench.printed.join('').includes('a')) await clock.advance(100)
+  await clock.advance(limitMs)
+  const result = await running
   assert.equal([result.status, result.output], ['timeout', 'a\n'])
 })
 
