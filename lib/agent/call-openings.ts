@@ -19,7 +19,13 @@ const OPENINGS = [
   '[TOOL_',
 ]
 /** Words, which are marks only where a line begins. */
-const LINE_OPENINGS = ['commentary to=', 'analysis to=', 'to=functions.']
+const LINE_OPENINGS = [
+  'commentary to=',
+  'analysis to=',
+  'to=functions.',
+  'assistantcommentary to=',
+  'assistantanalysis to=',
+]
 /** A mark that is longer is none. */
 const MAX_MARK_CHARS = 120
 const MAX_OBJECT_MARK_CHARS = 24

@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import { isObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
 import { renameArguments } from './argument-names.ts'
+import { readJson } from './lenient-json.ts'
 import { parseArguments } from './tool-calls.ts'
 
 /** `args`: under the names of the schema; `input`: with its types and defaults. */
@@ -114,12 +115,8 @@ const toType = (expected: string, value: unknown): unknown => {
   return undefined
 }
 
+/** Null for a bare word, which the caller wraps in an array. */
 const readArray = (text: string): unknown[] | null => {
-  try {
-    const value: unknown = JSON.parse(text)
-    return Array.isArray(value) ? value : null
-  } catch {
-    // A bare word: the caller wraps it in an array.
-    return null
-  }
+  const read = readJson(text)
+  return read.ok && read.end === text.length && Array.isArray(read.value) ? read.value : null
 }

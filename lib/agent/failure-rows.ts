@@ -114,6 +114,8 @@ const LOADING =
 const NOT_LOADED = /(?:error|fail\w*) (?:while |when )?(?:to load|loading)/i
 const UNLOADED =
   /\bmodel\b.{0,60}(?:crashed|unloaded)|no models? (?:is |are )?(?:currently )?loaded|model (?:is )?not loaded|(?:failed to load|error loading) (?:the )?model/i
+const BUSY = /overloaded|server (?:is )?busy|capacity/i
+/** Without a status, also words that a page of an error has. */
 const OVERLOADED = /overloaded|server (?:is )?busy|capacity|unavailable|try again later/i
 const UNPARSED =
   /^.{0,60}(?:failed to (?:call a function|parse (?:input|tool|function))|error parsing tool call)/i
@@ -251,6 +253,7 @@ export const ROWS: readonly Row[] = [
   { kind: 'unknown_model', status: ['none'], words: MODEL, source: LITELLM },
   { kind: 'server_error', status: [408, 409, 425, 499], source: ANTHROPIC },
   { kind: 'overloaded', status: [503, 529], source: ANTHROPIC },
+  { kind: 'overloaded', status: '5xx', words: BUSY, source: ANTHROPIC },
   { kind: 'server_error', status: '5xx', source: HTTP },
   { kind: 'overloaded', status: ['none'], words: OVERLOADED, source: ANTHROPIC },
   { kind: 'refused_request', status: 'any error', source: HTTP },

@@ -45,7 +45,7 @@ const firstOf = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value
 
 /** The longest wait among limits that are used up. */
-const rateLimitReset = (headers: Headers, now: number): number | undefined => {
+export const rateLimitReset = (headers: Headers, now: number): number | undefined => {
   const waits = Object.entries(headers).flatMap(([name, value]) => {
     if (!/rate-?limit.*reset/.test(name)) return []
     const left = firstOf(headers[name.replace('reset', 'remaining').replace(/-after$/, '')])
@@ -61,9 +61,6 @@ export const retryAfterInHeaders = (headers: Headers, now: number): number | und
   if (ms && Number.isFinite(Number(ms))) return Math.max(0, Number(ms))
   return parseRetryAfter(firstOf(headers['retry-after']), now)
 }
-
-/** Fallback when neither `Retry-After` nor the body contains a delay. */
-export const rateLimitResetIn = rateLimitReset
 
 const RESET_FIELD = /"resets?_(at|in|in_seconds)"\s*:\s*"?([^",}]+)/i
 /** `You will regain access on 2026-09-01 at 00:00 UTC.` A time without its zone is not read. */

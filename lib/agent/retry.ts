@@ -77,8 +77,6 @@ export const attemptsFor = ({
   }
 }
 
-const OVERLOADED = /overloaded|server is busy|capacity/i
-
 const REASONS: Partial<Record<FailureKind, RetryReason>> = {
   rate_limit: 'rate_limit',
   no_response: 'empty',
@@ -92,10 +90,8 @@ const REASONS: Partial<Record<FailureKind, RetryReason>> = {
 }
 
 /** Why a call is repeated. */
-export const retryReasonOf = ({ kind, type, message }: ProviderFailure): RetryReason =>
-  type === 'network' && kind !== 'unreachable' && OVERLOADED.test(message)
-    ? 'overloaded'
-    : (REASONS[kind] ?? 'error')
+export const retryReasonOf = ({ kind }: Pick<ProviderFailure, 'kind'>): RetryReason =>
+  REASONS[kind] ?? 'error'
 
 /** Waits on this clock. */
 export const waitOn =

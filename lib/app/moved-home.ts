@@ -3,7 +3,7 @@
  * machine. Chats, tasks, lists of workspaces and checkpoints name folders by absolute paths, so those of the former place become
  * those of this one. `location.json` is written last: after a kill, everything is done again, which changes nothing more.
  */
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { SessionRow } from '../schema/session.ts'
@@ -18,6 +18,7 @@ import { realDirectory } from '../workspaces/workspace-paths.ts'
 import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
+import { homesOf } from '../profiles/secret-files.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 
@@ -161,11 +162,6 @@ const moveWorktrees = (stateDir: string, moved: Moved): void => {
   }
 }
 
-const homesIn = (baseHome: string): string[] => [
-  baseHome,
-  ...namesIn(join(baseHome, 'profiles')).map(name => join(baseHome, 'profiles', name)),
-]
-
 const moveLists = (dir: string, moved: Moved): void => {
   moveInJson(join(dir, 'workspaces.json'), moved)
   changeText(join(dir, 'last_workspace.txt'), text => `${moved(text.trim())}\n`)
@@ -175,19 +171,32 @@ const moveFiles = ({ stateDir, baseHome }: Places, log: Log, moved: Moved): void
   moveLists(stateDir, moved)
   moveInJson(join(stateDir, 'settings.json'), moved)
   moveInJson(join(stateDir, 'api-tokens.json'), moved)
-  for (const home of homesIn(baseHome))
+  for (const home of homesOf(baseHome))
     try {
       moveLists(join(home, 'webui_state'), moved)
       moveInJson(join(home, 'cron', 'jobs.json'), moved)
       moveCheckpoints(home, moved)
     } catch (error) {
       // A home may be read-only, or another user's: it must not keep the service from starting.
-      if (!isRefused(error)) throw error
+      // A full disk may have space at the next start, which does all of it again.
+      if (!isRefused(error) || (isFull(error) && isWritable(home))) throw error
       log.warn(`not all paths in ${home} were adapted: ${sentenceOf(error)}`)
     }
   moveWorktrees(stateDir, moved)
   // Prompts that name the former folders.
   rmSync(join(stateDir, 'cache', 'prompts'), { recursive: true, force: true })
+}
+
+const isFull = (error: unknown): boolean => error instanceof UserError && error.kind === 'full'
+
+const isWritable = (dir: string): boolean => {
+  try {
+    accessSync(dir, constants.W_OK)
+    return true
+  } catch {
+    // Read-only, or another user's.
+    return false
+  }
 }
 
 const isRefused = (error: unknown): boolean =>

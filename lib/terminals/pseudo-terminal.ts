@@ -2,6 +2,7 @@
  * A program on a pseudo-terminal, by script(1) of util-linux or BSD: Node cannot open one, and an addon that can is
  * native code for each platform.
  */
+import { shellQuote } from '../base/shell-quote.ts'
 import { readdirSync, readFileSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
 import { findProgram } from '../base/find-program.ts'
@@ -37,9 +38,6 @@ export type PseudoTerminalOptions = {
   platform?: NodeJS.Platform
 }
 
-/** For /bin/sh. */
-const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
-
 /**
  * Sets up the terminal, prints the process id and the terminal's name, and becomes the program. `sane` turns on the echo,
  * which script turns off when its own input is a pipe.
@@ -49,8 +47,8 @@ const bootstrap = ({ command, env }: PseudoTerminalOptions, { cols, rows }: Term
     `stty sane rows ${rows} cols ${cols}`,
     `printf '%s %s\\n' "$$" "$(tty)"`,
     // script runs this text with $SHELL, so that was /bin/sh until now.
-    `SHELL=${quote(env.SHELL ?? '/bin/sh')}`,
-    `exec ${command.map(quote).join(' ')}`,
+    `SHELL=${shellQuote(env.SHELL ?? '/bin/sh')}`,
+    `exec ${command.map(shellQuote).join(' ')}`,
   ].join('; ')
 
 /**

@@ -51,7 +51,7 @@ export const createUnrecordedTurns = (
     for (const sessionId of waiting.keys()) {
       try {
         if (sessions.row(sessionId)) recover(sessionId)
-        else waiting.delete(sessionId)
+        else if (!sessions.inTrash(sessionId)) waiting.delete(sessionId)
       } catch {
         // Still no space; the reason was logged when the turn ended.
       }

@@ -183,6 +183,8 @@ export const attachSession = async (
   saved: ExternalSession | null,
   side: AgentSide,
 ): Promise<AttachedSession> => {
+  // A session that is being closed cannot be opened again yet.
+  await running.settled()
   const options = optionsOf(running, workspace, side)
   const here = saved?.cwd === options.cwd ? saved : null
   // The interrupted message is sent again; the agent may see it twice.

@@ -82,7 +82,12 @@ const ROWS: readonly Row[] = [
     say: effort => ({ reasoning_effort: isOn(effort) ? 'default' : 'none' }),
     source: 'https://console.groq.com/docs/reasoning',
   },
-  { name: 'Groq: others', hosts: /[ .]groq\.com$/, say: nothing, source: 'ditto' },
+  {
+    name: 'Groq: others',
+    hosts: /[ .]groq\.com$/,
+    say: nothing,
+    source: 'https://console.groq.com/docs/reasoning',
+  },
   {
     name: 'Cerebras: GLM',
     hosts: /[ .]cerebras\.ai$/,

@@ -7,7 +7,7 @@ import { isObject } from '../../base/json.ts'
 import { messageOf } from '../../errors.ts'
 import { errorFieldsIn } from '../error-fields.ts'
 import { classify, ProviderFailure } from '../failure.ts'
-import { rateLimitResetIn, resetInBody, retryAfterInHeaders } from '../retry-after.ts'
+import { rateLimitReset, resetInBody, retryAfterInHeaders } from '../retry-after.ts'
 
 const MAX_ERROR_BYTES = 64 * 1024
 const MAX_MESSAGE_CHARS = 600
@@ -113,7 +113,7 @@ const toFailure = (
     retryAfterMs: retryAfterInHeaders(headers, now),
     resetMs:
       resetInBody(text, now) ??
-      (status === 429 || status === 503 ? rateLimitResetIn(headers, now) : undefined),
+      (status === 429 || status === 503 ? rateLimitReset(headers, now) : undefined),
   })
 }
 

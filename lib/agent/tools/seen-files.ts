@@ -125,7 +125,7 @@ export class ChangedMeanwhile extends Error {
   readonly fullPath: string
 
   constructor(fullPath: string) {
-    super(`${fullPath} was changed by something else in between; nothing was written.`)
+    super(`${fullPath} was changed meanwhile; nothing was written.`)
     this.fullPath = fullPath
   }
 }

@@ -97,7 +97,7 @@ const similarNames = (fullPath: string): string => {
 
 type AsFile = { bytes: Buffer; isText: boolean; kept?: string }
 
-const NOTHING = 'nothing: what stood there was binary, or too large to look at'
+const NOTHING = 'nothing: the old file was binary, or too large to look at'
 
 /** Encodes new text like the existing file, and lists what was kept (encoding, byte order mark, line endings). */
 export const asFile = (fullPath: string, content: string): AsFile => {

@@ -1,4 +1,5 @@
 /** The permission rules of a home for one workspace, read on each use so that a changed file takes effect immediately. */
+import { shellQuote } from '../../base/shell-quote.ts'
 import { decideCommand } from '../../agent/permissions/decide.ts'
 import { readText } from '../../store/read-text.ts'
 import { join } from 'node:path'
@@ -80,10 +81,9 @@ export const scriptDenial = (
   const env = home.env()
   const rules = rulesFor(home, dir, env)
   const path = join(dir, script)
-  const quoted = `'${path.replaceAll("'", `'\\''`)}'`
   // What a shell script contains is the command; of others only the name is known.
   const text = /\.(?:sh|bash)$/i.test(script) ? readText(path).text : null
-  const command = text ?? quoted
+  const command = text ?? shellQuote(path)
   const shell = { home: env.HOME ?? '', cwd: dir, workspace: dir, env }
   // Of the decision about commands only what no one could allow: changes of scripts are approved by a person.
   const decision = decideCommand(command, { guards, shell, forbidden: [] })

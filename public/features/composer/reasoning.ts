@@ -27,7 +27,11 @@ export const createReasoning = ({ api }: Pick<Platform, 'api'>) => {
     /** Blank: the default model. */
     loadOffered: async (model: string) => {
       asked = model
-      const reply = await api('GET /api/reasoning', { model })
+      const reply = await api('GET /api/reasoning', { model }).catch(error => {
+        // Not those of the model before.
+        if (asked === model) offered.value = EFFORTS
+        throw error
+      })
       // Another model was chosen meanwhile.
       if (asked !== model) return
       take(reply)

@@ -194,6 +194,7 @@ export const CASES: Readonly<Record<string, FailureCase>> = {
   'llama.cpp: an unreadable call': { step: error(500, { code: 500, message: 'Failed to parse input at pos 12: <tool_call> rate limit, out of memory', type: 'server_error' }), kind: 'unparsed_call' },
 
   // Trouble at the provider.
+  'a gateway: overloaded': { step: error(502, { message: 'The server is overloaded' }), kind: 'overloaded', attempts: 6 },
   'Anthropic: overloaded': { step: answer(529, { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }), kind: 'overloaded', attempts: 6 },
   'Anthropic: conflict': { step: answer(409, { type: 'error', error: { type: 'conflict_error', message: 'Try again.' } }), kind: 'server_error', attempts: 4 },
   'Bedrock: the model failed': { step: answer(424, { message: 'The model returned an error.' }, { 'x-amzn-errortype': 'ModelErrorException' }), kind: 'server_error' },

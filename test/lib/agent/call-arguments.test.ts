@@ -54,6 +54,19 @@ for (const [text, args] of READ)
     assert.equal(read.ok ? read.args : read.reason, args)
   })
 
+const LISTS: [string, string[]][] = [
+  ['["a","b"]', ['a', 'b']],
+  [`['a','b']`, ['a', 'b']],
+  ['["a","b",]', ['a', 'b']],
+  ['a', ['a']],
+  ['[a] and b', ['[a] and b']],
+]
+for (const [text, list] of LISTS)
+  test(`a list written as text: ${text}`, () => {
+    const read = coerceArguments(z.object({ urls: z.array(z.string()) }), { urls: text })
+    assert.equal(read.ok && read.args, { urls: list })
+  })
+
 /** Text, and the position (from 1) that the reason names; null: it names none. */
 const REFUSED: [string, number | null][] = [
   ['{"path":"a","content":"half of i', 23],

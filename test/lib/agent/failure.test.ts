@@ -6,7 +6,7 @@ import {
   parseRetryAfter,
   retryAfterInHeaders,
   retryAfterInText,
-  rateLimitResetIn,
+  rateLimitReset,
 } from '../../../lib/agent/retry-after.ts'
 import { errorMessageIn } from '../../../lib/agent/providers/http-post.ts'
 import { raceAbort, retryDelayMs } from '../../../lib/agent/retry.ts'
@@ -230,7 +230,7 @@ test('retry delay in headers', () => {
     [{ 'x-ratelimit-reset': '5', 'x-ratelimit-remaining': '10' }, undefined],
     [{ 'content-type': 'text/html' }, undefined],
   ] as const)
-    assert.is(rateLimitResetIn(headers, NOW), ms)
+    assert.is(rateLimitReset(headers, NOW), ms)
 })
 
 test('delays double, have jitter, and are capped', () => {

@@ -210,6 +210,7 @@ const FORMS: [string, string][] = [
     '<|start|>assistant<|channel|>commentary to=functions.echo<|channel|>commentary json<|message|>{"say":"hi"}',
   ],
   ['gpt-oss without tokens', 'commentary to=functions.echo json{"say":"hi"}'],
+  ['gpt-oss with a role and no tokens', 'assistantcommentary to=functions.echo json{"say":"hi"}'],
   [
     'gpt-oss, recipient in the role',
     '<|start|>assistant to=functions.echo<|channel|>commentary json<|message|>{"say":"hi"}<|call|>',

@@ -37,7 +37,7 @@ test('gives the reason of each retry', async () => {
     [new ProviderFailure('rate_limit', 'slow'), 'rate_limit'],
     [network('Overloaded', 529), 'overloaded'],
     [network('Busy', 503), 'overloaded'],
-    [network('The server is overloaded'), 'overloaded'],
+    [new ProviderFailure('network', 'busy', { kind: 'overloaded' }), 'overloaded'],
     [network('Oops', 500), 'server_error'],
     [network('The connection broke off'), 'connection'],
     [new ProviderFailure('network', 'refused', { isUnreachable: true }), 'unreachable'],

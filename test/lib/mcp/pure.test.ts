@@ -89,7 +89,7 @@ test('arguments whose names providers do not accept have others there, and their
   assert.equal(shown.required, ['my_arg_2', 'plain'])
   const args = Object.fromEntries(names.map(name => [name, name]))
   await tool?.run(
-    { signal: AbortSignal.timeout(9_000), output() {} } as unknown as ToolContext,
+    { signal: new AbortController().signal, output() {} } as unknown as ToolContext,
     args,
   )
   assert.equal(sent, [
