@@ -64,7 +64,7 @@ const LISTS: [string, string[]][] = [
 for (const [text, list] of LISTS)
   test(`a list written as text: ${text}`, () => {
     const read = coerceArguments(z.object({ urls: z.array(z.string()) }), { urls: text })
-    assert.equal(read.ok && read.args, { urls: list })
+    assert.equal(read.ok && read.input, { urls: list })
   })
 
 /** Text, and the position (from 1) that the reason names; null: it names none. */
