@@ -1,5 +1,6 @@
 /** Contracts of the engine: request in, events out, one outcome. No HTTP, sessions, profiles or environment in here. */
 import type { Clock } from '../base/clock.ts'
+import type { Effort } from '../base/efforts.ts'
 import type { z } from 'zod'
 import type { AgentEvent, Emit } from './events.ts'
 import type { FailureType } from '../schema/failure-type.ts'
@@ -50,7 +51,6 @@ export type HttpApiMode =
   | 'anthropic_messages'
   | 'codex_responses'
   | 'ollama_chat'
-export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh'
 
 /** One model at one address, ready to be called: {provider, model} with address, key and limits resolved. */
 export type ModelEndpoint = EndpointWindow & {

@@ -1,6 +1,7 @@
 /** Resolves profile names to homes, and the active profile of a process or request. */
-import { readdirSync, rmSync, statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { namesIn } from '../base/names-in.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import type { AcceptedSettings } from '../guards/accepted-settings.ts'
@@ -50,15 +51,6 @@ const isDirectory = (path: string): boolean => {
   } catch {
     // Missing or not accessible: not a profile.
     return false
-  }
-}
-
-const namesIn = (dir: string): string[] => {
-  try {
-    return readdirSync(dir)
-  } catch {
-    // No profiles directory yet: only the base home exists.
-    return []
   }
 }
 

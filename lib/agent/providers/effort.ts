@@ -1,6 +1,7 @@
 /** How the configured effort is said in `chat_completions`: one row per server or model family, as its documentation says. */
 import type { JsonObject } from '../../base/json.ts'
-import type { Effort, ModelEndpoint } from '../types.ts'
+import type { ModelEndpoint } from '../types.ts'
+import type { Effort } from '../../base/efforts.ts'
 import { BUDGETS, THREE, UP_TO_MAX } from './effort-words.ts'
 import { effortOf, isReasoning } from './responses-body.ts'
 import { hostname } from './stream-request.ts'
