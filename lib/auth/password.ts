@@ -1,5 +1,5 @@
 /** Password hashing: PBKDF2-SHA256 on the thread pool, one hash at a time. */
-import { pbkdf2, timingSafeEqual } from 'node:crypto'
+import { pbkdf2 } from 'node:crypto'
 import { promisify } from 'node:util'
 import { tooMany } from '../errors.ts'
 
@@ -36,11 +36,4 @@ export const createPasswordHasher = (key: Buffer, iterations = ITERATIONS): Hash
       }
     },
   }
-}
-
-/** Constant-time comparison for hashes of equal length. */
-export const isSameHash = (a: string, b: string): boolean => {
-  const left = Buffer.from(a)
-  const right = Buffer.from(b)
-  return left.length === right.length && timingSafeEqual(left, right)
 }

@@ -2,6 +2,7 @@
 import { lstat, readdir, readlink, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, posix, relative, resolve, sep } from 'node:path'
 import { messageOf } from '../errors.ts'
+import { isBelow } from '../store/path-within.ts'
 import { isGone } from './read-file.ts'
 import { type Place, treatmentOf, type Treatment } from './places.ts'
 
@@ -23,22 +24,17 @@ export type WalkOptions = {
 /** Listing a directory again finds what was moved into it while it was read. */
 const MAX_LISTINGS = 3
 
-const withinRoot = (root: string, path: string): boolean => {
-  const way = relative(root, path)
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
-}
-
 /** The link as it is, or relative where it is absolute or leaves the directory and returns; null when it leads outside. */
 const targetWithin = async (place: Place, full: string, target: string): Promise<string | null> => {
   const lexical = resolve(dirname(full), target)
-  if (!isAbsolute(target) && withinRoot(place.dir, lexical)) return target
+  if (!isAbsolute(target) && isBelow(place.dir, lexical)) return target
   try {
     const real = await realpath(full)
-    if (!withinRoot(place.dir, real)) return null
+    if (!isBelow(place.dir, real)) return null
     return relative(await realpath(dirname(full)), real) || '.'
   } catch {
     // A dangling link.
-    return withinRoot(place.dir, lexical) ? relative(dirname(full), lexical) || '.' : null
+    return isBelow(place.dir, lexical) ? relative(dirname(full), lexical) || '.' : null
   }
 }
 

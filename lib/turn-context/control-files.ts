@@ -1,6 +1,6 @@
 /** Control files and our own ports: commands that touch them always need approval, because they configure the agent itself. */
 import { join } from 'node:path'
-import { namesIn } from '../base/names-in.ts'
+import { namesIn } from '../base/directories.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 /** Directories in the state directory that the agent may use: its workspace, its offloaded results, and worktrees of chats. */

@@ -1,7 +1,7 @@
 /** The files that requests of a session may reach: its workspace, without the service's state and the secrets of any home. */
 import { type BigIntStats, lstatSync } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
-import { namesIn } from '../base/names-in.ts'
+import { namesIn } from '../base/directories.ts'
 import type { Config } from '../config.ts'
 import { missing } from '../errors.ts'
 import type { Bounds } from '../store/dir-handle.ts'

@@ -9,13 +9,14 @@ import { shellContextFor } from '../tools/command-gate.ts'
 import { CONTROL_APPROVAL } from '../tools/allowed-paths.ts'
 import { isControlled } from '../tools/protected-paths.ts'
 import { isAbsolute } from 'node:path'
+import { shortenCounting } from '../../base/shorten.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { decideCommand } from '../permissions/decide.ts'
 import type { ApprovalChoice } from '../../schema/question.ts'
 import { denial } from '../permissions/denied-path.ts'
 import type { AgentRequest, ApprovalRequest, Guards } from '../types.ts'
 import { addToApproval, ruledCall } from './permission-rules.ts'
-import { type Call, commandOf, cutLine, pathsOf, shownPath } from './tool-calls.ts'
+import { type Call, commandOf, pathsOf, shownPath } from './tool-calls.ts'
 
 export type PermissionContext = {
   /** The agent's display name. */
@@ -149,7 +150,9 @@ const MAX_EXPLANATION_CHARS = 1_500
 /** Nothing that is shown already. */
 const said = (explanation: string, shown: readonly string[]): string => {
   const plain = explanation.replace(/^```\w*\n([\s\S]*?)\n?```$/, '$1').trim()
-  return shown.some(words => words.trim() === plain) ? '' : cutLine(plain, MAX_EXPLANATION_CHARS)
+  return shown.some(words => words.trim() === plain)
+    ? ''
+    : shortenCounting(plain, MAX_EXPLANATION_CHARS)
 }
 
 const quotedFrom = (words: string): string => (words === '' ? '' : `It says: ${words}`)
@@ -176,7 +179,7 @@ const askOptions = async (
   const question = [
     `${name}: ${call.title || 'how to continue?'}`,
     said(explanation, [call.title]),
-    args === '{}' ? '' : cutLine(args, MAX_EXPLANATION_CHARS),
+    args === '{}' ? '' : shortenCounting(args, MAX_EXPLANATION_CHARS),
   ].filter(words => words !== '')
   const names = options.map(option => option.name)
   let answer: string | null = null

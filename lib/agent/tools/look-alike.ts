@@ -5,7 +5,7 @@
 import { diffArrays } from 'diff'
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { namesIn } from '../../base/names-in.ts'
+import { namesIn } from '../../base/directories.ts'
 
 const PLAIN: Readonly<Record<string, string>> = Object.fromEntries([
   ...[...'‘’‚‛′'].map(char => [char, "'"]),
