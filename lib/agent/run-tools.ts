@@ -1,6 +1,5 @@
 /** Runs the tool calls of one message: validated, in order, abortable, with exactly one result per call. */
 import type { Clock } from '../base/clock.ts'
-import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { Usage } from '../schema/usage.ts'
 import { checkCall, isAboutCall } from './permissions/check-call.ts'
@@ -9,6 +8,7 @@ import { parseArguments, readArguments } from './tool-calls.ts'
 import { describeTools } from './tool-schema.ts'
 import { askForHook, type CallNotes, runHooked, withHookTexts } from './hooked-call.ts'
 import type { BeforeCall, Hooks } from './hooks.ts'
+import { errorResult, failedResult } from './error-result.ts'
 import { resultLimits, truncateResult } from './long-result.ts'
 import { type DirectoryInstructions, withInstructions } from './nested-instructions.ts'
 import { underPlanMode } from './plan-mode.ts'
@@ -118,11 +118,6 @@ const toParallelGroups = (prepared: readonly Prepared[]): Prepared[][] => {
   return all
 }
 
-const errorResult = (error: string): ToolResult => ({
-  content: JSON.stringify({ error }),
-  isError: true,
-})
-
 const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
   const { name, arguments: text } = call.function
   const read = readArguments(text)
@@ -201,9 +196,9 @@ const invokeTool = async (
   if (!tool) return STOPPED
   const commandError =
     tool.kind === 'execute' && request.secrets?.commandError(call.function.arguments)
-  if (commandError) return errorResult(commandError)
+  if (commandError) return errorResult(commandError, 'checks')
   const forbidden = request.guards?.tool(tool.name) ?? null
-  if (forbidden !== null) return errorResult(forbidden)
+  if (forbidden !== null) return errorResult(forbidden, 'rule')
   let running = true
   /** Set before it does anything that a second run of it would repeat. */
   let hasBegun = entry.isNested ?? false
@@ -284,11 +279,11 @@ const invokeTool = async (
   }
   try {
     const checked = checkCall(request.rules, tool, entry.input, ctx)
-    if (checked.denied !== null) return errorResult(checked.denied)
+    if (checked.denied !== null) return errorResult(checked.denied, 'rule')
     const planned = await underPlanMode(request.planMode, tool, entry.input, ctx)
     const ruled = checked.within(planned)
     if (request.hooks && !before) return await invokeHooked(entry, tool, run, request.hooks)
-    if (!(await ruled.askFirst())) return errorResult('The user denied this call.')
+    if (!(await ruled.askFirst())) return errorResult('The user denied this call.', 'user')
     const denied = before && (await askForHook(before, tool, entry.preview, planned))
     if (denied) return denied
     const work = Promise.resolve().then(() =>
@@ -296,7 +291,7 @@ const invokeTool = async (
     )
     return await withGrace(work, signal)
   } catch (error) {
-    return signal.aborted ? STOPPED : errorResult(messageOf(error))
+    return signal.aborted ? STOPPED : failedResult(error)
   } finally {
     running = false
   }
@@ -325,7 +320,7 @@ const invokeHooked = async (
       clock: run.clock,
     })
   } catch (error) {
-    return run.signal.aborted ? STOPPED : errorResult(messageOf(error))
+    return run.signal.aborted ? STOPPED : failedResult(error)
   }
 }
 

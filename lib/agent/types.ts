@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import type { AgentEvent, Emit } from './events.ts'
 import type { FailureType } from '../schema/failure-type.ts'
 import type { RunsIn } from '../schema/command-place.ts'
+import type { RefusedBy } from '../schema/refused-by.ts'
 import type { HookActivity } from '../schema/hook.ts'
 import type { StoredImage } from '../schema/image.ts'
 import type { ToolCall } from '../schema/message.ts'
@@ -218,6 +219,8 @@ export type ToolContext = {
 export type ToolResult = {
   content: string
   isError?: boolean
+  /** Who refused the call; it is an error then. */
+  refusedBy?: RefusedBy
   preview?: string
   /** The output in `content` with its ANSI colors, for the page; absent when it has none. */
   colored?: string
@@ -398,6 +401,8 @@ export type RunMessage = WireMessage & {
   _hooks?: HookActivity[]
   /** Where the command of the call ran. */
   _ran_in?: RunsIn
+  _failed?: true
+  _refused_by?: RefusedBy
   /** The turn ended with this message because it had used all its steps: their number. */
   _step_limit?: number
 }

@@ -1,4 +1,5 @@
 /** Answers an agent's permission requests with our approvals, mapped to the options it offers. */
+import { Refusal } from '../../base/refusal.ts'
 import type {
   PermissionOption,
   RequestPermissionOutcome,
@@ -39,8 +40,8 @@ export type PermissionContext = {
   /** Approved commands (`allowedKey`), which need no second approval when the agent runs them in our terminal. */
   allowed: Set<string>
   warn: (message: string) => void
-  /** The answer that denies it, where no one is asked; the sentence becomes the result of the call. */
-  refuse: (sentence: string) => RequestPermissionOutcome
+  /** The answer that denies it, where no one is asked; its message becomes the result of the call. */
+  refuse: (refusal: Refusal) => RequestPermissionOutcome
   /** The proposed change; '' if unknown. */
   diff: string
   /** What the agent says about it; '' if nothing. */
@@ -223,16 +224,23 @@ export const askPermission = async (
   const { rules } = request
   const ruled = ruledCall(call, shell)
   const verdict = rules?.decide(ruled) ?? null
-  const denied =
-    (decision?.kind === 'refuse' ? decision.sentence : null) ??
+  const byRule =
     (command === '' ? deniedByHome(request.guards, call, workspace) : null) ??
-    (rules && verdict?.list === 'deny' ? denial(verdict, rules) : null) ??
-    (forbiddenPath === undefined
-      ? null
-      : `Refused, and no approval can allow it: it touches ${forbiddenPath}.`)
-  if (denied !== null) {
-    warn(refusalWarning(name, command === '' ? 'access' : 'a command', denied))
-    return refuse(denied)
+    (rules && verdict?.list === 'deny' ? denial(verdict, rules) : null)
+  const refusal =
+    decision?.kind === 'refuse'
+      ? decision.refusal
+      : byRule !== null
+        ? new Refusal('rule', byRule)
+        : forbiddenPath !== undefined
+          ? new Refusal(
+              'checks',
+              `Refused, and no approval can allow it: it touches ${forbiddenPath}.`,
+            )
+          : null
+  if (refusal) {
+    warn(refusalWarning(name, command === '' ? 'access' : 'a command', refusal.message))
+    return refuse(refusal)
   }
   if (command === '' && isQuestion(call, options)) {
     if (!request.tools.some(({ kind }) => kind === 'ask')) return answerFor('deny', options)

@@ -1,17 +1,11 @@
 /** Tool: searches file contents or file names, limited in time and results. */
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { deniedResult } from '../error-result.ts'
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { globToRegExp } from '../search/gitignore.ts'
-import {
-  deniedResult,
-  displayPath,
-  guardRead,
-  hiddenGuard,
-  mayRead,
-  resolvePath,
-} from './allowed-paths.ts'
+import { displayPath, guardRead, hiddenGuard, mayRead, resolvePath } from './allowed-paths.ts'
 import { toPlainName } from './look-alike.ts'
 import { within } from './within.ts'
 import { countAll, filterFor, LARGE_BYTES } from '../search/candidates.ts'
