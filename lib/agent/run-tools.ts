@@ -207,17 +207,8 @@ const invokeTool = async (
   }
   const waitingCall = () => (hasBegun ? {} : { waitingCall: call.id })
   const ctx: ToolContext = {
+    ...request,
     callId: call.id,
-    workspace: request.workspace,
-    env: request.env,
-    forbidden: request.forbidden,
-    controlPaths: request.controlPaths,
-    ownAddresses: request.ownAddresses,
-    outside: request.outside,
-    isOwnProcess: request.isOwnProcess,
-    guards: request.guards,
-    planMode: request.planMode,
-    rules: request.rules,
     signal,
     // An abandoned tool may still print: drop it.
     output: text => {
@@ -234,18 +225,12 @@ const invokeTool = async (
       const asked = request.approve({ ...ask, ...waitingCall(), signal: either }, call.id)
       return raceAbort(asked, signal)
     },
-    allowsNetwork: request.allowsNetwork,
     clarify: async (question, choices, withdrawn) => {
       signal.throwIfAborted()
       const either = withdrawn ? AbortSignal.any([signal, withdrawn]) : signal
       const asked = request.clarify(question, choices, call.id, either, !hasBegun)
       return raceAbort(asked, signal)
     },
-    secrets: request.secrets,
-    editor: request.editor,
-    readDocument: request.readDocument,
-    checkEdits: request.checkEdits,
-    readable: request.readable,
     maxResultChars: resultLimits(run.contextWindow?.tokens() ?? 0).one,
     offload: text => request.offload?.(call.id, text) ?? null,
     keepImage: run.keepImage,
@@ -256,9 +241,6 @@ const invokeTool = async (
       // Recording takes time: do not change files if the turn was stopped during it.
       signal.throwIfAborted()
     },
-    processes: request.processes,
-    runner: request.runner,
-    canUndo: request.canUndo,
     spawn: spawnerFor(run, entry, begin),
     call(name, args) {
       begin()
@@ -275,7 +257,6 @@ const invokeTool = async (
     chatMemo: run.chatMemo,
     clock: run.clock,
     addUsage: usage => run.meter?.addUsage(usage),
-    checkBudget: request.checkBudget,
   }
   try {
     const checked = checkCall(request.rules, tool, entry.input, ctx)

@@ -17,32 +17,19 @@ import { CallUpdate } from './updates.ts'
 export const usesOwnFiles = ({ endpoint }: Pick<AgentRequest, 'endpoint'>): boolean =>
   endpoint.agent?.settings?.files === 'agent'
 
+/** For what the agent asks this service to do: nothing of it is offloaded, and it has no tools of ours. */
 export const toolContextOf = (request: AgentRequest, callId: string): ToolContext => ({
+  ...request,
   callId,
-  workspace: request.workspace,
-  env: request.env,
-  forbidden: request.forbidden,
-  controlPaths: request.controlPaths,
-  ownAddresses: request.ownAddresses,
-  outside: request.outside,
-  isOwnProcess: request.isOwnProcess,
-  guards: request.guards,
-  planMode: request.planMode,
-  rules: request.rules,
-  signal: request.signal,
   output: () => undefined,
+  offload: () => null,
   beforeChange: async what => {
     await request.beforeChange?.(what)
     request.signal.throwIfAborted()
   },
   approve: ask => request.approve(ask, callId),
-  allowsNetwork: request.allowsNetwork,
   clarify: (question, choices, signal) => request.clarify(question, choices, callId, signal),
   memo: new Map(),
-  runner: request.runner,
-  canUndo: request.canUndo,
-  secrets: request.secrets,
-  clock: request.clock,
 })
 
 /** `find` throws if the session is unknown. */
