@@ -24,7 +24,6 @@ import { createGuards } from '../turn-context/guards.ts'
 import { scriptDenial } from '../turn-context/permissions/home-rules.ts'
 import { createToolsetSettings, type ToolsetSettings } from '../turn-context/toolset-settings.ts'
 import { createImageProxy } from '../turn-context/web-services.ts'
-import type { OwnProgram } from '../updates/prepare-switch.ts'
 import { readVersion } from '../version.ts'
 import { type BackupServices, composeBackups } from './backups.ts'
 import { type ClientApiServices, composeClientApi } from './client-api.ts'
@@ -134,8 +133,6 @@ export type AppOptions = {
   version?: string
   /** Replaces the process by the program that is in the checkout now. */
   restart?: (() => Promise<unknown>) | undefined
-  /** The single file or executable that is running, which updates replace. */
-  program?: OwnProgram | null | undefined
 }
 
 /** How long turns may take to reach a step boundary, and the engines of stopped turns to finish. */
@@ -214,7 +211,6 @@ export const createApp = async (
   const host = composeHost(composition, {
     ...options,
     root,
-    version,
     isActive: id => engine.turns.isActive(id),
   })
   const { hostSessions } = host.services
