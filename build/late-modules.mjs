@@ -66,7 +66,6 @@ export const LATE_MODULES = [
   'lib/auth/normalize-password.ts',
   'lib/auth/oidc.ts',
   'lib/backups/backup.ts',
-  'lib/backups/retention.ts',
   'lib/backups/tar.ts',
   'lib/base/fuzzy.ts',
   'lib/base/git.ts',

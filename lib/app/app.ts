@@ -261,13 +261,12 @@ export const createApp = async (
     redact,
     log: log.warn,
     onRun: (home, run) => notifier.onRun(home.name, run),
-    onTick: () => backups.tick(),
   })
   const identity = composeIdentity(composition, engine.dispatcher, id => {
     data.auth.endPerson(id)
     notifier.services.notifications.store.removeDevicesOf((_, person) => person === id)
   })
-  const backups = composeBackups(composition, { ...options, ...notifier.services, version })
+  const backups = composeBackups(composition, { ...options, version })
   const active = { ...workspaceServices, ...notifier.services, turns, cron, backups }
   const maintenance = startMaintenance(composition, { files, checkpoints, cron, turns })
 
