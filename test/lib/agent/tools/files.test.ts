@@ -275,7 +275,7 @@ test('patches of odd shape', async () => {
 })
 
 test('searching contents', async () => {
-  bench.write('src/a.ts', 'const alpha = 1\nconst beta = 2\n')
+  bench.write('src/a.ts', 'const alpha = 1\nconst beta = 2')
   bench.write('src/b.md', 'Alpha\n')
   bench.write('node_modules/x/a.ts', 'alpha')
   bench.write('.gitignore', 'dist/\n*.log\n!keep.log\n/only-here.txt\n')
