@@ -206,8 +206,7 @@ const readBasePath = (text: string): string => {
 }
 
 /**
- * AGENT_BASE_HOME, else AGENT_HOME (two levels up when it is a profile), else the agent directory in the user's home
- * (spec.md, Configuration inputs).
+ * AGENT_BASE_HOME, else AGENT_HOME (two levels up when it is a profile), else the agent directory in the user's home.
  */
 const findBaseHome = (base: string, home: string, userHome: string): string => {
   if (base !== '') return base

@@ -1,4 +1,4 @@
-/** The static table of contract §5.7, and the windows of known families. */
+/** The built-in lists, and the windows of known families. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { builtinModels, ROUTER_MODELS, STATIC_MODELS } from '../../../lib/models/builtin-models.ts'
