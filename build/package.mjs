@@ -1,4 +1,4 @@
-/** Builds the npm package: the single file for every platform as `bin`, without dependencies. */
+/** Builds the npm package: the single file for every platform as `bin`. npm adds ripgrep for the platform it runs on. */
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -32,11 +32,24 @@ const FILE = 'agent-webui.mjs'
 
 /** The root's package.json, as far as it concerns those who install the package. */
 const manifest = () => {
-  const { name, version, description, license, type, engines } = JSON.parse(
+  const { name, version, description, license, type, engines, dependencies } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
   )
   const bin = { 'agent-webui': FILE }
-  return { name, version, description, license, type, engines, bin, files: [FILE] }
+  const ripgrep = '@vscode/ripgrep'
+  // Without it, and without `rg` on the PATH, everything works but the search in files.
+  const optionalDependencies = { [ripgrep]: dependencies[ripgrep] }
+  return {
+    name,
+    version,
+    description,
+    license,
+    type,
+    engines,
+    bin,
+    files: [FILE],
+    optionalDependencies,
+  }
 }
 
 /** Writes `agent-webui-<version>.tgz` to `directory` and returns its path. */

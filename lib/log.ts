@@ -30,7 +30,7 @@ export type Log = {
   close(): void
 }
 
-/** Lines are batched for this long: one write per request would cost a third of the throughput (storage.md, B5). */
+/** Lines are batched for this long: one write per request would cost a third of the throughput. */
 const JOIN_MS = 20
 const BATCH_BYTES = 64 * 1024
 /** Bytes of a UTF-16 unit. */

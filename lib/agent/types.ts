@@ -35,7 +35,7 @@ import type {
 } from './tool-services.ts'
 import type { EndpointWindow, WindowServices } from './window-services.ts'
 
-/** A message as it is sent to a provider: these keys and no others (spec.md, Message). */
+/** A message as it is sent to a provider: these keys and no others. */
 export type WireMessage = {
   role: 'system' | 'user' | 'assistant' | 'tool'
   content: string | { type: string; [key: string]: unknown }[]
@@ -313,7 +313,7 @@ export type AgentRequest = WindowServices &
     images?: ImageStore
     /**
      * Called when an endpoint failed permanently: returns another key, else the next fallback, else null. The choice
-     * holds for the rest of the turn (contract, decision 31). `message` is shown as a warning.
+     * holds for the rest of the turn. `message` is shown as a warning.
      */
     recover?: (failure: ProviderFailure, failed: ModelEndpoint) => Promise<Recovery | null>
     /** Compaction of the conversation; absent: it is sent in full. */

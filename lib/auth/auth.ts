@@ -69,7 +69,7 @@ export type MadeBy = {
   person?: string | undefined
 }
 
-/** Cache of verified cookies: one HMAC per request would cost a third of the throughput (storage.md, B5). */
+/** Cache of verified cookies: one HMAC per request would cost a third of the throughput. */
 const MAX_VERIFIED = 1_000
 
 export const PASSWORD_FROM_ENVIRONMENT =

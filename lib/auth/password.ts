@@ -5,7 +5,7 @@ import { tooMany } from '../errors.ts'
 
 const derive = promisify(pbkdf2)
 
-/** spec.md; changing it makes existing passwords invalid. */
+/** Changing it makes existing passwords invalid. */
 const ITERATIONS = 600_000
 /** Hashes share four threads with all file I/O; twenty at once would block it for most of a second. */
 const MAX_WAITING = 8

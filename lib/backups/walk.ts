@@ -15,8 +15,6 @@ export type Found =
 export type WalkOptions = {
   /** Real paths that are not entered: other places, the target, checkouts. */
   excluded: readonly string[]
-  /** Keys are saved like other files. */
-  keysInPlace: boolean
   /** Something is not in the backup, and why. */
   onProblem: (path: string, reason: string) => void
 }
@@ -38,12 +36,8 @@ const targetWithin = async (place: Place, full: string, target: string): Promise
   }
 }
 
-export const createWalk = ({ excluded, keysInPlace, onProblem }: WalkOptions) => {
+export const createWalk = ({ excluded, onProblem }: WalkOptions) => {
   const seen = new Set<string>()
-  const treat = (place: Place, path: string): Treatment => {
-    const treatment = treatmentOf(place, path)
-    return keysInPlace && (treatment === 'key' || treatment === 'strip') ? 'save' : treatment
-  }
 
   /** A link to a file outside is saved as that file, because people keep config.yaml in a repository and link to it. */
   async function* link(place: Place, path: string, full: string): AsyncGenerator<Found> {
@@ -55,7 +49,7 @@ export const createWalk = ({ excluded, keysInPlace, onProblem }: WalkOptions) =>
       return
     }
     const found = await stat(full).catch(() => null)
-    const treatment = treat(place, path)
+    const treatment = treatmentOf(place, path)
     if (found?.isFile() && treatment !== 'skip') {
       yield { type: 'file', path: name, file: await realpath(full), treatment }
       return
@@ -69,7 +63,7 @@ export const createWalk = ({ excluded, keysInPlace, onProblem }: WalkOptions) =>
     if (excluded.includes(full)) return
     // Saved in an earlier listing.
     const isNew = !seen.has(name)
-    const treatment = treat(place, path)
+    const treatment = treatmentOf(place, path)
     if (treatment === 'skip') return
     if (name.includes('\uFFFD')) return onProblem(name, 'its name is not UTF-8')
     const found = await lstat(full)

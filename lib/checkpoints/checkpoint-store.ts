@@ -8,7 +8,7 @@ import { OpenRecord, TurnRecord, type Version } from './records.ts'
 import { blobId, type GitOptions, openShadowGit } from './shadow-git.ts'
 import { readWhole, readWholeText } from '../store/read-text.ts'
 
-/** agent-home §1.1: the directory is named by a hash of the workspace's absolute path. */
+/** The directory is named by a hash of the workspace's absolute path, as the host agent names it. */
 export const checkpointDir = (homeDir: string, root: string): string =>
   join(homeDir, 'checkpoints', sha256(root).slice(0, 16))
 

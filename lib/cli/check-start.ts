@@ -25,7 +25,7 @@ const STATE_FILES: Readonly<Record<string, string>> = {
   'workspaces.json': 'Until then, workspaces cannot be changed.',
   'projects.json': 'Until then, projects cannot be changed.',
   'grants.json': 'Until then, permissions that were given for good do not apply.',
-  'backups.json': 'Until then, no backups are made.',
+  'backups.json': 'Until then, the page makes no backups.',
   'auth-sessions.json': 'Everyone has to sign in again.',
   'auth-throttle.json': 'Earlier sign-in attempts are not counted.',
   'auth-code-throttle.json': 'Earlier sign-in attempts are not counted.',

@@ -45,7 +45,7 @@ export const customEntry = (setup: ModelSetup, provider: string): CustomProvider
   setup.custom.find(({ slug }) => provider === `custom${slug ? `:${slug}` : ''}`)
 
 /**
- * The provider of a model when none is configured (agent-home §3.5): the first with a key, preferring one that lists the
+ * The provider of a model when none is configured: the first with a key, preferring one that lists the
  * model, because the model menu shows it there. Ambient tokens do not count.
  */
 const chooseProvider = (setup: ModelSetup, model: string): string | null => {

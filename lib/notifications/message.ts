@@ -133,8 +133,6 @@ const failedText = ({ failure }: Fact, text: string, t: Translate): string => {
 const textOf = (fact: Fact, { question, redact, t }: MessageOptions): string => {
   const { kind, settled, missed } = fact
   if (settled) return t(`settled.${settled}`)
-  // The reason is in the page, in its language.
-  if (fact.subject) return t(`${fact.subject}.text`)
   if (question?.kind === 'clarify' && question.plan) return t('plan')
   const text = oneLine(visibleWords(redact(fact.text)))
   if (missed !== undefined) return t('task_failed', { text: t('missed', { count: missed }) })
@@ -150,7 +148,7 @@ export const toMessage = (fact: Fact, options: MessageOptions): Message => {
   const { settings, redact, question, chat, t } = options
   const { settled } = fact
   const title = shorten(oneLine(visibleWords(redact(fact.title ?? chat ?? ''))), MAX_TITLE)
-  const bare = t(settled ? `settled.${settled}` : (fact.subject ?? BARE[fact.kind]))
+  const bare = t(settled ? `settled.${settled}` : BARE[fact.kind])
   return {
     kind: fact.kind,
     title: settings.content && title ? title : bare,

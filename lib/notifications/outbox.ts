@@ -34,8 +34,6 @@ const Fact = z.object({
   profile: z.string(),
   /** Of a task; that of a chat is looked up when it is sent. */
   title: z.string().optional(),
-  /** What it is about, if neither a chat nor a task: a text in the language of the receiver. */
-  subject: z.literal('backup').optional(),
   text: z.string(),
   /** Relative address of the page to open; default: the chat. */
   url: z.string().optional(),

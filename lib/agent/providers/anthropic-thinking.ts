@@ -1,4 +1,4 @@
-/** Thinking and output limits of Claude models by generation (agent-home §9.6). */
+/** Thinking and output limits of Claude models by generation. */
 import { asObject } from '../../base/json.ts'
 import type { ModelEndpoint } from '../types.ts'
 import type { Effort } from '../../base/efforts.ts'

@@ -42,7 +42,7 @@ export const displayPath = (ctx: ToolContext, fullPath: string): string => {
 }
 
 /** Compiles the guards once per search instead of once per file. Takes real paths. */
-export const readGuard = (
+const readGuard = (
   ctx: Pick<Place, 'env' | 'forbidden' | 'readable'>,
 ): ((fullPath: string) => boolean) => {
   const home = ctx.env.HOME ?? ''

@@ -28,7 +28,7 @@ export type KeyFailure = {
   retryAfterMs?: number | undefined
 }
 
-/** The command line's names of reasons (agent-home §9.3). */
+/** The command line's names of reasons. */
 const REASONS: Partial<Record<FailureType, string>> = {
   rate_limit: 'rate_limit',
   quota_exhausted: 'billing',

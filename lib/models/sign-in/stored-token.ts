@@ -1,4 +1,4 @@
-/** Reads a sign-in of auth.json (agent-home §3.3, §3.4): when its token expires, and whether it can be renewed. Pure. */
+/** Reads a sign-in of auth.json: when its token expires, and whether it can be renewed. Pure. */
 import { sha256 } from '../../base/sha256.ts'
 import { fromSeconds } from '../../base/clock.ts'
 import { asObject, asString, isObject, type JsonObject } from '../../base/json.ts'
