@@ -1,4 +1,5 @@
 /** Subagents: the engine on a delegated task, with its own conversation; its events are passed to the parent run. */
+import { because } from './reasons.ts'
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
@@ -171,14 +172,11 @@ const toRequest = (
     signal,
     nextMessageId: () => `${prefix}m${++messages}`,
     // The approval belongs to the session, so it names the subagent's task.
-    approve: ({ waitingCall: _, ...ask }, callId) =>
-      request.approve(
-        {
-          ...ask,
-          description: `${ask.description} (a subagent asks, its task: ${shortGoal(task.goal)})`,
-        },
-        prefix + callId,
-      ),
+    approve({ waitingCall: _, ...ask }, callId) {
+      const { description, reasons = [{ text: description }] } = ask
+      const who = `(a subagent asks, its task: ${shortGoal(task.goal)})`
+      return request.approve({ ...ask, ...because(...reasons, who) }, prefix + callId)
+    },
     clarify: async () => null,
     offload: (callId, text) => request.offload?.(prefix + callId, text) ?? null,
     onUsage(total) {

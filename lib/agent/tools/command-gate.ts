@@ -6,7 +6,8 @@ import {
   decideCommand,
   type Question,
 } from '../permissions/decide.ts'
-import { describeLabels, UNCONFINED } from '../shell/labels.ts'
+import { because, stakesOf } from '../reasons.ts'
+import { UNCONFINED } from '../shell/labels.ts'
 import type { ShellContext } from '../shell/types.ts'
 import type { CommandAccess } from '../tool-services.ts'
 import type { ApprovalRequest, ToolContext, ToolResult } from '../types.ts'
@@ -28,17 +29,14 @@ export type Asked = {
   runsIn?: RunsIn | undefined
 }
 
-/** The approval to ask for. `who` asks, where it is not this agent. */
-export const approvalFor = (
-  { command, cwd, question, runsIn: where }: Asked,
-  who = '',
-): ApprovalRequest => {
+/** The approval to ask for. */
+export const approvalFor = ({ command, cwd, question, runsIn: where }: Asked): ApprovalRequest => {
   const { labels, isControl, marks, lines } = question
   return {
     command,
     cwd,
     patternKeys: [...labels],
-    description: [who, describeLabels(labels)].filter(text => text !== '').join(' '),
+    ...because(...stakesOf(labels)),
     ...(marks.length > 0 && { marks: [...marks] }),
     ...(lines && { lines: [...lines] }),
     ...(where && { runsIn: where }),
