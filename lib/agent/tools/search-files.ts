@@ -241,6 +241,9 @@ const byContent = async ({ ctx, given, listing, root, isFile, until, limits }: S
     }),
     ...notes(
       isText && 'The pattern is no regular expression; it was searched as plain text.',
+      total === 0 &&
+        /\n|\\n/.test(pattern) &&
+        'A match is within one line: search for one of them.',
       isPartial &&
         `Only ${searched} of ${listing.isPartial ? `more than ${files.length}` : files.length} files were searched to their end: the time was up. Narrow path or file_glob.`,
       isEnd && `offset ${offset} is beyond the end: there are ${shown} results.`,

@@ -234,6 +234,14 @@ test('searches an invalid pattern as text', async () => {
   assert.match(found.note, 'plain text')
 })
 
+test('says that no match goes beyond its line', async () => {
+  bench.write('f', 'one\ntwo\n')
+  for (const pattern of ['one\\ntwo', 'one\ntwo']) {
+    const { total_count, note } = await search({ pattern })
+    assert.equal([total_count, /within one line/.test(note)], [0, true], pattern)
+  }
+})
+
 test('a stopped search ends at once', async () => {
   bench.write('f', `${'a'.repeat(60)}!\n`)
   const work = bench.use('search_files', { pattern: '^(a+)+(?=b)' })
