@@ -5,7 +5,8 @@ import type {
   RequestPermissionOutcome,
   RequestPermissionRequest,
 } from '@agentclientprotocol/sdk'
-import { CONTROL, describeLabels } from '../shell/labels.ts'
+import { stakesOf } from '../reasons.ts'
+import { CONTROL } from '../shell/labels.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import { CONTROL_APPROVAL } from '../tools/allowed-paths.ts'
 import { isControlled } from '../tools/protected-paths.ts'
@@ -251,20 +252,18 @@ export const askPermission = async (
     (isAbsolute(call.title) ? 'access files' : 'use a tool')
   const isOnlyPermanent = !options.some(({ kind }) => kind === 'allow_once')
   const isOutside = command === '' && paths.some(path => !isInside(workspace, path))
-  const description = [
+  const reasons = [
     `${name} asks to ${act}${isOutside ? ' outside the workspace' : ''}.`,
     // In its own words, which must not pass for ours.
     quotedFrom(said(explanation, [command, call.title])),
-    describeLabels(labels),
+    ...stakesOf(labels),
     isOnlyPermanent ? 'It offers no one-time permission: the agent remembers an approval.' : '',
   ]
-    .filter(sentence => sentence !== '')
-    .join(' ')
   const isUnknown = call.kind === 'execute' && command === ''
   const ask: ApprovalRequest = {
     ...(command === '' ? namedAct(call, workspace, name, diff) : { command }),
     cwd: workspace,
-    ...addToApproval(verdict, labels.length > 0 ? labels : [`${name}: ${act}`], description),
+    ...addToApproval(verdict, labels.length > 0 ? labels : [`${name}: ${act}`], reasons),
     ...(diff !== '' && { diff }),
     ...(question && question.marks.length > 0 && { marks: question.marks }),
     ...(question?.lines && { lines: question.lines }),

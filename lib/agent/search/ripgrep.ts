@@ -57,8 +57,8 @@ const ENV = {}
 const OPTIONS = ['--no-config', '--no-ignore', '--text', '--crlf', '--engine=auto']
 const NAMED = ['--with-filename', '--null', '--color=never', '--line-buffered']
 
-/** Of the names in one command line; macOS allows 1 MB of arguments and variables. */
-const MAX_NAMES_BYTES = 400_000
+/** Of the names in one command line, about 4,000: macOS allows 1 MB of arguments, and what was found in a batch is kept when the time is up. */
+const MAX_NAMES_BYTES = 200_000
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 
 /** What is searched for. `encoding`: of files without a byte order mark; absent: UTF-8. */
@@ -113,35 +113,23 @@ const checkResult = ({ code, stopped, stderr }: RunResult): void => {
     throw new Error(`ripgrep failed: ${stderr.trim() || `exit code ${code}`}`)
 }
 
-type Output = {
-  text: string
-  /** Files that were searched to their end. */
-  searched: number
-  unreadable: number
-  isPartial: boolean
-}
+type Output = { text: string; isReadable: boolean; isPartial: boolean }
 
 const runFor = async (
   { ripgrep, cwd, signal, until }: SearchRun,
   args: readonly string[],
-  files: readonly Found[],
+  batch: readonly Found[],
 ): Promise<Output> => {
-  const output: Output = { text: '', searched: 0, unreadable: 0, isPartial: false }
-  for (const batch of batchesOf(files)) {
-    signal.throwIfAborted()
-    const timeoutMs = until - performance.now()
-    if (timeoutMs <= 0) return { ...output, isPartial: true }
-    const names = batch.map(({ relative }) => `./${relative}`)
-    const options = { cwd, env: ENV, timeoutMs, signal, maxBytes: MAX_OUTPUT_BYTES }
-    const result = await run(ripgrep.path, [...OPTIONS, ...NAMED, ...args, '--', ...names], options)
-    signal.throwIfAborted()
-    checkResult(result)
-    output.text += result.stdout.toString()
-    if (result.stopped !== null) return { ...output, isPartial: true }
-    output.searched += batch.length
-    if (result.code === 2) output.unreadable += await unreadableOf(batch)
-  }
-  return output
+  const timeoutMs = until - performance.now()
+  if (batch.length === 0 || timeoutMs <= 0)
+    return { text: '', isReadable: true, isPartial: batch.length > 0 }
+  const names = batch.map(({ relative }) => `./${relative}`)
+  const options = { cwd, env: ENV, timeoutMs, signal, maxBytes: MAX_OUTPUT_BYTES }
+  const result = await run(ripgrep.path, [...OPTIONS, ...NAMED, ...args, '--', ...names], options)
+  signal.throwIfAborted()
+  checkResult(result)
+  const isPartial = result.stopped !== null
+  return { text: result.stdout.toString(), isReadable: isPartial || result.code !== 2, isPartial }
 }
 
 const patternArguments = ({ source, encoding }: Query): string[] => [
@@ -150,28 +138,42 @@ const patternArguments = ({ source, encoding }: Query): string[] => [
   source,
 ]
 
-export type Counts = Omit<Output, 'text'> & {
+export type Counts = {
   /** How many lines match, by relative path; files without a match are left out. */
   counts: Map<string, number>
+  /** Relative paths of the files with a NUL, which ripgrep and git take for binary. */
+  binary: Set<string>
+  /** Files that were searched to their end, or are binary. */
+  searched: number
+  unreadable: number
+  isPartial: boolean
 }
 
+/** Binary files are found first, which reads them up to their first NUL only. */
 export const countMatches = async (
   search: SearchRun,
   query: Query,
   files: readonly Found[],
 ): Promise<Counts> => {
-  const { text, ...others } = await runFor(search, ['--count', ...patternArguments(query)], files)
-  const found = [...text.matchAll(/\.\/([^\0]*)\0(\d+)\r?\n/g)]
-  return { ...others, counts: new Map(found.map(([, path = '', count]) => [path, Number(count)])) }
-}
-
-/** Relative paths of the files with a NUL, which ripgrep and git take for binary. */
-export const findBinary = async (
-  search: SearchRun,
-  files: readonly Found[],
-): Promise<Set<string>> => {
-  const { text } = await runFor(search, ['--files-with-matches', '-e', '\\x00'], files)
-  return new Set(text.split('\0').map(path => path.slice('./'.length)))
+  const all: Counts = {
+    counts: new Map(),
+    binary: new Set(),
+    searched: 0,
+    unreadable: 0,
+    isPartial: false,
+  }
+  for (const batch of batchesOf(files)) {
+    const found = await runFor(search, ['--files-with-matches', '-e', '\\x00'], batch)
+    for (const path of found.text.split('\0')) if (path) all.binary.add(path.slice('./'.length))
+    const text = batch.filter(({ relative }) => !all.binary.has(relative))
+    const counted = await runFor(search, ['--count', ...patternArguments(query)], text)
+    for (const [, path = '', count] of counted.text.matchAll(/\.\/([^\0]*)\0(\d+)\r?\n/g))
+      all.counts.set(path, Number(count))
+    if (found.isPartial || counted.isPartial) return { ...all, isPartial: true }
+    all.searched += batch.length
+    if (!counted.isReadable) all.unreadable += await unreadableOf(text)
+  }
+  return all
 }
 
 /** `line` counts from 1, `column` in bytes from 1. */
@@ -185,9 +187,12 @@ export const findLines = async (
 ): Promise<Map<string, LinePlace[]>> => {
   // The text of a longer line is left out: only its place is needed.
   const args = ['--line-number', '--column', '--max-columns=1', `--max-count=${max}`]
-  const { text } = await runFor(search, [...args, ...patternArguments(query)], files)
   const places = new Map<string, LinePlace[]>(files.map(({ relative }) => [relative, []]))
-  for (const [, path = '', line, column] of text.matchAll(/\.\/([^\0]*)\0(\d+):(\d+):[^\n]*\n/g))
-    places.get(path)?.push({ line: Number(line), column: Number(column) })
+  for (const batch of batchesOf(files)) {
+    const { text } = await runFor(search, [...args, ...patternArguments(query)], batch)
+    const found = text.matchAll(/\.\/([^\0]*)\0(\d+):(\d+):[^\n]*\n/g)
+    for (const [, path = '', line, column] of found)
+      places.get(path)?.push({ line: Number(line), column: Number(column) })
+  }
   return places
 }

@@ -5,7 +5,8 @@ import { isBelow, isInside, realPath } from '../../store/path-within.ts'
 import { statIfExists } from '../hard-links.ts'
 import { Refusal } from '../../base/refusal.ts'
 import { deniedPath } from '../permissions/denied-path.ts'
-import { CONTROL, describeLabels, OUTSIDE, PROTECTED, UNSEEN } from '../shell/labels.ts'
+import { because, stakesOf } from '../reasons.ts'
+import { CONTROL, OUTSIDE, PROTECTED, UNSEEN } from '../shell/labels.ts'
 import type { ApprovalRequest } from '../tool-services.ts'
 import type { ToolContext } from '../types.ts'
 import { asNamedThere } from './look-alike.ts'
@@ -139,7 +140,7 @@ export const mayControl = async (
   const choice = await ctx.approve({
     command: `${verb} ${controlled.join(' ')}`,
     patternKeys: [CONTROL],
-    description: describeLabels([CONTROL]),
+    ...because(...stakesOf([CONTROL])),
     cwd: ctx.workspace,
     ...shownDiff(diff(controlled)),
     ...CONTROL_APPROVAL,
@@ -199,7 +200,7 @@ const askAbout = async (
   const choice = await ctx.approve({
     command,
     patternKeys,
-    description: describeLabels(patternKeys),
+    ...because(...stakesOf(patternKeys)),
     cwd: ctx.workspace,
     ...change,
   })

@@ -4,7 +4,8 @@ import type { Refusal } from '../../base/refusal.ts'
 import type { RefusedBy } from '../../schema/refused-by.ts'
 import { blockedResult } from '../error-result.ts'
 import { type Approved, decideCommand, type Question } from '../permissions/decide.ts'
-import { describeLabels, UNCONFINED } from '../shell/labels.ts'
+import { because, stakesOf } from '../reasons.ts'
+import { UNCONFINED } from '../shell/labels.ts'
 import type { ShellContext } from '../shell/types.ts'
 import type { CommandAccess } from '../tool-services.ts'
 import type { ApprovalRequest, ToolContext, ToolResult } from '../types.ts'
@@ -24,17 +25,14 @@ export type Asked = {
   runsIn?: RunsIn | undefined
 }
 
-/** The approval to ask for. `who` asks, where it is not this agent. */
-export const approvalFor = (
-  { command, cwd, question, runsIn: where }: Asked,
-  who = '',
-): ApprovalRequest => {
+/** The approval to ask for. */
+export const approvalFor = ({ command, cwd, question, runsIn: where }: Asked): ApprovalRequest => {
   const { labels, isControl, marks, lines } = question
   return {
     command,
     cwd,
     patternKeys: [...labels],
-    description: [who, describeLabels(labels)].filter(text => text !== '').join(' '),
+    ...because(...stakesOf(labels)),
     ...(marks.length > 0 && { marks: [...marks] }),
     ...(lines && { lines: [...lines] }),
     ...(where && { runsIn: where }),

@@ -14,7 +14,6 @@ import { inEitherForm, literally } from '../search/pattern.ts'
 import {
   type Counts,
   countMatches,
-  findBinary,
   findLines,
   findRipgrep,
   isPattern,
@@ -148,7 +147,7 @@ const ripgrepFor = async (ctx: ToolContext): Promise<Ripgrep> => {
 /** A file with matches. */
 type Matching = { file: Found; query: Query; count: number }
 
-type Matches = Omit<Counts, 'counts'> & { matching: Matching[]; binary: number }
+type Matches = Omit<Counts, 'counts'> & { matching: Matching[] }
 
 /** A file without a byte order mark that is no UTF-8. */
 const isLegacy = async ({ fullPath }: Found): Promise<boolean> => {
@@ -183,19 +182,14 @@ const searchAll = async (
   files: readonly Found[],
 ): Promise<Matches> => {
   const { counts, ...others } = await countMatches(search, { source }, files)
-  const found = files.filter(({ relative }) => counts.has(relative))
-  const binary = await findBinary(search, found)
-  const legacy = await searchLegacy(
-    search,
-    source,
-    files.filter(({ relative }) => !counts.has(relative)),
-  )
-  const inUtf8 = found
-    .filter(({ relative }) => !binary.has(relative))
+  const matching = files
+    .filter(({ relative }) => counts.has(relative))
     .map(file => ({ file, query: { source }, count: counts.get(file.relative) ?? 0 }))
-  const matching = [...inUtf8, ...legacy]
-  matching.sort((a, b) => (a.file.relative < b.file.relative ? -1 : 1))
-  return { ...others, matching, binary: found.length - inUtf8.length }
+  const left = files.filter(({ relative }) => !counts.has(relative) && !others.binary.has(relative))
+  const legacy = await searchLegacy(search, source, left)
+  const all = [...matching, ...legacy]
+  all.sort((a, b) => (a.file.relative < b.file.relative ? -1 : 1))
+  return { ...others, matching: all }
 }
 
 const byContent = async ({ ctx, given, listing, root, isFile, until, limits }: Search) => {
@@ -207,7 +201,7 @@ const byContent = async ({ ctx, given, listing, root, isFile, until, limits }: S
   const isText = !(await isPattern(search, regular))
   const source = isText ? inEitherForm(literally(pattern)) : regular
   const found = await searchAll(search, source, files)
-  if (isFile && found.binary > 0) throw new Error(`${given.path} is a binary file.`)
+  if (isFile && found.binary.size > 0) throw new Error(`${given.path} is a binary file.`)
   if (isFile && found.unreadable > 0) throw new Error(`${given.path} cannot be read.`)
   const { matching } = found
   const total = matching.reduce((sum, { count }) => sum + count, 0)
@@ -215,7 +209,7 @@ const byContent = async ({ ctx, given, listing, root, isFile, until, limits }: S
   const shown = mode === 'content' ? total : matching.length
   const listed = matching.slice(offset, offset + limit)
   const isEnd = offset > 0 && offset >= shown
-  const searched = Math.max(found.searched, matching.length)
+  const searched = Math.max(found.searched, matching.length + found.binary.size)
   const forLines = { ...search, until: performance.now() + limits.lines }
   const pathOf = ({ file }: Matching) => displayPath(ctx, file.fullPath)
   return {
@@ -230,11 +224,15 @@ const byContent = async ({ ctx, given, listing, root, isFile, until, limits }: S
     }),
     truncated: offset + limit < shown || isPartial,
     ...leftOut(listing, {
-      ...found,
+      binary: found.binary.size,
+      unreadable: found.unreadable,
       outOfTime: found.isPartial ? files.length - searched : 0,
     }),
     ...notes(
       isText && 'The pattern is no regular expression; it was searched as plain text.',
+      total === 0 &&
+        /\n|\\n/.test(pattern) &&
+        'A match is within one line: search for one of them.',
       isPartial &&
         `Only ${searched} of ${listing.isPartial ? `more than ${files.length}` : files.length} files were searched to their end: the time was up. Narrow path or file_glob.`,
       isEnd && `offset ${offset} is beyond the end: there are ${shown} results.`,

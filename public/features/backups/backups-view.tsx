@@ -42,12 +42,12 @@ const Folder = ({ state, save }: PartProps) => {
   )
 }
 
-const Place = ({ state, save }: PartProps) => (
-  <section class="view-part backup-folder" aria-label={t('backups.dir')}>
+const FolderPart = ({ state, save }: PartProps) => (
+  <div class="view-part backup-folder">
     {state.was_scheduled && <p class="form-error">{t('backups.stopped')}</p>}
     <Folder state={state} save={save} />
     <p class="field-hint">{t(state.has_keys ? 'backups.keys.on' : 'backups.keys.off')}</p>
-  </section>
+  </div>
 )
 
 const LastResult = ({ state: { last, running } }: Pick<PartProps, 'state'>) => {
@@ -132,7 +132,10 @@ export const BackupSettingsView = () => {
     <>
       <p class="view-lead">{t('backups.lead')}</p>
       <p class="view-lead">{t('backups.timer')}</p>
-      <Place state={shown} save={settings => change(() => api('POST /api/backups', settings))} />
+      <FolderPart
+        state={shown}
+        save={settings => change(() => api('POST /api/backups', settings))}
+      />
       <Files
         state={shown}
         onRun={() =>

@@ -107,6 +107,7 @@ test('pages of every kind of result follow without a gap', async () => {
 
 test('reports what was not searched', async () => {
   bench.write('blob', Buffer.from('word\0'))
+  bench.write('other', Buffer.from('no match\0'))
   bench.write('.gitignore', 'out/\n*.log\n')
   bench.write('out/a', 'word')
   bench.write('x.log', 'word')
@@ -116,7 +117,7 @@ test('reports what was not searched', async () => {
   const isRoot = process.getuid?.() === 0
   const { total_count, not_searched } = await search({ pattern: 'word' })
   assert.is(total_count, isRoot ? 2 : 1)
-  assert.equal(not_searched, { ignored: 2, binary: 1, ...(!isRoot && { unreadable: 1 }) })
+  assert.equal(not_searched, { ignored: 2, binary: 2, ...(!isRoot && { unreadable: 1 }) })
   assert.is((await search({ pattern: 'word', path: 'x.log' })).total_count, 1)
   assert.is((await search({ pattern: 'word', path: 'out' })).total_count, 1)
   assert.match(await refused(search({ pattern: 'word', path: 'blob' })), 'binary')
@@ -232,6 +233,14 @@ test('searches an invalid pattern as text', async () => {
   const found = await search({ pattern: 'call(a[' })
   assert.is(found.total_count, 1)
   assert.match(found.note, 'plain text')
+})
+
+test('says that no match goes beyond its line', async () => {
+  bench.write('f', 'one\ntwo\n')
+  for (const pattern of ['one\\ntwo', 'one\ntwo']) {
+    const { total_count, note } = await search({ pattern })
+    assert.equal([total_count, /within one line/.test(note)], [0, true], pattern)
+  }
 })
 
 test('a stopped search ends at once', async () => {
