@@ -17,6 +17,18 @@ export const ToolCall = z
   .meta({ id: 'ToolCall' })
 export type ToolCall = z.infer<typeof ToolCall>
 
+/** A tool call as Hermes WebUI recorded it, where the messages alone do not say the same: often the only trace of the call. */
+export const RecordedSummary = z
+  .looseObject({
+    name: z.string(),
+    snippet: z.string(),
+    /** Empty when it had none. */
+    tid: z.string(),
+    args: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'RecordedSummary' })
+export type RecordedSummary = z.infer<typeof RecordedSummary>
+
 export const Role = z.enum(['system', 'user', 'assistant', 'tool'])
 export type Role = z.infer<typeof Role>
 
@@ -66,6 +78,8 @@ export const Message = z
     _ran_in: RunsIn.exactOptional(),
     /** Approvals and questions of the agent after this message, in order, as they were settled. Shown, never sent to a provider. */
     _decisions: z.array(Decision).exactOptional(),
+    /** Tool calls that were recorded beside the messages. Shown, never sent to a provider. */
+    _tool_summaries: z.array(RecordedSummary).exactOptional(),
   })
   .meta({ id: 'Message' })
 export type Message = z.infer<typeof Message>

@@ -1,9 +1,11 @@
 /** Parses messages written by other programs: imports, files of the former format, and journals edited by hand. */
+import { isDeepStrictEqual } from 'node:util'
 import { type JsonObject, isObject, asString } from '../base/json.ts'
 import type { Message, NewMessage, Role, ToolCall } from '../schema/message.ts'
 import { fileNameOf } from '../schema/attachments.ts'
 import { readDecisions } from '../schema/decision.ts'
 import { readImages } from '../schema/image.ts'
+import { readSummaries, withRecorded } from './tool-call-summaries.ts'
 
 type Part = { type: string; [key: string]: unknown }
 
@@ -149,10 +151,12 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     _versions: _____,
     _images,
     _decisions,
+    _tool_summaries,
     ...rest
   } = given
   const images = readImages(_images)
   const decisions = readDecisions(_decisions)
+  const summaries = readSummaries(_tool_summaries)
   const calls = [...toList(tool_calls), ...(isObject(function_call) ? [function_call] : [])]
     .map(toCall)
     .filter(call => call !== null)
@@ -176,6 +180,7 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     ...(files.length > 0 ? { attachments: files } : {}),
     ...(images.length > 0 ? { _images: images } : {}),
     ...(decisions.length > 0 ? { _decisions: decisions } : {}),
+    ...(summaries.length > 0 ? { _tool_summaries: summaries } : {}),
     ...(thought && { reasoning: thought }),
     ...(_error === true ? { _error } : {}),
     ...(_partial === true ? { _partial } : {}),
@@ -277,6 +282,17 @@ export const toMessages = (value: unknown): NewMessage[] => {
   return message ? unfold(message) : []
 }
 
+/** The messages of a record, with what it says beside them of their tool calls. */
+export const toTranscript = (values: readonly unknown[], recorded: unknown): NewMessage[] => {
+  const positions: number[] = []
+  const messages: NewMessage[] = []
+  for (const value of values) {
+    positions.push(messages.length)
+    messages.push(...toMessages(value))
+  }
+  return withRecorded(messages, recorded, positions)
+}
+
 /** Checks for `isValidMessage`: reading a long journal must not rebuild every message. */
 const isCall = (value: unknown): boolean =>
   isObject(value) &&
@@ -305,6 +321,7 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   attachments: value => Array.isArray(value) && value.every(isString),
   _images: value => Array.isArray(value) && readImages(value).length === value.length,
   _decisions: value => Array.isArray(value) && readDecisions(value).length === value.length,
+  _tool_summaries: value => isDeepStrictEqual(value, readSummaries(value)),
   tool_calls: value => Array.isArray(value) && value.every(isCall),
 }
 

@@ -16,7 +16,7 @@ import { syncDir } from '../store/atomic-write.ts'
 import { isDiskFull } from '../store/journal.ts'
 import { type Entry, formatEntry, type Meta, withoutMark } from './entries.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
-import { toMessages, toTime } from './import-messages.ts'
+import { toTime, toTranscript } from './import-messages.ts'
 import { toMeta } from './import-record.ts'
 import { readWhole } from '../store/read-text.ts'
 import { reportWrite } from '../store/write-reports.ts'
@@ -74,7 +74,7 @@ export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
   const created = meta.created_at ?? 0
   const updated = meta.updated_at ?? created
   const from = { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
-  const messages = [...said.flatMap(toMessages), ...pendingMessage(file)]
+  const messages = [...toTranscript(said, file.tool_calls), ...pendingMessage(file)]
   return [
     {
       n: 1,

@@ -1,6 +1,7 @@
 /** Short forms of all tool calls of a session, for clients that show them as cards. */
-import { isObject } from '../base/json.ts'
-import type { Message } from '../schema/message.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { asString, isObject } from '../base/json.ts'
+import type { Message, NewMessage, RecordedSummary } from '../schema/message.ts'
 import type { ToolSummary } from '../schema/session.ts'
 import { contentText } from './entries.ts'
 
@@ -41,7 +42,8 @@ const toSnippet = (content: string): string => {
   return (said === undefined || said === null ? content : asText(said)).slice(0, SNIPPET_CHARS)
 }
 
-export const toolSummaries = (messages: readonly Message[]): ToolSummary[] => {
+/** What the calls in the messages say by themselves. */
+const derive = (messages: readonly Message[]): ToolSummary[] => {
   const results = new Map<string, Message[]>()
   for (const message of messages) {
     if (message.role !== 'tool' || message.tool_call_id === undefined) continue
@@ -65,4 +67,76 @@ export const toolSummaries = (messages: readonly Message[]): ToolSummary[] => {
       ]
     }),
   )
+}
+
+/** All summaries, in the order of their messages. A recorded one is shown as it was recorded. */
+export const toolSummaries = (messages: readonly Message[]): ToolSummary[] => {
+  const derived = derive(messages)
+  if (!messages.some(message => message._tool_summaries)) return derived
+  const byMessage = Map.groupBy(derived, summary => summary.assistant_msg_idx)
+  return messages.flatMap((message, index) => {
+    const recorded = [...(message._tool_summaries ?? [])]
+    const own = (byMessage.get(index) ?? []).map(summary => {
+      const at = recorded.findIndex(({ tid }) => tid === summary.tid)
+      return at < 0 ? summary : { ...summary, ...recorded.splice(at, 1)[0] }
+    })
+    return [...own, ...recorded.map(summary => ({ assistant_msg_idx: index, ...summary }))]
+  })
+}
+
+/** The recorded calls of a message that it has no call for. */
+export const callsOnlyRecorded = ({
+  tool_calls: calls = [],
+  _tool_summaries: recorded = [],
+}: Message): RecordedSummary[] => recorded.filter(({ tid }) => !calls.some(({ id }) => id === tid))
+
+/** Null when it names no tool. */
+const toSummary = (value: unknown): RecordedSummary | null => {
+  if (!isObject(value) || !asString(value.name)) return null
+  const { name, snippet, tid, args, ...rest } = value
+  const texts = isObject(args) ? Object.entries(args).map(([key, arg]) => [key, asText(arg)]) : []
+  return {
+    ...rest,
+    name: asString(name),
+    snippet: snippet === undefined || snippet === null ? '' : asText(snippet),
+    tid: asString(tid),
+    args: Object.fromEntries(texts),
+  }
+}
+
+export const readSummaries = (value: unknown): RecordedSummary[] =>
+  Array.isArray(value) ? value.flatMap(each => toSummary(each) ?? []) : []
+
+/**
+ * Adds the summaries that a record of Hermes WebUI has beside its messages to the messages they are about, except those
+ * that the messages give by themselves. `positions` has, for each message of the record, its index in `messages`.
+ */
+export const withRecorded = (
+  messages: readonly NewMessage[],
+  recorded: unknown,
+  positions: readonly number[],
+): NewMessage[] => {
+  const added = new Map<number, RecordedSummary[]>()
+  const derived =
+    Array.isArray(recorded) && recorded.length > 0 ? derive(messages as readonly Message[]) : []
+  const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant')
+  for (const { assistant_msg_idx: place, ...summary } of readSummaries(recorded)) {
+    const known = typeof place === 'number' ? positions[place] : undefined
+    const same = derived.find(
+      ({ tid, assistant_msg_idx: index }) =>
+        tid === summary.tid && (known === undefined || index === known),
+    )
+    if (same && isDeepStrictEqual({ ...summary, assistant_msg_idx: same.assistant_msg_idx }, same))
+      continue
+    const at =
+      same?.assistant_msg_idx ?? known ?? (lastAnswer < 0 ? messages.length - 1 : lastAnswer)
+    // Without a place of its own it keeps the number that says so.
+    const kept = same || known !== undefined ? summary : { ...summary, assistant_msg_idx: place }
+    added.set(at, [...(added.get(at) ?? []), kept])
+  }
+  if (added.size === 0) return [...messages]
+  return messages.map((message, index) => {
+    const own = added.get(index)
+    return own ? { ...message, _tool_summaries: own } : message
+  })
 }

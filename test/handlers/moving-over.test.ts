@@ -118,6 +118,69 @@ test('leaves a .json without changes in place', async ({ app, sessions }) => {
   assert.ok(existsSync(join(sessions, `${ID}.json`)))
 })
 
+/** As it records them: of a call in the messages, of one that only its progress told of, and of one it could not place. */
+const RECORDED = [
+  {
+    name: 'terminal',
+    snippet: 'a.txt and one more',
+    tid: 'call_1',
+    assistant_msg_idx: 1,
+    args: { command: 'ls -la' },
+  },
+  {
+    name: 'web_search',
+    snippet: 'three results',
+    tid: '',
+    assistant_msg_idx: 3,
+    args: { query: 'kites' },
+    duration: 1.5,
+  },
+  { name: 'read_file', snippet: '', tid: '', assistant_msg_idx: -1, args: {} },
+]
+
+/** Writes it with these summaries, with keys of a later version, and with a message that has no role we know. */
+const writeRecorded = (sessions: string): void =>
+  rewrite(sessions, ID, file => ({
+    ...file,
+    later_key: { deep: [1, null, 'x'] },
+    messages: [
+      ...file.messages.slice(0, 4),
+      { ...file.messages[4], later_message_key: { kept: true } },
+    ],
+    tool_calls: RECORDED,
+  }))
+
+test('summaries of tool calls are shown and exported as they were recorded, and follow their messages', async ({
+  app,
+  sessions,
+}) => {
+  writeRecorded(sessions)
+  const shown = async (id = ID) => (await app.get(`/api/session?session_id=${id}`)).body.session
+  assert.equal((await shown()).tool_calls, RECORDED)
+
+  await app.post('/api/session/rename', { session_id: ID, title: 'Renamed' })
+  assert.equal((await shown()).tool_calls, RECORDED)
+  const exported = (await app.get(`/api/session/export?session_id=${ID}`)).body
+  assert.equal(exported.tool_calls, RECORDED)
+  assert.equal(exported.later_key, { deep: [1, null, 'x'] })
+  assert.equal(exported.messages[4].later_message_key, { kept: true })
+  // Once, in the place that the other program reads.
+  assert.not.match(JSON.stringify(exported.messages), 'three results')
+  for (const as of ['md', 'html']) {
+    const { text } = await app.get(`/api/session/export?session_id=${ID}&format=${as}`)
+    assert.match(text, 'web_search', as)
+    assert.match(text, 'three results', as)
+  }
+
+  const imported = (await app.post('/api/session/import', exported)).body.session
+  assert.equal((await shown(imported.session_id)).tool_calls, RECORDED)
+  const copy = (await app.post('/api/session/duplicate', { session_id: ID })).body.session
+  assert.equal((await shown(copy.session_id)).tool_calls, RECORDED)
+
+  await app.post('/api/session/truncate', { session_id: ID, keep_count: 3 })
+  assert.equal((await shown()).tool_calls, RECORDED.slice(0, 1))
+})
+
 const LATER_KEYS = { hidden_tabs: ['kanban'], pinned_sessions_limit: 3, update_channel: 'stable' }
 
 /** The files beside the sessions, with the keys and the form of the other program. */

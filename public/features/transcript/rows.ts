@@ -255,6 +255,7 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
       const key = `${message.id}:r`
       steps.push({ kind: 'reasoning', key, text: message.reasoning, live: false })
     }
+    steps.push(...recordedSteps(message))
     const text = textOf(message)
     if (text.trim()) {
       flush(false)
@@ -351,6 +352,16 @@ const toolStep = (
   const more = { startedAt, finished, decisions }
   return { kind: 'tool', key: tid, tid, name, written, short, result, state, ...more }
 }
+
+/** The steps of which only another program's summary is left. */
+const recordedSteps = ({ id, tool_calls = [], _tool_summaries = [] }: Message): ToolStep[] =>
+  _tool_summaries.flatMap(({ tid, name, args, snippet }, at): ToolStep[] => {
+    if (tool_calls.some(call => call.id === tid)) return []
+    const key = `${id}:s${at}`
+    const result: Message | null = snippet ? { id: key, role: 'tool', content: snippet } : null
+    const nothing = { written: '', startedAt: null, finished: null, decisions: [] }
+    return [{ ...nothing, kind: 'tool', key, tid: key, name, short: args, result, state: 'ended' }]
+  })
 
 /** Reuses unchanged row objects, so that they are not rendered again. */
 export const reuseRows = (before: ReadonlyMap<string, Row>, rows: Row[]): Row[] =>

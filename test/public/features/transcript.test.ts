@@ -54,6 +54,36 @@ const rowsOf = (messages: Message[], live: LiveShape | null = null, open: string
   toRows({ messages, live, finished: {}, open: new Set(open), showThinking: true })
 const kinds = (rows: Row[]): string => rows.map(row => row.kind).join(' ')
 
+transcript('tool calls that another program only summarized are steps before the answer', () => {
+  const recorded = (tid: string, snippet: string) => ({
+    name: 'web_search',
+    snippet,
+    tid,
+    args: { query: 'kites' },
+  })
+  const [, activity, text] = rowsOf([
+    say('m1', 'user', 'a'),
+    say('m2', 'assistant', 'b', { _tool_summaries: [recorded('', 'found'), recorded('', '')] }),
+  ])
+  if (activity?.kind !== 'activity') throw new Error(`${activity?.kind}`)
+  assert.equal(
+    activity.steps.map(step => step.kind === 'tool' && [step.name, step.short, step.state]),
+    Array.from({ length: 2 }, () => ['web_search', { query: 'kites' }, 'ended']),
+  )
+  assert.equal(
+    activity.steps.map(step => step.kind === 'tool' && step.result?.content),
+    ['found', undefined],
+  )
+  assert.is(text?.kind, 'text')
+  // A call that is in the message as well is one step.
+  const both = say('m3', 'assistant', '', {
+    tool_calls: [call('c1')],
+    _tool_summaries: [recorded('c1', 'found')],
+  })
+  const [once] = rowsOf([both])
+  assert.is(once?.kind === 'activity' && once.steps.length, 1)
+})
+
 transcript('the foot of each turn has its usage', () => {
   const used = (n: number, input: number, cached = 0) => ({
     n,
