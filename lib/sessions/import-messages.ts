@@ -112,7 +112,10 @@ const toPart = (value: unknown): Part | null => {
   if (TEXT_TYPES.has(type) && said !== null)
     return { ...withoutNulls(value), type: 'text', text: said }
   const image = imageOf(value)
-  if (image) return { type: 'image_url', image_url: { url: image } }
+  if (image) {
+    const more = isObject(value.image_url) ? value.image_url : {}
+    return { type: 'image_url', image_url: { ...withoutNulls(more), url: image } }
+  }
   if (TEXT_TYPES.has(type)) return null
   return { ...withoutNulls(value), type }
 }

@@ -50,11 +50,24 @@ const pendingMessage = (file: JsonObject): NewMessage[] => {
   ]
 }
 
+/** Python also writes numbers that JSON does not have; as values of a session they say nothing. */
+const NOT_JSON = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g
+
+const parsePython = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const asJson = text.replace(NOT_JSON, token => (token.startsWith('"') ? token : 'null'))
+    if (asJson === text) throw error
+    return JSON.parse(asJson)
+  }
+}
+
 /** The file as journal lines; null when it is not a session. Deterministic: numbers and ids are the same each time. */
 export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
   let file: unknown
   try {
-    file = JSON.parse(withoutMark(bytes.toString()))
+    file = parsePython(withoutMark(bytes.toString()))
   } catch {
     // Half written or another kind of file: not a session, and never changed.
     return null

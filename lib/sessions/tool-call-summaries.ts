@@ -121,17 +121,19 @@ export const withRecorded = (
     Array.isArray(recorded) && recorded.length > 0 ? derive(messages as readonly Message[]) : []
   const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant')
   for (const { assistant_msg_idx: place, ...summary } of readSummaries(recorded)) {
-    const known = typeof place === 'number' ? positions[place] : undefined
+    const index = typeof place === 'number' ? positions[place] : undefined
+    const known = index !== undefined && messages[index]?.role === 'assistant' ? index : undefined
     const same = derived.find(
-      ({ tid, assistant_msg_idx: index }) =>
-        tid === summary.tid && (known === undefined || index === known),
+      ({ tid, assistant_msg_idx: at }) =>
+        tid === summary.tid && (known === undefined || at === known),
     )
     if (same && isDeepStrictEqual({ ...summary, assistant_msg_idx: same.assistant_msg_idx }, same))
       continue
     const at =
       same?.assistant_msg_idx ?? known ?? (lastAnswer < 0 ? messages.length - 1 : lastAnswer)
-    // Without a place of its own it keeps the number that says so.
-    const kept = same || known !== undefined ? summary : { ...summary, assistant_msg_idx: place }
+    // Without a place of its own it keeps the number that it had instead of one.
+    const isPlaced = same !== undefined || known !== undefined || typeof place !== 'number'
+    const kept = isPlaced ? summary : { ...summary, assistant_msg_idx: place }
     added.set(at, [...(added.get(at) ?? []), kept])
   }
   if (added.size === 0) return [...messages]

@@ -138,13 +138,19 @@ const RECORDED = [
   { name: 'read_file', snippet: '', tid: '', assistant_msg_idx: -1, args: {} },
 ]
 
-/** Writes it with these summaries, with keys of a later version, and with a message that has no role we know. */
+const SEEN = [
+  { type: 'text', text: 'List the files' },
+  { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'high' } },
+]
+
+/** Writes it with these summaries, with keys of a later version, and with a picture. */
 const writeRecorded = (sessions: string): void =>
   rewrite(sessions, ID, file => ({
     ...file,
     later_key: { deep: [1, null, 'x'] },
     messages: [
-      ...file.messages.slice(0, 4),
+      { ...file.messages[0], content: SEEN },
+      ...file.messages.slice(1, 4),
       { ...file.messages[4], later_message_key: { kept: true } },
     ],
     tool_calls: RECORDED,
@@ -164,6 +170,7 @@ test('summaries of tool calls are shown and exported as they were recorded, and 
   assert.equal(exported.tool_calls, RECORDED)
   assert.equal(exported.later_key, { deep: [1, null, 'x'] })
   assert.equal(exported.messages[4].later_message_key, { kept: true })
+  assert.equal(exported.messages[0].content, SEEN)
   // Once, in the place that the other program reads.
   assert.not.match(JSON.stringify(exported.messages), 'three results')
   for (const as of ['md', 'html']) {
@@ -179,6 +186,21 @@ test('summaries of tool calls are shown and exported as they were recorded, and 
 
   await app.post('/api/session/truncate', { session_id: ID, keep_count: 3 })
   assert.equal((await shown()).tool_calls, RECORDED.slice(0, 1))
+})
+
+test('a file with numbers that only Python writes is a session like any other', async ({
+  app,
+  sessions,
+}) => {
+  rewrite(sessions, ID, file => ({ ...file, title: 'NaN, "Infinity"', estimated_cost: 'COST' }))
+  const path = join(sessions, `${ID}.json`)
+  for (const number of ['NaN', '-Infinity']) {
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/"COST"|NaN(?=,\n)/, number))
+    const { session } = (await app.get(`/api/session?session_id=${ID}`)).body
+    assert.is(session.title, 'NaN, "Infinity"')
+    assert.is(session.messages.length, original.messages.length)
+    assert.is(session.estimated_cost, 0)
+  }
 })
 
 const LATER_KEYS = { hidden_tabs: ['kanban'], pinned_sessions_limit: 3, update_channel: 'stable' }
