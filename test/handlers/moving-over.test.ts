@@ -226,7 +226,7 @@ const writeOthers = (app: TestApp): { project: string; folder: string } => {
   })
   const project = { project_id: '0123456789ab', name: 'Maß', color: '#7cb9ff' }
   write('projects.json', [{ ...project, created_at: 1760000000.5 }])
-  write('workspaces.json', [{ path: folder, name: 'Work' }])
+  write('workspaces.json', [{ path: folder, name: 'Work', color: '#7cb9ff' }])
   writeFileSync(join(app.state, 'last_workspace.txt'), folder)
   return { project: project.project_id, folder }
 }
@@ -265,7 +265,9 @@ test('settings, projects, and workspaces are used as the other program wrote the
     projects.map((each: object) => Object.keys(each).toSorted()),
     Array.from({ length: 2 }, () => ['color', 'created_at', 'name', 'project_id']),
   )
-  assert.equal(read(join(app.state, 'workspaces.json')), [{ path: folder, name: 'Renamed' }])
+  assert.equal(read(join(app.state, 'workspaces.json')), [
+    { path: folder, name: 'Renamed', color: '#7cb9ff' },
+  ])
   assert.is(readFileSync(join(app.state, 'last_workspace.txt'), 'utf8').trim(), folder)
   for (const name of ['settings.json', 'projects.json', 'workspaces.json'])
     assert.match(readFileSync(join(app.state, name), 'utf8'), /^[[{]\n {2}\S/, name)
