@@ -4,6 +4,7 @@ import { RunsIn } from './command-place.ts'
 import { Decision } from './decision.ts'
 import { HookActivity } from './hook.ts'
 import { StoredImage } from './image.ts'
+import { RecordedSummary } from './recorded-summary.ts'
 
 export const ToolCall = z
   .looseObject({
@@ -16,18 +17,6 @@ export const ToolCall = z
   })
   .meta({ id: 'ToolCall' })
 export type ToolCall = z.infer<typeof ToolCall>
-
-/** A tool call as Hermes WebUI recorded it, where the messages alone do not say the same: often the only trace of the call. */
-export const RecordedSummary = z
-  .looseObject({
-    name: z.string(),
-    snippet: z.string(),
-    /** Empty when it had none. */
-    tid: z.string(),
-    args: z.record(z.string(), z.string()),
-  })
-  .meta({ id: 'RecordedSummary' })
-export type RecordedSummary = z.infer<typeof RecordedSummary>
 
 export const Role = z.enum(['system', 'user', 'assistant', 'tool'])
 export type Role = z.infer<typeof Role>

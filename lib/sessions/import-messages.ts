@@ -5,7 +5,7 @@ import type { Message, NewMessage, Role, ToolCall } from '../schema/message.ts'
 import { fileNameOf } from '../schema/attachments.ts'
 import { readDecisions } from '../schema/decision.ts'
 import { readImages } from '../schema/image.ts'
-import { readSummaries, withRecorded } from './tool-call-summaries.ts'
+import { readSummaries } from '../schema/recorded-summary.ts'
 
 type Part = { type: string; [key: string]: unknown }
 
@@ -283,17 +283,6 @@ const asItem = (value: unknown): unknown => {
 export const toMessages = (value: unknown): NewMessage[] => {
   const message = toMessage(asItem(value))
   return message ? unfold(message) : []
-}
-
-/** The messages of a record, with what it says beside them of their tool calls. */
-export const toTranscript = (values: readonly unknown[], recorded: unknown): NewMessage[] => {
-  const positions: number[] = []
-  const messages: NewMessage[] = []
-  for (const value of values) {
-    positions.push(messages.length)
-    messages.push(...toMessages(value))
-  }
-  return withRecorded(messages, recorded, positions)
 }
 
 /** Checks for `isValidMessage`: reading a long journal must not rebuild every message. */

@@ -1,9 +1,11 @@
 /** Short forms of all tool calls of a session, for clients that show them as cards. */
 import { isDeepStrictEqual } from 'node:util'
-import { asString, isObject } from '../base/json.ts'
-import type { Message, NewMessage, RecordedSummary } from '../schema/message.ts'
+import { isObject } from '../base/json.ts'
+import type { Message, NewMessage } from '../schema/message.ts'
+import { asText, readSummaries, type RecordedSummary } from '../schema/recorded-summary.ts'
 import type { ToolSummary } from '../schema/session.ts'
 import { contentText } from './entries.ts'
+import { toMessages } from './import-messages.ts'
 
 const MAX_ARGS = 6
 const ARG_CHARS = 120
@@ -17,9 +19,6 @@ const parse = (text: string): unknown => {
     return undefined
   }
 }
-
-const asText = (value: unknown): string =>
-  typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 
 /** The first arguments as text, truncated. */
 const toArgs = (json: string, most = MAX_ARGS): Record<string, string> => {
@@ -90,28 +89,11 @@ export const callsOnlyRecorded = ({
   _tool_summaries: recorded = [],
 }: Message): RecordedSummary[] => recorded.filter(({ tid }) => !calls.some(({ id }) => id === tid))
 
-/** Null when it names no tool. */
-const toSummary = (value: unknown): RecordedSummary | null => {
-  if (!isObject(value) || !asString(value.name)) return null
-  const { name, snippet, tid, args, ...rest } = value
-  const texts = isObject(args) ? Object.entries(args).map(([key, arg]) => [key, asText(arg)]) : []
-  return {
-    ...rest,
-    name: asString(name),
-    snippet: snippet === undefined || snippet === null ? '' : asText(snippet),
-    tid: asString(tid),
-    args: Object.fromEntries(texts),
-  }
-}
-
-export const readSummaries = (value: unknown): RecordedSummary[] =>
-  Array.isArray(value) ? value.flatMap(each => toSummary(each) ?? []) : []
-
 /**
  * Adds the summaries that a record of Hermes WebUI has beside its messages to the messages they are about, except those
  * that the messages give by themselves. `positions` has, for each message of the record, its index in `messages`.
  */
-export const withRecorded = (
+const withRecorded = (
   messages: readonly NewMessage[],
   recorded: unknown,
   positions: readonly number[],
@@ -141,4 +123,15 @@ export const withRecorded = (
     const own = added.get(index)
     return own ? { ...message, _tool_summaries: own } : message
   })
+}
+
+/** The messages of a record, with what it says beside them of their tool calls. */
+export const toTranscript = (values: readonly unknown[], recorded: unknown): NewMessage[] => {
+  const positions: number[] = []
+  const messages: NewMessage[] = []
+  for (const value of values) {
+    positions.push(messages.length)
+    messages.push(...toMessages(value))
+  }
+  return withRecorded(messages, recorded, positions)
 }

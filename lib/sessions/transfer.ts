@@ -7,10 +7,10 @@ import { decisionSentence } from '../schema/decision-words.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import { contentText, type Meta } from './entries.ts'
 import type { Folded } from './fold.ts'
-import { toMessages, toTranscript } from './import-messages.ts'
+import { toMessages } from './import-messages.ts'
 import { toMeta } from './import-record.ts'
 import { toRow, UNTITLED } from './list-row.ts'
-import { callsOnlyRecorded, toolSummaries } from './tool-call-summaries.ts'
+import { callsOnlyRecorded, toolSummaries, toTranscript } from './tool-call-summaries.ts'
 import { toPreview } from './fold.ts'
 
 type Masking = { text: (text: string) => string; value: <T>(value: T) => T }
