@@ -89,6 +89,22 @@ export const callsOnlyRecorded = ({
   _tool_summaries: recorded = [],
 }: Message): RecordedSummary[] => recorded.filter(({ tid }) => !calls.some(({ id }) => id === tid))
 
+/** For a page, which makes a step of each: those of which it has no call, each with an id of its own. */
+export const withShownSummaries = (message: Message): Message =>
+  message._tool_summaries
+    ? {
+        ...message,
+        _tool_summaries: callsOnlyRecorded(message).map((summary, at) => ({
+          ...summary,
+          tid: `${message.id}:s${at}`,
+        })),
+      }
+    : message
+
+/** Errors and marks are shown without steps. */
+const isAnswer = (message: NewMessage | undefined): boolean =>
+  message?.role === 'assistant' && !message._error
+
 /**
  * Adds the summaries that a record of Hermes WebUI has beside its messages to the messages they are about, except those
  * that the messages give by themselves. `positions` has, for each message of the record, its index in `messages`.
@@ -101,10 +117,10 @@ const withRecorded = (
   const added = new Map<number, RecordedSummary[]>()
   const derived =
     Array.isArray(recorded) && recorded.length > 0 ? derive(messages as readonly Message[]) : []
-  const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant')
+  const lastAnswer = messages.findLastIndex(isAnswer)
   for (const { assistant_msg_idx: place, ...summary } of readSummaries(recorded)) {
     const index = typeof place === 'number' ? positions[place] : undefined
-    const known = index !== undefined && messages[index]?.role === 'assistant' ? index : undefined
+    const known = index !== undefined && isAnswer(messages[index]) ? index : undefined
     const same = derived.find(
       ({ tid, assistant_msg_idx: at }) =>
         tid === summary.tid && (known === undefined || at === known),

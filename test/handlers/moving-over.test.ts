@@ -179,6 +179,15 @@ test('summaries of tool calls are shown and exported as they were recorded, and 
     assert.match(text, 'three results', as)
   }
 
+  // A page gets those that it has no call for, with ids to tell them apart.
+  const page = (await app.get(`/api/session?session_id=${ID}&limit=50`)).body.session
+  assert.equal(
+    page.messages.map((message: { _tool_summaries?: { tid: string; name: string }[] }) =>
+      message._tool_summaries?.map(({ tid, name }) => `${tid} ${name}`),
+    ),
+    [undefined, [], undefined, ['m5:s0 web_search', 'm5:s1 read_file'], undefined],
+  )
+
   const imported = (await app.post('/api/session/import', exported)).body.session
   assert.equal((await shown(imported.session_id)).tool_calls, RECORDED)
   const copy = (await app.post('/api/session/duplicate', { session_id: ID })).body.session
