@@ -131,6 +131,7 @@ export const status = endpoint({
       model: row.model,
       workspace: row.workspace,
       personality: row.personality,
+      profile: row.profile,
       message_count: row.message_count,
       created_at: row.created_at,
       updated_at: row.updated_at,

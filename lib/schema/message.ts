@@ -5,6 +5,7 @@ import { Decision } from './decision.ts'
 import { HookActivity } from './hook.ts'
 import { RefusedBy } from './refused-by.ts'
 import { StoredImage } from './image.ts'
+import { RecordedSummary } from './recorded-summary.ts'
 
 export const ToolCall = z
   .looseObject({
@@ -71,6 +72,8 @@ export const Message = z
     _refused_by: RefusedBy.exactOptional(),
     /** Approvals and questions of the agent after this message, in order, as they were settled. Shown, never sent to a provider. */
     _decisions: z.array(Decision).exactOptional(),
+    /** Tool calls that were recorded beside the messages. Shown, never sent to a provider. */
+    _tool_summaries: z.array(RecordedSummary).exactOptional(),
   })
   .meta({ id: 'Message' })
 export type Message = z.infer<typeof Message>

@@ -16,7 +16,8 @@ import { syncDir } from '../store/atomic-write.ts'
 import { isDiskFull } from '../store/journal.ts'
 import { type Entry, formatEntry, type Meta, withoutMark } from './entries.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
-import { toMessages, toTime } from './import-messages.ts'
+import { toTime } from './import-messages.ts'
+import { toTranscript } from './tool-call-summaries.ts'
 import { toMeta } from './import-record.ts'
 import { readWhole } from '../store/read-text.ts'
 import { reportWrite } from '../store/write-reports.ts'
@@ -50,11 +51,24 @@ const pendingMessage = (file: JsonObject): NewMessage[] => {
   ]
 }
 
+/** Python also writes numbers that JSON does not have; as values of a session they say nothing. */
+const NOT_JSON = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g
+
+const parsePython = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const asJson = text.replace(NOT_JSON, token => (token.startsWith('"') ? token : 'null'))
+    if (asJson === text) throw error
+    return JSON.parse(asJson)
+  }
+}
+
 /** The file as journal lines; null when it is not a session. Deterministic: numbers and ids are the same each time. */
 export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
   let file: unknown
   try {
-    file = JSON.parse(withoutMark(bytes.toString()))
+    file = parsePython(withoutMark(bytes.toString()))
   } catch {
     // Half written or another kind of file: not a session, and never changed.
     return null
@@ -74,7 +88,7 @@ export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
   const created = meta.created_at ?? 0
   const updated = meta.updated_at ?? created
   const from = { size: bytes.length, sha256: sha256(bytes) }
-  const messages = [...said.flatMap(toMessages), ...pendingMessage(file)]
+  const messages = [...toTranscript(said, file.tool_calls), ...pendingMessage(file)]
   return [
     {
       n: 1,

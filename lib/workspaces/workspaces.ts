@@ -21,7 +21,8 @@ export type WorkspaceHome = {
   readonly lenient: Pick<Home, 'settings'>
 }
 
-type Stored = { path: string; name: string }
+/** With the keys of other programs, which stay. */
+type Stored = { path: string; name: string; [key: string]: unknown }
 
 export type Workspaces = {
   /** Cleaned; a list that has nothing left shows the default workspace as Home. */
@@ -49,10 +50,10 @@ const ARTIFACT = 'webui-mvp-test'
 const parseEntry = (raw: unknown): Stored[] => {
   if (typeof raw === 'string') return raw ? [{ path: raw, name: basename(raw) || raw }] : []
   if (!isObject(raw)) return []
-  const { path, name, label } = raw as Readonly<Record<string, unknown>>
+  const { path, name, label, ...rest } = raw as Readonly<Record<string, unknown>>
   if (typeof path !== 'string' || !path) return []
   const word = [name, label].find(text => typeof text === 'string' && text.trim())
-  return [{ path, name: typeof word === 'string' ? word : basename(path) || path }]
+  return [{ ...rest, path, name: typeof word === 'string' ? word : basename(path) || path }]
 }
 
 /** Undefined when there is no file. */
@@ -75,12 +76,13 @@ const normalizeList = (
   home: WorkspaceHome,
 ): Stored[] => {
   const kept = new Map<string, Stored>()
-  for (const { path, name } of entries) {
+  for (const entry of entries) {
+    const { path, name } = entry
     const real = realDirectory(path)
     if (real === undefined || resolve(path).split(sep).includes(ARTIFACT)) continue
     if (belongsToOtherProfile(profilesDir, home, real)) continue
     const label = name.trim().toLowerCase() === 'default' ? 'Home' : name
-    if (!kept.has(real)) kept.set(real, { path: real, name: label })
+    if (!kept.has(real)) kept.set(real, { ...entry, path: real, name: label })
   }
   return [...kept.values()]
 }
@@ -196,7 +198,7 @@ export const createWorkspaces = (
         throw missing('Workspace not found', { code: 'workspace_not_found' })
       return write(
         home,
-        entries.map(entry => (entry.path === path ? { path, name: label } : entry)),
+        entries.map(entry => (entry.path === path ? { ...entry, name: label } : entry)),
       )
     },
     reorder(home, paths) {
