@@ -45,7 +45,7 @@ const FIXED: readonly Source[] = ['list', 'inbox', 'gateway', 'notices']
 const LOG_FRAMES = 1_000
 const LOG_BYTES = 1 << 20
 /** Of all sources together: beyond it, the session whose last event is oldest loses its log. */
-const ALL_LOGS_BYTES = 8 << 20
+const ALL_LOGS_BYTES = 4 << 20
 /** A reader that is this far behind catches up from the logs. */
 const MAX_PENDING_BYTES = 256 << 10
 const IDLE_LOG_MS = 5 * 60_000

@@ -201,7 +201,7 @@ hub(
     const positions = Array.from({ length: 300 }, (_, i) =>
       h.publish(`session:s${i}`, { type: 'token', data: { text } }),
     )
-    const limit = 8 * 1024 * 1024
+    const limit = 4 * 1024 * 1024
     assert.ok(h.logBytes() <= limit && h.logBytes() > limit - 200_000)
     const gone = reader(h, `s0@${BOOT}-${positions[0]! - 1}`)
     assert.is((await gone.next())[0]!.event, 'reset')
