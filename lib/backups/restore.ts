@@ -20,7 +20,7 @@ import { syncDir } from '../store/atomic-write.ts'
 import { errorCode } from '../store/file-error.ts'
 import { isDiskFull } from '../store/journal.ts'
 import { makeDir } from '../store/make-dir.ts'
-import { checkPath, type Head } from './format.ts'
+import { checkPath, type Head, rootOf } from './format.ts'
 import { decryptKeys } from './keys.ts'
 import { type ArchiveEntry, type ReadArchive, readArchive } from './read-archive.ts'
 
@@ -92,8 +92,12 @@ const writeSparse = async (
   await handle.truncate(at)
 }
 
-/** Private to the person: the owner's bits only. */
-const fileMode = (mode: number): number => (mode & 0o700) | 0o400
+/**
+ * Private to the person: directories are closed, so are keys and what is directly in a home or in the state directory. A file further
+ * below keeps its mode, which undoing its changes compares.
+ */
+const fileMode = (path: string, mode: number, isKey: boolean): number =>
+  (mode & (isKey || dirname(path) === rootOf(path) ? 0o700 : 0o777)) | 0o400
 
 const createTarget = (aside: string) => {
   const at = (path: string) => join(aside, path)
@@ -103,11 +107,12 @@ const createTarget = (aside: string) => {
   const writeFile = async (
     { path, mode, mtimeMs }: Pick<ArchiveEntry, 'path' | 'mode' | 'mtimeMs'>,
     content: AsyncIterable<Buffer> | readonly Buffer[],
+    isKey = false,
   ): Promise<void> => {
     const handle = await open(at(path), 'wx', 0o600)
     try {
       await writeSparse(handle, content)
-      await handle.chmod(fileMode(mode))
+      await handle.chmod(fileMode(path, mode, isKey))
       await handle.utimes(toSeconds(mtimeMs), toSeconds(mtimeMs))
       await handle.sync()
     } finally {
@@ -130,7 +135,7 @@ const createTarget = (aside: string) => {
         checkPath(path)
         makeDir(dirname(at(path)))
         rmSync(at(path), { force: true })
-        await writeFile({ path, mode, mtimeMs }, [content])
+        await writeFile({ path, mode, mtimeMs }, [content], true)
       }
     },
     /** Links last: nothing can be written through one. */
