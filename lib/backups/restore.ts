@@ -13,7 +13,7 @@ import {
   utimesSync,
 } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { toSeconds } from '../base/clock.ts'
 import { conflict, diskFull } from '../errors.ts'
 import { syncDir } from '../store/atomic-write.ts'
@@ -23,6 +23,7 @@ import { makeDir } from '../store/make-dir.ts'
 import { checkPath, type Head, rootOf } from './format.ts'
 import { decryptKeys } from './keys.ts'
 import { type ArchiveEntry, type ReadArchive, readArchive } from './read-archive.ts'
+import { endRestore, noteRestore, unfinishedRestore } from './unfinished.ts'
 
 export type RestoreOptions = {
   file: string
@@ -176,7 +177,7 @@ const moveAll = (moves: readonly Move[]): void => {
   }
 }
 
-/** Puts the parts of the archive together, and says where they belong; the outer directory last. */
+/** Puts the parts of the archive together, and says where they belong; the state directory, or what it is in, first. */
 const movesOf = (aside: string, { home, state }: RestoreOptions, head: Head): Move[] => {
   const parts = { home: join(aside, 'home'), state: join(aside, 'state') }
   makeDir(parts.home)
@@ -218,12 +219,17 @@ const placeAside = (home: string): { aside: string; isInside: boolean } => {
 }
 
 /** Into a home that stays: one move for each entry of the new one. */
-const movesInto = (moves: readonly Move[], home: string): Move[] =>
-  moves.flatMap(move =>
-    move.to === home
-      ? readdirSync(move.from).map(name => ({ from: join(move.from, name), to: join(home, name) }))
-      : [move],
-  )
+const movesInto = (moves: readonly Move[], { home, state }: RestoreOptions): Move[] =>
+  moves
+    .flatMap(move =>
+      move.to === home
+        ? readdirSync(move.from).map(name => ({
+            from: join(move.from, name),
+            to: join(home, name),
+          }))
+        : [move],
+    )
+    .toSorted((a, b) => Number(isBelow(b.to, `${state}/`)) - Number(isBelow(a.to, `${state}/`)))
 
 /**
  * Throws a UserError when a place is not empty, the file is not a whole backup, or the passphrase is wrong. Nothing is left then.
@@ -231,6 +237,8 @@ const movesInto = (moves: readonly Move[], home: string): Move[] =>
  */
 export const restoreBackup = async (options: RestoreOptions): Promise<Restored> => {
   const { file, home, state } = options
+  const unfinished = unfinishedRestore(state, home)
+  if (unfinished) throw conflict(`${unfinished.said}. ${unfinished.advice}`)
   checkEmpty(home)
   checkEmpty(state)
   const { aside, isInside } = placeAside(home)
@@ -252,8 +260,14 @@ export const restoreBackup = async (options: RestoreOptions): Promise<Restored> 
     const { passphrase, encrypted } = given
     if (encrypted && passphrase !== null) await target.addKeys(encrypted, passphrase)
     target.finish(read)
-    const moves = movesOf(aside, options, read.head)
-    moveAll(isInside ? movesInto(moves, home) : moves)
+    const whole = movesOf(aside, options, read.head)
+    const moves = isInside ? movesInto(whole, options) : whole
+    const [first] = moves
+    if (first && moves.length > 1 && isBelow(first.to, `${state}/`)) {
+      noteRestore(join(first.from, relative(first.to, state)), home)
+      moveAll(moves)
+      endRestore(state)
+    } else moveAll(moves)
     return { ...read, hasKeys: encrypted !== null && passphrase !== null }
   } catch (error) {
     if (errorCode(error) === 'EXDEV')
