@@ -3,7 +3,7 @@
  * in the first change that converts it, in the first start at another place, and in a restore. The next start has everything once.
  * `PROOF=full` kills at every step, a plain run at a few.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +17,7 @@ import { checkpointDir } from '../../../lib/checkpoints/checkpoint-store.ts'
 import { readConfig } from '../../../lib/config.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
 import { realPath } from '../../../lib/store/path-within.ts'
+import { mountSmallDisk } from './_small-disk.ts'
 
 const FORMER = join(import.meta.dirname, '../../fixtures/hermes-webui/sessions')
 const proof = suite('killed at any step')
@@ -173,16 +174,6 @@ const backUp = async (userHome: string, target: string) => {
   })
 }
 
-const mount = (place: string): boolean => {
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'none', place], { stdio: 'ignore' })
-    return true
-  } catch {
-    // Not root, or a container that does not allow it.
-    return false
-  }
-}
-
 /** Killed at any step, it is absent, whole, or named; doing what is said makes it whole. */
 const checkRestore = async (
   places: { root: string; at: (name: string) => string; copy: (a: string, b: string) => void },
@@ -233,18 +224,17 @@ proof('a restore into a home that is a volume', async () => {
   const places = createRoot()
   const { root, at } = places
   const home = join(at('bob'), '.agent')
-  mkdirSync(home, { recursive: true })
-  if (!mount(home)) return
+  const disk = { now: mountSmallDisk(home) }
+  if (disk.now === null) return
   const clear = () => {
-    execFileSync('umount', [home])
+    disk.now?.unmount()
     rmSync(at('bob'), { recursive: true })
-    mkdirSync(home, { recursive: true })
-    assert.ok(mount(home))
+    disk.now = mountSmallDisk(home)
   }
   try {
     await checkRestore(places, { home, state: join(home, 'webui'), clear })
   } finally {
-    execFileSync('umount', [home])
+    disk.now?.unmount()
     rmSync(root, { recursive: true })
   }
 })
