@@ -76,7 +76,8 @@ const useEverything = async (chat: Chat) => {
   const ids: Record<string, string> = {}
   const begin = async (name: string, workspace: string, more: object = {}) => {
     mkdirSync(workspace, { recursive: true })
-    ids[name] = (await post('/api/session/new', { workspace, ...more })).session.session_id
+    const id: string = (await post('/api/session/new', { workspace, ...more })).session.session_id
+    ids[name] = id
     const file = join(workspace, 'made.txt')
     writeFileSync(file, 'before')
     provider.push(
@@ -85,9 +86,8 @@ const useEverything = async (chat: Chat) => {
       { text: `Done in ${name}.` },
       { text: `Chat ${name}` },
     )
-    await chat.turn(ids[name], `${TEXT} in ${workspace}, ${name}`)
+    await chat.turn(id, `${TEXT} in ${workspace}, ${name}`)
     assert.is(readFileSync(file, 'utf8'), 'after', name)
-    return ids[name]
   }
   for (const [name, workspace] of Object.entries(folders)) await begin(name, workspace)
   const made = await post('/api/git/worktree/create', { session_id: ids.repo, branch: 'work' })
