@@ -182,7 +182,7 @@ const movedSince = (config: Places): Move | null => {
   const isElsewhere = changed.some(key => key !== 'user_home')
   const isGuessed = !before || changed.length === 0
   const former = isGuessed ? guessedPlaces(config, now) : [before, before.named ?? {}]
-  const roots = rootsOf(former, now)
+  const roots = rootsOf(former, now).filter(({ from, to }) => !isGuessed || from !== to)
   // The innermost first: the state directory may be moved out of the home. What is in the new place, which may be below the former
   // one, stays: after a kill everything is done again.
   const places = [
@@ -311,11 +311,8 @@ const attempt = (place: string, log: Log, work: () => void): void => {
   }
 }
 
+/** What says where it was, if nothing else does, is changed last: after a kill it is guessed again. */
 const moveFiles = ({ stateDir, baseHome }: Places, log: Log, { moved, roots }: Move): void => {
-  moveLists(stateDir, moved)
-  moveInJson(join(stateDir, 'settings.json'), moved)
-  moveInJson(join(stateDir, 'api-tokens.json'), moved)
-  moveStored(stateDir, moved)
   for (const home of homesOf(baseHome)) {
     attempt(home, log, () => {
       moveLists(join(home, 'webui_state'), moved)
@@ -331,6 +328,10 @@ const moveFiles = ({ stateDir, baseHome }: Places, log: Log, { moved, roots }: M
   }
   // Prompts that name the former folders.
   rmSync(join(stateDir, 'cache', 'prompts'), { recursive: true, force: true })
+  moveInJson(join(stateDir, 'settings.json'), moved)
+  moveInJson(join(stateDir, 'api-tokens.json'), moved)
+  moveLists(stateDir, moved)
+  moveStored(stateDir, moved)
 }
 
 const isFull = (error: unknown): boolean => error instanceof UserError && error.kind === 'full'

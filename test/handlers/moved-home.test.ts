@@ -1,5 +1,5 @@
 /** An installation that was restored or copied elsewhere: every chat goes on, and nothing refers to the former place. */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -345,6 +345,20 @@ test('a folder of another user is looked for below this one where no place was n
   noteFirstLocation(places('bob'))
   start('bob')
   assert.equal(read('bob'), [join(dir, 'bob', 'code'), ...texts.slice(1)])
+  rmSync(dir, { recursive: true })
+})
+
+test('a folder that is gone does not mean that the home was moved', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'move-'))
+  const env = { HOME: '/home/nobody-here', AGENT_HOME: join(dir, 'agent') }
+  const config = { ...readConfig(env, []), cluster: null }
+  const prompts = join(config.stateDir, 'cache', 'prompts')
+  mkdirSync(prompts, { recursive: true })
+  writeFileSync(join(config.stateDir, 'last_workspace.txt'), '/home/nobody-here/gone')
+  const lines: string[] = []
+  startMove(config, createLog({ out: text => lines.push(text), err: text => lines.push(text) }))
+  assert.equal(lines, [])
+  assert.equal(readdirSync(join(config.stateDir, 'cache')), ['prompts'])
   rmSync(dir, { recursive: true })
 })
 

@@ -4,7 +4,7 @@
  * `PROOF=full` kills at every step, a plain run at a few.
  */
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -144,26 +144,39 @@ proof('the first changes, which convert sessions, settings and projects', () => 
   rmSync(root, { recursive: true })
 })
 
-proof('the first start at another place', () => {
-  const { root, at, copy } = createRoot()
-  print(at('ann'))
-  copy('ann', 'bob')
-  const { steps } = run('print', at('bob'))
-  const expected = print(at('bob'))
-  const work = join(at('bob'), '.agent', 'webui', 'workspace')
-  assert.is(expected.jobs.jobs[0].workdir, work)
-  assert.is(
-    expected.sessions.find(({ title }: { title: string }) => title === 'Own').workspace,
-    work,
-  )
-  assert.equal(expected.checkpoints, [checkpointDir('', work).split('/').at(-1)])
-  for (const step of chosen(steps)) {
-    copy('ann', 'bob')
-    assert.is(run('print', at('bob'), { at: step }).signal, 'SIGKILL')
-    assert.equal(print(at('bob')), expected, `killed at step ${step} of ${steps}`)
-  }
-  rmSync(root, { recursive: true })
-})
+for (const isNoted of [true, false])
+  proof(`the first start at another place, which ${isNoted ? 'was' : 'was not'} noted`, () => {
+    const { root, at, copy } = createRoot()
+    print(at('ann'))
+    if (!isNoted) {
+      // As Hermes WebUI leaves it: only sessions of its format say where it was.
+      copy('before', 'ann')
+      const sessions = join(at('ann'), '.agent', 'webui', 'sessions')
+      rmSync(join(sessions, 'aaaaaaaaaaaa.jsonl'))
+      const workspace = join(at('ann'), '.agent', 'webui', 'workspace')
+      const own = { session_id: 'aaaaaaaaaaaa', title: 'Own', workspace, messages: [] }
+      writeFileSync(join(sessions, 'aaaaaaaaaaaa.json'), JSON.stringify(own))
+      rmSync(join(at('ann'), '.agent', 'webui', 'last_workspace.txt'))
+      renameSync(at('ann'), at('gone'))
+    }
+    const former = isNoted ? 'ann' : 'gone'
+    copy(former, 'bob')
+    const { steps } = run('print', at('bob'))
+    const expected = print(at('bob'))
+    const work = join(at('bob'), '.agent', 'webui', 'workspace')
+    assert.is(expected.jobs.jobs[0].workdir, work)
+    assert.is(
+      expected.sessions.find(({ title }: { title: string }) => title === 'Own').workspace,
+      work,
+    )
+    assert.equal(expected.checkpoints, [checkpointDir('', work).split('/').at(-1)])
+    for (const step of chosen(steps)) {
+      copy(former, 'bob')
+      assert.is(run('print', at('bob'), { at: step }).signal, 'SIGKILL')
+      assert.equal(print(at('bob')), expected, `killed at step ${step} of ${steps}`)
+    }
+    rmSync(root, { recursive: true })
+  })
 
 const backUp = async (userHome: string, target: string) => {
   const config = readConfig({ HOME: userHome, PATH: process.env.PATH }, [])
