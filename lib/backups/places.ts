@@ -23,7 +23,7 @@ const UNFINISHED = /(?:\.tmp|\.partial)$/
 
 /** Caches of a home, and what describes running processes. */
 const HOME_SKIPPED =
-  /^(?:cache|image_cache|audio_cache|document_cache|bin|node|node_modules|gateway\.pid|gateway_state\.json|processes\.json|models_dev_cache\.json|context_length_cache\.yaml|\.skills_prompt_snapshot\.json|\.update_.*|.*\.lock)$/
+  /^(?:cache|image_cache|audio_cache|document_cache|node|node_modules|gateway\.pid|gateway_state\.json|processes\.json|models_dev_cache\.json|context_length_cache\.yaml|\.skills_prompt_snapshot\.json|\.update_.*|.*\.lock)$/
 
 /** Names of files with keys, directly in a home and in its private home for programs (`home/`). */
 const KEY_NAMES =

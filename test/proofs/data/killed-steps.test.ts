@@ -45,12 +45,12 @@ const print = (home: string, env = {}) => {
   return JSON.parse(stdout)
 }
 
-/** Some of all steps, or each of them; the first and the last always. */
-const chosen = (steps: number): number[] => {
+/** Some of all steps, or each of them; the first and the last ones always. */
+const chosen = (steps: number, last = 1): number[] => {
   assert.ok(steps > SAMPLES, `${steps} steps`)
   const all = Array.from({ length: steps }, (_, at) => at + 1)
   const every = (steps - 1) / (SAMPLES - 1)
-  return isFull ? all : all.filter(at => (at - 1) % every < 1 || at === steps)
+  return isFull ? all : all.filter(at => (at - 1) % every < 1 || at > steps - last)
 }
 
 /** As another version, or Hermes WebUI, left it. */
@@ -203,7 +203,8 @@ const checkRestore = async (
   const expected = print(at('bob'), env)
   assert.is(expected.env, 'KEY=value-0123456789\n')
   let named = 0
-  for (const step of chosen(steps)) {
+  // The renames are among the last.
+  for (const step of chosen(steps, 10)) {
     const why = `killed at step ${step} of ${steps}`
     clear()
     assert.is(run('restore', at('bob'), { file, env, at: step }).signal, 'SIGKILL')
@@ -217,7 +218,7 @@ const checkRestore = async (
     } else if (again.status !== 0) assert.match(again.stderr, /is not empty/, why)
     assert.equal(print(at('bob'), env), expected, why)
   }
-  return named
+  assert.ok(named > 0)
 }
 
 proof('a restore of a home and a state directory elsewhere', async () => {
@@ -228,8 +229,7 @@ proof('a restore of a home and a state directory elsewhere', async () => {
     for (const dir of [at('bob'), state]) rmSync(dir, { recursive: true, force: true })
     mkdirSync(at('bob'))
   }
-  const named = await checkRestore(places, { home, state, clear })
-  if (isFull) assert.ok(named > 0)
+  await checkRestore(places, { home, state, clear })
   rmSync(root, { recursive: true })
 })
 
