@@ -16,6 +16,7 @@ import { isDirectory } from '../base/directories.ts'
 import { errorCode, fileReason } from '../store/file-error.ts'
 import { lockPath } from '../store/instance-lock.ts'
 import { readTracingSettings } from '../telemetry/tracing-settings.ts'
+import { unfinishedRestore } from '../backups/unfinished.ts'
 import { formerStateChecks } from './former-state.ts'
 import type { Machine } from './machine.ts'
 
@@ -109,6 +110,11 @@ const fileCheck = (path: string, isReplaced: boolean): Check[] => {
 const lockCheck = (path: string, machine: Machine): Check[] => {
   const error = exists(path) ? machine.fileError(path) : null
   return error === null ? [] : [noAccess(path, error, machine)]
+}
+
+const restoreCheck = ({ stateDir, baseHome }: Config): Check[] => {
+  const found = unfinishedRestore(stateDir, baseHome)
+  return found ? [fail('restore', found.said, found.advice)] : []
 }
 
 const stateChecks = (stateDir: string, machine: Machine): Check[] => {
@@ -256,7 +262,7 @@ export const startChecks = (
   const isUsable = state.every(({ level }) => level !== 'fail')
   return [
     ...state,
-    ...(isUsable ? [keyCheck(config.stateDir)] : []),
+    ...(isUsable ? [...restoreCheck(config), keyCheck(config.stateDir)] : []),
     ...passwordCheck(config),
     ...tlsCheck(config, machine),
     ...basePathCheck(config, ownNames),

@@ -3,7 +3,7 @@ import { basename, join, resolve, sep } from 'node:path'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
 import type { Home } from '../profiles/home.ts'
-import { invalid, missing } from '../errors.ts'
+import { invalid, missing, UserError } from '../errors.ts'
 import type { Workspace } from '../schema/workspace.ts'
 import { cachedFile } from '../store/cached-file.ts'
 import { isInside, realPath } from '../store/path-within.ts'
@@ -38,6 +38,8 @@ export type Workspaces = {
   setLast(home: WorkspaceHome, path: string): void
   /** The real path a session may work in; throws a UserError otherwise. */
   check(home: WorkspaceHome, path: string): string
+  /** The same; undefined for no path, and where `check` refuses. */
+  allowed(home: WorkspaceHome, path: string | undefined): string | undefined
   /** Why its list cannot be read, and whether an earlier version of it still counts; null when all is well. */
   problem(home: WorkspaceHome): { file: string; reason: string; in_force: boolean } | null
   /** At most twelve directories that begin like this. */
@@ -168,9 +170,28 @@ export const createWorkspaces = (
     saved: shown(home).map(({ path }) => path),
   })
 
+  const check = (home: WorkspaceHome, path: string): string => {
+    if (!path.trim()) return defaultOf(home)
+    const real = checkWorkspace(path, trust(home))
+    if (belongsToOtherProfile(profilesDir, home, real))
+      throw invalid('Path belongs to another profile', { code: 'workspace_of_profile' })
+    return real
+  }
+
+  const allowed = (home: WorkspaceHome, path: string | undefined): string | undefined => {
+    try {
+      return path?.trim() ? check(home, path) : undefined
+    } catch (error) {
+      if (error instanceof UserError) return undefined
+      throw error
+    }
+  }
+
   return {
     list,
     defaultOf,
+    check,
+    allowed,
     add(home, path, name) {
       const real = checkDirectory(path, {
         userHome,
@@ -214,23 +235,15 @@ export const createWorkspaces = (
     },
     last(home) {
       for (const read of [filesOf(home).last, ...(hasMembers() ? [] : [global.last])]) {
-        const path = read()
-        const found = path ? realDirectory(path) : undefined
-        // The service-wide one may have been left there by another profile.
-        if (found && !belongsToOtherProfile(profilesDir, home, found)) return found
+        // The service-wide one may have been left there by another profile, and one in a copied home may be the original's.
+        const found = allowed(home, read())
+        if (found !== undefined) return found
       }
       return defaultOf(home)
     },
     setLast(home, path) {
       const { last, lastPath } = filesOf(home)
       if (last() !== path) replaceText(lastPath, `${path}\n`)
-    },
-    check(home, path) {
-      if (!path.trim()) return defaultOf(home)
-      const real = checkWorkspace(path, trust(home))
-      if (belongsToOtherProfile(profilesDir, home, real))
-        throw invalid('Path belongs to another profile', { code: 'workspace_of_profile' })
-      return real
     },
     problem(home) {
       const { list: file } = filesOf(home)

@@ -155,13 +155,21 @@ test('every file with secrets, and every place that others could change, is foun
     chmodSync(path, path.endsWith('people.json') ? 0o666 : 0o640)
   }
   writeFileSync(join(stateDir, 'instance.lock'), '', { mode: 0o644 })
-  for (const place of [dir, stateDir]) chmodSync(place, 0o777)
+  const below = [join(dir, 'cron'), join(work, 'skills'), join(stateDir, 'sessions')]
+  for (const place of [dir, stateDir, ...below]) {
+    mkdirSync(place, { recursive: true })
+    chmodSync(place, 0o777)
+  }
   chmodSync(work, 0o755)
+  // Nobody else gets there.
+  const closed = join(dir, 'profiles', 'closed')
+  mkdirSync(join(closed, 'cron'), { recursive: true, mode: 0o700 })
+  chmodSync(join(closed, 'cron'), 0o777)
   const found = findExposed({ baseHome: dir, stateDir })
   const named = (text: string) =>
     found.filter(({ said }) => said.includes(text)).map(({ path }) => path)
   assert.equal(named('readable').toSorted(), files.slice(0, -1).toSorted())
-  assert.equal(named('changed').toSorted(), [dir, stateDir, files.at(-1)].toSorted())
+  assert.equal(named('changed').toSorted(), [dir, stateDir, files.at(-1), ...below].toSorted())
   for (const { path, mode } of found) {
     assert.is.not(mode, null)
     if (mode !== null) chmodSync(path, mode)

@@ -65,6 +65,21 @@ const PROFILE: readonly Setup[] = [
     doctor: [['fail', 'auth.json', /^line 1: it is not valid JSON$/]],
   },
   {
+    name: 'a restore was killed between two of its renames',
+    make: stateFile('restore.json', '{"home":"/x"}'),
+    start: /A restore was interrupted: .* is not whole\. Empty both directories/,
+    doctor: [['fail', 'restore', /^A restore was interrupted: what is in .* and .* is not whole$/]],
+  },
+  {
+    name: 'tasks can be changed by everyone',
+    make: ({ home }) => {
+      chmodSync(home, 0o755)
+      mkdirSync(join(home, 'cron'))
+      return void chmodSync(join(home, 'cron'), 0o777)
+    },
+    doctor: [['warn', 'secrets', /cron can be changed by other users$/]],
+  },
+  {
     name: '.env can be read by everyone',
     make: ({ home }) => {
       put(join(home, '.env'), 'OTHER=1\n')
