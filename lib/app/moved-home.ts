@@ -102,7 +102,7 @@ const changeText = (path: string, change: (text: string) => string): void => {
   const { text } = readText(path)
   if (text === null) return
   const changed = change(text)
-  if (changed !== text) replaceText(path, changed)
+  if (changed !== text) replaceText(path, changed, { keepsMark: true })
 }
 
 /** Changes the strings that are paths and no other byte. A string that is no JSON stays. */
