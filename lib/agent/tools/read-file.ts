@@ -49,7 +49,8 @@ export const readFile: Tool<typeof input> = {
     const document = await readDocument(ctx, fullPath, given.pages)
     const large = document ? null : await readLarge(ctx, fullPath, given)
     if (large) return { preview, content: JSON.stringify(large) }
-    const { lines, facts, bytes } = document ?? (await readText(ctx, fullPath))
+    const read: ReadText = document ?? (await readText(ctx, fullPath))
+    const { lines, facts, bytes } = read
     const wanted = lines.slice(given.offset - 1, given.offset - 1 + given.limit)
     const { page, shown } = pageOf(ctx, wanted, lines.length, given)
     if (bytes) noteShown(ctx, fullPath, bytes, shown, lines.length)
