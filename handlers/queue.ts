@@ -6,6 +6,7 @@ import { Attachments } from '../lib/schema/attachments.ts'
 import { ClientMessageId, OneSession } from '../lib/schema/ids.ts'
 import { ok } from '../lib/schema/ok.ts'
 import { Queued, QueuedId } from '../lib/schema/queue.ts'
+import { claimSession } from './claim-session.ts'
 
 const Queue = z.object({ ok: z.literal(true), queued: z.array(Queued) })
 
@@ -29,6 +30,7 @@ export const add = endpoint({
   }),
   output: Queue.extend({ item: Queued, stream_id: z.string().nullable() }),
   run: async (ctx, input) => {
+    claimSession(ctx, input.session_id)
     const { item, queued, streamId } = await ctx.app.queue.add(input.session_id, {
       text: requireText(input),
       attachments: input.attachments,
