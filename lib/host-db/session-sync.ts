@@ -12,7 +12,7 @@ import { type Database, dbStamp, type HostHome, stateDbPath } from './state-db.t
 
 const TITLE_CHARS = 64
 
-/** What a session without a title is called when it is opened (contract §1.6); one from elsewhere, as the list calls it. */
+/** What a session without a title is called when it is opened (contract §1.5); one from elsewhere, as the list calls it. */
 export const untitledOf = ({ source_tag, title }: SessionRow): string =>
   source_tag === 'cli' ? 'CLI Session' : title
 
