@@ -41,7 +41,7 @@ const page = async (
     }),
     'GET /api/workspaces': () => ({ workspaces: [{ path: '/w/one', name: 'one' }], last: '/w' }),
     'GET /api/commands': () => ({ commands: [] }),
-    'GET /api/config/problems': () => ({ problems: [], guards: [], changed: null }),
+    'GET /api/config/problems': () => ({ problems: [], guards: [], changed: null, ignored: [] }),
     'GET /api/projects': () => ({ projects: [] }),
     'GET /api/personalities': () => ({ personalities: [{ name: 'calm', description: '' }] }),
     'POST /api/personality/set': ({ name }) => ({ ok: true, personality: name || null }),
