@@ -108,15 +108,16 @@ export const parseSchedule = (given: string, now: number, zone: string): Schedul
   return { kind: 'once', run_at: toIso(at, zone), display: `once in ${text}` }
 }
 
-/** A stored schedule; undefined when it cannot be parsed. */
+/** A stored schedule; undefined when it cannot be parsed. Some programs write numbers as text. */
 export const readSchedule = (value: unknown, now: number, zone: string): Schedule | undefined => {
   if (typeof value === 'string') return readText(value, now, zone)
   if (!isObject(value)) return undefined
-  const { kind, run_at, minutes, expr, display } = value
+  const { kind, run_at, expr, display } = value
+  const minutes = Number(value.minutes)
   const said = typeof display === 'string' ? display : ''
   if (kind === 'once' && typeof run_at === 'string' && parseInstant(run_at, zone) !== undefined)
     return { kind, run_at, display: said || `once at ${run_at}` }
-  if (kind === 'interval' && typeof minutes === 'number' && minutes > 0 && minutes <= MAX_MINUTES)
+  if (kind === 'interval' && minutes > 0 && minutes <= MAX_MINUTES)
     return { kind, minutes, display: said || `every ${minutes}m` }
   if (kind === 'cron' && typeof expr === 'string') return readText(expr, now, zone, said)
   return undefined
