@@ -178,9 +178,11 @@ export const openApiTokens = (
     require: (headers: IncomingHttpHeaders, from: ClientAddress): ApiToken =>
       admitted(headers, from, { path: 'v1', scope: 'read' }),
 
-    /** Whether the request brings a token for the page’s interface. Others are ignored there. */
-    isGiven: (headers: IncomingHttpHeaders): boolean =>
-      find(headers)?.paths.includes('api') ?? false,
+    /**
+     * Whether the request brings a token of ours, also one that is revoked or was never valid: a program must not get the
+     * rights of a cookie beside it. Those of others, such as of a proxy, are ignored.
+     */
+    isGiven: (headers: IncomingHttpHeaders): boolean => tokenIn(headers).startsWith(PREFIX),
 
     /**
      * Whom the token acts for: a viewer or member of its profile. Throws a 404 while the API is off, a 401 without a valid
