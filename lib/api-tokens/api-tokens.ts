@@ -179,10 +179,11 @@ export const openApiTokens = (
       admitted(headers, from, { path: 'v1', scope: 'read' }),
 
     /**
-     * Whether the request brings a token of ours, also one that is revoked or was never valid: a program must not get the
-     * rights of a cookie beside it. Those of others, such as of a proxy, are ignored.
+     * Whether the request brings a token for the page’s interface, also one that is revoked or was never valid: a program must
+     * not get the rights of a cookie beside it. Those for `/v1`, and those of others such as a proxy, are ignored there.
      */
-    isGiven: (headers: IncomingHttpHeaders): boolean => tokenIn(headers).startsWith(PREFIX),
+    isGiven: (headers: IncomingHttpHeaders): boolean =>
+      find(headers)?.paths.includes('api') ?? tokenIn(headers).startsWith(PREFIX),
 
     /**
      * Whom the token acts for: a viewer or member of its profile. Throws a 404 while the API is off, a 401 without a valid

@@ -142,8 +142,8 @@ tokens(
       { 'x-api-key': token.secret },
     ]
     for (const headers of both) {
-      assert.is((await app.get('/api/sessions', { headers })).status, 403)
-      assert.is((await app.post('/api/tokens/create', { name: 'x' }, { headers })).status, 403)
+      assert.is((await app.get('/api/sessions', { headers })).status, 401)
+      assert.is((await app.post('/api/tokens/create', { name: 'x' }, { headers })).status, 401)
       assert.is((await app.get('/v1/models', { headers })).status, 200)
     }
   }),
