@@ -1,6 +1,7 @@
 /** Turns: start, stream, cancel, or run one and wait for the result. */
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
+import { claimSession } from '../lib/conversation/claim-session.ts'
 import { DraftId } from '../lib/conversation/message-input.ts'
 import type { TurnInput } from '../lib/conversation/start-turn.ts'
 import { invalid } from '../lib/errors.ts'
@@ -82,6 +83,7 @@ export const start = endpoint({
     const clientMessageId = given ?? ctx.requestKey
     const { replace, session_id: id } = message
     const own = replace === undefined ? {} : { replace: ownMessage(ctx, id, replace) }
+    claimSession(ctx.app, ctx.home, id)
     const input = toTurnInput(ctx, { ...message, ...own }, 'message is required', [given, draft])
     const { turnStarter } = ctx.app
     const started =
@@ -113,6 +115,7 @@ export const sync = endpoint({
     result: z.record(z.string(), z.unknown()),
   }),
   run: async (ctx, input) => {
+    claimSession(ctx.app, ctx.home, input.session_id)
     const { turn, result } = await ctx.app.turnStarter.turn(
       toTurnInput(ctx, { ...input, attachments: [] }, 'empty message'),
     )

@@ -1,6 +1,7 @@
 /** The queue of a session: messages that are sent when the running turn ends. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
+import { claimSession } from '../lib/conversation/claim-session.ts'
 import { DraftId, MessageInput, requireText } from '../lib/conversation/message-input.ts'
 import { Attachments } from '../lib/schema/attachments.ts'
 import { ClientMessageId, OneSession } from '../lib/schema/ids.ts'
@@ -29,6 +30,7 @@ export const add = endpoint({
   }),
   output: Queue.extend({ item: Queued, stream_id: z.string().nullable() }),
   run: async (ctx, input) => {
+    claimSession(ctx.app, ctx.home, input.session_id)
     const { item, queued, streamId } = await ctx.app.queue.add(input.session_id, {
       text: requireText(input),
       attachments: input.attachments,

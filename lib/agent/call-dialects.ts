@@ -5,8 +5,11 @@
 import { isObject, type JsonObject } from '../base/json.ts'
 import { readJson } from './lenient-json.ts'
 
-/** `json`: the arguments as JSON; `fields`: each as text, whose type the tool's schema decides. */
-export type WrittenCall = { name: string } & ({ json: string } | { fields: Field[] })
+/**
+ * `json`: the arguments as JSON; `fields`: each as text, whose type the tool's schema decides. `isOpen`: a last bracket is
+ * missing.
+ */
+export type WrittenCall = { name: string; isOpen?: true } & ({ json: string } | { fields: Field[] })
 type Field = { key: string; text: string; isText?: boolean }
 
 type Read = { calls: WrittenCall[]; end: number } | null
@@ -66,7 +69,7 @@ const jsonCalls =
       for (const each of found) {
         const call = toCall(each, isAlone)
         if (!call) return null
-        calls.push(call)
+        calls.push(read.isClosed ? call : { ...call, isOpen: true })
       }
       end = read.end
     }
@@ -84,7 +87,8 @@ const named =
     const name = found.slice(1).find(each => each !== undefined) ?? ''
     if (!read.ok || !isObject(read.value)) return null
     const json = JSON.stringify(read.value)
-    return { calls: [{ name, json }], end: endOf(tail, text, read.end) }
+    const call: WrittenCall = { name, json, ...(!read.isClosed && { isOpen: true }) }
+    return { calls: [call], end: endOf(tail, text, read.end) }
   }
 
 /** Several calls of one form behind the mark at which the first began. */

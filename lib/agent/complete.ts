@@ -35,6 +35,8 @@ export type Reply = {
   isWindowFull?: true
   /** It ends before its end, so what looks like a call in its text may lack arguments. */
   isCut?: true
+  /** No end mark came, so a last bracket that is missing may have been followed by more. */
+  isUnmarked?: true
 }
 
 export type CompleteOptions = {
@@ -131,6 +133,7 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
       continue
     }
     merge(reply, part)
+    if (part.finish === 'unmarked') reply.isUnmarked = true
     // Nothing came where the rest was asked for.
     const isAbandoned = isEmpty && !isCall && (isLong || counts.truncated > 0)
     if (!isAbandoned && (!isLong || part.calls.length > 0)) return reply

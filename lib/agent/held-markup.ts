@@ -1,5 +1,5 @@
 /** Holds back streamed text that may be a tool call, until its message says what it was: nobody should see the markup. */
-import { isQuoted } from './inline-tool-calls.ts'
+import { answerIn, isQuoted, withoutChannels } from './inline-tool-calls.ts'
 import { type Before, beginsCall, mayBegin } from './call-openings.ts'
 import type { AgentEvent, Emit, RunMessage } from './types.ts'
 
@@ -38,6 +38,9 @@ export const holdMarkup = (
     streams[type] = stream
     stream.held += text
     let free = ''
+    const answerAt = type === 'token' && stream.isBlank ? answerIn(stream.held) : 0
+    if (answerAt === null) return
+    stream.held = stream.held.slice(answerAt)
     while (!stream.isCall && stream.held !== '') {
       free += release(stream, mayBegin(stream.held, stream))
       const verdict = stream.held === '' ? 'maybe' : beginsCall(stream.held, stream, names)
@@ -76,7 +79,13 @@ export const holdMarkup = (
     flush() {
       for (const type of ['reasoning', 'token'] as const) {
         const stream = streams[type]
-        if (stream) show(type, stream, release(stream, stream.held.length))
+        const rest = stream ? release(stream, stream.held.length) : ''
+        const isThought = answerIn(rest) === null
+        const { text, reasoning } = isThought
+          ? withoutChannels({ text: rest, reasoning: '' })
+          : { text: rest, reasoning: '' }
+        if (stream) show('reasoning', stream, reasoning)
+        if (stream) show(type, stream, text)
         streams[type] = null
       }
     },

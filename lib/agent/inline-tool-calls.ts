@@ -14,14 +14,16 @@ const STRAY_END = /^(?:([\s\S]*?)\n)?<\/think>(?:[ \t]*(?:\n|$)|(?<=^<\/think>))
 const STRAY_TAG = /<\/think>|<\|[^|\s]+\|>/g
 
 /** The channels of gpt-oss, where the server does not read them. */
+const IN_CHANNELS = /^\s*(?:<\|start\|>assistant)?<\|channel\|>/
 const HARMONY =
   /(?:<\|start\|>assistant)?<\|channel\|>(?:analysis|commentary)<\|message\|>([\s\S]*?)(?:<\|end\|>|$)/g
 const HARMONY_ANSWER = /^\s*(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>/
+const ANSWER = '<|channel|>final<|message|>'
 const HARMONY_END = /<\|(?:return|end)\|>\s*$/
 
 /** Only at the start: a tag elsewhere is content, for example in a response about tags. */
 const extractReasoning = (reply: Reply): Reply => {
-  if (/^\s*(?:<\|start\|>assistant)?<\|channel\|>/.test(reply.text)) return withoutChannels(reply)
+  if (IN_CHANNELS.test(reply.text)) return withoutChannels(reply)
   const found = STRAY_END.exec(reply.text)
   const reasoning = found?.[1] ?? ''
   if (!found || /<think|```/.test(reasoning)) return reply
@@ -32,7 +34,14 @@ const extractReasoning = (reply: Reply): Reply => {
   }
 }
 
-const withoutChannels = (reply: Reply): Reply => {
+/** Where the answer begins in a text that is still being written: null while it has channels and none is the answer's. */
+export const answerIn = (text: string): number | null => {
+  if (!IN_CHANNELS.test(text)) return 0
+  const at = text.indexOf(ANSWER)
+  return at < 0 ? null : at + ANSWER.length
+}
+
+export const withoutChannels = <T extends Pick<Reply, 'text' | 'reasoning'>>(reply: T): T => {
   let { reasoning } = reply
   const text = reply.text.replace(HARMONY, (_, thought: string) => {
     reasoning += thought
@@ -49,44 +58,44 @@ type Parsed = { reply: Reply; isUnreadable: boolean }
 
 export const parseInlineMarkup = (received: Reply, tools: readonly Tool[]): Parsed => {
   // Before the reasoning: the channel of a call looks like one of reasoning.
-  const inText = cutCalls(received.text, tools)
+  const inText = cutCalls(received, received.text, tools)
   const reply = extractReasoning(inText ? { ...received, text: inText.text } : received)
   // A call that was made as it should be is sometimes repeated in the text.
   if (received.calls.length > 0) return { reply, isUnreadable: false }
   if (inText) return { reply: { ...reply, calls: inText.calls }, isUnreadable: false }
-  const inReasoning = reply.text.trim() === '' ? cutCalls(reply.reasoning, tools) : null
+  const inReasoning = reply.text.trim() === '' ? cutCalls(received, reply.reasoning, tools) : null
   if (!inReasoning) {
     // Never an empty answer: what looks like reasoning is all that was written.
     const text = reply.text === '' ? received.text.replace(STRAY_TAG, '').trim() : reply.text
     const reasoning = reply.text === '' ? received.reasoning : reply.reasoning
     return {
       reply: { ...reply, text, reasoning },
-      isUnreadable: hasUnreadableCall(reply.text, tools),
+      isUnreadable: hasUnreadableCall(reply, tools),
     }
   }
   const { text: reasoning, calls } = inReasoning
   return { reply: { ...reply, text: '', reasoning, calls }, isUnreadable: false }
 }
 
-/** The answer is a call although there is no text. */
-export const isInlineCall = (reasoning: string, tools: readonly { name: string }[]): boolean =>
+/** The answer, or the reasoning where there is none, is a call. */
+export const isInlineCall = (text: string, tools: readonly { name: string }[]): boolean =>
   findCalls(
-    reasoning,
+    text,
     tools.map(({ name }) => name),
   ) !== null
 
 const cutCalls = (
+  { isUnmarked }: Reply,
   text: string,
   tools: readonly Tool[],
 ): { text: string; calls: RawCall[] } | null => {
   const names = tools.map(({ name }) => name)
   const found = findCalls(text, names)
-  return (
-    found && {
-      text: text.slice(0, found.at).trimEnd(),
-      calls: found.calls.map(call => toRawCall(call, tools)),
-    }
-  )
+  if (!found || (isUnmarked && found.calls.some(({ isOpen }) => isOpen))) return null
+  return {
+    text: text.slice(0, found.at).trimEnd(),
+    calls: found.calls.map(call => toRawCall(call, tools)),
+  }
 }
 
 /**
@@ -141,7 +150,8 @@ const unknownForms = (text: string): number[] => {
   return at < 0 ? [] : [at]
 }
 
-const hasUnreadableCall = (text: string, tools: readonly Tool[]): boolean => {
+const hasUnreadableCall = ({ text, isUnmarked }: Reply, tools: readonly Tool[]): boolean => {
+  if (isUnmarked && isInlineCall(text, tools)) return true
   const at = [...unknownForms(text), ...findMarks(text)].findLast(mark => !isQuoted(text, mark))
   if (at === undefined) return false
   const written = text.slice(at)

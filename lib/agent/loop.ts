@@ -4,7 +4,7 @@ import { messageOf } from '../errors.ts'
 import type { StoredImage } from '../schema/image.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { Reply } from './complete.ts'
-import { demandAfter } from './answer-form.ts'
+import { type AnswerForm, demandAfter } from './answer-form.ts'
 import {
   type Ask,
   completeWithRecovery,
@@ -187,9 +187,8 @@ const readReply = async (run: Run, messageId: string, ask: Ask): Promise<Reply> 
   await requireBudget(run)
   const received = await completeWithRecovery(run, messageId, ask)
   run.steps++
-  // JSON of the form that was asked for is the answer, though it may look like a call.
   const { answerForm, tools } = run.request
-  if (answerForm?.schema && answerForm.problemOf(received.text) === null) return received
+  if (answerForm && hasForm(answerForm, received.text)) return received
   // A call in a text that was cut may lack the arguments that would have made it harmless.
   const { reply, isUnreadable } = parseInlineMarkup(received, received.isCut ? [] : tools)
   // Never an empty answer: without tools, a call in the text is all there is.
@@ -206,6 +205,10 @@ const readReply = async (run: Run, messageId: string, ask: Ask): Promise<Reply> 
   ]
   return readReply(run, messageId, { ...ask, followUp: [...ask.followUp, ...told] })
 }
+
+/** JSON of the form that was asked for is the answer, though it may look like a call. Any object: only without a mark of a call. */
+const hasForm = ({ schema, problemOf }: AnswerForm, text: string): boolean =>
+  (schema !== null || /^\s*\{/.test(text)) && problemOf(text) === null
 
 const FORM_MISSED = 'The answer is not what the program asked for.'
 

@@ -26,7 +26,15 @@ export type ProviderDelta =
   /** `window_full`: prompt and answer fill the model's context window. */
   | {
       type: 'finish'
-      reason: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'window_full' | 'other'
+      /** `unmarked`: the stream just ended, so something may be missing. */
+      reason:
+        | 'stop'
+        | 'length'
+        | 'tool_calls'
+        | 'content_filter'
+        | 'window_full'
+        | 'unmarked'
+        | 'other'
     }
 
 export type ProviderRequest = {

@@ -175,9 +175,12 @@ export const openApiTokens = (
     require: (headers: IncomingHttpHeaders, from: ClientAddress): ApiToken =>
       admitted(headers, from, { path: 'v1', scope: 'read' }),
 
-    /** Whether the request brings a token for the page’s interface. Others are ignored there. */
+    /**
+     * Whether the request brings a token for the page’s interface, also one that is revoked or was never valid: a program must
+     * not get the rights of a cookie beside it. Those for `/v1`, and those of others such as a proxy, are ignored there.
+     */
     isGiven: (headers: IncomingHttpHeaders): boolean =>
-      find(headers)?.paths.includes('api') ?? false,
+      find(headers)?.paths.includes('api') ?? tokenIn(headers).startsWith(PREFIX),
 
     /**
      * Whom the token acts for: a viewer or member of its profile. Throws a 404 while the API is off, a 401 without a valid

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { createClientApi } from '../client-api/client-api.ts'
 import { type Conversations, openConversations } from '../client-api/conversations.ts'
 import { createModelNames } from '../client-api/model-names.ts'
+import { createDocuments } from '../documents/documents.ts'
+import { packedHere } from '../packed.ts'
 import type { ApiToken } from '../schema/api-token.ts'
 import { createImageProxy } from '../turn-context/web-services.ts'
 import type { ConversationServices } from './conversation.ts'
@@ -41,6 +43,7 @@ export const composeClientApi = (
     modelNames,
     endpointOf,
     fetchImage: createImageProxy(dispatcher),
+    readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
     log: log.warn,
   })
   return {

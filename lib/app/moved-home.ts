@@ -202,7 +202,7 @@ const changeText = (path: string, change: (text: string) => string): void => {
   const { text } = readText(path)
   if (text === null) return
   const changed = change(text)
-  if (changed !== text) replaceText(path, changed)
+  if (changed !== text) replaceText(path, changed, { keepsMark: true })
 }
 
 const JSON_STRING = /()("(?:[^"\\]|\\.)*")/g

@@ -21,7 +21,11 @@ type SlashCommandEntry = {
 const SLASH_COMMANDS = [
   { name: 'help', description: 'List all commands', category: 'Info' },
   { name: 'new', description: 'Start a new chat', category: 'Session', aliases: ['reset'] },
-  { name: 'clear', description: 'Clear the messages of this chat', category: 'Session' },
+  {
+    name: 'clear',
+    description: 'Empty the view of this chat; its messages stay',
+    category: 'Session',
+  },
   {
     name: 'model',
     description: 'Choose the model',

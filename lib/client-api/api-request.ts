@@ -5,7 +5,11 @@ import type { FailureType } from '../schema/failure-type.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { RequestedFormat } from './answer-format.ts'
 
-export type ApiPart = { type: 'text'; text: string } | { type: 'image'; url: string }
+/** `data` is base64; `param` is its place in the request. */
+export type ApiPart =
+  | { type: 'text'; text: string }
+  | { type: 'image'; url: string }
+  | { type: 'pdf'; data: string; name: string; param: string }
 
 /** `arguments` is JSON text. */
 export type ApiCall = { id: string; name: string; arguments: string }

@@ -1,6 +1,6 @@
 /** The request format of `POST /v1/chat/completions`. Source: OpenAI API reference, Chat Completions. */
 import { z } from 'zod'
-import { isObject, type JsonObject } from '../base/json.ts'
+import { asObject, isObject, type JsonObject } from '../base/json.ts'
 import { parseFormat } from './answer-format.ts'
 import type { ApiMessage, ApiPart, ApiRequest } from './api-request.ts'
 import {
@@ -15,6 +15,7 @@ import {
   readTools,
   rejectUnsupported,
 } from './parse.ts'
+import { pdfPart } from './pdfs.ts'
 import { chooseTools, parseToolChoice } from './tool-choice.ts'
 
 const Call = z.looseObject({
@@ -73,6 +74,9 @@ const partsOf = (content: Message['content'], param: string): ApiPart[] => {
     const image = part.image_url
     const url = isObject(image) ? image.url : image
     if (part.type === 'image_url' && typeof url === 'string') return { type: 'image', url }
+    const { file_data: data, filename } = asObject(part.file)
+    const pdf = part.type === 'file' ? pdfPart(data, filename, `${param}.${at}`) : null
+    if (pdf) return pdf
     throw badParameter(`${param}.${at}`, `Parts of the type "${part.type}" are not supported.`)
   })
 }

@@ -2,6 +2,7 @@
 import { parseDataUrl } from '../base/data-url.ts'
 import { join } from 'node:path'
 import { readImageFile } from '../agent/image-file.ts'
+import type { ReadDocument } from '../agent/tool-services.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import type { TurnStarter } from '../conversation/start-turn.ts'
 import { tooMany, unauthorized, UserError } from '../errors.ts'
@@ -20,6 +21,7 @@ import { createLocator } from './locate-session.ts'
 import type { ModelNames } from './model-names.ts'
 import { splitMessages, toResult } from './new-messages.ts'
 import { badParameter } from './parse.ts'
+import { withPdfText } from './pdfs.ts'
 import { createResume, type ResumeOptions } from './resume.ts'
 
 export type ClientApiOptions = ResumeOptions & {
@@ -37,6 +39,7 @@ export type ClientApiOptions = ResumeOptions & {
   /** Throws a UserError when the model cannot be called; empty: the default model. */
   endpointOf: (home: Home, model: string | null) => ModelEndpoint
   toolOutput: Pick<ToolOutput, 'saveImage' | 'dirOf'>
+  readDocument: ReadDocument
   /** Downloads an image under the URL rules of the home. */
   fetchImage: (
     home: Home,
@@ -204,7 +207,8 @@ export const createClientApi = (options: ClientApiOptions) => {
       try {
         const home = options.homes.open(token.profile)
         const model = await options.modelNames.resolve(home, asked.model)
-        const request = { ...asked, model }
+        const messages = await withPdfText(asked.messages, options.readDocument, given.disconnected)
+        const request = { ...asked, model, messages }
         const demands = await toDemands(request)
         const isAgent = isExternal(() => options.endpointOf(home, model || null))
         if (isAgent) rejectForExternalAgent(request, param)

@@ -15,6 +15,7 @@ import {
   readTools,
   rejectUnsupported,
 } from './parse.ts'
+import { pdfPart } from './pdfs.ts'
 import { chooseTools, type OfferedTools } from './tool-choice.ts'
 
 const Block = z.looseObject({ type: z.string() })
@@ -97,6 +98,11 @@ const partsOf = (content: unknown, param: string): ApiPart[] => {
     if (block.type === 'image') return imageOf(block, `${param}.${at}`)
     const text = textOfBlock(block)
     if (text !== null) return { type: 'text', text }
+    const { type: kind, data, media_type: media } = asObject(block.source)
+    const isFile = block.type === 'document' && kind === 'base64'
+    const url = `data:${media};base64,${data}`
+    const pdf = isFile ? pdfPart(url, block.title, `${param}.${at}`) : null
+    if (pdf) return pdf
     throw badParameter(`${param}.${at}`, `Blocks of the type "${block.type}" are not supported.`)
   })
 }

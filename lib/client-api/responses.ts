@@ -14,6 +14,7 @@ import {
   readTools,
   rejectUnsupported,
 } from './parse.ts'
+import { pdfPart } from './pdfs.ts'
 import { chooseTools, parseToolChoice } from './tool-choice.ts'
 
 const Item = z.looseObject({
@@ -68,6 +69,9 @@ const partsOf = (content: Item['content'], param: string): ApiPart[] => {
       return { type: 'text', text: part.text }
     if (part.type === 'input_image' && typeof part.image_url === 'string')
       return { type: 'image', url: part.image_url }
+    const pdf =
+      part.type === 'input_file' ? pdfPart(part.file_data, part.filename, `${param}.${at}`) : null
+    if (pdf) return pdf
     throw badParameter(`${param}.${at}`, `Parts of the type "${part.type}" are not supported.`)
   })
 }

@@ -10,7 +10,7 @@ const MAX_COUNTED = 10_000
 
 const cronNext = (expr: string, ms: number, zone: string): number | null => {
   try {
-    return cronAfter(expr, ms, zone).next()
+    return cronAfter(expr, ms, zone)
   } catch {
     // Invalid fields, or a date that never occurs: no next run.
     return null

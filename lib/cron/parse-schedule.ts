@@ -4,7 +4,14 @@ import cronstrue from 'cronstrue'
 import { isObject } from '../base/json.ts'
 import { invalid, messageOf } from '../errors.ts'
 import type { Schedule } from '../schema/cron.ts'
-import { parseInstant, toIso, toMinute } from '../base/time-zone.ts'
+import {
+  fromWall,
+  offsetMinutes,
+  parseInstant,
+  toIso,
+  toMinute,
+  toWall,
+} from '../base/time-zone.ts'
 
 const FORMS =
   'Enter an interval ("every 30m", "every 2h", "every 1d"), a cron expression ("0 9 * * 1-5"), a date and time ("2026-02-03T14:00"), a delay ("30m", "2h", "1d"), or plain words ("weekdays at 9", "tomorrow at 18:30").'
@@ -42,13 +49,40 @@ const secondFirst = (expr: string): string => {
   return fields.length === 6 ? [fields[5], ...fields.slice(0, 5)].join(' ') : fields.join(' ')
 }
 
-/** Iterates over the matches after `ms`. Throws the parser's Error. */
-export const cronAfter = (expr: string, ms: number, zone: string): { next: () => number } => {
+const matches = (expr: string, ms: number, zone: string): { next: () => number } => {
   const found = CronExpressionParser.parse(secondFirst(expr), {
     tz: zone,
     currentDate: new Date(ms),
   })
   return { next: () => found.next().getTime() }
+}
+
+/** The longest change of the clocks but for those that skip a day. */
+const GAP_MS = 3 * 3_600_000
+
+/** The first match after `ms` by local times alone: one that a change of the clocks skips is after the gap, a repeated one the first. */
+const byWall = (expr: string, ms: number, zone: string): number => {
+  // Shortly after a gap, times in it are still due.
+  const before = ms + offsetMinutes(ms - GAP_MS, zone) * 60_000
+  const found = matches(expr, Math.min(toWall(ms, zone), before), 'UTC')
+  for (;;) {
+    const at = fromWall(found.next(), zone)
+    if (at > ms) return at
+  }
+}
+
+/**
+ * The first match after `ms`. Throws the parser's Error. The parser leaves out what is skipped by less than an hour, before
+ * midnight, or for a day, and finds no match at all after some changes; it alone knows the second pass of a repeated hour.
+ */
+export const cronAfter = (expr: string, ms: number, zone: string): number => {
+  const local = byWall(expr, ms, zone)
+  try {
+    return Math.min(local, matches(expr, ms, zone).next())
+  } catch {
+    // Any error in the expression was thrown above.
+    return local
+  }
 }
 
 const parseCron = (text: string, now: number, zone: string): Schedule => {
@@ -59,7 +93,7 @@ const parseCron = (text: string, now: number, zone: string): Schedule => {
       values: { text: expr },
     })
   try {
-    cronAfter(expr, now, zone).next()
+    cronAfter(expr, now, zone)
   } catch (error) {
     throw invalid(`"${expr}" is not a cron schedule: ${messageOf(error)}.`, {
       code: 'invalid_schedule',
@@ -108,15 +142,16 @@ export const parseSchedule = (given: string, now: number, zone: string): Schedul
   return { kind: 'once', run_at: toIso(at, zone), display: `once in ${text}` }
 }
 
-/** A stored schedule; undefined when it cannot be parsed. */
+/** A stored schedule; undefined when it cannot be parsed. Some programs write numbers as text. */
 export const readSchedule = (value: unknown, now: number, zone: string): Schedule | undefined => {
   if (typeof value === 'string') return readText(value, now, zone)
   if (!isObject(value)) return undefined
-  const { kind, run_at, minutes, expr, display } = value
+  const { kind, run_at, expr, display } = value
+  const minutes = Number(value.minutes)
   const said = typeof display === 'string' ? display : ''
   if (kind === 'once' && typeof run_at === 'string' && parseInstant(run_at, zone) !== undefined)
     return { kind, run_at, display: said || `once at ${run_at}` }
-  if (kind === 'interval' && typeof minutes === 'number' && minutes > 0 && minutes <= MAX_MINUTES)
+  if (kind === 'interval' && minutes > 0 && minutes <= MAX_MINUTES)
     return { kind, minutes, display: said || `every ${minutes}m` }
   if (kind === 'cron' && typeof expr === 'string') return readText(expr, now, zone, said)
   return undefined

@@ -11,6 +11,12 @@ const MAX_COLUMNS = 1_000
 /** A repeated cell or row is written out at most this often. */
 const MAX_REPEATS = 100
 
+/** A, B, …, Z, AA, … */
+const columnName = (at: number): string =>
+  (at >= 26 ? columnName(Math.floor(at / 26) - 1) : '') + String.fromCharCode(65 + (at % 26))
+
+const LEFT_OUT = `[… cells beyond column ${columnName(MAX_COLUMNS - 1)}, and repetitions beyond ${MAX_REPEATS}, are left out …]`
+
 /** Ends reading in the middle of a sheet. */
 const FULL = Symbol('full')
 
@@ -19,7 +25,12 @@ const createRows = () => {
   const lines: string[] = []
   let chars = 0
   let width = 0
+  let isPartial = false
   return {
+    /** A cell or row that is not written out. */
+    leaveOut(): void {
+      isPartial = true
+    },
     add(number: number, cells: readonly string[]): void {
       const last = cells.findLastIndex(cell => cell !== '')
       if (last < 0) return
@@ -30,19 +41,17 @@ const createRows = () => {
       if (chars > MAX_SHEET_CHARS) throw FULL
     },
     text(isCut: boolean): string {
-      if (lines.length === 0) return '(empty)'
+      const notes = [
+        ...(isPartial ? [LEFT_OUT] : []),
+        ...(isCut ? ['[… the rest of this sheet is left out …]'] : []),
+      ]
+      if (lines.length === 0) return notes[0] ?? '(empty)'
       const head = ['row', ...Array.from({ length: width }, (_, at) => columnName(at))].join('\t')
-      return [head, ...lines, ...(isCut ? ['[… the rest of this sheet is left out …]'] : [])].join(
-        '\n',
-      )
+      return [head, ...lines, ...notes].join('\n')
     },
   }
 }
 type Rows = ReturnType<typeof createRows>
-
-/** A, B, …, Z, AA, … */
-const columnName = (at: number): string =>
-  (at >= 26 ? columnName(Math.floor(at / 26) - 1) : '') + String.fromCharCode(65 + (at % 26))
 
 /** `BC12` is in column 54. */
 const columnOf = (reference: string): number =>
@@ -179,7 +188,11 @@ const readSheet = (xml: string, rows: Rows, { strings, isDate, is1904 }: Book): 
           row,
           Array.from(cells, cell => cell ?? ''),
         )
-      if (name !== 'c' || column >= MAX_COLUMNS || value === '') return
+      if (name !== 'c' || value === '') return
+      if (column >= MAX_COLUMNS) {
+        rows.leaveOut()
+        return
+      }
       const isNumber = type === 'n' && Number.isFinite(Number(value))
       if (type === 's') value = strings[Number(value)] ?? ''
       else if (type === 'b') value = value === '1' ? 'TRUE' : 'FALSE'
@@ -230,11 +243,14 @@ const readTable = (xml: string, rows: Rows): void => {
       if (name === 'table-cell' || name === 'covered-table-cell') {
         inCell--
         const text = oneLine(value)
-        const most = text === '' ? MAX_COLUMNS - cells.length : MAX_REPEATS
+        const free = MAX_COLUMNS - cells.length
+        const most = text === '' ? free : Math.min(free, MAX_REPEATS)
+        if (text !== '' && repeatCell > most) rows.leaveOut()
         for (let n = 0; n < Math.min(repeatCell, most); n++) cells.push(text)
       }
       if (name === 'table-row') {
         for (let n = 0; n < Math.min(repeatRow, MAX_REPEATS); n++) rows.add(row + n + 1, cells)
+        if (repeatRow > MAX_REPEATS && cells.some(cell => cell !== '')) rows.leaveOut()
         row += repeatRow
       }
     },

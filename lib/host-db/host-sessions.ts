@@ -8,7 +8,7 @@ import { isSameMessage, readMessages } from './read-messages.ts'
 import { findMessages, type FoundMessage, type MessageQuery } from './search-messages.ts'
 import { createSessionList } from './session-list.ts'
 import { readRow, type RowOptions } from './session-rows.ts'
-import { createSessionSync, type SessionSyncOptions } from './session-sync.ts'
+import { createSessionSync, type SessionSyncOptions, untitledOf } from './session-sync.ts'
 import { createSessionTrash } from './session-trash.ts'
 import {
   type Database,
@@ -110,6 +110,13 @@ export const createHostSessions = (options: HostSessionsOptions) => {
       return same && isSameMessage(same, found[at]!) ? { id: same.id, imported } : given
     },
 
+    /** Imports a session that a message is sent to. False when it is ours already, or unknown. */
+    claim(home: HostHome, id: string): boolean {
+      if (!SESSION_ID.test(id) || sessions.row(id)) return false
+      if (!read(home, db => readRow(db, id, rowOptions(home)))) return false
+      return importSession(home, id).imported
+    },
+
     /** Syncs all imported sessions of a home whose row changed. */
     refreshAll(home: HostHome): void {
       for (const { session_id: id, updated_at } of list.get(home).rows) {
@@ -132,7 +139,7 @@ export const createHostSessions = (options: HostSessionsOptions) => {
       return {
         row: {
           ...row,
-          title: hasTitle ? row.title : 'CLI Session',
+          title: hasTitle ? row.title : untitledOf(row),
           model: row.model ?? 'unknown',
           message_count: messages.length,
         },

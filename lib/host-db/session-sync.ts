@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts'
 import { missing } from '../errors.ts'
 import { cacheTokens } from '../schema/usage.ts'
+import type { SessionRow } from '../schema/session.ts'
 import type { NewEntry } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { newestNumber, planSync, type SyncState } from './new-messages.ts'
@@ -10,6 +11,10 @@ import { readRow, type RowOptions } from './session-rows.ts'
 import { type Database, dbStamp, type HostHome, stateDbPath } from './state-db.ts'
 
 const TITLE_CHARS = 64
+
+/** What a session without a title is called when it is opened (contract §1.5); one from elsewhere, as the list calls it. */
+export const untitledOf = ({ source_tag, title }: SessionRow): string =>
+  source_tag === 'cli' ? 'CLI Session' : title
 
 export type SessionSyncOptions = {
   sessions: Pick<Sessions, 'row' | 'load' | 'append' | 'adopt'>
@@ -39,7 +44,7 @@ export const createSessionSync = (options: SessionSyncOptions) => {
     const first = messages.find(({ role }) => role === 'user')
     const firstText = typeof first?.content === 'string' ? first.content.trim() : ''
     const beginning = [...firstText.replace(/\s+/g, ' ')].slice(0, TITLE_CHARS).join('')
-    const title = hasTitle ? row.title : beginning || 'CLI Session'
+    const title = hasTitle ? row.title : beginning || untitledOf(row)
     const state: SyncState = { seen: newestNumber(messages), count: messages.length, title }
     const meta = {
       title,

@@ -115,6 +115,8 @@ const openHomeSecrets = (home: Home) => {
     collect([
       orEmpty(home.env),
       home.peek(),
+      // A file that an editor has renamed for a moment.
+      orEmpty(home.values),
       orEmpty(home.authJson),
       ...[
         ...CREDENTIAL_FILES.map(name => join(home.dir, name)),

@@ -34,6 +34,6 @@ export const writeEnv = async (
     const before = requireText(path)
     let text = before
     for (const [name, value] of Object.entries(values)) text = editEnv(text, name, value)
-    if (text !== before) replaceText(path, text, { mode: 0o600 })
+    if (text !== before) replaceText(path, text, { mode: 0o600, keepsMark: true })
   })
 }

@@ -16,6 +16,7 @@ import {
   readHeader,
   type SessionFile,
 } from './files.ts'
+import { continueJournal } from './continued-json.ts'
 import { emptySummary, type Summary } from './fold.ts'
 import { finishConversion, moveConflictingFile } from './legacy.ts'
 import { UNTITLED } from './list-row.ts'
@@ -83,6 +84,12 @@ export const createCatalogSync = ({
     const stamp = fileStamp(json)
     if (!stamp || rejected.get(json) === stamp || !fileStamp(files.jsonl(id))) return
     if (finishConversion(json, readHeader(files.jsonl(id)))) return
+    if (continueJournal(id, files.jsonl(id), json)) {
+      rejected.set(json, stamp)
+      log('a session went on in the former format; its new messages were added', { session_id: id })
+      refresh(id)
+      return
+    }
     const journal = foldFile({ id, path: files.jsonl(id), format: 'jsonl' })
     const aside = moveConflictingFile(id, journal?.folded.messages ?? [], (of, ending) =>
       files[ending](of),

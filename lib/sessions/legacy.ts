@@ -153,13 +153,13 @@ export const convertLegacyFile = (id: string, json: string, jsonl: string): bool
   return true
 }
 
-const wireOf = ({ role, content, tool_calls, tool_call_id }: NewMessage): string =>
+export const wireOf = ({ role, content, tool_calls, tool_call_id }: NewMessage): string =>
   JSON.stringify([role, content, tool_calls ?? [], tool_call_id ?? null])
 
 const messagesOf = (entries: readonly Entry[]): string[] =>
   entries.flatMap(entry => (entry.t === 'message' ? [wireOf(entry.message)] : []))
 
-const begins = (with_: readonly string[], whole: readonly string[]): boolean =>
+export const begins = (with_: readonly string[], whole: readonly string[]): boolean =>
   with_.length <= whole.length && with_.every((text, at) => text === whole[at])
 
 /** A short id derived from the content: a file that is written repeatedly gets the same one. */

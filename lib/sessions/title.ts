@@ -18,14 +18,34 @@ const withoutThinking = (text: string): string =>
 
 const WRAPPING = /^[\s"'`*_“”„«»‘’「」『』]+|[\s"'`*_“”„«»‘’「」『』]+$/g
 const HEADING = /^#{1,6}\s+/
-/** "Title:", "**Session Title:**", "**Title**:"; the colon may be inside or outside the bold markup. */
-const LABEL =
-  /^[\s"'`*_]*(?:(?:session|chat|conversation|suggested|generated)\s+)?title[\s*_]*[:：][\s*_]*/i
+/** In the languages of the page. */
+const NAME =
+  'title|titel|título|titulo|titre|titolo|название|заголовок|标题|標題|タイトル|제목|(?:ال)?عنوان'
+const KIND =
+  '(?:(?:session|chat|conversation|suggested|proposed|generated|possible|new|final|short)[\\s-]+){0,2}'
+/** "Title:", "**Session Title:**", "1. **Title**:"; the colon may be inside or outside the bold markup. */
+const LABEL = new RegExp(
+  `^(?:\\d+[.)]\\s+)?[\\s"'\`*_]*${KIND}(?:${NAME})[\\s"'\`*_]*[:：][\\s*_]*`,
+  'i',
+)
+const ONLY_LABEL = new RegExp(`^${KIND}(?:${NAME})$`, 'i')
+/** Of a list with one item, or a quotation. */
+const BULLET = /^[-+*•–—>]\s+/
+const TAG = /^<title>|<\/title>$/gi
+const FENCE = /^```\w*$/
+/** Of models that answer everything as JSON. */
+const OBJECT = /^\{\s*"(?:title|name)"\s*:\s*("(?:[^"\\]|\\.)*")\s*\}$/
 
 const unwrapped = (line: string): string => {
   let text = line
   while (true) {
-    const next = text.replace(HEADING, '').replace(LABEL, '').replace(WRAPPING, '')
+    const next = text
+      .replace(HEADING, '')
+      .replace(BULLET, '')
+      .replace(LABEL, '')
+      .replace(TAG, '')
+      .replace(OBJECT, '$1')
+      .replace(WRAPPING, '')
     if (next === text) return text.replace(/(?<!\.)[.。]$/, '')
     text = next
   }
@@ -34,18 +54,30 @@ const unwrapped = (line: string): string => {
 /** Verbs a model uses when it talks about the task instead of writing a title. */
 const TASK =
   'think|see|start|begin|look|analy[sz]e|summari[sz]e|generate|create|write|produce|provide|come up|consider|break|figure|find|identify|determine|choose|pick|craft|suggest|propose|respond|answer|keep|check|focus|try|output|title|give'
-const SAYS =
-  'is|was|has|wants?|wanted|asks?|asked|needs?|needed|seems?|appears?|says?|said|would|should|mentions?|mentioned|requests?|requested|greets?|greeted'
+const IS = 'is|was|has|seems?|appears?|says?|said|would|should'
+const ASKS =
+  'wants?|wanted|asks?|asked|needs?|needed|mentions?|mentioned|requests?|requested|greets?|greeted'
+const PERSON = "the (?:user|human|assistant)(?:['’]s (?:question|request|message))? (?:\\w+ly )?"
 const TALK = 'user|conversation|request|message|chat|exchange|session|question|prompt|context|above'
 
-/** Matches only sentences of reasoning: a title may begin with the same words ("Let's Encrypt", "I Will Survive"). */
-const META = [
-  `the (?:user|human|assistant)(?:['’]s (?:question|request|message))? (?:\\w+ly )?(?:${SAYS})\\b`,
+const beginning = (pattern: string): RegExp =>
+  new RegExp(`^(?:(?:okay|ok|alright|well|hmm+|so)[,.!…]? )?(?:${pattern})`, 'i')
+
+/**
+ * Matches only sentences of reasoning: a title may begin with the same words ("Let's Encrypt", "I Will Survive"), or even with
+ * the same sentence, but then it is written as one ("The Conversation Was Recorded").
+ */
+const SENTENCES = [
+  `${PERSON}(?:${IS})\\b`,
   `the (?:conversation|request|task|message|question) (?:is|was|seems|appears|asks|should|would)\\b`,
   `(?:i|we)(?:['’](?:ll|d|m|re))? (?:(?:need|have|want|am going|are going|going|should|must|will|can|would|am asked|['’]ll) )?(?:to |just )?(?:${TASK})\\b`,
   `i(?:['’]m| am) (?:going|asked|supposed|sorry|happy|glad|unable|an ai|not able|here to)\\b`,
   `let (?:me|us) (?:\\w+ly )?(?:${TASK})\\b`,
   `let['’]s (?:\\w+ly )?(?:${TASK})\\b`,
+].map(beginning)
+
+const META = [
+  `${PERSON}(?:${ASKS})\\b`,
   `here(?: is|['’]s| are) .*\\b(?:titles?|summary|suggestions?|options?|name)\\b`,
   'here you (?:go|are)\\b',
   `first, (?:i|we|let|the (?:${TALK}))\\b`,
@@ -55,7 +87,7 @@ const META = [
   'as an ai\\b',
   `analy[sz]ing the (?:${TALK})\\b`,
   'generate (?:a|the) (?:\\w+, )*(?:(?:short|concise|brief|descriptive|suitable|new|good|fitting) )*title(?:$|[.:,]| for (?:this|the)\\b)',
-].map(pattern => new RegExp(`^(?:(?:okay|ok|alright|well|hmm+|so)[,.!…]? )?(?:${pattern})`, 'i'))
+].map(beginning)
 
 const YES =
   'sure thing|sure|okay|ok|got it|done|understood|of course|certainly|absolutely|great|thanks|thank you|yes|no problem|no|will do|alright|hello there|hello|hi there|hi'
@@ -68,17 +100,22 @@ const ACKNOWLEDGEMENT = [
   ),
 ]
 
+const SMALL = new Set('a an the and or of to in on at for from by with as'.split(' '))
+const isTitleCase = (text: string): boolean =>
+  (text.match(/\p{L}[\p{L}'’]*/gu) ?? []).every(word => SMALL.has(word) || /^\p{Lu}/u.test(word))
+
 const isRejected = (title: string): boolean =>
   !/[\p{L}\p{N}]/u.test(title) ||
   isProvisional(title) ||
-  [...META, ...ACKNOWLEDGEMENT].some(pattern => pattern.test(title))
+  [...META, ...ACKNOWLEDGEMENT].some(pattern => pattern.test(title)) ||
+  (!isTitleCase(title) && SENTENCES.some(pattern => pattern.test(title)))
 
 /** The title in a model's response; null when there is none. A `#word` stays: clients treat it as a tag. */
 export const cleanTitle = (raw: string): string | null => {
   for (const line of withoutThinking(raw).split('\n')) {
     const title = cut(unwrapped(oneLine(line)), TITLE_CHARS)
     // Only a label: the title is on the next line.
-    if (title === '' || /^(?:session |chat |conversation )?title$/i.test(title)) continue
+    if (title === '' || ONLY_LABEL.test(title) || FENCE.test(line.trim())) continue
     return isRejected(title) ? null : title
   }
   return null

@@ -3,8 +3,10 @@ import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fsyncSync,
   openSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -70,21 +72,26 @@ const DISK_ERRORS: ReadonlyMap<string, string> = new Map(
 const modeOf = (path: string): number =>
   (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777
 
+const MARK = Buffer.from('\ufeff')
+const hasMark = (path: string): boolean =>
+  existsSync(path) && readFileSync(path).subarray(0, 3).equals(MARK)
+
 /**
  * Replaces a file that a person or another program may also own. Writes atomically through a symlink, keeps the mode of
- * an existing file unless `mode` is given, and creates missing directories. Throws a UserError when the disk is full.
+ * an existing file unless `mode` is given, and creates missing directories. `keepsMark`: a byte order mark at its start stays.
+ * Throws a UserError when the disk is full.
  */
 export const replaceText = (
   path: string,
   text: string | Buffer,
-  { mode }: { mode?: number } = {},
+  { mode, keepsMark = false }: { mode?: number; keepsMark?: boolean } = {},
 ): void => {
   try {
     // People keep config.yaml in a repository and link to it.
     const target = realPath(path)
     const targetMode = mode ?? modeOf(target)
     makeDir(dirname(target))
-    writeAtomic(target, text, { mode: targetMode })
+    writeAtomic(target, keepsMark && hasMark(target) ? `\ufeff${text}` : text, { mode: targetMode })
   } catch (error) {
     // Only the user can fix a disk that accepts no writes; every other failure is passed on.
     const sentence = DISK_ERRORS.get(errorCode(error))

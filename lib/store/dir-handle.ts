@@ -11,7 +11,7 @@ import {
   readlinkSync,
 } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { invalid, missing } from '../errors.ts'
+import { invalid, missing, type UserError } from '../errors.ts'
 import { errorCode } from './file-error.ts'
 import { realPath, resolveInside } from './path-within.ts'
 
@@ -43,7 +43,9 @@ export type DirHandle = Disposable & {
 const MAX_PATH_CHARS = 4096
 const MAX_NAME_BYTES = 255
 
-const notFound = () => missing('Path not found', { code: 'file_not_found' })
+const notFound = (): UserError => missing('Path not found', { code: 'file_not_found' })
+export const outside = (): UserError =>
+  invalid('The path lies outside the workspace', { code: 'path_outside' })
 
 /** Rejects names for new entries with path separators of any system or control characters. */
 export const validateName = (name: string): void => {
@@ -120,22 +122,27 @@ const checkByName = (root: string, dir: string, create: Create): number => {
 }
 
 /**
- * Opens the directory of `path`, which is relative to the root. Throws `missing` for everything outside the root or hidden.
- * `link`: a final symlink is the entry itself and is not followed. `create`: creates missing parent directories. The entry
- * need not exist. Dispose of the handle (`using`) when done.
+ * Opens the directory of `path`, which is relative to the root. Throws `missing` for everything outside the root or hidden;
+ * `isChange`: a path outside is the fault of the request instead (contract §1.10). `link`: a final symlink is the entry itself and is not
+ * followed. `create`: creates missing parent directories. The entry need not exist. Dispose of the handle (`using`) when done.
  */
 export const openDirHandle = (
   bounds: Bounds,
   path: string,
-  { link = false, create = false }: { link?: boolean; create?: Create } = {},
+  {
+    link = false,
+    create = false,
+    isChange = create === true,
+  }: { link?: boolean; create?: Create; isChange?: boolean } = {},
 ): DirHandle => {
-  if (path.includes('\0') || path.length > MAX_PATH_CHARS) throw notFound()
+  const refused = isChange ? outside : notFound
+  if (path.includes('\0') || path.length > MAX_PATH_CHARS) throw refused()
   const { root } = bounds
   const wanted = resolve(root, path)
   const full =
     link && wanted !== root
-      ? join(resolveInside(root, dirname(wanted)), basename(wanted))
-      : resolveInside(root, wanted)
+      ? join(resolveInside(root, dirname(wanted), refused), basename(wanted))
+      : resolveInside(root, wanted, refused)
   if (bounds.isHidden(full)) throw notFound()
   if (create === true) rejectGitPath(relative(root, full))
   const isRoot = full === root

@@ -1,7 +1,7 @@
 /** Checks whether a path is inside a root, with symlinks resolved, including dangling ones. */
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path'
-import { missing } from '../errors.ts'
+import { missing, type UserError } from '../errors.ts'
 
 const MAX_LINKS = 40
 
@@ -79,14 +79,20 @@ export const isBelow = (root: string, path: string): boolean => {
 export const isInside = (root: string, path: string): boolean =>
   isBelow(realPath(root), realPath(path))
 
+const notFound = () => missing('Path not found', { code: 'file_not_found' })
+
 /**
- * The real path of `path`, relative to `root`; it need not exist. Throws `missing` for a path outside the root, so that a
- * caller learns nothing about the rest of the disk.
+ * The real path of `path`, relative to `root`; it need not exist. Throws `outside()` for a path outside the root: by default
+ * as if it were missing, so that a caller learns nothing about the rest of the disk.
  */
-export const resolveInside = (root: string, path: string): string => {
-  if (path.includes('\0')) throw missing('Path not found', { code: 'file_not_found' })
+export const resolveInside = (
+  root: string,
+  path: string,
+  outside: () => UserError = notFound,
+): string => {
+  if (path.includes('\0')) throw outside()
   const full = realPath(resolve(realPath(root), path))
-  if (!isInside(root, full)) throw missing('Path not found', { code: 'file_not_found' })
+  if (!isInside(root, full)) throw outside()
   return full
 }
 

@@ -19,7 +19,7 @@ export type YamlFile = {
    * it throws with file, line and reason: an unreadable file is never treated as empty. A missing file is empty.
    */
   read(): Record<string, unknown>
-  /** For display only: empty where `read` throws. Nothing may be executed or decided based on it. */
+  /** For display only: empty where `read` throws, and as soon as the file is missing. Nothing may be executed or decided based on it. */
   peek(): Record<string, unknown>
   /** Why the file cannot be read in its current state, or null. */
   problem(): string | null
@@ -120,7 +120,7 @@ export const editYaml = (text: string, [path, value]: YamlEdit): string => {
 
 /** Parsing a megabyte of configuration takes about a second. */
 const MAX_BYTES = 1024 * 1024
-/** Some editors rename the old file before they create the new one. */
+/** Some editors rename the old file before they create the new one: so long, turns go on with it. */
 const SAVING_MS = 1_000
 
 /** `editRefusal` returns the reason why this file must not be edited, if there is one. */
@@ -142,7 +142,12 @@ export const yamlFile = (path: string, editRefusal?: () => string | undefined): 
   let goneMs: number | null = null
 
   /** The current file, else the last version that could be read. */
-  const view = (): { inForce: JsonObject | null; text: string; problem: string | null } => {
+  const view = (): {
+    inForce: JsonObject | null
+    text: string
+    problem: string | null
+    isMissing?: true
+  } => {
     const seen = parsed()
     const had = good !== null && good.text.trim() !== ''
     if (seen.value === null)
@@ -150,7 +155,7 @@ export const yamlFile = (path: string, editRefusal?: () => string | undefined): 
     if (seen.text === '' && had && !existsSync(path)) {
       goneMs ??= performance.now()
       if (performance.now() - goneMs < SAVING_MS)
-        return { inForce: good?.value ?? null, text: '', problem: null }
+        return { inForce: good?.value ?? null, text: '', problem: null, isMissing: true }
     } else goneMs = null
     good = seen
     return { inForce: seen.value, text: seen.text, problem: null }
@@ -176,7 +181,7 @@ export const yamlFile = (path: string, editRefusal?: () => string | undefined): 
         values: { file: name, reason: messageOf(error) },
       })
     }
-    if (next !== text) replaceText(path, next)
+    if (next !== text) replaceText(path, next, { keepsMark: true })
   }
   return {
     path,
@@ -185,7 +190,10 @@ export const yamlFile = (path: string, editRefusal?: () => string | undefined): 
       if (inForce === null) throw unreadableError(path, problem ?? 'it is not there')
       return inForce
     },
-    peek: () => view().inForce ?? NOTHING,
+    peek() {
+      const { inForce, isMissing } = view()
+      return (isMissing ? null : inForce) ?? NOTHING
+    },
     problem: () => view().problem,
     isLost: () => view().inForce === null,
     edit: (at, value) => editAll([[at, value]]),

@@ -157,6 +157,9 @@ export const createMetrics = async (version: string, sources: Sources): Promise<
   const registry = new prom.Registry()
   const make = createMake(prom, [registry])
   prom.collectDefaultMetrics({ register: registry })
+  // Gauges with the name of a counter, which the format forbids; their values are also those of the gauges without `_total`.
+  for (const { name, type } of await registry.getMetricsAsJSON())
+    if (name.endsWith('_total') && `${type}` !== 'counter') registry.removeSingleMetric(name)
   make.gauge('build_info', 'Always 1; the version is a label.', ['version']).set({ version }, 1)
   make.read('turns_running', 'Turns that run now.', sources.runningTurns)
   make.read('queued_messages', 'Messages that wait for a turn to end.', sources.queuedMessages)

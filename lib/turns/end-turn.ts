@@ -64,7 +64,8 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
       isAttended: turn.unattended === null && turn.client === null,
     })
 
-  const unrecorded = createUnrecordedTurns(options, turn => eventLogs.retire(turn.log), report)
+  const retire = (turn: Turn): void => eventLogs.retire(turn.log)
+  const unrecorded = createUnrecordedTurns(options, retire, report, options.onDone)
 
   const logError = (what: string, turn: Turn) => (error: unknown) =>
     options.log(what, { session_id: turn.sessionId, error: messageOf(error) })

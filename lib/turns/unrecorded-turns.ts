@@ -18,11 +18,12 @@ export type UnrecordedTurnsOptions = {
   log: (message: string, extra?: Record<string, unknown>) => void
 }
 
-/** `retire`: its live file is no longer needed. `report`: its end is recorded now. */
+/** `retire`: its live file is no longer needed. `report`: its end is recorded now. `onDone`: it ended well, and there is space for the next. */
 export const createUnrecordedTurns = (
   { sessions, hub, clock, log }: UnrecordedTurnsOptions,
   retire: (turn: Turn) => void,
   report: (turn: Turn, failure: Failure) => void,
+  onDone?: (sessionId: string) => void,
 ) => {
   const waiting = new Map<string, { turn: Turn; failure: Failure }>()
   let stopRetrying: (() => void) | null = null
@@ -47,10 +48,20 @@ export const createUnrecordedTurns = (
     retire(turn)
   }
 
+  /** As after any turn that ended well. */
+  const goOn = (sessionId: string, { turn }: { turn: Turn }): void => {
+    const { turn: last } = sessions.head(sessionId)
+    const isDone = last?.stream_id === turn.streamId && last.how === 'done'
+    // Throws while there is no space, which a queued message needs.
+    if (isDone) sessions.append(sessionId, [{ t: 'meta', patch: {} }])
+    recover(sessionId)
+    if (isDone) onDone?.(sessionId)
+  }
+
   const recoverAll = (): void => {
-    for (const sessionId of waiting.keys()) {
+    for (const [sessionId, found] of waiting) {
       try {
-        if (sessions.row(sessionId)) recover(sessionId)
+        if (sessions.row(sessionId)) goOn(sessionId, found)
         else if (!sessions.inTrash(sessionId)) waiting.delete(sessionId)
       } catch {
         // Still no space; the reason was logged when the turn ended.

@@ -84,7 +84,7 @@ export const renameEntry = (area: FileScope, path: string, newName: string): Mov
   withUserErrors(() => {
     validateName(newName)
     if (newName.includes('..')) throw invalid('Invalid file name', { code: 'invalid_file_name' })
-    using from = openDirHandle(area, path, { link: true })
+    using from = openDirHandle(area, path, { link: true, isChange: true })
     requireOwn(area, from)
     using to = openDirHandle(area, join(from.dir, newName), { link: true })
     rejectGitPath(to.path)
@@ -95,9 +95,9 @@ export const renameEntry = (area: FileScope, path: string, newName: string): Mov
 /** Into another folder of the workspace, which must exist. */
 export const moveEntry = (area: FileScope, path: string, destination: string): MovedEntry =>
   withUserErrors(() => {
-    using from = openDirHandle(area, path, { link: true })
+    using from = openDirHandle(area, path, { link: true, isChange: true })
     requireOwn(area, from)
-    using folder = openDirHandle(area, destination || '.')
+    using folder = openDirHandle(area, destination || '.', { isChange: true })
     if (!lstatSync(folder.at, { throwIfNoEntry: false })?.isDirectory())
       throw missing('Folder not found', { code: 'file_not_found' })
     using to = openDirHandle(area, join(folder.full, basename(from.full)), { link: true })

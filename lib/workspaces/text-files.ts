@@ -158,7 +158,7 @@ export const saveText = (
   expected: string | undefined,
 ): SavedText =>
   withUserErrors(() => {
-    using held = openDirHandle(area, path)
+    using held = openDirHandle(area, path, { isChange: true })
     const old = look(held, invalid('Cannot save: path is a directory', { code: 'is_folder' }))
     if (expected && old.version !== expected) throw changed(old.version)
     // A rename would replace even a file that may not be written.

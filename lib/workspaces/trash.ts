@@ -75,7 +75,7 @@ export const createTrash = ({
 
   const remove = (area: FileScope, path: string, recursive: boolean) =>
     withUserErrorsAsync(async () => {
-      using held = openDirHandle(area, path, { link: true })
+      using held = openDirHandle(area, path, { link: true, isChange: true })
       const stat = requireOwn(area, held)
       if (stat.isDirectory() && !recursive)
         throw invalid('Cannot delete a folder unless "recursive" is true', {

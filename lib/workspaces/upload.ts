@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { basename, isAbsolute, join } from 'node:path'
 import { conflict, invalid } from '../errors.ts'
 import { errorCode, withUserErrorsAsync } from '../store/file-error.ts'
-import { type DirHandle, openDirHandle } from '../store/dir-handle.ts'
+import { type DirHandle, openDirHandle, outside } from '../store/dir-handle.ts'
 import type { FileScope } from './file-scope.ts'
 import { copyEntry } from './copy.ts'
 import { moveUnlessTaken } from './move-entries.ts'
@@ -81,8 +81,7 @@ const leavesFolder = (folder: string): boolean => {
 export const placeUpload = (area: FileScope, from: string, given: string, folder = '.') =>
   withUserErrorsAsync(async () => {
     const name = uploadName(given)
-    if (leavesFolder(folder))
-      throw invalid('The folder lies outside the workspace', { code: 'path_outside' })
+    if (leavesFolder(folder)) throw outside()
     using held = openDirHandle(area, join(folder || '.', name), { link: true, create: true })
     const place = async (): Promise<string> => {
       try {

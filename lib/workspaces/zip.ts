@@ -37,6 +37,9 @@ const tooMuch = (limits: ZipLimits) =>
     },
   )
 
+const SMALL_BYTES = 64 * 1024
+const MAX_WAITING_BYTES = 4 * 1024 * 1024
+
 /** Deleted or unreadable files are skipped: an archive of the rest is better than none. */
 const SKIPPED_ERRORS = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO'])
 
@@ -121,6 +124,7 @@ async function* archive(
   const feed = async () => {
     // An empty folder is a folder all the same.
     zip.addEmptyDirectory(`${top}/`)
+    let waiting = 0
     for (const { path, name, size, isDir, mtime, mode } of entries) {
       if (state.left) return
       if (isDir) {
@@ -131,10 +135,14 @@ async function* archive(
       if (!handle) continue
       try {
         if (!(await handle.stat()).isFile()) continue
-        if (size === 0) {
-          zip.addBuffer(Buffer.alloc(0), name, { mtime, mode })
+        // A stream costs more than a small file; the next one waits until what was added before it has been sent.
+        if (size <= SMALL_BYTES && waiting <= MAX_WAITING_BYTES) {
+          const { buffer, bytesRead } = await handle.read(Buffer.alloc(size), 0, size, 0)
+          zip.addBuffer(buffer.subarray(0, bytesRead), name, { mtime, mode })
+          waiting += bytesRead
           continue
         }
+        waiting = 0
         // A file that grows while it is read ends where it ended when it was counted.
         const bytes = handle.createReadStream({ autoClose: false, end: size - 1 })
         state.bytes = bytes

@@ -307,7 +307,7 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   not_a_folder: 'That isn’t a folder.',
   invalid_file_name: 'This file name isn’t allowed.',
   too_many_same_name: 'Too many files have this name.',
-  path_outside: 'The folder is outside the workspace.',
+  path_outside: 'The path is outside the workspace.',
   other_disk: 'The folder is on another disk.',
   git_folder: 'Files in a .git folder can’t be changed here. Use Git in a terminal.',
   not_text: 'This file isn’t all text. Saving it here would damage it.',

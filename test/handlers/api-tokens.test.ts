@@ -231,6 +231,14 @@ tokens(
       // Cut.
     }
     assert.is((await app.get('/api/sessions', own)).status, 401)
+    // Nor does the cookie give it back the rights that were taken from it, or those of a token of another kind.
+    for (const token of [body.secret, 'awt_never'])
+      assert.is((await app.get('/api/sessions', auth(token, { cookie }))).status, 401)
+    for (const other of ['Bearer of-a-proxy', 'Basic YTpi'])
+      assert.is(
+        (await app.get('/api/sessions', { headers: { cookie, authorization: other } })).status,
+        200,
+      )
   }),
 )
 

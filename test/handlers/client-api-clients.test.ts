@@ -1,5 +1,7 @@
 /** What Claude Code, Codex and the AI SDK send, as they come: what is accepted, what is ignored and named, what is refused. */
 import type OpenAI from 'openai'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Api, all, user, WEATHER, weatherCall, withApi } from './_client-api.ts'
@@ -59,6 +61,10 @@ const ANTHROPIC_HOSTED = [
   ...['web_search_20250305', 'web_fetch_20250910', 'code_execution_20250825', 'bash_20250124'],
   ...['text_editor_20250728', 'computer_20250124', 'memory_20250818', 'mcp_toolset'],
 ]
+
+const PDF = readFileSync(join(import.meta.dirname, '../fixtures/documents/pages.pdf')).toString(
+  'base64',
+)
 
 const ACCEPTED: Accepted[] = [
   [
@@ -188,6 +194,65 @@ const ACCEPTED: Accepted[] = [
       ],
     },
     { has: ['Plain.', 'Encoded.', 'Inside.', 'Found', 'A hit.'] },
+  ],
+  [
+    'a PDF file for Anthropic',
+    'messages',
+    {
+      messages: [
+        {
+          role: 'user',
+          content: [
+            {
+              type: 'document',
+              title: 'Pages',
+              source: { type: 'base64', media_type: 'application/pdf', data: PDF },
+            },
+            text('What does it say?'),
+          ],
+        },
+      ],
+    },
+    { has: ['[file: Pages]', 'Page 1 says hello', 'What does it say?'] },
+  ],
+  [
+    'a PDF file in a chat completion',
+    'chat/completions',
+    {
+      messages: [
+        {
+          role: 'user',
+          content: [
+            {
+              type: 'file',
+              file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${PDF}` },
+            },
+            { type: 'text', text: 'What does it say?' },
+          ],
+        },
+      ],
+    },
+    { has: ['[file: a.pdf]', 'Page 1 says hello'] },
+  ],
+  [
+    'a PDF file in a response',
+    'responses',
+    {
+      input: [
+        {
+          type: 'message',
+          role: 'user',
+          content: [
+            {
+              type: 'input_file',
+              filename: 'a.pdf',
+              file_data: `data:application/pdf;base64,${PDF}`,
+            },
+          ],
+        },
+      ],
+    },
+    { has: ['[file: a.pdf]', 'Page 3'] },
   ],
   ...ANTHROPIC_HOSTED.map(
     (type): Accepted => [

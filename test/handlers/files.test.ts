@@ -25,6 +25,9 @@ const test = suite<Desk>('files over HTTP')
 test.before.each(async context => void Object.assign(context, await openDesk()))
 test.after.each(({ app }) => app.close())
 
+/** Escapes that lead out of the workspace whatever is on the disk. */
+const OUTSIDE = ESCAPES.filter(path => /^(?:\.\.\/|\/|\.\.$)/.test(path))
+
 test('no path reads, writes, moves or removes anything outside of the workspace', async desk => {
   const { app, id, root, query } = desk
   const before = namesIn(root)
@@ -50,6 +53,8 @@ test('no path reads, writes, moves or removes anything outside of the workspace'
       if (verb.startsWith('create') && /%2|^~/.test(path)) continue
       const answer = await app.post(`/api/file/${verb}`, { session_id: id, ...body })
       assert.ok([400, 404].includes(answer.status), `${verb} ${what} ${answer.status}`)
+      if (OUTSIDE.includes(path))
+        assert.equal([answer.status, answer.body.code], [400, 'path_outside'], `${verb} ${what}`)
       assert.not.match(answer.body.error, /\/tmp|\/etc/, `${verb} ${what}`)
     }
   }

@@ -304,6 +304,36 @@ for (const schema of SCHEMAS) {
     )
   })
 
+  test('a message to a session that was never imported imports it', async ({ app, db }) => {
+    for (const [at, path] of ['chat/start', 'chat', 'queue/add'].entries()) {
+      const session_id = `${ID}${at}`
+      addConversation(db, session_id)
+      const message = { session_id, message: 'go on' }
+      const { status, text } = await app.post(`/api/${path}`, message)
+      assert.is(status, 200, `${path} ${text}`)
+      const own = (await app.get(`/api/session?session_id=${session_id}`)).body.session
+      assert.equal(
+        own.messages
+          .slice(0, 3)
+          .map(({ content }: { content: string }) => content)
+          .at(-1),
+        'go on',
+      )
+      assert.is((await app.post(`/api/${path}`, { ...message, session_id: 'none' })).status, 404)
+    }
+  })
+
+  test('an untitled session of a messenger is called in the list as when it is opened', async ({
+    app,
+    db,
+  }) => {
+    await show(app)
+    addConversation(db, ID, { source: 'telegram' })
+    const [row] = (await listOf(app)).sessions
+    const { session } = (await app.get(`/api/session?session_id=${ID}`)).body
+    assert.equal([row.title, session.title], ['Telegram Session', 'Telegram Session'])
+  })
+
   test('GET /api/list works for CLI sessions', async ({ app, db }) => {
     assert.is((await app.get(`/api/list?session_id=${ID}`)).status, 404)
     addConversation(db, ID)

@@ -78,11 +78,35 @@ test('the first change converts a file; the original remains, byte for byte', as
   assert.not.ok(existsSync(join(sessions, `${ID}.json`)))
 })
 
-test('a .json written after the conversion is a separate session and follows later writes', async ({
+test('a conversation that goes on in the former format is one, trip after trip', async ({
   app,
   sessions,
 }) => {
   await app.post('/api/session/rename', { session_id: ID, title: 'Renamed' })
+  const extended = (...texts: string[]) =>
+    rewrite(sessions, ID, file => ({ ...file, messages: [...file.messages, ...more(...texts)] }))
+  const texts = async () =>
+    (await listed(app)) &&
+    (await app.get(`/api/session?session_id=${ID}`)).body.session.messages
+      .slice(5)
+      .map(({ content }: { content: string }) => content)
+  extended('written there')
+  assert.equal(await texts(), ['written there'])
+  // The same words again are new all the same.
+  extended('written there', 'written there')
+  assert.equal(await texts(), ['written there', 'written there'])
+  await app.restart()
+  assert.equal(await texts(), ['written there', 'written there'])
+  const counts = (await listed(app)).map(row => row.message_count).sort()
+  assert.equal(counts, [1, 2, 7])
+  assert.is((await listed(app)).find(row => row.session_id === ID)?.title, 'Renamed')
+})
+
+test('a .json that was written after a change here is a separate session and follows later writes', async ({
+  app,
+  sessions,
+}) => {
+  await app.post('/api/session/truncate', { session_id: ID, keep_count: 4 })
   const extended = (...texts: string[]) =>
     rewrite(sessions, ID, file => ({ ...file, messages: [...file.messages, ...more(...texts)] }))
   const others = async () =>
@@ -91,7 +115,7 @@ test('a .json written after the conversion is a separate session and follows lat
   extended('written there')
   const [other] = await others()
   assert.is(other?.message_count, 6)
-  assert.is((await app.get(`/api/session?session_id=${ID}`)).body.session.messages.length, 5)
+  assert.is((await app.get(`/api/session?session_id=${ID}`)).body.session.messages.length, 4)
   const opened = await app.get(`/api/session?session_id=${other?.session_id}`)
   assert.is(opened.body.session.messages.at(-1).content, 'written there')
 
@@ -106,7 +130,7 @@ test('a .json written after the conversion is a separate session and follows lat
   await app.post('/api/session/rename', { session_id: grown?.session_id, title: 'Mine' })
   extended('written there', 'and more', 'yet more')
   const counts = (await listed(app)).map(row => row.message_count).sort()
-  assert.equal(counts, [1, 2, 5, 7, 8])
+  assert.equal(counts, [1, 2, 4, 7, 8])
   await app.restart()
   assert.equal((await listed(app)).map(row => row.message_count).sort(), counts)
 })

@@ -27,6 +27,20 @@ test('auxiliary.title_generation.enabled: no model is asked for a title', async 
   await chat.close()
 })
 
+test('the page names what config.yaml says and nobody does', async () => {
+  const { chat } = await start(
+    'modle:\n  default: x\ndisplay:\n  skin: mono\nagent:\n  max_turns: many\n',
+  )
+  const { ignored } = (await chat.app.get('/api/config/problems')).body
+  const whys = Object.fromEntries(ignored.map(({ key, why }: Record<string, string>) => [key, why]))
+  assert.equal(Object.keys(whys).sort(), ['agent.max_turns', 'display.skin', 'modle'])
+  assert.equal(
+    [whys.modle, typeof whys['display.skin'], typeof whys['agent.max_turns']],
+    [null, 'string', 'string'],
+  )
+  await chat.close()
+})
+
 for (const [config, waits] of [
   ['clarify:\n  timeout: 0\n', true],
   ['agent:\n  clarify_timeout: 0\n', true],

@@ -1,5 +1,5 @@
 /** The first visit over HTTP: who may set up, what is written, when a home is ready, and that nothing is ever in the way. */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -84,6 +84,17 @@ test('names missing fields', async () => {
       assert.is(answer.body.error, error)
     }
     assert.ok(isUntouched(app))
+  })
+})
+
+test('a removed config.yaml is noticed by the next request', async () => {
+  await withApp({}, async app => {
+    await setup(app, OPENAI)
+    assert.is((await systemOf(app)).provider_configured, true)
+    rmSync(join(app.home, 'config.yaml'))
+    rmSync(join(app.home, '.env'))
+    const { provider_configured, config_exists, setup_state } = await systemOf(app)
+    assert.equal([provider_configured, config_exists], [false, false], setup_state)
   })
 })
 

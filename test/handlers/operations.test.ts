@@ -109,6 +109,10 @@ test('metrics: OpenMetrics where it is asked for, else Prometheus text; both are
   const routes = families.get('agent_webui_http_requests')?.samples.map(({ labels }) => labels)
   assert.ok(routes?.some(({ route, status }) => route === '/api/session' && status === '200'))
   assert.ok(routes?.some(({ route, status }) => route === 'none' && status === '404'))
+  // The ending of a counter.
+  for (const [name, { type }] of found)
+    assert.ok(!name.endsWith('_total') || type === 'counter', name)
+  for (const name of families.keys()) assert.ok(!name.endsWith('_total'), name)
   // No label has an id, a path, or a query.
   assert.not.match(text, new RegExp(`${session}|nowhere|sk-secret|PROPFIND`))
 })

@@ -16,7 +16,7 @@ import { toOffsets, visibleRange } from '../../public/features/sessions/visible-
 
 const style = new URL('../../public/style/', import.meta.url)
 const ROLES =
-  'bg bg-raised bg-sunken line text text-dim text-faint accent accent-text ok warn bad focus sel'
+  'bg bg-raised bg-sunken line text text-dim text-faint accent accent-text ok info warn bad focus sel'
 
 const channel = (value: number): number =>
   value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4
@@ -51,7 +51,16 @@ for (const file of themes) {
       assert.ok(is >= wanted, `${name} on ${ground}: ${is.toFixed(2)}, wanted ${wanted}`)
     }
     for (const ground of ['bg', 'bg-raised', 'bg-sunken']) {
-      for (const name of ['text', 'text-dim', 'text-faint', 'accent', 'ok', 'warn', 'bad']) {
+      for (const name of [
+        'text',
+        'text-dim',
+        'text-faint',
+        'accent',
+        'ok',
+        'info',
+        'warn',
+        'bad',
+      ]) {
         least(name, ground, 4.5)
       }
       for (const name of ['line', 'focus']) least(name, ground, 3)

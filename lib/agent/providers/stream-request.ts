@@ -132,7 +132,9 @@ export async function* streamRequest(
   // endpoint that usually sends one, it means truncation; forgetting the endpoint lets a second such response pass.
   else if (!reader.isIntact() || terminating.delete(endpointKey) || !mayEnd(isFramed))
     throw new ProviderFailure('network', `${hostOf(url)} ended the response too early.`)
-  yield* reader.end()
+  const isUnmarked = progress() === 'streaming'
+  for (const delta of reader.end())
+    yield isUnmarked && delta.type === 'finish' ? { ...delta, reason: 'unmarked' } : delta
 }
 
 /** An error from the provider itself counts even after the end of the message. */

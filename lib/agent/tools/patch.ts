@@ -19,7 +19,14 @@ import { clipDiff, diffOfFile } from './edit-diff.ts'
 import { showInEditor, withUnsaved } from './editor-text.ts'
 import { refuseDocument } from './read-document.ts'
 import { applyChanges, type FileChange } from './replace-file.ts'
-import { type Knowledge, knowledgeAt, noteKnown, orRefused, refusal } from './seen-files.ts'
+import {
+  type Knowledge,
+  knowledgeAt,
+  noteKnown,
+  notePartlyKnown,
+  orRefused,
+  refusal,
+} from './seen-files.ts'
 import { fileExists, readTextFile } from './text-file.ts'
 
 const input = z.object({
@@ -80,6 +87,7 @@ export const patch: Tool<typeof input> = {
     for (const { fullPath, movedFrom = fullPath, after } of changes)
       if (after === null || knowledge.get(movedFrom) === 'known')
         noteKnown(ctx, fullPath, after ?? undefined)
+      else if (knowledge.get(movedFrom) === 'partly') notePartlyKnown(ctx, fullPath, after)
       else ctx.onFile?.(fullPath)
     for (const { fullPath, after } of changes)
       if (after !== null) await showInEditor(ctx, fullPath, after)

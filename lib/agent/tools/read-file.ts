@@ -7,7 +7,7 @@ import { withUnsaved } from './editor-text.ts'
 import { type ExtractedText, readDocument } from './read-document.ts'
 import { readNotebook } from './read-notebook.ts'
 import { readImage } from './read-image.ts'
-import { noteKnown } from './seen-files.ts'
+import { type Lines, noteKnown, noteShown } from './seen-files.ts'
 import { readLargePage } from './read-large.ts'
 import {
   BinaryFile,
@@ -50,18 +50,23 @@ export const readFile: Tool<typeof input> = {
     const document = await readDocument(ctx, fullPath, given.pages)
     const large = document ? null : await readLarge(ctx, fullPath, given)
     if (large) return { preview, content: JSON.stringify(large) }
-    const { lines, facts } = document ?? (await readText(ctx, fullPath))
+    const read: ReadText = document ?? (await readText(ctx, fullPath))
+    const { lines, facts, bytes } = read
     const wanted = lines.slice(given.offset - 1, given.offset - 1 + given.limit)
-    const page = pageOf(ctx, wanted, lines.length, given)
+    const { page, shown } = pageOf(ctx, wanted, lines.length, given)
+    if (bytes) noteShown(ctx, fullPath, bytes, shown, lines.length)
     return { preview, content: JSON.stringify({ ...page, ...facts }) }
   },
 }
 
-const readText = async (ctx: ToolContext, fullPath: string): Promise<ExtractedText> => {
+/** `bytes`: what of the file may be overwritten once all its lines were shown. */
+type ReadText = ExtractedText & { bytes?: Buffer }
+
+const readText = async (ctx: ToolContext, fullPath: string): Promise<ReadText> => {
   const stored = readStored(ctx, fullPath)
   const current = await withUnsaved(ctx, fullPath, stored)
   const { text, file, sizeBytes } = current
-  noteKnown(ctx, fullPath, file.bytes)
+  const { bytes } = file
   const notebook = fullPath.endsWith('.ipynb') ? readNotebook(text) : null
   const facts = {
     file_size: sizeBytes,
@@ -70,17 +75,18 @@ const readText = async (ctx: ToolContext, fullPath: string): Promise<ExtractedTe
     ...(current !== stored && { unsaved_changes: true }),
   }
   return notebook
-    ? { lines: notebook.lines, facts: { ...facts, ...notebook.facts } }
-    : { lines: toLines(text), facts }
+    ? { lines: notebook.lines, facts: { ...facts, ...notebook.facts }, bytes }
+    : { lines: toLines(text), facts, bytes }
 }
 
 /** Null: it is small enough to be read at once. */
 const readLarge = async (ctx: ToolContext, fullPath: string, given: Input) => {
   const found = await readLargePage(ctx, fullPath, MAX_TEXT_BYTES, given)
   if (!found) return null
-  noteKnown(ctx, fullPath)
+  const { page, shown } = pageOf(ctx, found.lines, found.totalLines, given)
+  noteShown(ctx, fullPath, undefined, shown, found.totalLines)
   return {
-    ...pageOf(ctx, found.lines, found.totalLines, given),
+    ...page,
     file_size: found.sizeBytes,
     ...(found.encoding !== 'UTF-8' && { encoding: found.encoding }),
   }
@@ -96,7 +102,7 @@ const readStored = (ctx: ToolContext, fullPath: string): TextFile => {
   }
 }
 
-/** `total`: the lines of the whole file; null: more than these, and not counted. */
+/** `total`: the lines of the whole file; null: more than these, and not counted. `shown`: those of which nothing is left out. */
 const pageOf = (
   ctx: ToolContext,
   wanted: readonly string[],
@@ -106,18 +112,22 @@ const pageOf = (
   const width = String(offset + wanted.length - 1).length + 2
   const numbered = wanted.map((line, at) => `${String(offset + at).padStart(width)}|${clip(line)}`)
   const maxChars = Math.min(MAX_CHARS, (ctx.maxResultChars ?? MAX_CHARS) * TEXT_SHARE)
-  const page = fittingLines(numbered, maxChars)
-  const next = offset + page.length
+  const lines = fittingLines(numbered, maxChars)
+  const next = offset + lines.length
   const truncated = total === null || next <= total
   const isBeyond = total !== null && offset > Math.max(total, 1)
-  return {
-    content: page.join('\n'),
+  const page = {
+    content: lines.join('\n'),
     ...(total !== null && { total_lines: total }),
     truncated,
     ...(truncated && { hint: `Use offset=${next} to read on.` }),
     ...(isBeyond && { note: `offset ${offset} is beyond the end: there are ${total} lines.` }),
     ...(total === 0 && { note: 'There is no text in it.' }),
   }
+  const shown = wanted
+    .slice(0, lines.length)
+    .flatMap((line, at): Lines[] => (isClipped(line) ? [] : [[offset + at, offset + at + 1]]))
+  return { page, shown }
 }
 
 /** The first lines that fit, one at least. */
@@ -138,7 +148,9 @@ const toLines = (text: string): string[] => {
   return lines
 }
 
+const isClipped = (line: string): boolean => line.length > MAX_LINE_CHARS
+
 const clip = (line: string): string =>
-  line.length > MAX_LINE_CHARS
+  isClipped(line)
     ? `${line.slice(0, MAX_LINE_CHARS)} [… ${line.length - MAX_LINE_CHARS} characters left out]`
     : line

@@ -9,6 +9,13 @@ import { displayPath } from './allowed-paths.ts'
 import { withUnsaved } from './editor-text.ts'
 import { MAX_TEXT_BYTES, toTextFile } from './text-file.ts'
 
+/** Lines from the first up to before the second. */
+export type Lines = readonly [from: number, to: number]
+/** `unread`: lines of this content that the model was never shown. */
+type Known = { version: string; unread: readonly Lines[] }
+
+const ALL: Lines = [1, Infinity]
+
 /** Of one chat; the oldest are forgotten. */
 const MAX_FILES = 1_000
 
@@ -51,11 +58,11 @@ const standingFor = async (ctx: ToolContext, fullPath: string) => {
 
 const NO_FACTS: Facts = { size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0 }
 
-const knownIn = ({ chatMemo, memo }: ToolContext): Map<string, string> => {
+const knownIn = ({ chatMemo, memo }: ToolContext): Map<string, Known> => {
   const kept = chatMemo ?? memo
   const found = kept.get('files')
   if (found instanceof Map) return found
-  const created = new Map<string, string>()
+  const created = new Map<string, Known>()
   kept.set('files', created)
   return created
 }
@@ -63,10 +70,48 @@ const knownIn = ({ chatMemo, memo }: ToolContext): Map<string, string> => {
 /** The model knows this content of the file: all that stands there when none is given. */
 export const noteKnown = (ctx: ToolContext, fullPath: string, bytes?: Buffer): void => {
   const version = bytes ? versionOf(NO_FACTS, bytes) : standingAt(fullPath)?.version
+  note(ctx, fullPath, version, [])
+}
+
+/** This content comes from one of which the model knows a part: its lines are others now. */
+export const notePartlyKnown = (ctx: ToolContext, fullPath: string, bytes: Buffer): void =>
+  note(ctx, fullPath, versionOf(NO_FACTS, bytes), [ALL])
+
+/** The model was shown these lines of the file's `total`; null: nobody has counted them. */
+export const noteShown = (
+  ctx: ToolContext,
+  fullPath: string,
+  bytes: Buffer | undefined,
+  shown: readonly Lines[],
+  total: number | null,
+): void => {
+  const version = bytes ? versionOf(NO_FACTS, bytes) : standingAt(fullPath)?.version
+  const before = knownIn(ctx).get(fullPath)
+  const unread = shown.reduce(
+    without,
+    before?.version === version ? (before?.unread ?? [ALL]) : [ALL],
+  )
+  note(ctx, fullPath, version, total === null ? unread : without(unread, [total + 1, Infinity]))
+}
+
+const without = (lines: readonly Lines[], [from, to]: Lines): readonly Lines[] =>
+  lines
+    .flatMap(([start, end]): Lines[] => [
+      [start, Math.min(end, from)],
+      [Math.max(start, to), end],
+    ])
+    .filter(([start, end]) => start < end)
+
+const note = (
+  ctx: ToolContext,
+  fullPath: string,
+  version: string | undefined,
+  unread: readonly Lines[],
+): void => {
   const known = knownIn(ctx)
   known.delete(fullPath)
   if (version === undefined) return
-  known.set(fullPath, version)
+  known.set(fullPath, { version, unread })
   ctx.onFile?.(fullPath)
   for (const oldest of known.keys()) {
     if (known.size <= MAX_FILES) break
@@ -74,11 +119,13 @@ export const noteKnown = (ctx: ToolContext, fullPath: string, bytes?: Buffer): v
   }
 }
 
-export type Knowledge = 'known' | 'changed' | 'unread'
+export type Knowledge = 'known' | 'partly' | 'changed' | 'unread'
 
 const knowledgeOf = (ctx: ToolContext, fullPath: string, version: string): Knowledge => {
   const known = knownIn(ctx).get(fullPath)
-  return known === undefined ? 'unread' : known === version ? 'known' : 'changed'
+  if (known === undefined) return 'unread'
+  if (known.version !== version) return 'changed'
+  return known.unread.length === 0 ? 'known' : 'partly'
 }
 
 /** What the model knows of a file with this content. */
@@ -96,6 +143,28 @@ export const checkOverwrite = async (ctx: ToolContext, fullPath: string): Promis
   return { stored, ...(!isFree && { refused: refusal(ctx, fullPath, knowledge) }) }
 }
 
+const MAX_NAMED = 20
+const nameOf = ([from, to]: Lines): string =>
+  to === Infinity ? `${from} to the end` : from + 1 === to ? `${from}` : `${from}-${to - 1}`
+
+const REFUSALS = {
+  changed: {
+    code: 'file_changed',
+    error:
+      'was changed by someone else since you last read or wrote it. Nothing was written. Read it again, and keep these changes.',
+  },
+  unread: {
+    code: 'file_not_read',
+    error:
+      'exists already and you have not read it in this chat. Nothing was written. Read it first, or change parts of it with patch.',
+  },
+  partly: {
+    code: 'file_partly_read',
+    error:
+      'has lines that you have not read in full as they are now. Nothing was written. Read them first, or change parts of the file with patch. If nothing of it is needed, delete it first.',
+  },
+} as const
+
 /** What the model reads instead of an overwritten file. `code` is stable. */
 export const refusal = (
   ctx: ToolContext,
@@ -103,18 +172,14 @@ export const refusal = (
   why: Exclude<Knowledge, 'known'>,
 ): ToolResult => {
   const name = displayPath(ctx, fullPath)
+  const { code, error } = REFUSALS[why]
+  const lines = knownIn(ctx).get(fullPath)?.unread.slice(0, MAX_NAMED).map(nameOf).join(', ')
   return {
     content: JSON.stringify({
       success: false,
-      ...(why === 'changed'
-        ? {
-            error: `${name} was changed by someone else since you last read or wrote it. Nothing was written. Read it again, and keep these changes.`,
-            code: 'file_changed',
-          }
-        : {
-            error: `${name} exists already and you have not read it in this chat. Nothing was written. Read it first, or change parts of it with patch.`,
-            code: 'file_not_read',
-          }),
+      error: `${name} ${error}`,
+      code,
+      ...(why === 'partly' && { unread_lines: lines }),
     }),
     isError: true,
   }

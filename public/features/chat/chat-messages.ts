@@ -46,6 +46,7 @@ export const createChatMessages = (options: ChatMessagesOptions): ChatMessages =
   return {
     loadBefore,
     async loadUntil(id) {
+      chat.value = { ...chat.value, hiddenTo: undefined }
       const { sessionId } = chat.value
       while (indexOf(id) < 0 && chat.value.before > 0) {
         const { before } = chat.value

@@ -12,6 +12,7 @@ import {
   type TranscriptState,
   transcriptFromSession,
   emptyTranscript,
+  inView,
   reduceFrame,
 } from './chat-reducer.ts'
 import type { Platform } from '../../platform.ts'
@@ -123,7 +124,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
       .of(key, sessionId.value || null)
       .filter(({ state, behind }) => !behind && (state === 'sending' || state === 'accepted')),
   )
-  const chat = computed(() => withSent(stored.value, sent.value))
+  const chat = computed(() => withSent(inView(stored.value), sent.value))
 
   const flush = (): void => {
     const batch = frames
@@ -167,7 +168,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
       details.value = session
       onSession(session)
       starting.value = false
-      stored.value = transcriptFromSession(session)
+      stored.value = { ...transcriptFromSession(session), hiddenTo: stored.value.hiddenTo }
       outbox.confirm([...session.messages, ...session.queued].flatMap(clientId))
       outbox.settle(id, mark)
       state.value = 'ready'
@@ -246,6 +247,10 @@ export const createOpenChat = (options: OpenChatOptions) => {
       state.value = 'missing'
     },
     reload,
+    /** Until it is opened again, or something in it is jumped to. */
+    clearView(): void {
+      stored.value = { ...stored.value, hiddenTo: stored.value.messages.at(-1)?.id }
+    },
     receive,
     /** For the Retry button of a chat that failed to load. */
     retryLoad: () => reload(),

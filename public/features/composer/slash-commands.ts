@@ -122,7 +122,10 @@ const FORMATS = ['md', 'json', 'html'] as const
 const run: Readonly<Record<SlashCommandName, Run>> = {
   help: silent(app => (app.layout.shortcutsOpen.value = true)),
   new: silent(app => app.newChat()),
-  clear: inSession((app, id) => app.confirmClear(id)),
+  clear: inSession(app => {
+    app.chat.clearView()
+    return t('command.clear')
+  }),
   retry: inSession(app => app.retry()),
   undo: inSession((app, id) => app.undo(id)),
   title: inSession(async (app, id, title) => {

@@ -5,7 +5,6 @@ import { may, type Route } from '../../parts/may.ts'
 /** Those without a route only change what the page shows. */
 const ROUTES: Readonly<Partial<Record<SlashCommandName, Route>>> = {
   new: 'POST /api/session/new',
-  clear: 'POST /api/session/clear',
   retry: 'POST /api/session/truncate',
   undo: 'POST /api/session/undo',
   title: 'POST /api/session/rename',

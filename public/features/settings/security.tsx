@@ -14,6 +14,7 @@ import { Linked } from '../identity/linked.tsx'
 import { Passkeys } from '../identity/passkeys.tsx'
 import { ChangedSettings } from './changed-settings.tsx'
 import { Hooks } from './hooks.tsx'
+import { IgnoredSettings } from './ignored-settings.tsx'
 import { Safety } from './safety.tsx'
 import { useShell, useSettings } from '../../contexts.ts'
 import { LoadingNote } from '../../parts/view-state.tsx'
@@ -202,6 +203,7 @@ export const Security = () => {
           <AllowedCommands />
           <ChangedSettings />
           <Safety />
+          <IgnoredSettings />
           <Hooks />
           {password !== 'none' && <Activity />}
         </>

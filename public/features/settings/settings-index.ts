@@ -88,6 +88,7 @@ export const settingEntries = (): SettingEntry[] => [
   entry('security', t('hooks.title'), t('hooks.text')),
   entry('security', t('settings.changed')),
   entry('security', t('settings.safety')),
+  entry('security', t('settings.ignored')),
   entry('security', t('allowed.title'), t('allowed.text')),
   entry('security', inRules('rules.title')),
   entry('security', inPlace('place.title')),

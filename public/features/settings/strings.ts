@@ -28,6 +28,10 @@ const enSettings = {
   'settings.changed.nothing': 'nothing',
   'settings.changed.accept': 'Accept changes',
   'settings.changed.restore': 'Restore earlier values',
+  'settings.ignored': 'Not used',
+  'settings.ignored.text':
+    'config.yaml of this profile has these keys, but this server does not use what they say.',
+  'settings.ignored.unknown': 'Unknown here: a mistyped name, or a setting of another program.',
   'settings.safety': 'Safety',
   'settings.safety.text':
     'Your configuration asks for these safeguards, but this server can’t provide them. Anything a safeguard would protect is blocked until you accept its value. If the value changes, you have to accept it again.',

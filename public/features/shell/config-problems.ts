@@ -6,7 +6,7 @@ import type { ApiCall } from '../../api.ts'
 export type ConfigProblems = Api['GET /api/config/problems']['output']
 
 export const createConfigProblems = (api: ApiCall) => {
-  const current = signal<ConfigProblems>({ problems: [], guards: [], changed: null })
+  const current = signal<ConfigProblems>({ problems: [], guards: [], changed: null, ignored: [] })
   return {
     current,
     async load(): Promise<void> {

@@ -514,6 +514,56 @@ test('text that turns out to be content is shown whole, in order, and what is he
   assert.equal(shown, ['I look. ', '<tool_call>{"name'])
 })
 
+const CHANNELS: [string, string][] = [
+  [
+    '<|channel|>analysis<|message|>2+2.<|end|><|start|>assistant<|channel|>final<|message|>It is 4.<|return|>',
+    'It is 4.',
+  ],
+  ['<|start|>assistant<|channel|>final<|message|>It is <b>4</b>.', 'It is <b>4</b>.'],
+  ['\n<|channel|>commentary<|message|>I look.<|end|>', ''],
+]
+for (const [text, said] of CHANNELS)
+  test(`the channels of gpt-oss are never shown while they are written: ${text}`, () => {
+    for (const size of [1, 7, text.length]) {
+      const shown: string[] = []
+      const held = holdMarkup(event => {
+        if (event.type === 'token') shown.push(event.text)
+      }, NAMES)
+      for (let at = 0; at < text.length; at += size)
+        held.emit({ type: 'token', messageId: 'm', text: text.slice(at, at + size) })
+      assert.is(shown.join('').trimStart(), said, String(size))
+    }
+  })
+
+test('a thought in a channel that was stopped is shown as one', () => {
+  const shown: string[] = []
+  const held = holdMarkup(event => {
+    if (event.type === 'token' || event.type === 'reasoning') shown.push(event.type, event.text)
+  }, NAMES)
+  held.emit({ type: 'token', messageId: 'm', text: '<|channel|>analysis<|message|>2+2 ' })
+  held.flush()
+  assert.equal(shown, ['reasoning', '2+2 '])
+})
+
+const OPEN_FORMS = [
+  '<tool_call>{"name":"echo","arguments":{"say":"hi"}',
+  '[TOOL_CALLS]echo[ARGS]{"say":"hi"',
+  '[TOOL_CALLS][{"name":"echo","arguments":{"say":"hi"}}',
+  '<|tool_call>call:echo{say:<|"|>hi<|"|>',
+  '{"name":"echo","arguments":{"say":"hi"}',
+]
+for (const text of OPEN_FORMS)
+  test(`where no end mark came, a call without its last bracket is not run: ${text}`, () => {
+    const { reply: read, isUnreadable } = parseInlineMarkup(
+      { ...reply(text), isUnmarked: true },
+      TOOLS,
+    )
+    assert.equal([read.calls, read.text, isUnreadable], [[], text, true])
+    assert.is(parse(text).reply.calls.length, 1)
+    const whole = '<tool_call>{"name":"echo","arguments":{"say":"hi"}}'
+    assert.is(parseInlineMarkup({ ...reply(whole), isUnmarked: true }, TOOLS).reply.calls.length, 1)
+  })
+
 test('plain text is shown at once, word by word', () => {
   const words = 'At last, a cat sat. Come to it\nand look at 3 < 4 or a[1] to'.split(/(?<= )/)
   const shown: string[] = []

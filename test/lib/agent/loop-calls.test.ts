@@ -104,6 +104,25 @@ test('JSON of the form that was asked for is the answer, though it looks like a 
   assert.equal([outcome.text, messages.length], [answer, 1])
 })
 
+test('any JSON object is the answer that was asked for, but not a call with its mark', async () => {
+  const answerForm = { name: 'answer', schema: null, strict: false, problemOf: () => null }
+  const object = '{"name":"ok","arguments":{"n":1}}'
+  for (const [said, texts] of [
+    [object, [object]],
+    [`<tool_call>${object}</tool_call>`, ['', '{"fine":true}', '{}']],
+  ] as const) {
+    const left = [said, '{}']
+    const provider: Provider = async function* () {
+      yield text(left.shift() ?? '')
+    }
+    const { messages } = await run(provider, { tools: [ok], answerForm })
+    assert.equal(
+      messages.map(({ content }) => content),
+      texts,
+    )
+  }
+})
+
 test('a call that the server repeats under its id, with other spaces, is run once', async () => {
   const twice = [use('ok', '{"n": 1}', 0, 'a'), use('ok', '{"n":1}', 1, 'a')]
   const { messages } = await run(scripted(twice, [text('done')]).provider, { tools: [ok] })

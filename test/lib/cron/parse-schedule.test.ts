@@ -2,7 +2,12 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { dueTimes, graceMs, nextRun, nextRuns } from '../../../lib/cron/next-run.ts'
-import { inWords, parseSchedule, readSchedule } from '../../../lib/cron/parse-schedule.ts'
+import {
+  cronAfter,
+  inWords,
+  parseSchedule,
+  readSchedule,
+} from '../../../lib/cron/parse-schedule.ts'
 import { toExactSchedule } from '../../../lib/cron/schedule-words.ts'
 import { toIso, zoneOf } from '../../../lib/base/time-zone.ts'
 
@@ -91,13 +96,51 @@ grammar('a bare duration is a single run after that delay', () => {
 grammar('reads every schedule format found in files; an unparsable one is no schedule', () => {
   const read = (value: unknown) => readSchedule(value, NOW, 'UTC')?.kind
   assert.is(read({ kind: 'interval', minutes: 5 }), 'interval')
+  assert.is(read({ kind: 'interval', minutes: '60' }), 'interval')
   assert.is(read({ kind: 'once', run_at: '2020-01-01T00:00:00.123456+00:00' }), 'once')
   assert.is(read({ kind: 'cron', expr: '0 9 * * *', display: 'daily' }), 'cron')
   // A client's plain text in the place of a schedule.
   assert.is(read('every 30m'), 'interval')
-  for (const value of [null, 7, {}, [], 'x', { kind: 'interval' }, { kind: 'cron', expr: 'x' }])
+  for (const value of [
+    null,
+    7,
+    {},
+    [],
+    'x',
+    { kind: 'interval' },
+    { kind: 'interval', minutes: 'x' },
+    { kind: 'cron', expr: 'x' },
+  ])
     assert.is(read(value), undefined)
 })
+
+/** From a moment in UTC on: the local times of the next runs. */
+const CHANGES: [zone: string, expr: string, from: string, runs: string[]][] = [
+  ['Europe/Berlin', '15 2 * * *', '2026-03-28T12:00Z', ['29 03:15', '30 02:15']],
+  ['Europe/Berlin', '*/30 2 * * *', '2026-03-28T12:00Z', ['29 03:00', '29 03:30', '30 02:00']],
+  ['Europe/Berlin', '15 2 * * *', '2026-10-24T12:00Z', ['25 02:15', '26 02:15']],
+  ['Europe/Berlin', '*/30 * * * *', '2026-10-25T00:10Z', ['25 02:30', '25 02:00', '25 02:30']],
+  ['Australia/Lord_Howe', '15 2 * * *', '2026-10-03T12:00Z', ['04 02:45', '05 02:15']],
+  ['Australia/Lord_Howe', '0 2 * * *', '2026-10-03T12:00Z', ['04 02:30', '05 02:00']],
+  ['Australia/Lord_Howe', '15 * * * *', '2026-10-03T15:00Z', ['04 02:45', '04 03:15']],
+  ['Australia/Lord_Howe', '15 2 * * *', '2026-04-04T12:00Z', ['05 02:15', '06 02:15']],
+  ['Australia/Lord_Howe', '45 1 * * *', '2026-04-04T12:00Z', ['05 01:45', '06 01:45']],
+  ['Antarctica/Troll', '15 1 * * *', '2026-03-28T12:00Z', ['29 03:15', '30 01:15']],
+  ['America/Havana', '15 0 * * *', '2026-03-07T12:00Z', ['08 01:15', '09 00:15']],
+  ['America/Havana', '0 0 8 3 *', '2026-03-07T12:00Z', ['08 01:00']],
+  ['America/Nuuk', '30 23 * * *', '2026-03-28T12:00Z', ['29 00:30', '29 23:30']],
+  ['Pacific/Apia', '15 9 * * *', '2011-12-29T21:00Z', ['31 09:15', '01 09:15']],
+  ['Pacific/Apia', '0 9 30 12 *', '2011-12-29T21:00Z', ['31 09:00']],
+]
+for (const [zone, expr, from, runs] of CHANGES)
+  grammar(`changes of the clocks: ${expr} in ${zone} from ${from}`, () => {
+    let ms = at(from)
+    const found = runs.map(() => {
+      ms = cronAfter(expr, ms, zone)
+      return toIso(ms, zone).slice(8, 16).replace('T', ' ')
+    })
+    assert.equal(found, runs)
+  })
 
 // NOW is a Monday, 10:20 in UTC.
 const plain: [text: string, exact: string | RegExp][] = [

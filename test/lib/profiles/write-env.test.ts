@@ -52,6 +52,12 @@ test('.env is created with owner-only permissions', async ({ dir }) => {
   assert.is(modeOf(join(dir, '.env')), 0o600)
 })
 
+test('a byte order mark stays', async ({ dir }) => {
+  writeFileSync(join(dir, '.env'), '\ufeffA=1\n')
+  await writeEnv({ dir }, { B: '2' })
+  assert.is(readFileSync(join(dir, '.env'), 'utf8'), '\ufeffA=1\nB=2\n')
+})
+
 test('an open .env is private after the next write, links stay links', async ({ dir }) => {
   mkdirSync(join(dir, 'dotfiles'))
   writeFileSync(join(dir, 'dotfiles', 'env'), '# mine\nA=1\n', { mode: 0o644 })

@@ -38,6 +38,30 @@ const CLEAN: [string, string | null][] = [
   ['## Title: "Night Trains"', 'Night Trains'],
   ['Title:\nNight Trains', 'Night Trains'],
   ['**Session Title:**\n\n"Night Trains"', 'Night Trains'],
+  ['- Title: Night Trains', 'Night Trains'],
+  ['* **Title:** Night Trains', 'Night Trains'],
+  ['> Title: Night Trains', 'Night Trains'],
+  ['• Chat title: Night Trains', 'Night Trains'],
+  ['1. Title: Night Trains', 'Night Trains'],
+  ['1) **Suggested title**: Night Trains', 'Night Trains'],
+  ['**1. Title:** Night Trains', 'Night Trains'],
+  ['- Night Trains', 'Night Trains'],
+  ['Suggested chat title: Night Trains', 'Night Trains'],
+  ['"Title": "Night Trains"', 'Night Trains'],
+  ['Chat-Titel: Nachtzüge', 'Nachtzüge'],
+  ['Titre : Trains de nuit', 'Trains de nuit'],
+  ['**Título:** Trenes', 'Trenes'],
+  ['标题：夜行列车', '夜行列车'],
+  ['タイトル：夜行列車', '夜行列車'],
+  ['제목: 야간열차', '야간열차'],
+  ['Название: Ночные поезда', 'Ночные поезда'],
+  ['العنوان: قطارات', 'قطارات'],
+  ['<title>Night Trains</title>', 'Night Trains'],
+  ['{"title": "Night Trains"}', 'Night Trains'],
+  ['```json\n{"title": "Night Trains"}\n```', 'Night Trains'],
+  ['```text\nNight Trains\n```', 'Night Trains'],
+  ['1. FC Köln am Samstag', '1. FC Köln am Samstag'],
+  ['Title 9: Arbitration', 'Title 9: Arbitration'],
   ['"Night Trains"', 'Night Trains'],
   ['“Night Trains”', 'Night Trains'],
   ['`Night Trains`', 'Night Trains'],
@@ -84,7 +108,9 @@ Generate a Title Page in LaTeX|Generate the Site Map with a Title|This Chat Serv
 Well Water Testing|Well, Actually: Pedantry|So Sánh Vue Và React|Alright Algorithm|Will Do Lists Help|Of Course Design for Golf
 Hola Mundo en Python|No funciona la impresora|Hallo Welt in C|Kein Internet nach Update|Reise nach Japan planen|Bonjour et Avahi sous Linux
 Recette de pain au levain|Ok Google no responde|夜行列車の旅|用户界面设计|パスワードの変更方法|Как настроить VPN|إعداد الخادم|안녕하세요 인사말
-Olá Mundo em Go|Sí o no: encuesta|C++ vs Rust|404 Error|Über uns Seite`
+Olá Mundo em Go|Sí o no: encuesta|C++ vs Rust|404 Error|Über uns Seite|The Conversation Was Recorded Law|The User Is Always Right|The Request Is Denied Error
+The Question Is Moot in Law|The Task Is Stuck in Airflow|The User Has No Shell|I Want to Break Free Chords|I Will Find You Lyrics
+Let's Start a Band|Let Me Try Again Chords|We Will Give Thanks`
     .split(/[|\n]/)
     .map(title => title.trim())
 

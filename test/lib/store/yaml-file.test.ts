@@ -231,6 +231,23 @@ test('keeps Windows line endings', ({ path }) => {
   )
 })
 
+test('keeps a byte order mark', ({ path }) => {
+  assert.is(edit(path, '\ufeffa: 1\n', ['a'], 2), '\ufeffa: 2\n')
+  assert.is(edit(path, '\ufeff', ['a'], 2), '\ufeffa: 2\n')
+})
+
+test('a removed file is gone at once for what is shown, and for turns a moment later: an editor may be saving it', ({
+  path,
+}) => {
+  writeFileSync(path, 'a: 1\n')
+  const file = yamlFile(path)
+  assert.equal([file.read(), file.peek()], [{ a: 1 }, { a: 1 }])
+  rmSync(path)
+  assert.equal([file.read(), file.peek(), file.problem()], [{ a: 1 }, {}, null])
+  writeFileSync(path, 'a: 2\n')
+  assert.equal([file.read(), file.peek()], [{ a: 2 }, { a: 2 }])
+})
+
 test('creates missing parent mappings', ({ path }) => {
   assert.is(edit(path, '', ['a', 'b', 'c'], 1), 'a:\n  b:\n    c: 1\n')
   assert.is(edit(path, '# only a comment\n', ['a', 'b'], 1), '# only a comment\na:\n  b: 1\n')

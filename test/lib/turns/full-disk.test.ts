@@ -46,6 +46,7 @@ const setup = (agent: Agent) => {
     },
   })
   const ended: unknown[] = []
+  const done: string[] = []
   const started = () =>
     createTurns({
       sessions,
@@ -53,6 +54,7 @@ const setup = (agent: Agent) => {
       liveDir: join(dir, 'live'),
       resume: {},
       onEnded: ({ failure }) => ended.push(failure?.type),
+      onDone: id => done.push(id),
       clock,
       log: line => log.push(line),
       redactMessage: message => message,
@@ -92,6 +94,7 @@ const setup = (agent: Agent) => {
     turns,
     clock,
     ended,
+    done,
     started,
     state,
     log,
@@ -198,6 +201,30 @@ disk(
       await (await home.start('and now?')).result
       const contents = home.sessions.load(home.id).messages.map(message => message.content)
       assert.equal(contents, ['hello', 'all of it', 'and now?', 'all of it'])
+    } finally {
+      await home.close()
+    }
+  },
+)
+
+disk(
+  'after a turn whose last event could not be written, the next message is sent once there is space',
+  async () => {
+    const home = setup(async () => ({ status: 'finished', text: '', ...outcome }))
+    try {
+      const { turn, result } = await home.start('hello')
+      const { append } = turn.log
+      turn.log.append = event => {
+        if (event.type !== 'done') return append(event)
+        home.state.full = true
+        throw new UserError('full', 'The disk is full')
+      }
+      await result
+      await home.clock.advance(60_000)
+      assert.equal(home.done, [])
+      home.state.full = false
+      await home.clock.advance(60_000)
+      assert.equal(home.done, [home.id])
     } finally {
       await home.close()
     }

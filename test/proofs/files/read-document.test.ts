@@ -172,6 +172,26 @@ test('an Excel file with dates, formulas, and hidden sheets', async () => {
   )
 })
 
+test('what of a sheet is left out is said', async () => {
+  const sheet = (cells: string) =>
+    zip({
+      'xl/workbook.xml':
+        '<workbook xmlns:r="r"><sheets><sheet name="One" r:id="a"/></sheets></workbook>',
+      'xl/_rels/workbook.xml.rels':
+        '<Relationships><Relationship Id="a" Type="t/worksheet" Target="worksheets/1.xml"/></Relationships>',
+      'xl/worksheets/1.xml': `<worksheet><sheetData>${cells}</sheetData></worksheet>`,
+    })
+  const far = '<row r="1048576"><c r="XFD1048576"><v>7</v></c></row>'
+  bench.write('far.xlsx', await sheet(far))
+  assert.match(textOf(await read('far.xlsx')).split('\n')[1] ?? '', /beyond column ALL/)
+  bench.write('both.xlsx', await sheet(`<row r="1"><c r="A1"><v>1</v></c></row>${far}`))
+  const lines = textOf(await read('both.xlsx')).split('\n')
+  assert.equal(lines.slice(1, 3), ['row\tA', '1\t1'])
+  assert.match(lines[3] ?? '', /left out/)
+  bench.write('none.xlsx', await sheet(''))
+  assert.is(textOf(await read('none.xlsx')).split('\n')[1], '(empty)')
+})
+
 test('a PowerPoint file with tables and notes', async () => {
   const { slides, ...rest } = await readFixture('slides.pptx', { pages: '2' })
   assert.is(slides, 2)

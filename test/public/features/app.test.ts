@@ -41,7 +41,7 @@ const page = async (
     }),
     'GET /api/workspaces': () => ({ workspaces: [{ path: '/w/one', name: 'one' }], last: '/w' }),
     'GET /api/commands': () => ({ commands: [] }),
-    'GET /api/config/problems': () => ({ problems: [], guards: [], changed: null }),
+    'GET /api/config/problems': () => ({ problems: [], guards: [], changed: null, ignored: [] }),
     'GET /api/projects': () => ({ projects: [] }),
     'GET /api/personalities': () => ({ personalities: [{ name: 'calm', description: '' }] }),
     'POST /api/personality/set': ({ name }) => ({ ok: true, personality: name || null }),
@@ -658,8 +658,10 @@ test('runs every slash command', async () => {
   assert.is(app.layout.picker.value, 'model')
   await submit('/help')
   assert.ok(app.layout.shortcutsOpen.value)
-  await submit('/clear')
-  assert.ok(app.layout.confirmation.value)
+  await says(
+    '/clear',
+    'The view is empty. The messages stay in the chat: open it again to see them.',
+  )
   await submit('/branch')
   assert.is(service.of('POST /api/session/branch').length, 1)
   await submit('/new')
@@ -667,6 +669,24 @@ test('runs every slash command', async () => {
   await says('/title x', 'Start a chat first')
   assert.is(service.of(START).length, 0)
   assert.equal(new Set(commands.map(({ name }) => name)).size, commands.length)
+})
+
+test('/clear empties the view only, until something is jumped to', async () => {
+  const { submit, app, service, sessions, texts } = await page('session/a')
+  const messages = [
+    { id: 'm1', role: 'user', content: 'hello' },
+    { id: 'm2', role: 'assistant', content: 'hi' },
+  ]
+  sessions.set('a', { messages })
+  await app.chat.reload()
+  assert.equal(texts(), ['hello', 'hi'])
+  await submit('/clear')
+  assert.equal([texts(), app.chat.countBefore('m2')], [[], 1])
+  await app.chat.reload()
+  assert.equal(texts(), [])
+  assert.equal(await app.chat.loadUntil('m1'), true)
+  assert.equal(texts(), ['hello', 'hi'])
+  assert.is(service.of('POST /api/session/clear').length, 0)
 })
 
 test('a new chat that was left while many others were opened is still the one that is created', async () => {

@@ -100,7 +100,7 @@ const createServer = () => {
     'GET /api/workspaces': () => ({ workspaces: [{ path: '/w/one', name: 'one' }], last: '/w' }),
     'POST /api/workspaces/add': () => ({ ok: true, workspaces: [] }),
     'GET /api/commands': () => ({ commands: [] }),
-    'GET /api/config/problems': () => ({ problems: [], guards: [], changed: null }),
+    'GET /api/config/problems': () => ({ problems: [], guards: [], changed: null, ignored: [] }),
     'GET /api/projects': () => ({ projects: [] }),
     'GET /api/personalities': () => ({ personalities: [{ name: 'calm', description: '' }] }),
     'POST /api/personality/set': input => {

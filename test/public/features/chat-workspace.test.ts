@@ -65,7 +65,7 @@ const createServer = () => {
     'GET /api/reasoning': () => ({ show_reasoning: true, reasoning_effort: 'low' }),
     'GET /api/workspaces': () => ({ workspaces: [], last: '/w' }),
     'GET /api/commands': () => ({ commands: [] }),
-    'GET /api/config/problems': () => ({ problems: [], guards: [], changed: null }),
+    'GET /api/config/problems': () => ({ problems: [], guards: [], changed: null, ignored: [] }),
     'GET /api/projects': () => ({ projects: [] }),
     'GET /api/personalities': () => ({ personalities: [] }),
     'GET /api/sessions': () => ({ sessions: ids.map(row), cursor: 'aaaaaaaa-1' }),

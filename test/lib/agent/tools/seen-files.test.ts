@@ -18,6 +18,8 @@ test.after.each(() => bench.close())
 
 const text = () => readFileSync(join(bench.workspace, 'f'), 'utf8')
 const read = () => bench.json('read_file', { path: 'f' })
+const page = (offset: number, limit: number) =>
+  bench.json('read_file', { path: 'f', offset, limit })
 const overwrite = () => bench.json('write_file', { path: 'f', content: 'new\n' })
 const edit = (old: string, fresh: string) =>
   bench.json('patch', { path: 'f', old_string: old, new_string: fresh })
@@ -25,7 +27,8 @@ const nextTurn = () => {
   bench.ctx.memo = new Map()
 }
 
-type Case = [name: string, prepare: () => unknown, code: 'file_changed' | 'file_not_read' | null]
+type Code = 'file_changed' | 'file_not_read' | 'file_partly_read' | null
+type Case = [name: string, prepare: () => unknown, code: Code]
 
 const CASES: Case[] = [
   ['a new file', () => rmSync(join(bench.workspace, 'f')), null],
@@ -53,7 +56,69 @@ const CASES: Case[] = [
     },
     'file_not_read',
   ],
-  ['a file of which a part was read', () => bench.json('read_file', { path: 'f', limit: 1 }), null],
+  [
+    'a file of which a part was read',
+    async () => {
+      bench.write('f', 'old\nmore\n')
+      await page(1, 1)
+    },
+    'file_partly_read',
+  ],
+  [
+    'a file that was read in parts, in any order',
+    async () => {
+      bench.write('f', '1\n2\n3\n4\n')
+      for (const at of [4, 1, 2]) await page(at, 1)
+      await page(2, 2)
+    },
+    null,
+  ],
+  [
+    'a file that was read in parts, one of which changed',
+    async () => {
+      bench.write('f', '1\n2\n')
+      await page(1, 1)
+      bench.write('f', 'mine\n2\n')
+      await page(2, 1)
+    },
+    'file_partly_read',
+  ],
+  [
+    'a file with a line that was shown in part',
+    async () => {
+      bench.write('f', `a\n${'x'.repeat(5_000)}\n`)
+      await read()
+    },
+    'file_partly_read',
+  ],
+  [
+    'a file that was read in part and patched',
+    async () => {
+      bench.write('f', 'old\n2\n')
+      await page(1, 1)
+      await edit('old', 'patched')
+      await page(2, 1)
+    },
+    'file_partly_read',
+  ],
+  [
+    'a file that was read in part, patched, and read',
+    async () => {
+      bench.write('f', 'old\n2\n')
+      await page(1, 1)
+      await edit('old', 'patched')
+      await read()
+    },
+    null,
+  ],
+  [
+    'a large file of which a page was read',
+    async () => {
+      bench.write('f', 'line\n'.repeat(2_200_000))
+      await page(1, 500)
+    },
+    'file_partly_read',
+  ],
   [
     'a file that was saved since',
     async () => {
