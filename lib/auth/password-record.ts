@@ -46,7 +46,7 @@ const RECORD = '.password'
 const MARKER = '.password_set'
 const MAX_RECORD_BYTES = 4_096
 
-const Content = z.strictObject({
+export const PasswordRecord = z.strictObject({
   version: z.literal(1),
   /** Null: the password was removed. */
   hash: z
@@ -85,7 +85,7 @@ type Read =
 /** Whether the stored password was sealed with another key than this one. `key`: null when there is none. */
 export const isForeignRecord = (dir: string, key: Buffer | null): boolean => {
   try {
-    const { hash, seal } = Content.parse(JSON.parse(readRegular(join(dir, RECORD))))
+    const { hash, seal } = PasswordRecord.parse(JSON.parse(readRegular(join(dir, RECORD))))
     return hash !== null && (key === null || seal !== sealOf(key, hash))
   } catch {
     // No record, or a damaged one, which has a check of its own.
@@ -119,7 +119,7 @@ export const openPasswordRecord = ({
     let text = ''
     try {
       text = readRegular(path)
-      const content = Content.safeParse(JSON.parse(text))
+      const content = PasswordRecord.safeParse(JSON.parse(text))
       if (!content.success) return { kind: 'bad', why: `${path} is damaged` }
       const { hash, seal } = content.data
       if (!timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(key, hash))))

@@ -22,7 +22,7 @@ const DEFAULTS: BackupSettings = {
   keep_weekly: 4,
 }
 
-const File = z.object({
+export const BackupsFile = z.object({
   version: z.literal(1).default(1),
   settings: BackupSettings.partial()
     .default({})
@@ -53,7 +53,7 @@ export type Backups = ReturnType<typeof createBackups>
 
 export const createBackups = (options: BackupsOptions) => {
   const { path, saved, make, hasKeys, suggestedDir, nextDue, onFailure, log, clock } = options
-  const file = jsonFile(path, value => File.parse(value ?? {}))
+  const file = jsonFile(path, value => BackupsFile.parse(value ?? {}))
   const stopped = new AbortController()
   let running: Promise<void> | null = null
 

@@ -16,6 +16,7 @@ export const clusterChecks = async ({
     if (key !== null) return [ok(ABOUT, 'the database answers, and its tables are known')]
     return [
       warn(
+        'cluster_without_key',
         ABOUT,
         'the database answers, and there is no key: settings, sign-ins, and keys stay on this machine',
         'Set AGENT_WEBUI_CLUSTER_KEY_FILE before the first start, or keep these files on every machine.',
@@ -26,6 +27,6 @@ export const clusterChecks = async ({
       error instanceof SetupError
         ? 'A start ends with exit code 78 until this is corrected.'
         : 'Start the database, or correct AGENT_WEBUI_CLUSTER_URL. A start waits until it answers.'
-    return [fail(ABOUT, messageOf(error), advice)]
+    return [fail('cluster_unusable', ABOUT, messageOf(error), advice)]
   }
 }

@@ -35,7 +35,12 @@ const homeOwnerCheck = ({ home: { dir }, machine: { uid, ownerOf } }: CheckConte
   if (uid === undefined || uid === owner) return []
   const said = `${dir} belongs to user ${owner}, and this is user ${uid}`
   return [
-    warn('home', said, `Run agent-webui as user ${owner}, or set AGENT_HOME to your own home.`),
+    warn(
+      'home_foreign',
+      'home',
+      said,
+      `Run agent-webui as user ${owner}, or set AGENT_HOME to your own home.`,
+    ),
   ]
 }
 
@@ -52,7 +57,7 @@ const skippedLineChecks = ({ home }: CheckContext): Check[] => {
     lines.length === 1
       ? `line ${numbers} is not NAME=value and is ignored`
       : `lines ${numbers} are not NAME=value and are ignored`
-  return [warn('.env', said, `Correct ${path}. Comments begin with #.`)]
+  return [warn('env_lines_ignored', '.env', said, `Correct ${path}. Comments begin with #.`)]
 }
 
 /** Nothing fails until something is to be changed. */
@@ -61,6 +66,7 @@ const homeAccessCheck = ({ home: { dir }, config, machine }: CheckContext): Chec
   if (error === null) return []
   return [
     warn(
+      'home_not_writable',
       'home',
       `${dir} cannot be written (${fileReason(error)}), so keys and settings of models cannot be changed`,
       'Make it writable for this user.',
@@ -73,7 +79,7 @@ const activeProfileChecks = ({ config: { baseHome } }: CheckContext): Check[] =>
   const name = missingActiveProfile(baseHome)
   if (name === null) return []
   const said = `the active profile ${JSON.stringify(name)} does not exist; default is used`
-  return [warn('profile', said, 'Choose another profile on the page.')]
+  return [warn('profile_missing', 'profile', said, 'Choose another profile on the page.')]
 }
 
 export const homeChecks = (looked: CheckContext): Check[] => {
@@ -81,6 +87,7 @@ export const homeChecks = (looked: CheckContext): Check[] => {
   if (!existsSync(home.dir))
     return [
       warn(
+        'home_missing',
         'home',
         `${home.dir} does not exist yet`,
         'It is created when the server first starts.',
@@ -100,6 +107,7 @@ export const homeChecks = (looked: CheckContext): Check[] => {
     ...skippedLineChecks(looked),
     ...problems.map(({ file, reason }) =>
       fail(
+        'file_unreadable',
         file === home.config.path ? 'config.yaml' : file.slice(home.dir.length + 1),
         reason,
         `Fix ${file}. Until then, no turn runs with it.`,
@@ -111,17 +119,21 @@ export const homeChecks = (looked: CheckContext): Check[] => {
   ]
 }
 
-/** The profile's own list files; those of the server are in `startChecks`. */
+/** The profile's own list files; those of the server are in `known-files.ts`. */
 export const listChecks = ({ home, config }: CheckContext): Check[] => {
   const file = join(home.dir, 'cron', 'jobs.json')
   const reason = jobsFile(join(home.dir, 'cron'), () => '').problem()
-  const workspaces =
-    home.name === DEFAULT_PROFILE
-      ? null
-      : createWorkspaces(config, () => config.userHome).problem(home)
+  const workspaces = createWorkspaces(config, () => config.userHome).problem(home)
   return [reason === null ? null : { file, reason }, workspaces].flatMap(problem =>
     problem
-      ? [fail(problem.file.slice(home.dir.length + 1), problem.reason, `Fix ${problem.file}.`)]
+      ? [
+          fail(
+            'file_unreadable',
+            problem.file.slice(home.dir.length + 1),
+            problem.reason,
+            `Fix ${problem.file}.`,
+          ),
+        ]
       : [],
   )
 }
@@ -141,6 +153,7 @@ const unreadChecks = ({ home }: CheckContext): Check[] => {
       ? []
       : [
           warn(
+            'key_unknown',
             'config.yaml',
             `these keys have no effect here: ${unknown.join(', ')}`,
             'Correct their names, or leave them for the program that reads them. docs/configuration-keys.md has all that are read.',
@@ -153,9 +166,18 @@ const unreadChecks = ({ home }: CheckContext): Check[] => {
 const settingsChecks = ({ home }: CheckContext): Check[] => [
   ...home
     .configProblems()
-    .map(({ key, reason }) => warn(key, reason, `Correct ${key} in ${home.config.path}.`)),
+    .map(({ key, reason }) =>
+      warn('value_invalid', key, reason, `Correct ${key} in ${home.config.path}.`),
+    ),
   ...(home.lenient.settings().approvals.mode === 'smart'
-    ? [warn('approvals.mode', 'smart counts as manual: no model answers for you', 'Set manual.')]
+    ? [
+        warn(
+          'value_invalid',
+          'approvals.mode',
+          'smart counts as manual: no model answers for you',
+          'Set manual.',
+        ),
+      ]
     : []),
 ]
 
@@ -167,6 +189,7 @@ const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Che
       ? []
       : [
           fail(
+            'accepted_settings_unreadable',
             'confirmed settings',
             `${accepted.path}: ${problem}. Settings that loosen what the agent may do stay off`,
             'Run agent-webui config, then accept them.',
@@ -178,6 +201,7 @@ const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Che
       const keys = found.changes.map(({ key }) => key).join(', ')
       return [
         warn(
+          'settings_unconfirmed',
           keys,
           `${found.file} was changed by something else than the page, so the earlier values stay in force`,
           `Accept or restore them under Settings → Security, or run agent-webui config${home.name === DEFAULT_PROFILE ? '' : ` -p ${home.name}`}.`,
@@ -190,9 +214,7 @@ const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Che
 /** An unsupported safeguard that was not accepted blocks the agent: that is a failure. */
 export const guardChecks = (looked: CheckContext): Check[] => {
   const { home, config, acceptedSettings } = looked
-  const path = join(config.stateDir, 'accepted-guards.json')
-  const accepted = createAcceptedGuards(path)
-  const problem = accepted.problem()
+  const accepted = createAcceptedGuards(join(config.stateDir, 'accepted-guards.json'))
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
   const { list } = createGuards({
     acceptedGuards: accepted,
@@ -201,15 +223,6 @@ export const guardChecks = (looked: CheckContext): Check[] => {
     skillNames: skills.names,
   })
   return [
-    ...(problem === null
-      ? []
-      : [
-          fail(
-            'accepted guards',
-            `${path}: ${problem}`,
-            'Delete it, then accept the safeguards again on the page.',
-          ),
-        ]),
     ...settingsChecks(looked),
     ...unreadChecks(looked),
     ...changedChecks(looked),
@@ -217,13 +230,20 @@ export const guardChecks = (looked: CheckContext): Check[] => {
       list(home).map(({ key, value, why, closes, accepted: isAccepted }) =>
         isAccepted
           ? warn(
+              'guard_accepted',
               key,
               `${value}: ${closes.length === 0 ? 'has no effect here; dismissed' : 'not supported here; accepted'}`,
               why,
             )
           : closes.length === 0
-            ? warn(key, `${value}: ${why}`, 'Change it, or dismiss it under Settings → Security.')
+            ? warn(
+                'guard_without_effect',
+                key,
+                `${value}: ${why}`,
+                'Change it, or dismiss it under Settings → Security.',
+              )
             : fail(
+                'guard_unsupported',
                 key,
                 `${value}: ${why} Blocked because of it: ${closes.join(', ')}.`,
                 'Change it, or accept it under Settings → Security.',

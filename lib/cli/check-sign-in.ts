@@ -13,7 +13,14 @@ const oidcCheck = async ({ config: { oidc: config, env } }: CheckContext): Promi
   try {
     clientSecret = readClientSecret(config)
   } catch (error) {
-    return [fail(WHAT, messageOf(error), 'The server does not start without it.')]
+    return [
+      fail(
+        'oidc_secret_unreadable',
+        WHAT,
+        messageOf(error),
+        'The server does not start without it.',
+      ),
+    ]
   }
   const warnings: string[] = []
   const oidc = createOidc({
@@ -30,6 +37,7 @@ const oidcCheck = async ({ config: { oidc: config, env } }: CheckContext): Promi
     // The reason is in the warning.
     return [
       fail(
+        'oidc_unreachable',
         WHAT,
         `${config.issuer}: ${warnings.join('; ') || 'no answer'}`,
         'Check AGENT_WEBUI_OIDC_ISSUER: <issuer>/.well-known/openid-configuration must answer. The password keeps working.',

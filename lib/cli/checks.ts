@@ -29,9 +29,14 @@ const secretChecks = ({ config }: CheckContext): Check[] => {
   if (open.length === 0) return [ok('secrets', 'no file with secrets is open to other users')]
   return open.map(({ path, said, mode }) => {
     if (mode === null)
-      return warn('secrets', `${path} ${said}`, 'Change its mode where this home is managed.')
+      return warn(
+        'file_exposed',
+        'secrets',
+        `${path} ${said}`,
+        'Change its mode where this home is managed.',
+      )
     const octal = mode.toString(8)
-    return warn('secrets', `${path} ${said}`, `chmod ${octal} "${path}"`, {
+    return warn('file_exposed', 'secrets', `${path} ${said}`, `chmod ${octal} "${path}"`, {
       does: `set the mode of ${path} to ${octal}`,
       apply: () => chmodSync(path, mode),
     })
@@ -46,6 +51,7 @@ const providerChecks = ({ home }: CheckContext): Check[] => {
     .filter(row => row.needs_sign_in)
     .map(({ display_name: name }) =>
       warn(
+        'sign_in_expired',
         'sign-in',
         `the sign-in of ${name} has expired`,
         'Sign in again with the command line (hermes model).',
@@ -54,11 +60,13 @@ const providerChecks = ({ home }: CheckContext): Check[] => {
   const unusable = emptyIfUnreadable(() => unusableKeys(readSetup(home))).map(({ name, why }) =>
     why === 'removed'
       ? fail(
+          'key_placeholder',
           'providers',
           `${name} was removed from the backup that was restored`,
           'Enter the key again.',
         )
       : fail(
+          'key_invalid',
           'providers',
           `the value of ${name} cannot be sent as a key: it has spaces or other characters that keys do not have`,
           'Correct it.',
@@ -100,6 +108,7 @@ const modelCheck = async ({ home, models }: CheckContext): Promise<Check[]> => {
     if (endpoint.apiMode === 'demo')
       return [
         warn(
+          'model_demo',
           'model',
           'demo model (scripted, offline)',
           'Add an API key to .env, or choose a provider in the settings.',
@@ -109,7 +118,7 @@ const modelCheck = async ({ home, models }: CheckContext): Promise<Check[]> => {
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     const advice = MODEL_ADVICE[String(error.code)] ?? 'Choose another default model.'
-    return [fail('model', error.message, advice)]
+    return [fail('model_unusable', 'model', error.message, advice)]
   }
 }
 
@@ -122,7 +131,7 @@ const TOOLS: readonly [name: string, without: string][] = [
 const programChecks = ({ config }: CheckContext): Check[] =>
   TOOLS.map(([name, advice]) => {
     const path = findProgram(config.env.PATH ?? '', name)
-    return path ? ok(name, path) : warn(name, 'was not found', advice)
+    return path ? ok(name, path) : warn('program_missing', name, 'was not found', advice)
   })
 
 const searchCheck = async ({ config }: CheckContext): Promise<Check> => {
@@ -161,7 +170,7 @@ const databaseCheck = ({ home, addon }: CheckContext): Check => {
     return ok('state.db', `schema ${found.version ?? '?'}, ${found.n} sessions`)
   } catch (error) {
     const advice = `Move ${file} away. Command-line sessions cannot be read from it.`
-    return fail('state.db', `${file} ${databaseProblem(error)}`, advice)
+    return fail('database_unusable', 'state.db', `${file} ${databaseProblem(error)}`, advice)
   }
 }
 
@@ -170,6 +179,7 @@ const rootCheck = ({ machine }: CheckContext): Check[] =>
     ? []
     : [
         warn(
+          'runs_as_root',
           'user',
           'runs as root, so commands of the agent can change everything on this machine',
           'Run agent-webui as a user of its own.',
