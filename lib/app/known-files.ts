@@ -41,7 +41,7 @@ const FILES: Readonly<Record<string, Known>> = {
   'settings.json': {
     parse: parseSettings,
     until:
-      'Until then, settings cannot be changed and defaults apply; the password in .password counts.',
+      'Until then, settings cannot be changed and defaults apply; the password in .password counts, and without that file sign-in stays closed.',
   },
   '.password': { parse: of(PasswordRecord), until: 'Until then, sign-in stays closed.' },
   'api-tokens.json': {

@@ -6,6 +6,7 @@ import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { passwordProblem } from '../auth/normalize-password.ts'
 import { isForeignRecord } from '../auth/password-record.ts'
+import { readClientSecret } from '../auth/oidc.ts'
 import { readSigningKey } from '../auth/signing-key.ts'
 import { isZone } from '../base/time-zone.ts'
 import { type Check, type CheckCode, fail, ok, warn } from '../cli/check.ts'
@@ -68,7 +69,7 @@ const nearestExisting = (path: string): string =>
   exists(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
 
 const notDirectory = (place: string): Check => {
-  const isLink = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  const isLink = exists(place) && lstatSync(place).isSymbolicLink()
   const check = fail(
     'state_not_directory',
     'state',
@@ -252,6 +253,17 @@ const passwordCheck = ({ password }: Config): Check[] => {
   ]
 }
 
+/** A file with it may be mounted a moment later. */
+const clientSecretCheck = ({ oidc }: Config): Check[] => {
+  try {
+    if (oidc) readClientSecret(oidc)
+    return []
+  } catch (error) {
+    const advice = 'Put the secret into it, or fix the variable.'
+    return [fail('oidc_secret_unreadable', 'single sign-on', messageOf(error), advice)]
+  }
+}
+
 const basePathCheck = ({ basePath }: Config, ownNames: ReadonlySet<string>): Check[] => {
   const problem = basePathProblem(basePath, ownNames)
   return problem === null
@@ -355,6 +367,7 @@ export const startChecks = (
     ...(isUsable ? [keyCheck(config.stateDir)] : []),
     ...passwordCheck(config),
     ...tlsCheck(config, machine),
+    ...clientSecretCheck(config),
     ...basePathCheck(config, ownNames),
     ...tracingCheck(config),
     ...clockCheck(isUsable && isDirectory(config.stateDir) ? config.stateDir : null, machine),

@@ -1,8 +1,9 @@
 /** Checks of the profile's files: unreadable ones, invalid values, and safeguards that are not supported. */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { callableSkills } from '../commands.ts'
 import { jobsFile } from '../cron/jobs-file.ts'
+import { readSchedule } from '../cron/parse-schedule.ts'
 import { UserError } from '../errors.ts'
 import { createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { shownChanges } from '../guards/setting-changes.ts'
@@ -83,7 +84,7 @@ const activeProfileChecks = ({ config: { baseHome } }: CheckContext): Check[] =>
 }
 
 export const homeChecks = (looked: CheckContext): Check[] => {
-  const { home } = looked
+  const { home, config } = looked
   if (!existsSync(home.dir))
     return [
       warn(
@@ -95,6 +96,15 @@ export const homeChecks = (looked: CheckContext): Check[] => {
           does: `create ${home.dir}`,
           apply: () => makeDir(home.dir),
         },
+      ),
+    ]
+  if (!statSync(home.dir).isDirectory())
+    return [
+      fail(
+        'home_not_directory',
+        'home',
+        `${home.dir} is not a directory`,
+        'Move it away, or set AGENT_HOME to another directory.',
       ),
     ]
   const problems = home.problems()
@@ -115,27 +125,53 @@ export const homeChecks = (looked: CheckContext): Check[] => {
     ),
     ...(problems.some(({ file }) => file === home.config.path)
       ? []
-      : [ok('config.yaml', isThere ? 'OK' : 'not found; using defaults')]),
+      : isThere || config.configPath === null
+        ? [ok('config.yaml', isThere ? 'OK' : 'not found; using defaults')]
+        : [
+            warn(
+              'config_missing',
+              'config.yaml',
+              `AGENT_CONFIG_PATH names ${config.configPath}, which does not exist, so defaults apply`,
+              'Create it, or fix the variable.',
+            ),
+          ]),
   ]
 }
 
+/** Written by hand or by another program: the page refuses such a schedule. */
+const taskChecks = ({ home, machine }: CheckContext): Check[] =>
+  jobsFile(join(home.dir, 'cron'), () => '')
+    .read()
+    .filter(({ schedule }) => readSchedule(schedule, machine.clock.now(), 'UTC') === undefined)
+    .map(({ id }) =>
+      warn(
+        'task_schedule_invalid',
+        `task ${id}`,
+        'its schedule cannot be read, so it never runs',
+        'Give it another one in Tasks.',
+      ),
+    )
+
 /** The profile's own list files; those of the server are in `known-files.ts`. */
-export const listChecks = ({ home, config }: CheckContext): Check[] => {
+export const listChecks = (looked: CheckContext): Check[] => {
+  const { home, config } = looked
   const file = join(home.dir, 'cron', 'jobs.json')
   const reason = jobsFile(join(home.dir, 'cron'), () => '').problem()
   const workspaces = createWorkspaces(config, () => config.userHome).problem(home)
-  return [reason === null ? null : { file, reason }, workspaces].flatMap(problem =>
-    problem
-      ? [
-          fail(
-            'file_unreadable',
-            problem.file.slice(home.dir.length + 1),
-            problem.reason,
-            `Fix ${problem.file}.`,
-          ),
-        ]
-      : [],
-  )
+  return [reason === null ? null : { file, reason }, workspaces]
+    .flatMap(problem =>
+      problem
+        ? [
+            fail(
+              'file_unreadable',
+              problem.file.slice(home.dir.length + 1),
+              problem.reason,
+              `Fix ${problem.file}.`,
+            ),
+          ]
+        : [],
+    )
+    .concat(taskChecks(looked))
 }
 
 /** What the file says and nobody does: known settings of the host agent, and names that nothing here knows. */

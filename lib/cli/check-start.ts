@@ -3,11 +3,16 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { knownFiles } from '../app/known-files.ts'
 import { startChecks } from '../app/start-checks.ts'
+import { BackupsFile } from '../backups/backups.ts'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
+import { messageOf } from '../errors.ts'
 import { fetchHealth, StartError, tryListen, urlOf } from '../preflight.ts'
 import { unreadableSessions } from '../sessions/unreadable-files.ts'
 import { fileReason } from '../store/file-error.ts'
+import { parseSettings } from '../settings.ts'
+import { jsonFile } from '../store/json-file.ts'
+import { releaseAddress } from '../updates/release.ts'
 import { runningPid } from '../store/instance-lock.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { readWholeText } from '../store/read-text.ts'
@@ -30,6 +35,38 @@ const stateFileChecks = ({ config }: CheckContext): Check[] =>
         ]
   })
 
+/** Of the last scheduled one, which says so on the page as well. */
+const backupCheck = ({ config }: CheckContext): Check[] => {
+  const { last } = jsonFile(join(config.stateDir, 'backups.json'), value =>
+    BackupsFile.parse(value ?? {}),
+  ).read()
+  return last === null || last.ok
+    ? []
+    : [warn('backup_failed', 'backup', last.error, 'See Settings → Backups.')]
+}
+
+const settingsWorkspace = ({ stateDir }: CheckContext['config']): string | null => {
+  const { default_workspace: path } = jsonFile(
+    join(stateDir, 'settings.json'),
+    parseSettings,
+  ).read()
+  return typeof path === 'string' && path !== '' ? path : null
+}
+
+const savedWorkspaceCheck = ({ config }: CheckContext): Check[] => {
+  const wanted = settingsWorkspace(config)
+  return wanted === null || usableWorkspace(wanted, config.userHome)
+    ? []
+    : [
+        warn(
+          'workspace_unusable',
+          'workspace',
+          `${wanted} of the settings does not exist or cannot be used, so new chats begin elsewhere`,
+          'Create it, or choose another under Settings → General.',
+        ),
+      ]
+}
+
 const workspaceCheck = ({ config }: CheckContext): Check[] => {
   const wanted = config.defaultWorkspace
   if (wanted === null) return []
@@ -45,8 +82,22 @@ const workspaceCheck = ({ config }: CheckContext): Check[] => {
       ]
 }
 
-const environmentChecks = ({ config }: CheckContext): Check[] =>
-  config.warnings.map(said => warn('variable_ignored', 'environment', said, 'Fix the variable.'))
+const releasesCheck = ({ releases }: CheckContext['config']): Check[] => {
+  try {
+    if (releases !== null) releaseAddress(releases)
+    return []
+  } catch (error) {
+    const said = messageOf(error).replace(/\.$/, '')
+    return [warn('releases_invalid', 'updates', said, 'Fix the variable.')]
+  }
+}
+
+const environmentChecks = ({ config }: CheckContext): Check[] => [
+  ...config.warnings.map(said =>
+    warn('variable_ignored', 'environment', said, 'Fix the variable.'),
+  ),
+  ...releasesCheck(config),
+]
 
 /** Of the agent's commands and of programs that they run. */
 const temporaryCheck = ({ config: { env }, machine }: CheckContext): Check[] => {
@@ -195,7 +246,9 @@ export const serverChecks = async (looked: CheckContext): Promise<ServerChecks> 
   const checks = [
     ...environmentChecks(looked),
     ...withStateFix(first, looked),
-    ...(isStateUsable ? stateFileChecks(looked) : []),
+    ...(isStateUsable
+      ? [...stateFileChecks(looked), ...savedWorkspaceCheck(looked), ...backupCheck(looked)]
+      : []),
     ...workspaceCheck(looked),
     ...temporaryCheck(looked),
     ...(isStateUsable ? sessionCheck(looked) : []),

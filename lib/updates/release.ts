@@ -41,7 +41,7 @@ export const isNewer = (version: string, than: string): boolean => {
 }
 
 /** Over https, because the checksum comes from there as well; without it on this computer only. */
-const checkAddress = (address: string): URL => {
+export const releaseAddress = (address: string): URL => {
   const url = URL.canParse(address) ? new URL(address) : null
   const isLocal = url !== null && isLoopbackHost(url.hostname)
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)) return url
@@ -60,14 +60,14 @@ const get = async (url: URL, timeoutMs: number): Promise<Response> => {
       code: 'update_unreachable',
     })
   }
-  checkAddress(response.url || url.href)
+  releaseAddress(response.url || url.href)
   if (!response.ok)
     throw unavailable(`${url.host} answered ${response.status}.`, { code: 'update_unreachable' })
   return response
 }
 
 export const fetchRelease = async (address: string): Promise<Release> => {
-  const response = await get(checkAddress(address), LIST_MS)
+  const response = await get(releaseAddress(address), LIST_MS)
   const text = await response.text()
   try {
     if (text.length > MAX_LIST_CHARS) throw new Error('it is too long')
@@ -101,7 +101,7 @@ export const downloadRelease = async (
       code: 'update_no_file',
       values: { version: release.version },
     })
-  const response = await get(checkAddress(new URL(file.url, address).href), DOWNLOAD_MS)
+  const response = await get(releaseAddress(new URL(file.url, address).href), DOWNLOAD_MS)
   rmSync(target, { force: true })
   const fd = openSync(target, 'wx', 0o600)
   const hash = createHash('sha256')
