@@ -88,7 +88,7 @@ export type OidcConfig = Readonly<{
 /** Default directory of the agent home, in the user's home. */
 const AGENT_DIRECTORY = '.agent'
 
-const KNOWN_VARIABLES = [
+export const KNOWN_VARIABLES = [
   'HOST',
   'PORT',
   'STATE_DIR',

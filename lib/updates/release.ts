@@ -14,7 +14,7 @@ const ReleaseFile = z.object({
 })
 
 /** What the address serves. `files`: `node` is the single file, `linux-x64` and the like are executables. */
-const Release = z.object({
+export const Release = z.object({
   version: z.string().regex(/^v?\d+\.\d+\.\d+[\w.+-]*$/),
   /** The part of CHANGELOG.md since the version before. */
   notes: z.string().max(100_000).default(''),
