@@ -143,7 +143,7 @@ export const ENVIRONMENT: readonly Setup[] = [
   ...['/api', '/session/x', '/login', '/static/'].map(path => ({
     name: `the base path ${path} begins like one of the server's own`,
     make: env({ AGENT_WEBUI_BASE_PATH: path }),
-    start: 78,
+    start: 78 as const,
     doctor: ['fail base path base_path_taken'],
   })),
   {
@@ -198,7 +198,7 @@ export const ENVIRONMENT: readonly Setup[] = [
   }).map(([name, value]) => ({
     name: `${name}=${value} stops the start`,
     make: env({ [name]: value }),
-    start: 78,
+    start: 78 as const,
     doctor: ['fail environment environment_invalid'],
   })),
   {
