@@ -269,6 +269,15 @@ test('a misspelled command exits with 2', async ({ desk }) => {
   assert.equal([code, err], [2, '"servr" is not a command; did you mean agent-webui serve?\n'])
 })
 
+test('wrong arguments of the server are said plainly, not as a line of a log', async ({ desk }) => {
+  for (const args of [['serve', '--bogus'], ['99999'], ['--host']]) {
+    const { code, out, err } = await desk.run(args)
+    assert.equal([code, out], [2, ''])
+    assert.not.match(err, /\[webui\]/)
+    assert.is(err.trim().split('\n').length, 1)
+  }
+})
+
 test('--wait exits with 0 when the server responds, with 1 on timeout', async ({ desk }) => {
   const server = createServer(socket => socket.end('220 mail\r\n')).listen(0, '127.0.0.1')
   await once(server, 'listening')
