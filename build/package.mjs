@@ -46,7 +46,7 @@ const manifest = () => {
     type,
     engines,
     bin,
-    files: [FILE, 'docs', 'SECURITY.md'],
+    files: [FILE, 'docs', ...PAGES],
   }
 }
 

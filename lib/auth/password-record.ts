@@ -11,6 +11,7 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  existsSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -81,6 +82,9 @@ type Read =
   | { kind: 'read'; hash: string | null }
   /** `foreign`: the hash of a record that another signing key has sealed. */
   | { kind: 'bad'; why: string; foreign?: string | null }
+
+/** Whether a password was ever set here and not removed since, in whatever state its record is. */
+export const hasPassword = (dir: string): boolean => existsSync(join(dir, MARKER))
 
 /** Whether the stored password was sealed with another key than this one. `key`: null when there is none. */
 export const isForeignRecord = (dir: string, key: Buffer | null): boolean => {

@@ -2,6 +2,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { callableSkills } from '../commands.ts'
+import { createFileCheck } from '../file-problems.ts'
 import { jobsFile } from '../cron/jobs-file.ts'
 import { readSchedule } from '../cron/parse-schedule.ts'
 import { UserError } from '../errors.ts'
@@ -115,14 +116,6 @@ export const homeChecks = (looked: CheckContext): Check[] => {
     ...homeAccessCheck(looked),
     ...activeProfileChecks(looked),
     ...skippedLineChecks(looked),
-    ...problems.map(({ file, reason }) =>
-      fail(
-        'file_unreadable',
-        file === home.config.path ? 'config.yaml' : file.slice(home.dir.length + 1),
-        reason,
-        `Fix ${file}. Until then, no turn runs with it.`,
-      ),
-    ),
     ...(problems.some(({ file }) => file === home.config.path)
       ? []
       : isThere || config.configPath === null
@@ -139,7 +132,7 @@ export const homeChecks = (looked: CheckContext): Check[] => {
 }
 
 /** Written by hand or by another program: the page refuses such a schedule. */
-const taskChecks = ({ home, machine }: CheckContext): Check[] =>
+export const taskChecks = ({ home, machine }: CheckContext): Check[] =>
   jobsFile(join(home.dir, 'cron'), () => '')
     .read()
     .filter(({ schedule }) => readSchedule(schedule, machine.clock.now(), 'UTC') === undefined)
@@ -152,26 +145,32 @@ const taskChecks = ({ home, machine }: CheckContext): Check[] =>
       ),
     )
 
-/** The profile's own list files; those of the server are in `known-files.ts`. */
-export const listChecks = (looked: CheckContext): Check[] => {
-  const { home, config } = looked
-  const file = join(home.dir, 'cron', 'jobs.json')
-  const reason = jobsFile(join(home.dir, 'cron'), () => '').problem()
-  const workspaces = createWorkspaces(config, () => config.userHome).problem(home)
-  return [reason === null ? null : { file, reason }, workspaces]
-    .flatMap(problem =>
-      problem
-        ? [
-            fail(
-              'file_unreadable',
-              problem.file.slice(home.dir.length + 1),
-              problem.reason,
-              `Fix ${problem.file}.`,
-            ),
-          ]
-        : [],
-    )
-    .concat(taskChecks(looked))
+/** As the page names them: files of every profile that cannot be read. Those of the service are in `known-files.ts`. */
+export const fileChecks = (
+  { homes, home, config }: CheckContext,
+  isStateUsable: boolean,
+): Check[] => {
+  const workspaces = createWorkspaces(config, () => config.userHome)
+  const nameOf = (file: string): string => {
+    if (file === home.config.path) return 'config.yaml'
+    const place = [home.dir, config.baseHome].find(dir => file.startsWith(`${dir}/`))
+    return place === undefined ? file : file.slice(place.length + 1)
+  }
+  const find = createFileCheck({
+    homes,
+    // The one of the default profile is in the state directory.
+    workspaces: isStateUsable ? workspaces : { problem: () => null },
+    own: [],
+    jobsOf: each => jobsFile(join(each.dir, 'cron'), () => ''),
+  })
+  return find().map(({ file, reason, profile }) =>
+    fail(
+      'file_unreadable',
+      nameOf(file),
+      reason,
+      `Fix ${file}. Until then, what profile ${profile} needs of it is refused.`,
+    ),
+  )
 }
 
 /** What the file says and nobody does: known settings of the host agent, and names that nothing here knows. */

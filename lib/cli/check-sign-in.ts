@@ -2,7 +2,8 @@
 import { systemClock } from '../base/clock.ts'
 import { createProxyDispatcher } from '../agent/providers/registry.ts'
 import { createOidc, readClientSecret } from '../auth/oidc.ts'
-import { type Check, type CheckContext, fail, ok } from './check.ts'
+import { hasPassword } from '../auth/password-record.ts'
+import { type Check, type CheckContext, fail, ok, warn } from './check.ts'
 
 const WHAT = 'single sign-on'
 
@@ -41,12 +42,26 @@ const oidcCheck = async ({ config: { oidc: config, env } }: CheckContext): Promi
   }
 }
 
+/** Anyone who reaches the service can then only enter the setup token, which is in its log. */
+const passwordCheck = ({ config }: CheckContext): Check[] => {
+  if (!config.isExposed || config.password !== null || hasPassword(config.stateDir)) return []
+  return [
+    warn(
+      'password_missing',
+      'password',
+      `${config.host} can be reached from other machines, and no password is set`,
+      'Set one: agent-webui password. Until then the page asks for the setup token of the log.',
+    ),
+  ]
+}
+
 const headerCheck = ({ config: { authHeader, trustedProxies } }: CheckContext): Check[] =>
   authHeader === null
     ? []
     : [ok('proxy sign-in', `${authHeader}, from ${trustedProxies.join(', ')} only`)]
 
 export const signInChecks = async (looked: CheckContext): Promise<Check[]> => [
+  ...passwordCheck(looked),
   ...(await oidcCheck(looked)),
   ...headerCheck(looked),
 ]

@@ -73,6 +73,7 @@ export const CHECK_CODES = [
   'page_redirected',
   'page_unknown',
   'password_invalid',
+  'password_missing',
   'path_wrong',
   'profile_missing',
   'program_missing',

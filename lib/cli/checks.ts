@@ -10,7 +10,7 @@ import { unusableKeys } from '../models/credentials.ts'
 import { readSetup } from '../models/provider-config.ts'
 import { listProviders } from '../models/provider-keys.ts'
 import { findExposed } from '../profiles/file-permissions.ts'
-import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-home.ts'
+import { emptyIfUnreadable, fileChecks, guardChecks, homeChecks, taskChecks } from './check-home.ts'
 import { errorCode } from '../store/file-error.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 import { modelServerChecks } from './check-model-server.ts'
@@ -197,7 +197,9 @@ export const runChecks = async (looked: CheckContext, version: string): Promise<
   const server = await serverChecks(looked)
   return [
     ...homeChecks(looked),
-    ...(server.isStateUsable ? [...listChecks(looked), ...guardChecks(looked)] : []),
+    ...fileChecks(looked, server.isStateUsable),
+    ...taskChecks(looked),
+    ...(server.isStateUsable ? guardChecks(looked) : []),
     ...hookChecks(looked),
     ...secretChecks(looked),
     ...providerChecks(looked),

@@ -127,7 +127,7 @@ export const ENVIRONMENT: readonly Setup[] = [
     name: 'the machine does not have the address',
     make: env({ AGENT_WEBUI_HOST: '203.0.113.9' }),
     start: 1,
-    doctor: ['fail address address_unusable'],
+    doctor: ['fail address address_unusable', 'warn password password_missing'],
   },
   {
     name: 'the password is too long',
@@ -224,7 +224,7 @@ export const ENVIRONMENT: readonly Setup[] = [
     name: 'the name of the host is unknown',
     make: env({ AGENT_WEBUI_HOST: 'no-such-host.invalid' }),
     start: 1,
-    doctor: ['fail address address_unusable'],
+    doctor: ['fail address address_unusable', 'warn password password_missing'],
   },
   {
     name: 'the state directory is in /proc',
@@ -263,5 +263,14 @@ export const ENVIRONMENT: readonly Setup[] = [
       'warn python3 program_missing',
       'warn flock program_missing',
     ],
+  },
+  {
+    name: 'other machines reach the service, and there is no password',
+    make: env({ AGENT_WEBUI_HOST: '0.0.0.0' }),
+    doctor: ['warn password password_missing'],
+  },
+  {
+    name: 'other machines reach the service, which has a password',
+    make: env({ AGENT_WEBUI_HOST: '0.0.0.0', AGENT_WEBUI_PASSWORD: 'correct horse' }),
   },
 ]

@@ -161,6 +161,18 @@ export const FILES: readonly Setup[] = [
     doctor: ['fail auth.json file_unreadable'],
   },
   {
+    name: 'files of another profile cannot be read',
+    make({ home }) {
+      mkdirSync(join(home, 'profiles', 'work', 'cron'), { recursive: true, mode: 0o700 })
+      put(join(home, 'profiles', 'work', 'config.yaml'), 'model: [')
+      return put(join(home, 'profiles', 'work', 'cron', 'jobs.json'), '{')
+    },
+    doctor: [
+      'fail profiles/work/config.yaml file_unreadable',
+      'fail profiles/work/cron/jobs.json file_unreadable',
+    ],
+  },
+  {
     name: 'AGENT_CONFIG_PATH names no file',
     make: env({ AGENT_CONFIG_PATH: '/nope/config.yaml' }),
     doctor: ['warn config.yaml config_missing'],
