@@ -335,6 +335,9 @@ const checkConfig = (value: Record<string, unknown>): void => {
   )
 }
 
+/** Of this program, not of Prometheus. */
+const isConfig = (value: object): boolean => !('scrape_configs' in value) && !('groups' in value)
+
 const METRIC = /\bagent_webui_[a-z_]+/g
 
 const checkJson = (text: string): void => {
@@ -360,7 +363,7 @@ const LANGUAGES: Readonly<Record<string, (block: Block) => void>> = {
   json: ({ text }) => checkJson(text),
   yaml({ text }) {
     const value = fields(parseYaml(text))
-    if (!('scrape_configs' in value) && !('groups' in value)) return checkConfig(value)
+    if (isConfig(value)) checkConfig(value)
     const metrics = read('docs/operations.md')
     for (const name of text.match(METRIC) ?? [])
       assert.ok(metrics.includes(`\`${name}\``), `${name} is no metric`)
@@ -431,6 +434,31 @@ test('the examples of proxies can be read; test/proofs/install runs those of ngi
   for (const path of globSync('docs/proxies/*'))
     if (path.endsWith('.yml')) parseYaml(read(path))
     else braces(read(path))
+})
+
+/** Findings about the text of config.yaml, not about what is installed here. */
+const OF_TEXT: readonly CheckCode[] = [
+  'file_unreadable',
+  'guard_unsupported',
+  'guard_without_effect',
+  'key_unknown',
+  'mcp_entry_invalid',
+  'mcp_section_invalid',
+  'value_invalid',
+]
+
+test('doctor finds no mistake in the examples of config.yaml', async () => {
+  const examples = blocks.filter(({ lang, text }) => lang === 'yaml' && isConfig(parseYaml(text)))
+  assert.ok(examples.length > 5)
+  for (const { page, text } of examples) {
+    const desk = createDesk()
+    desk.config(text)
+    const { out } = await desk.talk(['doctor', '--json'])
+    desk.close()
+    const { checks } = JSON.parse(out) as { checks: Check[] }
+    const found = checks.filter(({ code }) => code && OF_TEXT.includes(code))
+    assert.equal(found, [], page)
+  }
 })
 
 // ── Names ───────────────────────────────────────────────────────────────────────────────────────────────────────────
