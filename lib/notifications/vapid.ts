@@ -11,7 +11,7 @@ export type VapidKeys = z.infer<typeof VapidFile>
 const pathIn = (stateDir: string): string => join(stateDir, 'vapid.json')
 
 /** Null: none was made yet. A damaged file is not replaced: every subscription is bound to its key. */
-export const readVapid = (stateDir: string): VapidKeys | null => {
+const readVapid = (stateDir: string): VapidKeys | null => {
   const path = pathIn(stateDir)
   try {
     return VapidFile.parse(JSON.parse(readWholeText(path)))
