@@ -1,4 +1,4 @@
-/** Builds the npm package: the single file for every platform as `bin`, without dependencies. */
+/** Builds the npm package: the single file for every platform as `bin`. npm adds ripgrep for the platform it runs on. */
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -34,10 +34,13 @@ const PAGES = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md',
 
 /** The root's package.json, as far as it concerns those who install the package. */
 const manifest = () => {
-  const { name, version, description, license, type, engines } = JSON.parse(
+  const { name, version, description, license, type, engines, dependencies } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
   )
   const bin = { 'agent-webui': FILE }
+  const ripgrep = '@vscode/ripgrep'
+  // Without it, and without `rg` on the PATH, everything works but the search in files.
+  const optionalDependencies = { [ripgrep]: dependencies[ripgrep] }
   return {
     name,
     version,
@@ -47,6 +50,7 @@ const manifest = () => {
     engines,
     bin,
     files: [FILE, 'docs', ...PAGES],
+    optionalDependencies,
   }
 }
 

@@ -292,7 +292,7 @@ export const version = endpoint({
   }),
 })
 
-/** "Nothing to do" is a 200 with `error` (contract §9.1, row 20). */
+/** "Nothing to do" is a 200 with `error`. */
 const Nothing = z.object({ error: z.string() })
 
 export const retry = endpoint({

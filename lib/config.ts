@@ -59,8 +59,6 @@ export type Config = Readonly<{
   agentDir: string | null
   /** config.yaml of the base profile, when it is elsewhere (AGENT_CONFIG_PATH). */
   configPath: string | null
-  /** Address of the list of releases that updates come from (AGENT_WEBUI_RELEASES). */
-  releases: string | null
   userHome: string
   openBrowser: boolean
   /** The whole environment as it was at the start. */
@@ -120,6 +118,7 @@ export const KNOWN_VARIABLES = [
   'LOG',
   'LOG_LEVEL',
   'METRICS_TOKEN',
+  // Of earlier versions: a file that still sets it must not stop the start.
   'RELEASES',
   // Set by setup.mjs.
   'PARENT',
@@ -207,8 +206,7 @@ const readBasePath = (text: string): string => {
 }
 
 /**
- * AGENT_BASE_HOME, else AGENT_HOME (two levels up when it is a profile), else the agent directory in the user's home
- * (spec.md, Configuration inputs).
+ * AGENT_BASE_HOME, else AGENT_HOME (two levels up when it is a profile), else the agent directory in the user's home.
  */
 const findBaseHome = (base: string, home: string, userHome: string): string => {
   if (base !== '') return base
@@ -318,6 +316,8 @@ export const readConfig = (
   readProxies(env)
   /** Blank is the same as not set. */
   const get = (name: string) => env[name]?.trim() ?? ''
+  if (get('AGENT_WEBUI_RELEASES'))
+    warnings.push('AGENT_WEBUI_RELEASES is ignored: see "Upgrade" in docs/install.md')
   const userHome = get('HOME') || get('USERPROFILE') || systemHome()
   const path = (name: string) => {
     const text = get(name)
@@ -369,7 +369,6 @@ export const readConfig = (
     autoInstall: isOn(get('AGENT_WEBUI_AUTO_INSTALL')),
     agentDir: path('AGENT_WEBUI_AGENT_DIR') || null,
     configPath: path('AGENT_CONFIG_PATH') || null,
-    releases: get('AGENT_WEBUI_RELEASES') || null,
     userHome,
     openBrowser: given.openBrowser,
     log: readLogSettings(env),

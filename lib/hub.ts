@@ -4,7 +4,7 @@
  * Every published event takes the next number `n`. Each source (a session, the list, the inbox …) has a bounded log, so a
  * reader that reconnects with a number gets the events it missed, or a `reset` for each source whose log no longer has
  * them. The bytes of a frame are the same for all readers. Only live frames carry an SSE id: a cursor that moved between
- * the replays of two sources would lose events of the second one (storage.md, A4).
+ * the replays of two sources would lose events of the second one.
  */
 import { type Clock, every } from './base/clock.ts'
 import { createTextPool } from './base/text-pool.ts'

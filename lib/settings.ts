@@ -11,7 +11,7 @@ export type SettingsOptions = {
   usableWorkspace: (path: string) => string | undefined
   /** The workspace of new sessions; receives the saved path if it is usable. */
   defaultWorkspace: (saved: string | undefined) => string
-  /** Moves the default model of an older settings.json to config.yaml (contract, decision 39). */
+  /** Moves the default model of an older settings.json to config.yaml. */
   migrateDefaultModel: (model: string) => void
 }
 
@@ -48,7 +48,7 @@ const OBSOLETE_KEYS: ReadonlySet<string> = new Set([
 const LANGUAGE = /^[A-Za-z]{2,10}(?:-[A-Za-z0-9]{2,8})?$/
 const MAX_NAME_CHARS = 64
 
-/** False for false, 0, '', null, `false`, `0`, `no`, `off` (contract, decision 38); true otherwise. */
+/** False for false, 0, '', null, `false`, `0`, `no`, `off`; true otherwise. */
 export const toBoolean = (value: unknown): boolean =>
   typeof value === 'string'
     ? !['', 'false', '0', 'no', 'off'].includes(value.trim().toLowerCase())

@@ -11,7 +11,7 @@ import { setV8Flags } from './app/v8-flags.ts'
 import { openLocalHealth } from './app/local-health.ts'
 import { thisMachine } from './app/machine.ts'
 import { FORMER } from './app/former-state.ts'
-import { ownArguments, ownProgram } from './app/own-program.ts'
+import { ownArguments } from './app/own-program.ts'
 import { watchParent } from './app/parent.ts'
 import { startChecks, startFailure, toSentence } from './app/start-checks.ts'
 import { createSupervisor, type Supervisor } from './app/supervisor.ts'
@@ -42,7 +42,6 @@ import { MARK_VARIABLE, markOwnProcesses } from './own-processes/own-processes.t
 import { isSecretName } from './profiles/child-env.ts'
 import { redact, redactValue } from './redact/redact.ts'
 import { acquireLock } from './store/instance-lock.ts'
-import type { OwnProgram } from './updates/prepare-switch.ts'
 
 /** What the process needs of the app. */
 export type Startable = {
@@ -73,7 +72,6 @@ export type StartOptions = {
       addon: string | undefined
       cell: Owned
       restart: () => Promise<never>
-      program: OwnProgram | null
     },
   ) => Promise<Startable>
   environment?: Readonly<Record<string, string | undefined>>
@@ -306,7 +304,6 @@ const run = async (
     addon,
     cell,
     restart: () => stop(0, again),
-    program: ownProgram(config, () => address),
   }).catch(withoutLock)
   const { authenticator, makeCtx, version } = app
   const listener = createRequestListener(routes, {

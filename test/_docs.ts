@@ -71,7 +71,7 @@ export const commandsOf = (text: string): Command[] =>
     .replace(/\\\n\s*/g, '')
     .split('\n')
     .flatMap(line => {
-      const words = shellWords(line.replace(/^export /, '').replace(/\$\([^)]*\)/, '$(…)'))
+      const words = shellWords(line.replace(/^export /, '').replace(/\$\([^)]*\)/g, '$(…)'))
       const groups: string[][] = [[]]
       for (const word of words) {
         if (word === '&&') groups.push([])

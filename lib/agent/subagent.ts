@@ -1,4 +1,5 @@
 /** Subagents: the engine on a delegated task, with its own conversation; its events are passed to the parent run. */
+import { oneLine, shorten } from '../base/shorten.ts'
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
@@ -175,7 +176,7 @@ const toRequest = (
       request.approve(
         {
           ...ask,
-          description: `${ask.description} (a subagent asks, its task: ${shortGoal(task.goal)})`,
+          description: `${ask.description} (a subagent asks, its task: ${shorten(oneLine(task.goal), MAX_GOAL_CHARS)})`,
         },
         prefix + callId,
       ),
@@ -226,11 +227,6 @@ const namedTools = (tools: readonly Tool[], names: readonly string[]): Tool[] =>
   tools.flatMap(({ deferred: _, ...tool }) => (names.includes(tool.name) ? [tool] : []))
 
 const MAX_GOAL_CHARS = 120
-const shortGoal = (goal: string): string => {
-  const line = goal.trim().replace(/\s+/g, ' ')
-  return line.length > MAX_GOAL_CHARS ? `${line.slice(0, MAX_GOAL_CHARS)}…` : line
-}
-
 const systemOf = (
   { context }: SubagentTask,
   { workspace, tools }: Pick<AgentRequest, 'workspace' | 'tools'>,

@@ -1,6 +1,7 @@
 /** Tokens of programs that use the client API, and whether it is on: a private file with hashes, so that both survive a restart. */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { isSameSecret, sha256 } from '../base/sha256.ts'
 import { z } from 'zod'
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import type { ClientAddress, Throttle } from '../auth/throttle.ts'
@@ -31,10 +32,6 @@ export const ApiTokensFile = z.object({
   enabled: z.boolean(),
   tokens: z.array(Stored),
 })
-
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
-
-const isSame = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
 /** `Authorization: Bearer …`, as OpenAI's clients send it, or `x-api-key`, as Anthropic's do. */
 const tokenIn = ({ authorization, 'x-api-key': key }: IncomingHttpHeaders): string => {
@@ -98,8 +95,8 @@ export const openApiTokens = (
   const find = (headers: IncomingHttpHeaders): Stored | undefined => {
     const given = tokenIn(headers)
     if (!state.enabled || given === '') return undefined
-    const hash = hashOf(given)
-    return state.tokens.find(token => isSame(token.hash, hash))
+    const hash = sha256(given)
+    return state.tokens.find(token => isSameSecret(token.hash, hash))
   }
   const isExpired = ({ expires_at }: Stored): boolean =>
     expires_at !== null && fromSeconds(expires_at) <= clock.now()
@@ -165,7 +162,7 @@ export const openApiTokens = (
         id: randomBytes(8).toString('hex'),
         created_at: Math.floor(toSeconds(clock.now())),
         last_used_at: null,
-        hash: hashOf(secret),
+        hash: sha256(secret),
       }
       write({ ...state, tokens: [...state.tokens, token] })
       return { token: withoutHash(token), secret }

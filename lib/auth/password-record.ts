@@ -2,7 +2,7 @@
  * The stored password hash, sealed with the signing key. Once a password was set, only a sealed record can turn it off:
  * a missing or damaged file, or one of another key, never does.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import {
   type BigIntStats,
   closeSync,
@@ -14,6 +14,7 @@ import {
   existsSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { isSameSecret } from '../base/sha256.ts'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
@@ -126,7 +127,7 @@ export const openPasswordRecord = ({
       const content = PasswordRecord.safeParse(JSON.parse(text))
       if (!content.success) return { kind: 'bad', why: `${path} is damaged` }
       const { hash, seal } = content.data
-      if (!timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(key, hash))))
+      if (!isSameSecret(seal, sealOf(key, hash)))
         return { kind: 'bad', why: `${path} was made with another signing key`, foreign: hash }
       return { kind: 'read', hash }
     } catch (error) {

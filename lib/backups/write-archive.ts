@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { constants, createZstdCompress } from 'node:zlib'
+import { sha256 } from '../base/sha256.ts'
 import { invalid, messageOf } from '../errors.ts'
 import { type Head, HEAD, KEYS, MANIFEST, type ManifestLine } from './format.ts'
 import { encryptKeys, type KeyFile, MAX_KEYS_BYTES } from './keys.ts'
@@ -61,8 +62,7 @@ const createEntries = (
   ): Promise<void> => {
     const size = content.length
     await writer.add({ path, type: 'file', mode, mtimeMs, size, target: null }, content)
-    const sha256 = createHash('sha256').update(content).digest('hex')
-    note({ path, type: 'file', mode: mode & 0o777, size, sha256, ...extra })
+    note({ path, type: 'file', mode: mode & 0o777, size, sha256: sha256(content), ...extra })
   }
   const count = (size: number): void => {
     written.files += 1

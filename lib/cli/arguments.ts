@@ -5,20 +5,9 @@ import { fromSeconds } from '../base/clock.ts'
 import { HELP } from './help.ts'
 
 /** `serve` starts the server, as no command does. */
-export type CliCommand =
-  | Exclude<keyof typeof HELP, 'serve'>
-  | 'help'
-  | 'version'
-  | 'watch-update'
-  | 'unknown'
+export type CliCommand = Exclude<keyof typeof HELP, 'serve'> | 'help' | 'version' | 'unknown'
 
-/** `watch-update` is started by an update, not by a person. */
-const COMMANDS = [
-  ...(Object.keys(HELP) as (keyof typeof HELP)[]),
-  'help',
-  'version',
-  'watch-update',
-] as const
+const COMMANDS = [...(Object.keys(HELP) as (keyof typeof HELP)[]), 'help', 'version'] as const
 
 export type ChatArguments = {
   message: string | null

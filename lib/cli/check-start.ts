@@ -6,13 +6,11 @@ import { startChecks } from '../app/start-checks.ts'
 import { BackupsFile } from '../backups/backups.ts'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
-import { messageOf } from '../errors.ts'
 import { fetchHealth, StartError, tryListen, urlOf } from '../preflight.ts'
 import { unreadableSessions } from '../sessions/unreadable-files.ts'
 import { fileReason } from '../store/file-error.ts'
 import { parseSettings } from '../settings.ts'
 import { jsonFile } from '../store/json-file.ts'
-import { releaseAddress } from '../updates/release.ts'
 import { runningPid } from '../store/instance-lock.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { readWholeText } from '../store/read-text.ts'
@@ -35,7 +33,7 @@ const stateFileChecks = ({ config }: CheckContext): Check[] =>
         ]
   })
 
-/** Of the last scheduled one, which says so on the page as well. */
+/** Of the last one that the page made, which says so, too. */
 const backupCheck = ({ config }: CheckContext): Check[] => {
   const { last } = jsonFile(join(config.stateDir, 'backups.json'), value =>
     BackupsFile.parse(value ?? {}),
@@ -82,22 +80,8 @@ const workspaceCheck = ({ config }: CheckContext): Check[] => {
       ]
 }
 
-const releasesCheck = ({ releases }: CheckContext['config']): Check[] => {
-  try {
-    if (releases !== null) releaseAddress(releases)
-    return []
-  } catch (error) {
-    const said = messageOf(error).replace(/\.$/, '')
-    return [warn('releases_invalid', 'updates', said, 'Fix the variable.')]
-  }
-}
-
-const environmentChecks = ({ config }: CheckContext): Check[] => [
-  ...config.warnings.map(said =>
-    warn('variable_ignored', 'environment', said, 'Fix the variable.'),
-  ),
-  ...releasesCheck(config),
-]
+const environmentChecks = ({ config }: CheckContext): Check[] =>
+  config.warnings.map(said => warn('variable_ignored', 'environment', said, 'Fix the variable.'))
 
 /** Of the agent's commands and of programs that they run. */
 const temporaryCheck = ({ config: { env }, machine }: CheckContext): Check[] => {

@@ -80,7 +80,7 @@ export const CHECK_CODES = [
   'proxy_asks_sign_in',
   'proxy_headers_missing',
   'proxy_without_server',
-  'releases_invalid',
+  'ripgrep_missing',
   'runs_as_root',
   'sandbox_off',
   'sandbox_unusable',

@@ -136,12 +136,14 @@ const programChecks = ({ config }: CheckContext): Check[] =>
 
 const searchCheck = async ({ config }: CheckContext): Promise<Check> => {
   const found = await findRipgrep(config.env.PATH ?? '')
-  return ok(
-    'search',
-    found
-      ? `${found.path}, ripgrep ${found.version}`
-      : 'built-in; ripgrep was not found, so large folders take longer',
-  )
+  return found
+    ? ok('search', `${found.path}, ripgrep ${found.version}`)
+    : warn(
+        'ripgrep_missing',
+        'search',
+        'ripgrep 14 or newer was not found',
+        'Install ripgrep (rg). Without it, the agent cannot search the contents of files.',
+      )
 }
 
 const DATABASE_PROBLEMS: Readonly<Record<string, string>> = {

@@ -131,10 +131,6 @@ export const runCommand = async (
       const { changeCells, parseCells } = await import('./cells.ts')
       return await changeCells(parseCells(rest), { config, terminal })
     }
-    if (command === 'watch-update') {
-      const { watchUpdate } = await import('./watch-update.ts')
-      return await watchUpdate(rest[0] ?? '', { config, terminal })
-    }
     if (command === 'restore') {
       const { restore } = await import('./backup.ts')
       return await restore(parseRestore(rest), { config, terminal, cwd })

@@ -1,5 +1,6 @@
 /** Creates sessions and starts turns: resolves home, workspace and model. */
-import type { Effort, ModelEndpoint } from '../agent/types.ts'
+import type { ModelEndpoint } from '../agent/types.ts'
+import type { Effort } from '../base/efforts.ts'
 import { conflict, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'

@@ -1,5 +1,5 @@
 /** Unsupported guards the user accepted, by profile, key and value. A changed value must be accepted again. */
-import { createHash } from 'node:crypto'
+import { sha256 } from '../base/sha256.ts'
 import { z } from 'zod'
 import { isObjectOrArray } from '../base/json.ts'
 import { conflict } from '../errors.ts'
@@ -23,10 +23,7 @@ const ordered = (value: unknown): unknown => {
 
 /** A hash that identifies a value. The value itself may contain a secret. */
 export const valueId = ({ key, value }: Pick<UnsupportedGuard, 'key' | 'value'>): string =>
-  createHash('sha256')
-    .update(JSON.stringify([key, ordered(value)]) ?? '')
-    .digest('hex')
-    .slice(0, 32)
+  sha256(JSON.stringify([key, ordered(value)]) ?? '').slice(0, 32)
 
 export type AcceptedGuards = {
   has(profile: string, guard: UnsupportedGuard): boolean

@@ -1,5 +1,6 @@
 /** The private file of notifications: settings, devices with their keys, services with their secrets, and muted chats. */
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { sha256 } from '../base/sha256.ts'
 import { z } from 'zod'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { zoneOf } from '../base/time-zone.ts'
@@ -90,8 +91,7 @@ const defaults = (): NotificationSettings => ({
 })
 
 /** The page computes the same id from its own subscription. */
-const deviceId = (endpoint: string): string =>
-  createHash('sha256').update(endpoint).digest('hex').slice(0, 16)
+const deviceId = (endpoint: string): string => sha256(endpoint).slice(0, 16)
 
 const signingKey = (): string => `whsec_${randomBytes(32).toString('base64')}`
 

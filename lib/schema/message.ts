@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { RunsIn } from './command-place.ts'
 import { Decision } from './decision.ts'
 import { HookActivity } from './hook.ts'
+import { RefusedBy } from './refused-by.ts'
 import { StoredImage } from './image.ts'
 
 export const ToolCall = z
@@ -64,6 +65,10 @@ export const Message = z
     _hooks: z.array(HookActivity).exactOptional(),
     /** Where the command of a tool call ran; of several, the one with the widest reach. Shown, never sent to a provider. */
     _ran_in: RunsIn.exactOptional(),
+    /** The tool call failed; one that was refused has not. Shown, never sent to a provider. */
+    _failed: z.literal(true).exactOptional(),
+    /** Who refused the tool call. Shown, never sent to a provider. */
+    _refused_by: RefusedBy.exactOptional(),
     /** Approvals and questions of the agent after this message, in order, as they were settled. Shown, never sent to a provider. */
     _decisions: z.array(Decision).exactOptional(),
   })

@@ -25,7 +25,7 @@ export type ToolSummary = z.infer<typeof ToolSummary>
 export const SessionMode = z.enum(['plan', 'normal'])
 export type SessionMode = z.infer<typeof SessionMode>
 
-/** Record C of contract §3.1. Times are fractional seconds since 1970. */
+/** A session in lists and replies. Times are fractional seconds since 1970. */
 export const SessionRow = z
   .looseObject({
     session_id: z.string(),

@@ -1,5 +1,4 @@
 /** Sessions in the former format, one `<id>.json` each: read as they are, converted on the first write. */
-import { createHash } from 'node:crypto'
 import {
   closeSync,
   existsSync,
@@ -10,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { sha256 } from '../base/sha256.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { diskFull } from '../errors.ts'
 import { syncDir } from '../store/atomic-write.ts'
@@ -73,7 +73,7 @@ export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
     meta.title = `${meta.title ?? 'Untitled'} (other version)`
   const created = meta.created_at ?? 0
   const updated = meta.updated_at ?? created
-  const from = { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
+  const from = { size: bytes.length, sha256: sha256(bytes) }
   const messages = [...said.flatMap(toMessages), ...pendingMessage(file)]
   return [
     {
@@ -149,7 +149,7 @@ const begins = (with_: readonly string[], whole: readonly string[]): boolean =>
   with_.length <= whole.length && with_.every((text, at) => text === whole[at])
 
 /** A short id derived from the content: a file that is written repeatedly gets the same one. */
-const idFor = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
+const idFor = (text: string): string => sha256(text).slice(0, 12)
 
 /**
  * Handles a `.json` file beside a journal that was not made from it: a program of the former format still writes it. When
@@ -188,7 +188,7 @@ export const finishConversion = (json: string, header: Entry | null): boolean =>
   if (!from) return false
   const bytes = readWhole(json)
   if (bytes.length !== from.size) return false
-  if (createHash('sha256').update(bytes).digest('hex') !== from.sha256) return false
+  if (sha256(bytes) !== from.sha256) return false
   renameSync(json, `${json}.migrated`)
   reportWrite(json)
   reportWrite(`${json}.migrated`)

@@ -1,5 +1,6 @@
 /** Links to shared chats, and whether they are allowed: a private file with hashes of their tokens, so that both survive a restart. */
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { sha256 } from '../base/sha256.ts'
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { z } from 'zod'
 import { conflict, unavailable } from '../errors.ts'
@@ -27,8 +28,6 @@ export const SharesFile = z.object({
   shares: z.array(Stored),
 })
 type SharesFile = z.infer<typeof SharesFile>
-
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
 
 const toShare = ({ hash: _, before: __, ...share }: StoredShare): Share => share
 
@@ -106,7 +105,7 @@ export const openShares = (
         created_at: Math.floor(toSeconds(now)),
         expires_at: Math.floor(toSeconds(now + days * DAY_MS)),
         opened_at: null,
-        hash: hashOf(token),
+        hash: sha256(token),
       }
       write({ ...state, shares: [...state.shares, share] })
       const until = new Date(fromSeconds(share.expires_at)).toISOString()
@@ -119,7 +118,7 @@ export const openShares = (
     endProfile: (profile: string): number => remove(share => share.profile === profile),
     /** The link of a token; undefined when it is unknown, revoked or expired, or all links are off. Compares hashes only. */
     find(token: string): StoredShare | undefined {
-      const hash = hashOf(token)
+      const hash = sha256(token)
       const share = state.shares.find(each => each.hash === hash)
       return state.enabled && share && isCurrent(share) ? share : undefined
     },

@@ -35,7 +35,7 @@ export type Workspaces = {
   defaultOf(home: WorkspaceHome): string
   last(home: WorkspaceHome): string
   setLast(home: WorkspaceHome, path: string): void
-  /** The real path a session may work in; refuses with the sentence of contract §1.9. */
+  /** The real path a session may work in; throws a UserError otherwise. */
   check(home: WorkspaceHome, path: string): string
   /** Why its list cannot be read, and whether an earlier version of it still counts; null when all is well. */
   problem(home: WorkspaceHome): { file: string; reason: string; in_force: boolean } | null

@@ -77,7 +77,7 @@ export const createTerminals = () => {
       const cwd = params.cwd ? resolvePath(ctx, params.cwd) : ctx.workspace
       const shell = shellContextFor(ctx, cwd)
       const decision = decideCommand(line, { ...ctx, shell })
-      if (decision.kind === 'refuse') throw new Error(decision.sentence)
+      if (decision.kind === 'refuse') throw decision.refusal
       const refused = planRefusal(ctx.planMode, line, shell)
       if (refused !== null) throw new Error(refused)
       const unavailable = (await ctx.runner?.problem()) ?? null

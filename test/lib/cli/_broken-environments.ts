@@ -239,11 +239,6 @@ export const ENVIRONMENT: readonly Setup[] = [
     doctor: ['fail state state_not_directory'],
   },
   {
-    name: 'releases come from an address without TLS',
-    make: env({ AGENT_WEBUI_RELEASES: 'http://example.com/releases.json' }),
-    doctor: ['warn updates releases_invalid'],
-  },
-  {
     name: 'the database of the cluster does not answer',
     make: env({ AGENT_WEBUI_CLUSTER_URL: 'postgres://agent@127.0.0.1:9/agent' }),
     doctor: ['fail cluster cluster_unusable'],
@@ -272,5 +267,10 @@ export const ENVIRONMENT: readonly Setup[] = [
   {
     name: 'other machines reach the service, which has a password',
     make: env({ AGENT_WEBUI_HOST: '0.0.0.0', AGENT_WEBUI_PASSWORD: 'correct horse' }),
+  },
+  {
+    name: 'a variable of an earlier version is set',
+    make: env({ AGENT_WEBUI_RELEASES: 'https://example.com/releases.json' }),
+    doctor: ['warn environment variable_ignored'],
   },
 ]

@@ -294,6 +294,8 @@ const ELSEWHERE: Readonly<Record<string, readonly CheckCode[]>> = {
     'image_missing',
     'mcp_signed_out',
   ],
+  // The package is beside the sources.
+  'nowhere: ripgrep is always found here': ['ripgrep_missing'],
   // A directory that root cannot read does not exist.
   'nowhere: the tests run as root': ['sessions_unreadable'],
   'depends on whether this machine has a sandbox': ['sandbox_off'],

@@ -46,15 +46,13 @@ test('a rejected value leaves the file unchanged', async ({ dir }) => {
   assert.is(readFileSync(join(dir, '.env'), 'utf8'), 'A=1\n')
 })
 
-test('spec.md, Authentication 9: .env is created with owner-only permissions', async ({ dir }) => {
+test('.env is created with owner-only permissions', async ({ dir }) => {
   await writeEnv({ dir }, { OPENAI_API_KEY: 'sk-1' })
   assert.is(readFileSync(join(dir, '.env'), 'utf8'), 'OPENAI_API_KEY=sk-1\n')
   assert.is(modeOf(join(dir, '.env')), 0o600)
 })
 
-test('spec.md, Authentication 9: an open .env is private after the next write, links stay links', async ({
-  dir,
-}) => {
+test('an open .env is private after the next write, links stay links', async ({ dir }) => {
   mkdirSync(join(dir, 'dotfiles'))
   writeFileSync(join(dir, 'dotfiles', 'env'), '# mine\nA=1\n', { mode: 0o644 })
   symlinkSync(join('dotfiles', 'env'), join(dir, '.env'))
@@ -63,9 +61,7 @@ test('spec.md, Authentication 9: an open .env is private after the next write, l
   assert.is(modeOf(join(dir, 'dotfiles', 'env')), 0o600)
 })
 
-test('spec.md, Authentication 9: concurrent writers hold a lock and lose nothing', async ({
-  dir,
-}) => {
+test('concurrent writers hold a lock and lose nothing', async ({ dir }) => {
   const names = Array.from({ length: 8 }, (_, at) => `KEY_${at}`)
   await Promise.all(names.map(name => writeEnv({ dir }, { [name]: 'x' })))
   const lines = readFileSync(join(dir, '.env'), 'utf8').trimEnd().split('\n')
@@ -84,9 +80,7 @@ test('the last key leaves an empty file', async ({ dir }) => {
   assert.not.ok(existsSync(join(dir, 'other', '.env')))
 })
 
-test('contract §3.7: restricts permissions of sensitive files only, at start, in every profile', ({
-  dir,
-}) => {
+test('restricts permissions of sensitive files only, at start, in every profile', ({ dir }) => {
   const work = join(dir, 'profiles', 'work')
   const managed = join(dir, 'profiles', 'managed')
   const stateDir = join(dir, 'webui')
