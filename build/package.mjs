@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -29,6 +30,7 @@ export const PACKAGE_TARGETS = [
 ]
 
 const FILE = 'agent-webui.mjs'
+const PAGES = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md', 'LICENSE']
 
 /** The root's package.json, as far as it concerns those who install the package. */
 const manifest = () => {
@@ -47,7 +49,7 @@ const manifest = () => {
     type,
     engines,
     bin,
-    files: [FILE],
+    files: [FILE, 'docs', ...PAGES],
     optionalDependencies,
   }
 }
@@ -59,7 +61,9 @@ export const buildPackage = async (packed, directory) => {
     writeFileSync(join(work, FILE), await fileText(packed))
     chmodSync(join(work, FILE), 0o755)
     writeFileSync(join(work, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
-    for (const name of ['README.md', 'LICENSE']) copyFileSync(join(root, name), join(work, name))
+    for (const name of PAGES) copyFileSync(join(root, name), join(work, name))
+    // Help and README lead there.
+    cpSync(join(root, 'docs'), join(work, 'docs'), { recursive: true })
     mkdirSync(directory, { recursive: true })
     const options = ['--json', '--loglevel=error', '--pack-destination', directory]
     const { status, stdout, stderr, error } = spawnSync('npm', ['pack', ...options], {

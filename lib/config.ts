@@ -86,7 +86,7 @@ export type OidcConfig = Readonly<{
 /** Default directory of the agent home, in the user's home. */
 const AGENT_DIRECTORY = '.agent'
 
-const KNOWN_VARIABLES = [
+export const KNOWN_VARIABLES = [
   'HOST',
   'PORT',
   'STATE_DIR',
@@ -162,7 +162,7 @@ const parseArguments = (argv: readonly string[]): Arguments => {
       parsed.host = host
     } else if (!word.startsWith('-') && parsed.port === undefined) {
       if (!isPort(word))
-        throw new UsageError(`The port must be a port from 0 to 65535, not "${word}"`)
+        throw new UsageError(`"${word}" is no port: it must be a number from 0 to 65535. ${USAGE}`)
       parsed.port = Number(word)
     } else {
       throw new UsageError(`"${word}" is not an option. ${USAGE}`)

@@ -133,7 +133,7 @@ const DEFAULTS: Omit<Settings, 'bot_name' | 'default_workspace'> = {
   reading_font: 'sans',
 }
 
-const parseStored = (value: unknown): Stored => {
+export const parseSettings = (value: unknown): Stored => {
   if (value === undefined) return {}
   if (!isObject(value)) throw new Error('settings.json is not an object')
   return value as Stored
@@ -159,7 +159,7 @@ const toSettings = (stored: Stored, accept: Accept, botName: string): Settings =
 }
 
 export const createSettings = (path: string, options: SettingsOptions): SettingsStore => {
-  const file = jsonFile<Stored>(path, parseStored, { mayDangle: true, isWatched: true })
+  const file = jsonFile<Stored>(path, parseSettings, { mayDangle: true, isWatched: true })
   const accept = accepts(options)
   let hasRead = false
   let last: { stored: Stored; settings: Settings } | undefined

@@ -26,7 +26,12 @@ const Stored = ApiToken.extend({
   paths: z.array(TokenPath).min(1).default(['v1']),
 })
 type Stored = z.infer<typeof Stored>
-const File = z.object({ version: z.literal(1), enabled: z.boolean(), tokens: z.array(Stored) })
+/** Of the whole file. */
+export const ApiTokensFile = z.object({
+  version: z.literal(1),
+  enabled: z.boolean(),
+  tokens: z.array(Stored),
+})
 
 /** `Authorization: Bearer …`, as OpenAI's clients send it, or `x-api-key`, as Anthropic's do. */
 const tokenIn = ({ authorization, 'x-api-key': key }: IncomingHttpHeaders): string => {
@@ -49,23 +54,20 @@ export const openApiTokens = (
   {
     clock,
     throttle,
-    warn,
     mayCall,
   }: {
     clock: Clock
     throttle: Throttle
-    warn: (text: string) => void
     /** False for the paths that only a person may call. */
     mayCall: (path: string) => boolean
   },
 ) => {
-  const read = (): z.infer<typeof File> | 'damaged' => {
+  const read = (): z.infer<typeof ApiTokensFile> | 'damaged' => {
     try {
-      return File.parse(JSON.parse(readWholeText(path)))
+      return ApiTokensFile.parse(JSON.parse(readWholeText(path)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT')
         return { version: 1, enabled: false, tokens: [] }
-      warn(`${path} cannot be read; the API stays off`)
       return 'damaged'
     }
   }
@@ -75,7 +77,7 @@ export const openApiTokens = (
   const running = new Map<string, AbortController>()
 
   /** On disk first: a change that was not stored must not apply until the next start only. */
-  const write = (next: z.infer<typeof File>): void => {
+  const write = (next: z.infer<typeof ApiTokensFile>): void => {
     if (found === 'damaged')
       throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`, {
         code: 'file_damaged',

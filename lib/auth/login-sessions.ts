@@ -50,7 +50,7 @@ const SignIn = z.object({
   seen_address: z.string().optional(),
 })
 export type SignIn = z.infer<typeof SignIn>
-const File = z.object({ version: z.literal(1), sessions: z.array(SignIn) })
+export const SignInsFile = z.object({ version: z.literal(1), sessions: z.array(SignIn) })
 
 export type NewSignIn = {
   address: string
@@ -77,7 +77,7 @@ export const openSignIns = (path: string, clock: Clock, warn: (text: string) => 
       return []
     }
     try {
-      return File.parse(JSON.parse(text)).sessions
+      return SignInsFile.parse(JSON.parse(text)).sessions
     } catch {
       // Truncated or edited; the next sign-in replaces it.
       warn(`${path} is damaged; everyone has to sign in again`)

@@ -24,7 +24,7 @@ const timeOfName = (name: string): number | undefined => {
   return Number.isNaN(ms) ? undefined : ms
 }
 
-const File = z.object({
+export const BackupsFile = z.object({
   version: z.literal(1).default(1),
   settings: z
     .object({
@@ -53,7 +53,7 @@ export type Backups = ReturnType<typeof createBackups>
 
 export const createBackups = (options: BackupsOptions) => {
   const { path, saved, make, hasKeys, suggestedDir, log, clock } = options
-  const file = jsonFile(path, value => File.parse(value ?? {}))
+  const file = jsonFile(path, value => BackupsFile.parse(value ?? {}))
   const stopped = new AbortController()
   let running: Promise<void> | null = null
 

@@ -7,8 +7,8 @@ import { type JsonFile, jsonFile } from '../store/json-file.ts'
 import type { UnsupportedGuard } from './guard-rules.ts'
 
 /** Profile → key → id of the value. */
-const Accepted = z.record(z.string(), z.record(z.string(), z.string()))
-type Accepted = z.output<typeof Accepted>
+export const AcceptedGuardsFile = z.record(z.string(), z.record(z.string(), z.string()))
+type AcceptedGuardsFile = z.output<typeof AcceptedGuardsFile>
 
 /** Sorts keys, so that their order does not matter. */
 const ordered = (value: unknown): unknown => {
@@ -34,8 +34,10 @@ export type AcceptedGuards = {
 
 /** An unreadable file accepts nothing. */
 export const createAcceptedGuards = (path: string): AcceptedGuards => {
-  const file: JsonFile<Accepted> = jsonFile(path, value => Accepted.parse(value ?? {}))
-  const all = (): Accepted => (file.problem() === null ? file.read() : {})
+  const file: JsonFile<AcceptedGuardsFile> = jsonFile(path, value =>
+    AcceptedGuardsFile.parse(value ?? {}),
+  )
+  const all = (): AcceptedGuardsFile => (file.problem() === null ? file.read() : {})
   return {
     has: (profile, guard) => {
       const own = all()[profile]

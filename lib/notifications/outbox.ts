@@ -89,7 +89,7 @@ const Status = z.object({
 export type Status = z.infer<typeof Status>
 const UNUSED: Status = { last_sent_at: null, problem: null, problem_code: null }
 
-const File = z.object({
+export const OutboxFile = z.object({
   version: z.literal(1),
   items: z.array(Item),
   seen: z.array(z.string()),
@@ -98,9 +98,9 @@ const File = z.object({
   shown: z.array(Shown).default([]),
   statuses: z.record(z.string(), Status).default({}),
 })
-type File = z.infer<typeof File>
+type OutboxFile = z.infer<typeof OutboxFile>
 
-const NONE: File = { version: 1, items: [], seen: [], tokens: [], shown: [], statuses: {} }
+const NONE: OutboxFile = { version: 1, items: [], seen: [], tokens: [], shown: [], statuses: {} }
 
 /** Recognizable, so that `lib/redact/shapes.ts` masks tokens although only their hashes are known. */
 const PREFIX = 'awn_'
@@ -122,9 +122,9 @@ const lastAttempts = (tokens: readonly AnswerToken[]): AnswerToken[] => {
 export type Outbox = ReturnType<typeof openOutbox>
 
 export const openOutbox = (path: string, warn: (text: string) => void) => {
-  const read = (): File => {
+  const read = (): OutboxFile => {
     try {
-      return File.parse(JSON.parse(readWholeText(path)))
+      return OutboxFile.parse(JSON.parse(readWholeText(path)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
         warn(`${path} cannot be read; notifications that were not sent yet are lost`)
@@ -134,7 +134,7 @@ export const openOutbox = (path: string, warn: (text: string) => void) => {
   let state = read()
   let isBroken = false
 
-  const update = (patch: Partial<File>): void => {
+  const update = (patch: Partial<OutboxFile>): void => {
     state = { ...state, ...patch }
     try {
       // A leftover of a killed process must not be followed or reused.

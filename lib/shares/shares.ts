@@ -22,8 +22,12 @@ const Stored = Share.extend({
   before: z.number().int().positive(),
 })
 export type StoredShare = z.infer<typeof Stored>
-const File = z.object({ version: z.literal(1), enabled: z.boolean(), shares: z.array(Stored) })
-type File = z.infer<typeof File>
+export const SharesFile = z.object({
+  version: z.literal(1),
+  enabled: z.boolean(),
+  shares: z.array(Stored),
+})
+type SharesFile = z.infer<typeof SharesFile>
 
 const toShare = ({ hash: _, before: __, ...share }: StoredShare): Share => share
 
@@ -35,18 +39,14 @@ export type Shares = ReturnType<typeof openShares>
 /** An unreadable file keeps all links off and is not replaced. */
 export const openShares = (
   path: string,
-  {
-    clock,
-    log,
-  }: { clock: Pick<Clock, 'now'>; log: { info(text: string): void; warn(text: string): void } },
+  { clock, log }: { clock: Pick<Clock, 'now'>; log: { info(text: string): void } },
 ) => {
-  const none: File = { version: 1, enabled: false, shares: [] }
-  const read = (): File | 'damaged' => {
+  const none: SharesFile = { version: 1, enabled: false, shares: [] }
+  const read = (): SharesFile | 'damaged' => {
     try {
-      return File.parse(JSON.parse(readWholeText(path)))
+      return SharesFile.parse(JSON.parse(readWholeText(path)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return none
-      log.warn(`${path} cannot be read; share links stay off`)
       return 'damaged'
     }
   }
@@ -56,7 +56,7 @@ export const openShares = (
   const isCurrent = ({ expires_at }: StoredShare): boolean => fromSeconds(expires_at) > clock.now()
 
   /** On disk first: a link that was not stored must not work until the next start only. */
-  const write = (next: File): void => {
+  const write = (next: SharesFile): void => {
     if (found === 'damaged')
       throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`, {
         code: 'file_damaged',

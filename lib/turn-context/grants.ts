@@ -31,7 +31,7 @@ export const Grant = z
   .meta({ id: 'Grant' })
 export type Grant = z.infer<typeof Grant>
 
-const GrantFile = z.object({ version: z.literal(1), grants: z.array(Grant) })
+export const GrantFile = z.object({ version: z.literal(1), grants: z.array(Grant) })
 
 const digest = (...parts: unknown[]): string => sha256(JSON.stringify(parts))
 

@@ -228,10 +228,7 @@ test('what has arrived while the service stops is not sent again; what was cut o
 
 test('a new subscription takes the place of its former one, also when both are known', () =>
   inFolder(folder => {
-    const store = openNotificationStore(join(folder, 'store.json'), {
-      clock: createTestClock(),
-      warn: never,
-    })
+    const store = openNotificationStore(join(folder, 'store.json'), { clock: createTestClock() })
     const add = (endpoint: string, replaces?: string) =>
       store.addDevice(
         { endpoint, keys: { p256dh: 'B'.repeat(87), auth: 'a'.repeat(22) } },
