@@ -44,6 +44,7 @@ const PERMANENT: ReadonlySet<CheckCode | undefined> = new Set<CheckCode>([
   'password_invalid',
   'base_path_taken',
   'traces_invalid',
+  'restore_unfinished',
 ])
 
 /** Why a start ends here; null: it goes on. */

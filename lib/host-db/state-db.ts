@@ -3,6 +3,7 @@ import { lstatSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { messageOf, unavailable, UserError } from '../errors.ts'
+import { errorCode } from '../store/file-error.ts'
 import { type Database, isBusy, openDatabase } from '../store/sqlite.ts'
 
 export type { Database } from '../store/sqlite.ts'
@@ -13,7 +14,15 @@ export type HostHome = { readonly name: string; readonly dir: string }
 export const stateDbPath = (home: HostHome): string => join(home.dir, 'state.db')
 
 /** Also a link to a disk that is not mounted: a database that cannot be read is not an absent one. */
-const isThere = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false }) !== undefined
+const isThere = (file: string): boolean => {
+  try {
+    return lstatSync(file, { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    // The home is no directory, so nothing is in it.
+    if (errorCode(error) === 'ENOTDIR') return false
+    throw error
+  }
+}
 
 /** Readers never wait in WAL mode; this is for databases in another journal mode. */
 const READ_WAIT_MS = 200
