@@ -55,12 +55,11 @@ const decide = async (
   })
   if (denied)
     return { denied: 'the user denied it', sentence: 'The user denied this call.', approve }
-  const isFree = (ask: ApprovalRequest) =>
-    decision === 'allow' && !ask.isControl && ask.rule === undefined && !ask.network
   return {
     denied: null,
     sentence: '',
-    approve: async (ask, callId) => (isFree(ask) ? 'once' : approve(ask, callId)),
+    approve: (ask, callId) =>
+      approve(decision === 'allow' ? { allowedBy: 'hook', ...ask } : ask, callId),
   }
 }
 
