@@ -150,7 +150,9 @@ export const createApp = (options: AppOptions): PageApp => {
     onFrame: events.cursors.receive,
     onState(state) {
       base.connection.set(state)
-      if (state.kind === 'live') toasts.dismissText(t('error.server'))
+      if (state.kind !== 'live') return
+      toasts.dismissText(t('error.server'))
+      events.catchUp()
     },
   })
   const profileActions = createProfileActions({

@@ -5,7 +5,7 @@
 import { createContext, type Provider } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { ReadonlySignal } from '@preact/signals'
-import type { OpenChat } from './features/chat/open-chat.ts'
+import type { Transcript } from './features/chat/transcript.ts'
 import type { SessionChoices } from './features/chat/session-choices.ts'
 import type { TurnActions } from './features/chat/turn-actions.ts'
 import type { ComposerFeature } from './features/composer/composer-state.ts'
@@ -24,7 +24,7 @@ import type { Workspaces } from './features/workspace/workspaces.ts'
 export type SessionsFeature = SessionsBase & SessionActions
 export type ChatFeature = TurnActions &
   SessionChoices & {
-    chat: OpenChat
+    chat: Transcript
     queue: Queue
     /** The client's id of the chat. */
     key: string

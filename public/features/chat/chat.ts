@@ -11,7 +11,7 @@ import { createComposer } from '../composer/composer.ts'
 import { createQueue } from '../queue/queue.ts'
 import { isHostSession } from '../sessions/host-session.ts'
 import { createChatPanel } from '../workspace/panel.ts'
-import { createOpenChat, type TurnEnd } from './open-chat.ts'
+import { createTranscript, type TurnEnd } from './transcript.ts'
 import { createSessionChoices } from './session-choices.ts'
 import { createTurnActions } from './turn-actions.ts'
 
@@ -30,7 +30,7 @@ export const createChat = (shared: PaneShared, { key, sessionId: id }: ChatOptio
   /** The view that showed it last. */
   let app: App | null = null
 
-  const transcript = createOpenChat({
+  const transcript = createTranscript({
     ...{ platform, cursors, toasts, sessionId, key, outbox },
     onSession: sessions.keep,
     onMissing: sessions.drop,

@@ -5,7 +5,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
 import type { Clock } from '../../../lib/base/clock.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
-import { ApiError, type ApiCall, isUnreachable, SEND_MS } from '../../api.ts'
+import { ApiError, type ApiCall, isTemporary, isUnreachable, SEND_MS } from '../../api.ts'
 import type { JsonStorage } from '../../platform.ts'
 
 /** Choices for a session that does not exist yet. */
@@ -94,11 +94,10 @@ const isOfChat = (message: Outgoing, chat: string, sessionId: string | null): bo
   message.chat === chat || (sessionId !== null && message.session_id === sessionId)
 
 /** Not because of the message: the same one may be accepted later. */
-const isTemporary = (error: unknown): boolean =>
-  !(error instanceof ApiError) ||
-  error.status === 429 ||
-  error.status >= 500 ||
-  ['queue_full', 'other_account', 'sign_in_required'].includes(error.code ?? '')
+const isForLater = (error: unknown): boolean =>
+  isTemporary(error) ||
+  (error instanceof ApiError &&
+    ['queue_full', 'other_account', 'sign_in_required'].includes(error.code ?? ''))
 
 const isBusy = (error: unknown): boolean =>
   error instanceof ApiError && /^session_(busy|compacting)$/.test(error.code ?? '')
@@ -427,7 +426,7 @@ export class Outbox {
         if (!now) continue
         // Its session may have been created before the error.
         held.add(next.chat).add(lineOf(now))
-        if (isTemporary(error)) {
+        if (isForLater(error)) {
           isAll = false
           this.#reasons.set(next.id, sentence(error))
         } else this.#put({ ...now, error: sentence(error) }, 'waiting')

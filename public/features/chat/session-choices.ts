@@ -4,13 +4,13 @@ import type { Personalities } from '../composer/personalities.ts'
 import type { Models } from '../models/models.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Workspaces } from '../workspace/workspaces.ts'
-import type { OpenChat } from './open-chat.ts'
+import type { Transcript } from './transcript.ts'
 import { type Choice, noChoice, type Outbox } from './outbox.ts'
 
 export type SessionChoicesOptions = {
   /** The client's id of the chat. */
   key: string
-  chat: OpenChat
+  chat: Transcript
   outbox: Outbox
   sessions: Sessions
   models: Models

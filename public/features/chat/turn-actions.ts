@@ -6,7 +6,7 @@ import { withFiles, withoutFiles } from '../composer/composer.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Toasts } from '../shell/toast.ts'
-import { type OpenChat, textOf } from './open-chat.ts'
+import { type Transcript, textOf } from './transcript.ts'
 import type { NewMessage, Outbox } from './outbox.ts'
 import type { SessionChoices } from './session-choices.ts'
 
@@ -16,7 +16,7 @@ export type TurnActionsOptions = {
   /** The client's id of the chat. */
   key: string
   sessions: Sessions
-  chat: OpenChat
+  chat: Transcript
   queue: Queue
   choices: Pick<SessionChoices, 'choice'>
   outbox: Outbox

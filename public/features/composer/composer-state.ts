@@ -1,7 +1,7 @@
 /** State of the composer: draft, attachments, completion, reasoning and personalities; and sending. */
 import type { Platform } from '../../platform.ts'
 import { t } from '../../strings/t.ts'
-import { type OpenChat, textOf } from '../chat/open-chat.ts'
+import { type Transcript, textOf } from '../chat/transcript.ts'
 import type { SessionChoices } from '../chat/session-choices.ts'
 import type { TurnActions } from '../chat/turn-actions.ts'
 import type { SettingsState } from '../settings/settings.ts'
@@ -22,7 +22,7 @@ export type ComposerOptions = {
   settings: SettingsState
   composer: Composer
   workspaces: Workspaces
-  chat: OpenChat
+  chat: Transcript
   choices: Pick<SessionChoices, 'ensureSession'>
   turns: Pick<TurnActions, 'startTurn' | 'enqueue'>
   shared: ComposerShared

@@ -252,7 +252,7 @@ const openPage = async (
   server.readers.add(receive)
   await start()
   await settle()
-  return { page, fake, storage, tab, close: () => server.readers.delete(receive) }
+  return { page, fake, stream, storage, tab, close: () => server.readers.delete(receive) }
 }
 
 const show = async (page: PageApp, id: string | null): Promise<App> => {
@@ -696,6 +696,89 @@ test('a chat that was left is released once its message is accepted, before or a
     await show(page, 'a')
     assert.is(viewOf(page, server).texts.at(-1)?.[1], 'hello')
   }
+})
+
+const READ = 'GET /api/session'
+const READING = {
+  'when it is opened': async (page: PageApp) => void (await show(page, 'a')),
+  'after a reset': async (_: PageApp, server: Server) => {
+    server.tell('session:a', 'reset', {})
+    await settle()
+  },
+  'when its session has just been created': async (page: PageApp) => {
+    await write(await show(page, null), 'hello')
+    await settle()
+  },
+}
+for (const [when, read] of Object.entries(READING))
+  for (const isLive of [true, false])
+    test(`a chat that could not be read ${when} is read again ${isLive ? 'with the connection' : 'after a while'}, with its events`, async () => {
+      const server = createServer()
+      const isOpen = when === 'after a reset'
+      const { page, fake, stream } = await openPage(server, isOpen ? 'session/a' : 'session/b')
+      const answer = fake.service.answers[READ]!
+      fake.service.answers[READ] = unreachable
+      await read(page, server)
+      const id = page.first.shown.peek().sessionId.peek()
+      const add = (content: string) => {
+        const message = say(`x${content}`, 'user', content)
+        const record = server.sessions.get(id)!
+        record.messages = [...record.messages, message]
+        server.tell(`session:${id}`, 'message', { message })
+      }
+      add('meanwhile')
+      await fake.clock.advance(60_000)
+      fake.service.answers[READ] = answer
+      if (isLive) stream.onState({ kind: 'live' })
+      else await fake.clock.advance(60_000)
+      await settle()
+      add('afterwards')
+      await settle()
+      const { state, texts, stored } = viewOf(page, server)
+      assert.is(state, 'ready')
+      assert.equal(texts, stored?.texts)
+      assert.equal(
+        texts.slice(-2).map(([, text]) => text),
+        ['meanwhile', 'afterwards'],
+      )
+      const { length } = fake.service.of(READ)
+      await fake.clock.advance(300_000)
+      assert.is(fake.service.of(READ).length, length, 'read once')
+    })
+
+test('a chat that is left, and one that is refused, is not read again', async () => {
+  for (const status of [0, 403, 404]) {
+    const server = createServer()
+    const { page, fake, stream } = await openPage(server, 'session/b')
+    const answer = fake.service.answers[READ]!
+    fake.service.answers[READ] = () => {
+      throw new ApiError(status, 'No')
+    }
+    await show(page, 'a')
+    fake.service.answers[READ] = answer
+    if (status === 0) await show(page, 'b')
+    const { length } = fake.service.of(READ)
+    await fake.clock.advance(300_000)
+    stream.onState({ kind: 'live' })
+    await settle()
+    assert.is(fake.service.of(READ).length, length, `${status}`)
+  }
+})
+
+test('the list that could not be read is read again with the connection', async () => {
+  const server = createServer()
+  const answer = server.answers['GET /api/sessions']!
+  server.answers['GET /api/sessions'] = unreachable
+  const { page, fake, stream } = await openPage(server, 'session/a')
+  assert.is(page.sessions.state.peek(), 'failed')
+  fake.service.answers['GET /api/sessions'] = answer
+  stream.onState({ kind: 'live' })
+  await settle()
+  assert.is(page.sessions.state.peek(), 'ready')
+  const { length } = fake.service.of('GET /api/sessions')
+  stream.onState({ kind: 'live' })
+  await settle()
+  assert.is(fake.service.of('GET /api/sessions').length, length)
 })
 
 test('there are enough cases', () => assert.ok(cases >= 40, `${cases}`))

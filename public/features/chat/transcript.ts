@@ -1,7 +1,7 @@
 /** The messages of a chat: loaded from its end, updated by events while a pane shows it, followed by what is being sent. */
 import { toSeconds } from '../../../lib/base/clock.ts'
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
-import { ApiError } from '../../api.ts'
+import { ApiError, isTemporary } from '../../api.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Queued } from '../../../lib/schema/queue.ts'
@@ -39,6 +39,9 @@ export type TurnEnd = { sessionId: string; how: 'done' | 'apperror' | 'cancel' }
 
 /** The server's maximum page size. */
 const MAX_LIMIT = 500
+/** After a request that failed; twice as long after each further one. */
+const AGAIN_MS = 3_000
+const MAX_AGAIN_MS = 60_000
 const sourceOf = (id: string): Source => `session:${id}`
 
 export const textOf = (message: Message): string =>
@@ -82,7 +85,7 @@ export type Editing = {
   uploads: number
 }
 
-export type OpenChatOptions = {
+export type TranscriptOptions = {
   platform: Pick<Platform, 'api' | 'nextFrame' | 'clock' | 'serverClock'>
   cursors: EventCursors
   toasts: Toasts
@@ -100,10 +103,10 @@ export type OpenChatOptions = {
   onTurnEnd: (ended: TurnEnd) => void
 }
 
-export const createOpenChat = (options: OpenChatOptions) => {
+export const createTranscript = (options: TranscriptOptions) => {
   const { platform, cursors, toasts, sessionId, key, outbox } = options
   const { onSession, onMissing, onTurnEnd, onSubscriptionsChange } = options
-  const { api, nextFrame, serverClock } = platform
+  const { api, clock, nextFrame, serverClock } = platform
   const stored = signal<TranscriptState>(emptyTranscript(sessionId.peek()))
   const state = signal<ChatState>(sessionId.peek() ? 'loading' : 'none')
   const details = signal<Details | null>(null)
@@ -114,6 +117,16 @@ export const createOpenChat = (options: OpenChatOptions) => {
   let isShown = false
   /** The messages that are shown are those of the server, and events follow. */
   let isCurrent = false
+  /** Makes the request that failed once more; null: none did. */
+  let again: (() => Promise<void>) | null = null
+  let cancelAgain = () => {}
+  let againMs = AGAIN_MS
+
+  const endAgain = (): void => {
+    cancelAgain()
+    again = null
+    againMs = AGAIN_MS
+  }
 
   const editing = signal<Editing | null>(null)
 
@@ -160,6 +173,8 @@ export const createOpenChat = (options: OpenChatOptions) => {
   /** Fetches a snapshot; a later request for the same source supersedes it. */
   const fetchInto = async (id: string, hold: SnapshotRequest, limit: number): Promise<void> => {
     const mark = outbox.mark()
+    cancelAgain()
+    again = null
     try {
       const { session } = await api('GET /api/session', { session_id: id, limit })
       if (!cursors.isCurrent(hold)) return
@@ -172,6 +187,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
       outbox.settle(id, mark)
       state.value = 'ready'
       isCurrent = true
+      endAgain()
       cursors.completeSnapshot(hold, session.cursor)
       onSubscriptionsChange()
     } catch (error) {
@@ -179,7 +195,12 @@ export const createOpenChat = (options: OpenChatOptions) => {
       const missing = error instanceof ApiError && error.status === 404
       if (missing) onMissing(id)
       if (!isCurrent || missing) state.value = missing ? 'missing' : 'failed'
-      else toasts.showError(error)
+      else if (againMs === AGAIN_MS) toasts.showError(error)
+      // Its events are held back until it succeeds.
+      if (!isTemporary(error)) return endAgain()
+      again = () => fetchInto(id, hold, limit)
+      cancelAgain = clock.timer(againMs, again)
+      againMs = Math.min(againMs * 2, MAX_AGAIN_MS)
     }
   }
 
@@ -225,6 +246,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
       if (!id) return
       cursors.unsubscribe(sourceOf(id))
       onSubscriptionsChange()
+      endAgain()
       // Their events are not awaited any more.
       outbox.settle(id, outbox.mark())
       frames = []
@@ -249,6 +271,10 @@ export const createOpenChat = (options: OpenChatOptions) => {
     receive,
     /** For the Retry button of a chat that failed to load. */
     retryLoad: () => reload(),
+    /** The connection is back: a request that failed is not waited for. */
+    async catchUp(): Promise<void> {
+      await again?.()
+    },
     /** Applies a change of personality, model or workspace made on this page. */
     patch(change: Partial<Details>): void {
       if (details.value) details.value = { ...details.value, ...change }
@@ -257,4 +283,4 @@ export const createOpenChat = (options: OpenChatOptions) => {
   }
 }
 
-export type OpenChat = ReturnType<typeof createOpenChat>
+export type Transcript = ReturnType<typeof createTranscript>
