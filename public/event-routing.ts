@@ -115,7 +115,7 @@ export const createEventRouting = (options: EventRoutingOptions): EventRouting =
     load: source => load(source),
     catchUp() {
       for (const source of failed) void load(source)
-      for (const pane of options.panes.peek()) void pane.shown.peek().transcript.catchUp()
+      for (const pane of options.panes.peek()) pane.shown.peek().transcript.catchUp()
     },
     reloadList: () => fetchSource('list'),
     subscriptions: () => ({

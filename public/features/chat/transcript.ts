@@ -19,6 +19,7 @@ import { createChatMessages } from './chat-messages.ts'
 import type { Listed, Outbox } from './outbox.ts'
 import { PAGE_SIZE } from './page-size.ts'
 import type { Toasts } from '../shell/toast.ts'
+import { TryAgain } from '../../parts/try-again.ts'
 
 export type ChatState = 'none' | 'loading' | 'ready' | 'missing' | 'failed'
 /** Fields of the session besides its messages. */
@@ -39,9 +40,6 @@ export type TurnEnd = { sessionId: string; how: 'done' | 'apperror' | 'cancel' }
 
 /** The server's maximum page size. */
 const MAX_LIMIT = 500
-/** After a request that failed; twice as long after each further one. */
-const AGAIN_MS = 3_000
-const MAX_AGAIN_MS = 60_000
 const sourceOf = (id: string): Source => `session:${id}`
 
 export const textOf = (message: Message): string =>
@@ -117,17 +115,7 @@ export const createTranscript = (options: TranscriptOptions) => {
   let isShown = false
   /** The messages that are shown are those of the server, and events follow. */
   let isCurrent = false
-  /** Makes the request that failed once more; null: none did. */
-  let again: (() => Promise<void>) | null = null
-  let cancelAgain = () => {}
-  let againMs = AGAIN_MS
-
-  const endAgain = (): void => {
-    cancelAgain()
-    again = null
-    againMs = AGAIN_MS
-  }
-
+  const again = new TryAgain(clock)
   const editing = signal<Editing | null>(null)
 
   /** Messages of the transcript that are being sent. */
@@ -173,8 +161,7 @@ export const createTranscript = (options: TranscriptOptions) => {
   /** Fetches a snapshot; a later request for the same source supersedes it. */
   const fetchInto = async (id: string, hold: SnapshotRequest, limit: number): Promise<void> => {
     const mark = outbox.mark()
-    cancelAgain()
-    again = null
+    again.stop()
     try {
       const { session } = await api('GET /api/session', { session_id: id, limit })
       if (!cursors.isCurrent(hold)) return
@@ -187,7 +174,7 @@ export const createTranscript = (options: TranscriptOptions) => {
       outbox.settle(id, mark)
       state.value = 'ready'
       isCurrent = true
-      endAgain()
+      again.end()
       cursors.completeSnapshot(hold, session.cursor)
       onSubscriptionsChange()
     } catch (error) {
@@ -195,12 +182,10 @@ export const createTranscript = (options: TranscriptOptions) => {
       const missing = error instanceof ApiError && error.status === 404
       if (missing) onMissing(id)
       if (!isCurrent || missing) state.value = missing ? 'missing' : 'failed'
-      else if (againMs === AGAIN_MS) toasts.showError(error)
+      else if (again.isFirst()) toasts.showError(error)
       // Its events are held back until it succeeds.
-      if (!isTemporary(error)) return endAgain()
-      again = () => fetchInto(id, hold, limit)
-      cancelAgain = clock.timer(againMs, again)
-      againMs = Math.min(againMs * 2, MAX_AGAIN_MS)
+      if (isTemporary(error)) again.later(() => void fetchInto(id, hold, limit))
+      else again.end()
     }
   }
 
@@ -246,7 +231,7 @@ export const createTranscript = (options: TranscriptOptions) => {
       if (!id) return
       cursors.unsubscribe(sourceOf(id))
       onSubscriptionsChange()
-      endAgain()
+      again.end()
       // Their events are not awaited any more.
       outbox.settle(id, outbox.mark())
       frames = []
@@ -272,9 +257,7 @@ export const createTranscript = (options: TranscriptOptions) => {
     /** For the Retry button of a chat that failed to load. */
     retryLoad: () => reload(),
     /** The connection is back: a request that failed is not waited for. */
-    async catchUp(): Promise<void> {
-      await again?.()
-    },
+    catchUp: () => again.now(),
     /** Applies a change of personality, model or workspace made on this page. */
     patch(change: Partial<Details>): void {
       if (details.value) details.value = { ...details.value, ...change }

@@ -3,15 +3,13 @@ import type { ReadonlySignal } from '@preact/signals'
 import { MAX_DRAFT_CHARS } from '../../../lib/base/draft-limit.ts'
 import type { Draft } from '../../../lib/schema/session.ts'
 import { isUnreachable } from '../../api.ts'
+import { TryAgain } from '../../parts/try-again.ts'
 import { randomId } from '../../parts/random-id.ts'
 import type { JsonStorage, Platform } from '../../platform.ts'
 
 const PAUSE_MS = 600
 /** Of a draft that the server does not store: each write is of megabytes, and stops the page. */
 const LONG_PAUSE_MS = 5_000
-/** After a draft that the server did not get; twice as long after each further one. */
-const RETRY_MS = 3_000
-const MAX_RETRY_MS = 60_000
 /** Browsers send at most 64 KiB of `keepalive` bodies at a time, and fail with more. */
 const KEEPALIVE_BYTES = 30_000
 /** Drafts by session that the server does not have yet. */
@@ -59,7 +57,7 @@ export class StoredDraft {
   /** The same of the stored draft that was shown, of another device or from before a reload. */
   #shownId: string | undefined
   #request = Promise.resolve()
-  #retryMs = RETRY_MS
+  readonly #again: TryAgain
   #cancel = () => {}
 
   constructor(
@@ -68,6 +66,7 @@ export class StoredDraft {
     now: () => Draft,
   ) {
     this.#platform = platform
+    this.#again = new TryAgain(platform.clock)
     this.#place = { sessionId, key: NEW + key, savesDraft }
     this.#now = now
   }
@@ -98,7 +97,7 @@ export class StoredDraft {
 
   /** It was changed, and is saved after a pause. */
   changed(): void {
-    this.#cancel()
+    this.#stop()
     const ms = this.#now().text.length > MAX_DRAFT_CHARS ? LONG_PAUSE_MS : PAUSE_MS
     this.#cancel = this.#platform.clock.timer(ms, () => void this.save())
   }
@@ -106,7 +105,7 @@ export class StoredDraft {
   isSaved = (): boolean => isSame(this.#now(), this.#saved)
 
   async save(): Promise<void> {
-    this.#cancel()
+    this.#stop()
     const id = this.#place.sessionId.peek()
     const draft = this.#now()
     if (this.isSaved() || !this.#place.savesDraft(id)) return
@@ -124,13 +123,14 @@ export class StoredDraft {
       // A newer one of the session is kept.
       const kept = this.#unsaved()[id]
       if (kept && isSame(kept, draft)) this.#forget(id)
-      this.#retryMs = RETRY_MS
+      this.#again.end()
     } catch (error) {
       // It was sent, or changed and saved again.
       if (this.#saved !== draft) return
       this.#saved = UNKNOWN
       // A refusal would be repeated; the next change may end it.
-      if (isUnreachable(error)) this.#saveAgain()
+      // The server may be back before this is known to have failed, so its return alone would save nothing.
+      if (isUnreachable(error)) this.#again.later(() => void this.save())
     }
   }
 
@@ -139,7 +139,7 @@ export class StoredDraft {
 
   /** It was taken to be sent: what is written from now on is another draft. The stored one stays until `forget`. */
   take(): void {
-    this.#cancel()
+    this.#stop()
     this.#messageId = randomId()
     this.#shownId = undefined
   }
@@ -176,11 +176,9 @@ export class StoredDraft {
     else drafts.write(this.#place.key, draft)
   }
 
-  /** The server may be back before this is known to have failed, so its return alone would save nothing. */
-  #saveAgain(): void {
+  #stop(): void {
     this.#cancel()
-    this.#cancel = this.#platform.clock.timer(this.#retryMs, () => void this.save())
-    this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS)
+    this.#again.stop()
   }
 
   #unsaved(): Record<string, Draft> {
