@@ -118,7 +118,7 @@ export class Pane {
   newChat(): void {
     const blank = this.#newChat()
     if (this.#shared.outbox.of(blank.key, null).length > 0) this.#blank = null
-    else blank.choices.choice.value = noChoice
+    else blank.composer.choose(noChoice)
     this.route.openSession(null)
     // It may have a session, which the address names by now.
     void this.show(this.route.sessionId.peek())

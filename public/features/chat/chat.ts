@@ -49,7 +49,7 @@ export const createChat = (shared: PaneShared, { key, sessionId: id }: ChatOptio
   const queue = createQueue(platform)
   const { personalities } = composing
   const choices = createSessionChoices({
-    ...{ key, chat: transcript, outbox, sessions, workspaces, personalities },
+    ...{ key, chat: transcript, composer, outbox, sessions, workspaces, personalities },
     models: models.models,
   })
   const turns = createTurnActions({

@@ -8,12 +8,12 @@ import type { SessionRow } from '../../../lib/schema/session.ts'
 import { ApiError, type ApiCall, isTemporary, isUnreachable, SEND_MS } from '../../api.ts'
 import type { JsonStorage } from '../../platform.ts'
 
-/** Choices for a session that does not exist yet. */
-export type Choice = { model: string; workspace: string; personality: string }
-export const noChoice: Choice = { model: '', workspace: '', personality: '' }
-
 /** Where a new session is created. */
 export type Place = { profile: string; project: string }
+
+/** Choices for a session that does not exist yet. `place`: of a message that was taken back; absent: that of the page. */
+export type Choice = { model: string; workspace: string; personality: string; place?: Place }
+export const noChoice: Choice = { model: '', workspace: '', personality: '' }
 
 /** A message as it is stored. */
 export type Outgoing = {
@@ -165,7 +165,7 @@ export class Outbox {
       ...message,
       id: message.id ?? newId(),
       at,
-      ...(!message.session_id && { place: place() }),
+      ...(!message.session_id && { place: message.choice.place ?? place() }),
     }
     let release = (): void => undefined
     const done = new Promise<void>(resolve => {
@@ -218,7 +218,8 @@ export class Outbox {
 
   /** Creates the session of a new chat, once for all that is written there. */
   sessionOf(chat: string, choice: Choice): Promise<string> {
-    return this.#sessionFor({ id: this.#options.newId(), chat, choice })
+    const { place } = choice
+    return this.#sessionFor({ id: this.#options.newId(), chat, choice, ...(place && { place }) })
   }
 
   /** As its first message wants it, whatever is written or chosen later. */

@@ -1,16 +1,18 @@
 /** Model, workspace and personality of a chat, before and after its session exists. */
-import { type Signal, signal } from '@preact/signals'
+import type { ReadonlySignal } from '@preact/signals'
+import type { Composer } from '../composer/composer.ts'
 import type { Personalities } from '../composer/personalities.ts'
 import type { Models } from '../models/models.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Workspaces } from '../workspace/workspaces.ts'
 import type { Transcript } from './transcript.ts'
-import { type Choice, noChoice, type Outbox } from './outbox.ts'
+import type { Choice, Outbox } from './outbox.ts'
 
 export type SessionChoicesOptions = {
   /** The client's id of the chat. */
   key: string
   chat: Transcript
+  composer: Pick<Composer, 'choice' | 'choose'>
   outbox: Outbox
   sessions: Sessions
   models: Models
@@ -20,7 +22,7 @@ export type SessionChoicesOptions = {
 
 export type SessionChoices = {
   /** For a session that does not exist yet. */
-  choice: Signal<Choice>
+  choice: ReadonlySignal<Choice>
   /** The session, created now if it does not exist yet. Concurrent calls share one creation. */
   ensureSession: () => Promise<string>
   /** Imports a host session before its first change here, because only sessions of this server can be changed. */
@@ -33,7 +35,7 @@ export type SessionChoices = {
 
 export const createSessionChoices = (options: SessionChoicesOptions): SessionChoices => {
   const { key, chat, outbox, sessions, models, workspaces, personalities } = options
-  const choice = signal<Choice>(noChoice)
+  const { choice, choose } = options.composer
 
   const ensureSession = async (): Promise<string> =>
     chat.sessionId.peek() || outbox.sessionOf(key, choice.peek())
@@ -52,7 +54,7 @@ export const createSessionChoices = (options: SessionChoicesOptions): SessionCho
     if (id) {
       await sessions.update(id, patch)
       chat.patch(patch)
-    } else choice.value = { ...choice.peek(), ...patch }
+    } else choose({ ...choice.peek(), ...patch })
   }
 
   return {
@@ -70,7 +72,7 @@ export const createSessionChoices = (options: SessionChoicesOptions): SessionCho
     async choosePersonality(name) {
       const id = await existing()
       if (!id) {
-        choice.value = { ...choice.peek(), personality: name }
+        choose({ ...choice.peek(), personality: name })
         return name || null
       }
       await importIfHostSession(id)

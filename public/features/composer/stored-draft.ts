@@ -2,6 +2,7 @@
 import type { ReadonlySignal } from '@preact/signals'
 import { MAX_DRAFT_CHARS } from '../../../lib/base/draft-limit.ts'
 import type { Draft } from '../../../lib/schema/session.ts'
+import type { Choice } from '../chat/outbox.ts'
 import { isUnreachable } from '../../api.ts'
 import { TryAgain } from '../../parts/try-again.ts'
 import { randomId } from '../../parts/random-id.ts'
@@ -14,16 +15,21 @@ const LONG_PAUSE_MS = 5_000
 const KEEPALIVE_BYTES = 30_000
 /** Drafts by session that the server does not have yet. */
 const UNSAVED = 'unsaved-drafts'
-export const noDraft: Draft = { text: '', files: [] }
+/** What is written, and in a new chat what was chosen for it. */
+export type Written = Draft & { choice?: Choice }
+export const noDraft: Written = { text: '', files: [] }
 /** Of the draft of a new chat in this browser, followed by the client's id of the chat. */
 const NEW = 'draft:'
 /** Equals no draft. */
-const UNKNOWN: Draft = { text: '\0', files: [], comments: [] }
+const UNKNOWN: Written = { text: '\0', files: [], comments: [] }
 
 export const isSame = (a: Draft, b: Draft): boolean =>
   a.text === b.text &&
   a.files.join('\n') === b.files.join('\n') &&
   JSON.stringify(a.comments ?? []) === JSON.stringify(b.comments ?? [])
+
+const isSameChoice = (a: Written, b: Written): boolean =>
+  JSON.stringify(a.choice) === JSON.stringify(b.choice)
 
 /** New chats whose drafts this browser has. */
 export const chatsWithDraft = ({ keys }: JsonStorage): string[] =>
@@ -50,8 +56,8 @@ export class StoredDraft {
   readonly #platform: Pick<Platform, 'api' | 'drafts' | 'clock'>
   readonly #place: Required<DraftPlace>
   /** The draft as it is written now. */
-  readonly #now: () => Draft
-  #saved: Draft = noDraft
+  readonly #now: () => Written
+  #saved: Written = noDraft
   /** What the draft will be sent as; see docs/decisions/0003. */
   #messageId = randomId()
   /** The same of the stored draft that was shown, of another device or from before a reload. */
@@ -63,7 +69,7 @@ export class StoredDraft {
   constructor(
     platform: Pick<Platform, 'api' | 'drafts' | 'clock'>,
     { sessionId, key, savesDraft = () => true }: DraftPlace,
-    now: () => Draft,
+    now: () => Written,
   ) {
     this.#platform = platform
     this.#again = new TryAgain(platform.clock)
@@ -72,7 +78,7 @@ export class StoredDraft {
   }
 
   /** What this browser has of it. A draft that the server does not have is saved again with the next `save`. */
-  load(): { draft: Draft; isUnsaved: boolean } {
+  load(): { draft: Written; isUnsaved: boolean } {
     const id = this.#place.sessionId.peek()
     const { drafts } = this.#platform
     const found = id ? this.#unsaved()[id] : drafts.read(this.#place.key, noDraft)
@@ -84,7 +90,7 @@ export class StoredDraft {
   }
 
   /** A stored draft is shown. */
-  adopt(draft: Draft): void {
+  adopt(draft: Written): void {
     this.#saved = draft
     this.#shownId = draft.client_message_id
     this.#messageId = randomId()
@@ -102,7 +108,8 @@ export class StoredDraft {
     this.#cancel = this.#platform.clock.timer(ms, () => void this.save())
   }
 
-  isSaved = (): boolean => isSame(this.#now(), this.#saved)
+  isSaved = (): boolean =>
+    isSame(this.#now(), this.#saved) && isSameChoice(this.#now(), this.#saved)
 
   async save(): Promise<void> {
     this.#stop()
@@ -170,7 +177,8 @@ export class StoredDraft {
     await this.#platform.api('POST /api/session/draft', named, { keepalive })
   }
 
-  #storeNew(draft: Draft): void {
+  /** What was only chosen is not worth keeping. */
+  #storeNew(draft: Written): void {
     const { drafts } = this.#platform
     if (isSame(draft, noDraft)) drafts.remove(this.#place.key)
     else drafts.write(this.#place.key, draft)

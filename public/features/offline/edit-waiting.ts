@@ -23,7 +23,8 @@ export const editWaiting = async (app: Place, message: Listed): Promise<void> =>
     route.jumpTo(replaced)
     return
   }
-  composer.restoreDraft({ text, comments, files: [...message.files] })
+  const choice = { ...message.choice, ...(message.place && { place: message.place }) }
+  composer.restoreDraft({ text, comments, files: [...message.files], choice })
   layout.composerFocus.value += 1
 }
 

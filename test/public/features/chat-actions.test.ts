@@ -6,6 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import type { App, PageApp } from '../../../public/app.ts'
+import { messageOf } from '../../../lib/base/draft-message.ts'
 import { editWaiting } from '../../../public/features/offline/edit-waiting.ts'
 import { steeringActions } from '../../../public/features/queue/actions.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
@@ -125,8 +126,8 @@ const createServer = () => {
       if (!sessions.has('n')) add('n')
       return { session: fakeRow('n', { title: 'Untitled', message_count: 0 }) }
     },
-    'POST /api/session/draft': ({ session_id: id, text, files, client_message_id }) => {
-      of(id).draft = { text, files, client_message_id }
+    'POST /api/session/draft': ({ session_id: id, ...draft }) => {
+      of(id).draft = draft
       return { ok: true }
     },
     'POST /api/upload': ({ session_id: id, name, size }) => {
@@ -188,10 +189,10 @@ const createServer = () => {
     }),
     'POST /api/background': () => ({ task_id: 't', stream_id: 'i', session_id: 'b' }),
     'POST /api/approval/respond': () => ({ ok: true, accepted: true, answer: null }),
-    'POST /api/queue/add': ({ session_id: id, message, client_message_id }) =>
+    'POST /api/queue/add': ({ session_id: id, message, attachments = [], client_message_id }) =>
       queue(id, list => [
         ...list,
-        { id: 'q1', text: message, attachments: [], at: 1, client_message_id },
+        { id: 'q1', text: message, attachments, at: 1, client_message_id },
       ]),
     'POST /api/queue/remove': ({ session_id: id, id: item }) => {
       const removed = of(id).queued.find(one => one.id === item)
@@ -697,6 +698,153 @@ test('a chat that was left is released once its message is accepted, before or a
     assert.is(viewOf(page, server).texts.at(-1)?.[1], 'hello')
   }
 })
+
+/** Everything that a message consists of, in each combination. */
+const MESSAGES = ['an existing chat', 'a new chat', 'an edit'].flatMap(where =>
+  [true, false].flatMap(hasFiles =>
+    [true, false].map(hasComments => ({ where, hasFiles, hasComments })),
+  ),
+)
+type Written = (typeof MESSAGES)[number]
+const comment = { path: 'a.ts', removed: true, from: 1, to: 2, quote: '-a\n-b', text: 'Why?' }
+
+const createBrokenServer = ({ hasFiles, hasComments }: Written) => {
+  const server = createServer()
+  const net = { isOnline: true, isRefused: false }
+  for (const route of [START, 'POST /api/session/new', 'POST /api/session/draft']) {
+    const answer = server.answers[route]!
+    server.answers[route] = input => {
+      if (!net.isOnline) unreachable()
+      if (net.isRefused && route === START) throw new ApiError(403, 'No', { code: 'budget' })
+      return answer(input)
+    }
+  }
+  const given = server.sessions.get('a')!.messages[2]!
+  if (hasFiles) given.attachments = ['old.txt']
+  given.content = messageOf({
+    text: 'second of a',
+    files: hasFiles ? ['old.txt'] : [],
+    comments: hasComments ? [comment] : [],
+  })
+  return { server, net }
+}
+
+const compose = async (app: App, { where, hasFiles, hasComments }: Written) => {
+  const files = hasFiles ? ['one.txt', 'two.txt'] : []
+  if (where === 'an edit') {
+    app.chat.editing.value = {
+      ...{ id: 'm3', text: 'words', uploads: 0 },
+      files: files.map(name => ({ name })),
+    }
+    return
+  }
+  if (where === 'a new chat') {
+    await app.chooseModel('m1')
+    await app.chooseWorkspace('/w/one')
+    await app.choosePersonality('calm')
+  }
+  app.composer.edit('words')
+  for (const name of files) app.composer.addFile(name)
+  if (hasComments) app.composer.addComment(comment)
+}
+
+const sendComposed = async (app: App) => {
+  const editing = app.chat.editing.peek()
+  if (!editing) return app.submit()
+  // As its editor does.
+  const names = editing.files.map(({ name }) => name)
+  if (await app.edit(editing.id, editing.text, names)) app.chat.editing.value = null
+}
+
+type Opener = Awaited<ReturnType<typeof openPage>>
+type Trip = (
+  at: Opener & { net: { isOnline: boolean; isRefused: boolean } },
+  server: Server,
+) => unknown
+
+const hrefOf = ({ where }: Written) => (where === 'a new chat' ? '' : 'session/a')
+const takeBack = async ({ page }: Opener) => {
+  const message = page.outbox.list.peek().find(({ state }) => state === 'waiting')
+  assert.ok(message)
+  await editWaiting(page.first.app.peek(), message)
+}
+
+const TRIPS: Record<string, (written: Written) => Trip | null> = {
+  'Edit while it waits': () => async at => {
+    at.net.isOnline = false
+    await sendComposed(at.page.first.app.peek())
+    await takeBack(at)
+  },
+  'a refusal': () => async at => {
+    at.net.isRefused = true
+    await sendComposed(at.page.first.app.peek())
+  },
+  'a reload, then Edit': written => async (at, server) => {
+    at.net.isOnline = false
+    await sendComposed(at.page.first.app.peek())
+    const { storage, tab } = at
+    Object.assign(at, await openPage(server, hrefOf(written), { storage, tab }))
+    await takeBack(at)
+  },
+  'a reload before it is sent': written =>
+    // What is written in the editor of a message is asked about before the page is left.
+    written.where === 'an edit'
+      ? null
+      : async (at, server) => {
+          await at.page.first.shown.peek().composer.save()
+          const { storage, tab } = at
+          Object.assign(at, await openPage(server, hrefOf(written), { storage, tab }))
+        },
+  'the queue of the server, then Edit': written =>
+    written.where !== 'an existing chat'
+      ? null
+      : async (at, server) => {
+          const app = at.page.first.app.peek()
+          running(app, server)
+          await settle()
+          await sendComposed(app)
+          await settle()
+          await steeringActions.editQueued(app, 'a', 'q1')
+          server.sessions.get('a')!.live = null
+          server.tell('session:a', 'stream_end', { session_id: 'a' }, { stream: 'r' })
+          await settle()
+        },
+}
+
+const SENDING = [START, 'POST /api/session/new', 'POST /api/personality/set']
+const sentAfter = async (written: Written, trip: Trip = () => undefined) => {
+  const { server, net } = createBrokenServer(written)
+  const at = { ...(await openPage(server, hrefOf(written))), net }
+  await compose(at.page.first.app.peek(), written)
+  await trip(at, server)
+  net.isOnline = true
+  net.isRefused = false
+  await settle()
+  const { calls } = at.fake.service
+  const { length } = calls
+  const isCreated = at.page.first.shown.peek().sessionId.peek() === 'n'
+  await sendComposed(at.page.first.app.peek())
+  await settle()
+  return calls
+    .filter(
+      ({ route }, index) =>
+        SENDING.includes(route) && (index >= length || (isCreated && route !== START)),
+    )
+    .map(({ route, input: { client_message_id: _, draft: __, ...input } }) => [route, input])
+}
+
+for (const [name, tripOf] of Object.entries(TRIPS))
+  for (const written of MESSAGES) {
+    const { where, hasFiles, hasComments } = written
+    const trip = tripOf(written)
+    if (!trip) continue
+    const parts = `${hasFiles ? ' with files' : ''}${hasComments ? ' with comments' : ''}`
+    test(`a message for ${where}${parts} is the same after ${name}`, async () => {
+      const expected = await sentAfter(written)
+      assert.is(expected.length, where === 'a new chat' ? 3 : 1)
+      assert.equal(await sentAfter(written, trip), expected)
+    })
+  }
 
 const READ = 'GET /api/session'
 const READING = {
