@@ -96,11 +96,11 @@ export const createChat = (shared: PaneShared, { key, sessionId: id }: ChatOptio
       void composer.leave()
       transcript.close()
     },
-    /** Its session was created. */
-    begin(session: string): void {
+    /** Its session was created, by this page or by another one that shows it. */
+    begin(session: string, isOurs: boolean): void {
       batch(() => {
-        transcript.begin(session)
-        composer.begin()
+        transcript.begin(session, isOurs)
+        composer.begin(isOurs)
       })
     },
     /** Something was written here that is nowhere else, or goes on without being shown. */

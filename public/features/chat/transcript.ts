@@ -241,12 +241,12 @@ export const createTranscript = (options: TranscriptOptions) => {
       state.value = 'loading'
       details.value = null
     },
-    /** The session of a new chat was created. */
-    begin(id: string): void {
+    /** The session of a new chat was created. Unless that was done here, something may be in it. */
+    begin(id: string, isOurs: boolean): void {
       sessionId.value = id
       stored.value = emptyTranscript(id)
-      state.value = isShown ? 'ready' : 'loading'
-      void fetch(PAGE_SIZE)
+      state.value = isShown && isOurs ? 'ready' : 'loading'
+      if (isOurs) void fetch(PAGE_SIZE)
     },
     /** The session was deleted. */
     end(): void {

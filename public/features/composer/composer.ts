@@ -74,7 +74,9 @@ export const createComposer = (
       () => !/\S/.test(text.value) && files.value.length + comments.value.length === 0,
     ),
     /** The session of a new chat was created. */
-    begin(): void {
+    begin(isOurs: boolean): void {
+      // The other page has sent it, or saves it.
+      if (!isOurs && !touched) put(noDraft)
       stored.begin()
       // The server has no draft yet, so the one that it sends must not overwrite this.
       if (!stored.isSaved()) touched = true

@@ -5,6 +5,8 @@ import { urlOf } from '../../api.ts'
 import type { PageApp } from '../../app.ts'
 import { workerUrl } from '../../markdown/trusted-types.ts'
 import { followRole } from '../people/follow-role.ts'
+import { CREATED } from '../chat/chats.ts'
+import { draftsPrefix } from '../../platform.ts'
 import { TryAgain } from '../../parts/try-again.ts'
 import { adoptDrafts, adoptOutbox } from './adopt-drafts.ts'
 import { takeShared } from './shared-content.ts'
@@ -35,7 +37,12 @@ const startOutbox = async (app: PageApp): Promise<void> => {
   // Another page of this browser has stored or removed a message, or ends while it sends one.
   // Without Web Locks, a message of another page may just be being sent there: the next page that is opened takes it over.
   const follow = navigator.locks ? () => outbox.takeOver() : async () => outbox.reload()
-  addEventListener('storage', () => void app.attempt(follow))
+  const created = draftsPrefix(app.platform.account) + CREATED
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key?.startsWith(created) && newValue)
+      app.chats.follow(key.slice(created.length), JSON.parse(newValue))
+    else void app.attempt(follow)
+  })
   effect(() => {
     if (app.connection.state.value.kind === 'live') untracked(flush)
   })
