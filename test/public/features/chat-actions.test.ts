@@ -277,7 +277,7 @@ const viewOf = (page: PageApp, server: Server) => {
     queued: queued.map(({ text }) => text),
     aside: queue.aside.peek(),
     draft: [composer.text.peek(), [...composer.files.peek()]],
-    uploads: attachments.list.peek().map(({ file, state }) => [file.name, state]),
+    uploads: attachments.list.peek().map(({ name, state }) => [name, state]),
     editing: chat.editing.peek(),
     model: chat.details.peek()?.model,
     workspace: chat.details.peek()?.workspace,
