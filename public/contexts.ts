@@ -29,6 +29,8 @@ export type ChatFeature = TurnActions &
     newChat: () => void
     /** Opens a session after a request, unless the person has gone elsewhere. */
     follow: (id: string) => void
+    /** Puts the cursor into its composer, when it is shown. */
+    focusComposer: () => void
     /** Marks the chat as read. */
     markRead: () => void
   }

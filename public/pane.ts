@@ -174,19 +174,23 @@ export class Pane {
     const { sidebar, models, settings, profiles, workspaces, shell, tabs } = this.#shared
     const { sessions, titleOfSession } = sidebar
     const isShown = computed(() => this.#shown.value === chat)
-    const route: RouteState = {
-      ...this.route,
-      replaceFile: name => {
-        if (isShown.peek()) this.route.replaceFile(name)
-      },
-    }
     /** After a request: not when the person has gone elsewhere meanwhile. */
     const ifShown = (move: () => void) => {
       if (isShown.peek()) move()
     }
+    const route: RouteState = {
+      ...this.route,
+      replaceFile: name => ifShown(() => this.route.replaceFile(name)),
+      jumpTo: (...place) => ifShown(() => this.route.jumpTo(...place)),
+    }
     const follow = (id: string) => ifShown(() => this.route.openSession(id))
     const base: ShellBase = { ...shell, route, layout: this.layout }
-    const frame = panelOf(this.panel, chat.panel)
+    const frame: PanelFrame = {
+      ...this.panel,
+      shown: computed(() => isShown.value && this.panel.shown.value),
+      show: () => ifShown(this.panel.show),
+      choose: tab => ifShown(() => this.panel.choose(tab)),
+    }
     return {
       ...{ ...base, ...sidebar, ...chat.turns, ...chat.choices, ...chat.writing },
       ...{ ...models, ...settings, ...profiles, workspaces, tabs },
@@ -201,8 +205,12 @@ export class Pane {
       }),
       isShown,
       follow,
+      focusComposer: () =>
+        ifShown(() => {
+          this.layout.composerFocus.value += 1
+        }),
       newChat: () => ifShown(() => this.newChat()),
-      panel: { ...frame, shown: computed(() => isShown.value && this.panel.shown.value) },
+      panel: panelOf(frame, chat.panel),
       viewTitle: this.#viewTitle,
       title: computed(() => {
         const id = chat.sessionId.value

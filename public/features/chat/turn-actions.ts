@@ -47,6 +47,8 @@ export type TurnActions = {
   edit: (id: string, text: string, added?: readonly string[]) => Promise<boolean>
   /** Sends the message that led to this one again, or the latest one. */
   retry: (id?: string) => Promise<undefined>
+  /** Shows this version of a message, with what followed it. */
+  showVersion: (id: string) => Promise<void>
   /** Returns the sentence to show. */
   undo: (id: string) => Promise<string | undefined>
 }
@@ -138,6 +140,10 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
       const prompt = chat.promptOf(id)
       if (prompt) await resend(prompt.id, null)
       return undefined
+    },
+    async showVersion(message_id) {
+      await api('POST /api/session/version', { session_id: chat.sessionId.peek(), message_id })
+      await chat.reload()
     },
     async undo(id) {
       if (chat.busy.value) return t('command.busy')

@@ -197,7 +197,7 @@ export const startOffline = async (app: PageApp): Promise<void> => {
   announceVersions(app, workers)
   refreshCopies(app)
   replaceCopies(app)
-  await app.attempt(() => takeShared(app.active.value))
+  await app.attempt(() => takeShared(app))
   await installTime(app.platform)
   await workers.register(workerUrl(new URL('sw.js', app.base).href))
 }

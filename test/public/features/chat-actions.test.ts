@@ -7,6 +7,9 @@ import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import type { App, PageApp } from '../../../public/app.ts'
 import { messageOf } from '../../../lib/base/draft-message.ts'
+import type { Approval } from '../../../lib/schema/question.ts'
+import { answerWithToast } from '../../../public/features/approvals/answer.ts'
+import { showFilesAfter } from '../../../public/features/time-travel/open-past.ts'
 import { editWaiting } from '../../../public/features/offline/edit-waiting.ts'
 import { steeringActions } from '../../../public/features/queue/actions.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
@@ -24,6 +27,19 @@ type StoredSession = {
 type Message = { id: string; role: string; content: string; [key: string]: unknown }
 
 const say = (id: string, role: string, content: string): Message => ({ id, role, content })
+
+const ALL_PAGES = {
+  'GET /api/settings': () => ({ bot_name: 'Bot', webui_version: '1', auth_enabled: false }),
+  'GET /api/profile/active': () => ({ name: 'default', path: '/' }),
+  'GET /api/models': () => ({
+    active_provider: 'p',
+    default_model: 'm1',
+    groups: [{ provider: 'P', provider_id: 'p', models: [{ id: 'm1', label: 'Model One' }] }],
+  }),
+  'GET /api/reasoning': () => ({ show_reasoning: true, reasoning_effort: 'low' }),
+  'GET /api/workspaces': () => ({ workspaces: [{ path: '/w/one', name: 'one' }], last: '/w' }),
+  'POST /api/workspaces/add': () => ({ ok: true, workspaces: [] }),
+}
 
 /** The sessions `a` and `b`, and those that are created, for all pages that are open. */
 const createServer = () => {
@@ -90,16 +106,7 @@ const createServer = () => {
     return { stream_id: 's', session_id: id }
   }
   const answers: Record<string, (input: Input) => unknown> = {
-    'GET /api/settings': () => ({ bot_name: 'Bot', webui_version: '1', auth_enabled: false }),
-    'GET /api/profile/active': () => ({ name: 'default', path: '/' }),
-    'GET /api/models': () => ({
-      active_provider: 'p',
-      default_model: 'm1',
-      groups: [{ provider: 'P', provider_id: 'p', models: [{ id: 'm1', label: 'Model One' }] }],
-    }),
-    'GET /api/reasoning': () => ({ show_reasoning: true, reasoning_effort: 'low' }),
-    'GET /api/workspaces': () => ({ workspaces: [{ path: '/w/one', name: 'one' }], last: '/w' }),
-    'POST /api/workspaces/add': () => ({ ok: true, workspaces: [] }),
+    ...ALL_PAGES,
     'GET /api/commands': () => ({ commands: [] }),
     'GET /api/config/problems': () => ({ problems: [], guards: [], changed: null }),
     'GET /api/projects': () => ({ projects: [] }),
@@ -163,6 +170,12 @@ const createServer = () => {
       of(id).messages = []
       return row(id)
     },
+    'POST /api/session/version': ({ session_id: id, message_id: shown }) => {
+      of(id).messages = [say(String(shown), 'user', 'an earlier version')]
+      tell(`session:${id}`, 'reset', {})
+      return row(id)
+    },
+    'GET /api/rollback/list': () => ({ checkpoints: [] }),
     'POST /api/session/delete': ({ session_id: id }) => {
       of(id)
       sessions.delete(String(id))
@@ -296,6 +309,8 @@ type Action = {
   run: (app: App) => unknown
   /** In a new chat. */
   isNew?: true
+  /** Its GET requests are its own, too. */
+  reads?: true
   /** It leaves the chat, and leads to another one when nobody has gone elsewhere. */
   leads?: true
   /** What was written, and must not be lost when a request is refused. */
@@ -305,6 +320,12 @@ type Action = {
   /** The message is sent once, whatever happens to the page and the connection. */
   sends?: string
 }
+
+const APPROVAL: Approval = {
+  ...{ kind: 'approval', approval_id: '', session_id: 'a', command: 'rm x', description: '' },
+  ...{ pattern_key: 'k', pattern_keys: ['k'], requested_at: 1 },
+}
+let approvals = 0
 
 const file = (name: string) => new File(['x'], name)
 const write = (app: App, text: string) => {
@@ -406,6 +427,23 @@ const ACTIONS: Record<string, Action> = {
     prepare: queuedUp,
     run: app => steeringActions.moveUp(app, 'a', ['q1', 'q2'], 1),
   },
+  'show another version': { run: app => app.showVersion('m3'), shows: /an earlier version/ },
+  clear: {
+    run: async app => {
+      await app.confirmClear('a')
+      const ask = app.layout.confirmation.peek()
+      app.layout.confirmation.value = null
+      await ask?.run()
+    },
+  },
+  'allow a command': {
+    run: app => answerWithToast(app, { ...APPROVAL, approval_id: `${++approvals}` }, 'once'),
+  },
+  'paste a long text': {
+    run: app => app.attachments.onPaste('long '.repeat(5_000)),
+    shows: /pasted-text.txt/,
+  },
+  'the files after a step': { reads: true, run: app => showFilesAfter(app, 'c1') },
   'new chat: send': {
     isNew: true,
     run: app => write(app, 'hello'),
@@ -445,6 +483,15 @@ const ACTIONS: Record<string, Action> = {
   'new chat: plan': { isNew: true, run: app => write(app, '/plan the move'), text: 'the move' },
 }
 
+/** What the pane shows besides its chat. */
+const frameOf = ({ layout, route, first }: PageApp) => ({
+  focus: layout.composerFocus.peek(),
+  picker: layout.picker.peek(),
+  overlay: layout.overlay.peek() !== null,
+  place: route.place.peek(),
+  panel: [first.panel.shown.peek(), first.panel.tab.peek()],
+})
+
 /** Requests that any open chat makes, whatever a person does. */
 const isOfReading = (route: string) => route.startsWith('GET ')
 
@@ -467,7 +514,7 @@ const requestsOf = async (action: Action): Promise<{ route: string; at: number }
   await settle()
   const { calls } = fake.service
   return calls.slice(before).flatMap(({ route }, index) =>
-    isOfReading(route)
+    isOfReading(route) && !action.reads
       ? []
       : [
           {
@@ -522,10 +569,12 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       const key = page.first.shown.peek()
       await show(page, 'b')
       const held = fake.service.calls.length
+      const frame = frameOf(page)
       release.resolve()
       await done
       await settle()
       assert.equal(viewOf(page, server), expectedOther)
+      assert.equal(frameOf(page), frame)
       assert.is(page.route.sessionId.peek(), 'b')
       for (const { route: later, input } of fake.service.calls.slice(held))
         if (!isOfReading(later)) assert.not.equal(input.session_id, 'b', later)
