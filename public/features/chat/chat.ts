@@ -107,6 +107,7 @@ export const createChat = (shared: PaneShared, { key, sessionId: id }: ChatOptio
     isInUse: (): boolean =>
       !composer.empty.peek() ||
       transcript.editing.peek() !== null ||
+      writing.isSubmitting() ||
       writing.attachments.list.peek().length > 0 ||
       outbox.of(key, sessionId.peek() || null).length > 0 ||
       outbox.isCreating(key) ||

@@ -190,17 +190,12 @@ const createServer = () => {
     'POST /api/chat/start': start,
     'POST /api/chat/cancel': () => ({ ok: true, cancelled: true }),
     'POST /api/chat/steer': ({ session_id: id }) => ({ ok: true, accepted: Boolean(of(id)) }),
-    'POST /api/chat/interrupt': ({ session_id: id }) => ({
-      ok: true,
-      stream_id: 'i',
-      session_id: id,
-    }),
-    'POST /api/btw': ({ session_id: id }) => ({
-      stream_id: 'h',
-      session_id: id,
-      parent_session_id: id,
-    }),
-    'POST /api/background': () => ({ task_id: 't', stream_id: 'i', session_id: 'b' }),
+    'POST /api/chat/interrupt': ({ session_id: id }) =>
+      of(id) && { ok: true, stream_id: 'i', session_id: id },
+    'POST /api/btw': ({ session_id: id }) =>
+      of(id) && { stream_id: 'h', session_id: id, parent_session_id: id },
+    'POST /api/background': ({ session_id: id }) =>
+      of(id) && { task_id: 't', stream_id: 'i', session_id: 'b' },
     'POST /api/approval/respond': () => ({ ok: true, accepted: true, answer: null }),
     'POST /api/queue/add': ({ session_id: id, message, attachments = [], client_message_id }) =>
       queue(id, list => [
@@ -676,6 +671,41 @@ for (const [name, action] of Object.entries(ACTIONS)) {
         assert.equal([sent, isInPage], sent > 0 ? [1, false] : [0, true])
       })
     }
+}
+
+for (const [name, action] of Object.entries(ACTIONS)) {
+  const { text, sends } = action
+  if (action.isNew || (text ?? sends) === undefined) continue
+  for (const { route, at } of await requestsOf(action))
+    for (const isShown of [true, false])
+      test(`${name}: the chat is deleted elsewhere during ${route} (${at}), while ${isShown ? 'it' : 'another one'} is shown`, async () => {
+        const begun = Promise.withResolvers<void>()
+        const release = Promise.withResolvers<void>()
+        const hold = { route, at, until: release.promise, begun: begun.resolve }
+        const { app, page, server, before, fake } = await begin(action, hold)
+        // Its editor is open until the message is accepted.
+        if (name === 'edit')
+          app.chat.editing.value = { id: 'm3', text: 'edited', files: [], uploads: 0 }
+        const done = Promise.resolve(action.run(app)).catch(() => undefined)
+        await settle()
+        void page.first.shown.peek().composer.save()
+        await begun.promise
+        if (!isShown) await show(page, 'b')
+        server.sessions.delete('a')
+        server.tell('list', 'gone', { session_id: 'a' })
+        await settle()
+        release.resolve()
+        await done
+        await settle()
+        if (!isShown) {
+          assert.equal(viewOf(page, server), expectedOther)
+          await show(page, 'a')
+        }
+        assert.is(page.first.app.peek().chat.state.peek(), 'missing')
+        assert.ok(placesOf(text ?? sends!, page, server).isInPage, 'the text is kept')
+        for (const { input } of fake.service.calls.slice(before))
+          assert.is(input.session_id ?? 'a', input.session_id === 'b' ? 'b' : 'a')
+      })
 }
 
 const START = 'POST /api/chat/start'
