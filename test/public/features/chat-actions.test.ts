@@ -164,10 +164,12 @@ const createServer = () => {
     },
     'POST /api/session/undo': ({ session_id: id }) => {
       of(id).messages = of(id).messages.slice(0, -2)
+      tell(`session:${id}`, 'reset', {})
       return { ok: true, removed_preview: 'second' }
     },
     'POST /api/session/clear': ({ session_id: id }) => {
       of(id).messages = []
+      tell(`session:${id}`, 'reset', {})
       return row(id)
     },
     'POST /api/session/version': ({ session_id: id, message_id: shown }) => {
@@ -487,6 +489,7 @@ const frameOf = ({ layout, route, first }: PageApp) => ({
   panel: [first.panel.shown.peek(), first.panel.tab.peek()],
 })
 
+const READ = 'GET /api/session'
 /** Requests that any open chat makes, whatever a person does. */
 const isOfReading = (route: string) => route.startsWith('GET ')
 
@@ -708,6 +711,45 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       })
 }
 
+for (const [name, action] of Object.entries(ACTIONS)) {
+  if (action.isNew || action.leads) continue
+  test(`${name}: another device that shows the chat follows, and keeps what is written there`, async () => {
+    const server = createServer()
+    const other = await openPage(server, 'session/a')
+    const { page } = await openPage(server, 'session/a')
+    const [there, here] = [other.page, page].map(each => each.first.app.peek()) as [App, App]
+    there.composer.edit('of the other device')
+    await there.composer.save()
+    await action.prepare?.(here, server)
+    await settle()
+    await action.run(here)
+    await settle()
+    const [seen, shown] = [viewOf(other.page, server), viewOf(page, server)]
+    assert.equal(
+      [seen.texts, seen.queued, seen.live, seen.busy],
+      [shown.texts, shown.queued, shown.live, shown.busy],
+    )
+    assert.equal(seen.draft, ['of the other device', []])
+  })
+}
+
+test('an older reply does not bring back what was undone on another device', async () => {
+  const server = createServer()
+  const begun = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  const hold = { route: READ, at: 2, until: release.promise, begun: begun.resolve, isReached: true }
+  const { page } = await openPage(server, 'session/a', { hold })
+  const reading = page.first.app.peek().chat.reload()
+  await begun.promise
+  server.answers['POST /api/session/undo']!({ session_id: 'a' })
+  await settle()
+  release.resolve()
+  await reading
+  await settle()
+  const { texts, stored } = viewOf(page, server)
+  assert.equal([texts, texts.length], [stored?.texts, 2])
+})
+
 const START = 'POST /api/chat/start'
 const unreachable = () => {
   throw new ApiError(0, 'Can’t reach the server')
@@ -925,7 +967,6 @@ for (const [name, tripOf] of Object.entries(TRIPS))
     })
   }
 
-const READ = 'GET /api/session'
 const READING = {
   'when it is opened': async (page: PageApp) => void (await show(page, 'a')),
   'after a reset': async (_: PageApp, server: Server) => {
