@@ -32,6 +32,7 @@ export const createChat = (shared: PaneShared, { key, sessionId: id }: ChatOptio
 
   const transcript = createTranscript({
     ...{ platform, cursors, toasts, sessionId, key, outbox },
+    rowOf: sessions.row,
     onSession: sessions.keep,
     onMissing: sessions.drop,
     onSubscriptionsChange: () => tabs.updateSubscriptions(),

@@ -73,10 +73,8 @@ export type OutboxOptions = {
   beforeSend: (sessionId: string) => Promise<void>
 }
 
-export type Receipt =
-  | { kind: 'started'; model: string | undefined }
-  | { kind: 'queued' }
-  | { kind: 'waiting' }
+/** `queued`: also what another page has sent. */
+export type Receipt = 'started' | 'queued' | 'waiting'
 
 const PREFIX = 'out:'
 
@@ -185,18 +183,18 @@ export class Outbox {
   async #sendFirst(id: string): Promise<Receipt> {
     const entry = this.#find(id)
     // Its event arrived while it was behind another one.
-    if (!entry) return { kind: 'queued' }
+    if (!entry) return 'queued'
     // Behind those that wait, so that they arrive in order.
     const isBehind = this.of(entry.chat, entry.session_id).some(
       other => other.at < entry.at && other.state !== 'accepted' && other.id !== id,
     )
-    if (isBehind && this.#wait(entry)) return { kind: 'waiting' }
+    if (isBehind && this.#wait(entry)) return 'waiting'
     try {
       return await this.#deliver(entry)
     } catch (error) {
       const now = this.#find(id)
-      if (!now) return { kind: 'queued' }
-      if (isUnreachable(error) && this.#wait(now)) return { kind: 'waiting' }
+      if (!now) return 'queued'
+      if (isUnreachable(error) && this.#wait(now)) return 'waiting'
       this.#drop(id)
       throw error
     }
@@ -282,14 +280,14 @@ export class Outbox {
     const queue = async (): Promise<Receipt> => {
       await api('POST /api/queue/add', message, { ...limit(), key: `queue-${id}` })
       this.#drop(id)
-      return { kind: 'queued' }
+      return 'queued'
     }
     if (entry.behind) return queue()
     try {
       const input = { ...message, ...(replace && { replace }) }
-      const reply = await api('POST /api/chat/start', input, { ...limit(), key: id })
+      await api('POST /api/chat/start', input, { ...limit(), key: id })
       this.#accept(id)
-      return { kind: 'started', model: reply.effective_model }
+      return 'started'
     } catch (error) {
       // Another page or device started a turn first: the server sends it afterwards.
       if (replace || !isBusy(error)) throw error

@@ -1,5 +1,6 @@
 /** Model, workspace and personality of a chat, before and after its session exists. */
 import type { ReadonlySignal } from '@preact/signals'
+import { createResponseOrder } from '../../parts/response-order.ts'
 import type { Composer } from '../composer/composer.ts'
 import type { Personalities } from '../composer/personalities.ts'
 import type { Models } from '../models/models.ts'
@@ -36,6 +37,7 @@ export type SessionChoices = {
 export const createSessionChoices = (options: SessionChoicesOptions): SessionChoices => {
   const { key, chat, outbox, sessions, models, workspaces, personalities } = options
   const { choice, choose } = options.composer
+  const newest = createResponseOrder()
 
   const ensureSession = async (): Promise<string> =>
     chat.sessionId.peek() || outbox.sessionOf(key, choice.peek())
@@ -51,10 +53,8 @@ export const createSessionChoices = (options: SessionChoicesOptions): SessionCho
 
   const update = async (patch: { model?: string; workspace?: string }): Promise<void> => {
     const id = await existing()
-    if (id) {
-      await sessions.update(id, patch)
-      chat.patch(patch)
-    } else choose({ ...choice.peek(), ...patch })
+    if (id) await sessions.update(id, patch)
+    else choose({ ...choice.peek(), ...patch })
   }
 
   return {
@@ -76,8 +76,10 @@ export const createSessionChoices = (options: SessionChoicesOptions): SessionCho
         return name || null
       }
       await importIfHostSession(id)
+      const isNewest = newest(id)
       const set = await personalities.set(id, name)
-      chat.patch({ personality: set })
+      const row = sessions.row(id)
+      if (row && isNewest()) sessions.upsert({ ...row, personality: set })
       return set
     },
   }

@@ -5,7 +5,7 @@ import { ApiError, isTemporary } from '../../api.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Queued } from '../../../lib/schema/queue.ts'
-import type { Session } from '../../../lib/schema/session.ts'
+import type { Session, SessionRow } from '../../../lib/schema/session.ts'
 import type { SnapshotRequest, EventCursors } from '../../stream/event-cursors.ts'
 import type { Source } from '../../stream/stream.ts'
 import {
@@ -18,24 +18,11 @@ import type { Platform } from '../../platform.ts'
 import { createChatMessages } from './chat-messages.ts'
 import type { Listed, Outbox } from './outbox.ts'
 import { PAGE_SIZE } from './page-size.ts'
+import { ReadSession } from './read-session.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { TryAgain } from '../../parts/try-again.ts'
 
 export type ChatState = 'none' | 'loading' | 'ready' | 'missing' | 'failed'
-/** Fields of the session besides its messages. */
-export type Details = Pick<
-  Session,
-  | 'session_id'
-  | 'title'
-  | 'workspace'
-  | 'model'
-  | 'personality'
-  | 'composer_draft'
-  | 'input_tokens'
-  | 'output_tokens'
-  | 'estimated_cost'
-  | 'profile'
->
 export type TurnEnd = { sessionId: string; how: 'done' | 'apperror' | 'cancel' }
 
 /** The server's maximum page size. */
@@ -92,6 +79,7 @@ export type TranscriptOptions = {
   /** The client's id of the chat. */
   key: string
   outbox: Outbox
+  rowOf: (id: string) => SessionRow | undefined
   /** The set of subscribed sessions has changed. */
   onSubscriptionsChange: () => void
   /** The session was fetched. */
@@ -103,11 +91,11 @@ export type TranscriptOptions = {
 
 export const createTranscript = (options: TranscriptOptions) => {
   const { platform, cursors, toasts, sessionId, key, outbox } = options
-  const { onSession, onMissing, onTurnEnd, onSubscriptionsChange } = options
+  const { rowOf, onSession, onMissing, onTurnEnd, onSubscriptionsChange } = options
   const { api, clock, nextFrame, serverClock } = platform
   const stored = signal<TranscriptState>(emptyTranscript(sessionId.peek()))
   const state = signal<ChatState>(sessionId.peek() ? 'loading' : 'none')
-  const details = signal<Details | null>(null)
+  const read = new ReadSession(rowOf)
   /** The message of a turn was stored, and the event of its start has not arrived yet. */
   const starting = signal(false)
   let frames: Frame[] = []
@@ -166,8 +154,8 @@ export const createTranscript = (options: TranscriptOptions) => {
       const { session } = await api('GET /api/session', { session_id: id, limit })
       if (!cursors.isCurrent(hold)) return
       frames = []
-      details.value = session
       onSession(session)
+      read.put(session)
       starting.value = false
       stored.value = transcriptFromSession(session)
       outbox.confirm([...session.messages, ...session.queued].flatMap(clientId))
@@ -207,7 +195,7 @@ export const createTranscript = (options: TranscriptOptions) => {
     state: computed(() =>
       state.value === 'none' && sent.value.length > 0 ? 'ready' : state.value,
     ),
-    details,
+    details: read.details,
     /** Kept while another chat is shown. */
     editing,
     busy: computed(() => chat.value.live !== null || starting.value || sent.value.length > 0),
@@ -239,7 +227,7 @@ export const createTranscript = (options: TranscriptOptions) => {
       starting.value = false
       stored.value = emptyTranscript(id)
       state.value = 'loading'
-      details.value = null
+      read.put(null)
     },
     /** The session of a new chat was created. Unless that was done here, something may be in it. */
     begin(id: string, isOurs: boolean): void {
@@ -258,10 +246,6 @@ export const createTranscript = (options: TranscriptOptions) => {
     retryLoad: () => reload(),
     /** The connection is back: a request that failed is not waited for. */
     catchUp: () => again.now(),
-    /** Applies a change of personality, model or workspace made on this page. */
-    patch(change: Partial<Details>): void {
-      if (details.value) details.value = { ...details.value, ...change }
-    },
     ...createChatMessages({ api, chat: stored }),
   }
 }

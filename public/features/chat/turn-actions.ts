@@ -66,9 +66,8 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
         session_id: chat.sessionId.peek() || null,
         choice: choices.choice.peek(),
       })
-      if (receipt.kind === 'started' && receipt.model) chat.patch({ model: receipt.model })
       // A turn of another page or device runs.
-      if (receipt.kind === 'queued' && !message.behind) void chat.reload()
+      if (receipt === 'queued' && !message.behind) void chat.reload()
       return true
     } catch (error) {
       toasts.showError(error)

@@ -68,7 +68,10 @@ const createServer = () => {
     n += 1
     for (const read of readers) read({ source, n, type, data, ...more } as unknown as Frame)
   }
-  const row = (id: unknown) => ({ session: fakeRow(String(id), of(id).fields) })
+  const row = (id: unknown) => {
+    n += 1
+    return { session: fakeRow(String(id), { ...of(id).fields, seq: n }) }
+  }
   const patch = ({ session_id: id, ...fields }: Input) => {
     Object.assign(of(id).fields, fields)
     return row(id)
@@ -1048,6 +1051,64 @@ test('the list that could not be read is read again with the connection', async 
   await settle()
   assert.is(fake.service.of('GET /api/sessions').length, length)
 })
+
+/** Choices, the request of each, and what the chip shows. */
+const CHOICES = {
+  model: {
+    route: 'POST /api/session/update',
+    choose: (app: App, value: string) => app.chooseModel(value),
+  },
+  workspace: {
+    route: 'POST /api/session/update',
+    choose: (app: App, value: string) => app.chooseWorkspace(value),
+  },
+  personality: {
+    route: 'POST /api/personality/set',
+    choose: (app: App, value: string) => app.choosePersonality(value),
+  },
+} as const
+for (const name of ['model', 'workspace', 'personality'] as const) {
+  const { route, choose } = CHOICES[name]
+  const shown = (app: App) => app.chat.details.peek()?.[name]
+
+  test(`${name}: of two choices the later one is shown, whatever reply comes first`, async () => {
+    const server = createServer()
+    const [begun, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const until = release.promise
+    const hold = { route, at: 1, until, begun: begun.resolve, isReached: true }
+    const { page } = await openPage(server, 'session/a', { hold })
+    const app = page.first.app.peek()
+    const first = choose(app, 'one')
+    await begun.promise
+    await choose(app, 'two')
+    release.resolve()
+    await first
+    await settle()
+    assert.equal([shown(app), server.sessions.get('a')!.fields[name]], ['two', 'two'])
+  })
+
+  test(`${name}: what was refused is not shown`, async () => {
+    const server = createServer()
+    const { page, fake } = await openPage(server, 'session/a')
+    const app = page.first.app.peek()
+    await choose(app, 'one')
+    fake.service.answers[route] = () => {
+      throw new ApiError(403, 'No')
+    }
+    await Promise.resolve(choose(app, 'two')).catch(() => undefined)
+    await settle()
+    assert.is(shown(app), 'one')
+  })
+
+  test(`${name}: what another device chooses is shown`, async () => {
+    const server = createServer()
+    const { page } = await openPage(server, 'session/a')
+    server.sessions.get('a')!.fields[name] = 'there'
+    server.tell('list', 'row', { row: fakeRow('a', { seq: 100, [name]: 'there' }) })
+    await settle()
+    assert.is(shown(page.first.app.peek()), 'there')
+  })
+}
 
 test('there are enough cases', () => assert.ok(cases >= 40, `${cases}`))
 
