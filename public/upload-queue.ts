@@ -67,14 +67,7 @@ export class UploadQueue<T = unknown> {
 
   /** Resolves when nothing is being uploaded. */
   async idle(): Promise<void> {
-    if (!this.isBusy.peek()) return
-    let end = () => {}
-    await new Promise<void>(resolve => {
-      end = this.isBusy.subscribe(isBusy => {
-        if (!isBusy) resolve()
-      })
-    })
-    end()
+    while (this.isBusy.peek()) await this.#line
   }
 
   #patch(id: number, change: Partial<Queued<T>>): Queued<T> | undefined {

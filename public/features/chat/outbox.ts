@@ -76,7 +76,8 @@ export type OutboxOptions = {
 /** `queued`: also what another page has sent. */
 export type Receipt = 'started' | 'queued' | 'waiting'
 
-const PREFIX = 'out:'
+/** Of the keys of the stored messages. */
+export const PREFIX = 'out:'
 
 /** What a session is created for. */
 type Creation = Pick<Outgoing, 'id' | 'chat' | 'choice' | 'place'>
@@ -355,17 +356,6 @@ export class Outbox {
       this.#put(message, 'waiting')
     })
     await this.flush()
-  }
-
-  /** A message that an earlier version stored. False where there is no room for it. */
-  adopt(message: Outgoing): boolean {
-    // That version gave messages of all sessions the id of the new chat that was begun last.
-    const isStored = this.#wait({
-      ...{ ...message, chat: message.session_id ?? message.chat },
-      state: 'waiting',
-    })
-    if (!isStored) this.#drop(message.id)
-    return isStored
   }
 
   /** Takes over the messages of pages that were closed while sending; waits for those of pages that are open. */

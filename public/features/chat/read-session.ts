@@ -21,26 +21,22 @@ export type Details = Pick<
 const ROW_FIELDS = ['workspace', 'model', 'personality', 'profile'] as const
 type RowFields = Pick<SessionRow, (typeof ROW_FIELDS)[number]>
 
-export class ReadSession {
-  readonly details = computed<Details | null>(() => {
-    if (!this.#read.value) return null
-    const { session, row } = this.#read.value
-    const now = this.#rowOf(session.session_id) ?? row
-    const changed = ROW_FIELDS.filter(name => now[name] !== row[name])
-    if (changed.length === 0) return session
-    return { ...session, ...Object.fromEntries(changed.map(name => [name, now[name]])) }
-  })
-  readonly #read = signal<{ session: Session; row: RowFields } | null>(null)
-  readonly #rowOf: (id: string) => SessionRow | undefined
-
-  constructor(rowOf: (id: string) => SessionRow | undefined) {
-    this.#rowOf = rowOf
-  }
-
-  put(session: Session | null): void {
-    const row = session && this.#rowOf(session.session_id)
-    // A reply that is older than the row changes nothing about it.
-    const isNewer = row && (row.seq ?? 0) <= (session.seq ?? 0)
-    this.#read.value = session && { session, row: isNewer ? row : session }
+export const createReadSession = (rowOf: (id: string) => SessionRow | undefined) => {
+  const read = signal<{ session: Session; row: RowFields } | null>(null)
+  return {
+    details: computed<Details | null>(() => {
+      if (!read.value) return null
+      const { session, row } = read.value
+      const now = rowOf(session.session_id) ?? row
+      const changed = ROW_FIELDS.filter(name => now[name] !== row[name])
+      if (changed.length === 0) return session
+      return { ...session, ...Object.fromEntries(changed.map(name => [name, now[name]])) }
+    }),
+    put(session: Session | null): void {
+      const row = session && rowOf(session.session_id)
+      // A reply that is older than the row changes nothing about it.
+      const isNewer = row && (row.seq ?? 0) <= (session.seq ?? 0)
+      read.value = session && { session, row: isNewer ? row : session }
+    },
   }
 }

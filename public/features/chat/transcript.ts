@@ -18,7 +18,7 @@ import type { Platform } from '../../platform.ts'
 import { createChatMessages } from './chat-messages.ts'
 import type { Listed, Outbox } from './outbox.ts'
 import { PAGE_SIZE } from './page-size.ts'
-import { ReadSession } from './read-session.ts'
+import { createReadSession } from './read-session.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { TryAgain } from '../../parts/try-again.ts'
 
@@ -95,7 +95,7 @@ export const createTranscript = (options: TranscriptOptions) => {
   const { api, clock, nextFrame, serverClock } = platform
   const stored = signal<TranscriptState>(emptyTranscript(sessionId.peek()))
   const state = signal<ChatState>(sessionId.peek() ? 'loading' : 'none')
-  const read = new ReadSession(rowOf)
+  const read = createReadSession(rowOf)
   /** The message of a turn was stored, and the event of its start has not arrived yet. */
   const starting = signal(false)
   let frames: Frame[] = []
