@@ -35,6 +35,13 @@ export const isUnreachable = (error: unknown): boolean => {
   return status === 0 || (code === null && isGatewayStatus(status)) || code === 'shutting_down'
 }
 
+/** Not because of what was asked: the same request may succeed later. */
+export const isTemporary = (error: unknown): boolean =>
+  !(error instanceof ApiError) ||
+  isUnreachable(error) ||
+  error.status === 429 ||
+  error.status >= 500
+
 type Route = keyof Api & string
 type Input<R extends Route> = Api[R]['input']
 type Arguments<R extends Route> =

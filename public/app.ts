@@ -55,19 +55,7 @@ export type AppOptions = ShellOptions & {
   tabs: (listener: StreamListener) => TabLeader
 }
 
-/** The state of each feature. A view reads one feature through its hook: `useShell()`, `useSessions()`, … */
-export type Features = {
-  shell: Shell
-  sessions: SessionsFeature
-  chat: ChatFeature
-  composer: ComposerFeature
-  models: ModelsFeature
-  settings: SettingsFeature
-  profiles: ProfilesFeature
-  workspace: WorkspaceFeature
-}
-
-/** All features in one object, for code that acts across the page: slash commands, shortcuts, the palette. Of two chats side by side, each has its own. */
+/** All features in one object. Of two chats side by side, each has its own. A view reads one feature: `useShell()`, `useSessions()`, … */
 export type App = Shell &
   SessionsFeature &
   ChatFeature &
@@ -75,7 +63,7 @@ export type App = Shell &
   ModelsFeature &
   SettingsFeature &
   ProfilesFeature &
-  WorkspaceFeature & { features: Features }
+  WorkspaceFeature
 
 /** The page: what its chats share, and the panes that show them. */
 export type PageApp = ShellBase &
@@ -150,7 +138,9 @@ export const createApp = (options: AppOptions): PageApp => {
     onFrame: events.cursors.receive,
     onState(state) {
       base.connection.set(state)
-      if (state.kind === 'live') toasts.dismissText(t('error.server'))
+      if (state.kind !== 'live') return
+      toasts.dismissText(t('error.server'))
+      events.catchUp()
     },
   })
   const profileActions = createProfileActions({

@@ -1,11 +1,6 @@
-/**
- * One Preact context per feature, with the hook that reads it. All of them are in this file, with type imports only, so that
- * lazily loaded views share one small chunk.
- */
-import { createContext, type Provider } from 'preact'
-import { useContext } from 'preact/hooks'
+/** The features of the page, and the hooks by which views read one of them. With type imports only, so that lazily loaded views share one small chunk. */
 import type { ReadonlySignal } from '@preact/signals'
-import type { OpenChat } from './features/chat/open-chat.ts'
+import type { Transcript } from './features/chat/transcript.ts'
 import type { SessionChoices } from './features/chat/session-choices.ts'
 import type { TurnActions } from './features/chat/turn-actions.ts'
 import type { ComposerFeature } from './features/composer/composer-state.ts'
@@ -17,6 +12,7 @@ import type { Queue } from './features/queue/queue.ts'
 import type { SessionActions } from './features/sessions/actions.ts'
 import type { SessionsBase } from './features/sessions/sessions-state.ts'
 import type { SettingsState } from './features/settings/settings.ts'
+import { useApp } from './features/shell/context.ts'
 import type { Shell } from './features/shell/shell-state.ts'
 import type { Panel } from './features/workspace/panel.ts'
 import type { Workspaces } from './features/workspace/workspaces.ts'
@@ -24,7 +20,7 @@ import type { Workspaces } from './features/workspace/workspaces.ts'
 export type SessionsFeature = SessionsBase & SessionActions
 export type ChatFeature = TurnActions &
   SessionChoices & {
-    chat: OpenChat
+    chat: Transcript
     queue: Queue
     /** The client's id of the chat. */
     key: string
@@ -33,6 +29,8 @@ export type ChatFeature = TurnActions &
     newChat: () => void
     /** Opens a session after a request, unless the person has gone elsewhere. */
     follow: (id: string) => void
+    /** Puts the cursor into its composer, when it is shown. */
+    focusComposer: () => void
     /** Marks the chat as read. */
     markRead: () => void
   }
@@ -45,21 +43,12 @@ export type SettingsFeature = {
 }
 export type WorkspaceFeature = { panel: Panel; workspaces: Workspaces }
 
-const feature = <T>(): [Provider<T | null>, () => T] => {
-  const context = createContext<T | null>(null)
-  const use = (): T => {
-    const value = useContext(context)
-    if (!value) throw new Error('a view was rendered outside the page')
-    return value
-  }
-  return [context.Provider, use]
-}
-
-export const [ShellProvider, useShell] = feature<Shell>()
-export const [SessionsProvider, useSessions] = feature<SessionsFeature>()
-export const [ChatProvider, useChat] = feature<ChatFeature>()
-export const [ComposerProvider, useComposer] = feature<ComposerFeature>()
-export const [ModelsProvider, useModels] = feature<ModelsFeature>()
-export const [SettingsProvider, useSettings] = feature<SettingsFeature>()
-export const [ProfilesProvider, useProfiles] = feature<ProfilesFeature>()
-export const [WorkspaceProvider, useWorkspace] = feature<WorkspaceFeature>()
+/** What a view reads of the page: each hook shows one feature of its `App`. */
+export const useShell: () => Shell = useApp
+export const useSessions: () => SessionsFeature = useApp
+export const useChat: () => ChatFeature = useApp
+export const useComposer: () => ComposerFeature = useApp
+export const useModels: () => ModelsFeature = useApp
+export const useSettings: () => SettingsFeature = useApp
+export const useProfiles: () => ProfilesFeature = useApp
+export const useWorkspace: () => WorkspaceFeature = useApp

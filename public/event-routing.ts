@@ -27,6 +27,8 @@ export type EventRouting = {
   cursors: EventCursors
   /** Fetches a source that is not a session. Its frames wait until then; without a reply they continue from now. Shows the error. */
   load: (source: Source) => Promise<void>
+  /** The connection is back: what could not be fetched is fetched now. */
+  catchUp: () => void
   /** The same for the session list; rejects with the error. */
   reloadList: () => Promise<void>
   subscriptions: () => Subscriptions
@@ -38,16 +40,21 @@ export const createEventRouting = (options: EventRoutingOptions): EventRouting =
   const transcriptOf = (source: Source) =>
     options.chats().find(source.slice('session:'.length))?.transcript
 
+  const failed = new Set<Source>()
   const fetchSource = async (
     source: Source,
     snapshot = cursors.beginSnapshot(source),
   ): Promise<void> => {
     let cursor: string | undefined
+    failed.delete(source)
     try {
       if (source === 'list') cursor = await sessions.load()
       else if (source === 'inbox') cursor = await inbox.load()
       else if (source === 'gateway') await hostSessions.probe()
       // Notices are transient: there is nothing to fetch.
+    } catch (error) {
+      failed.add(source)
+      throw error
     } finally {
       cursors.completeSnapshot(snapshot, cursor)
     }
@@ -106,6 +113,10 @@ export const createEventRouting = (options: EventRoutingOptions): EventRouting =
   return {
     cursors,
     load: source => load(source),
+    catchUp() {
+      for (const source of failed) void load(source)
+      for (const pane of options.panes.peek()) pane.shown.peek().transcript.catchUp()
+    },
     reloadList: () => fetchSource('list'),
     subscriptions: () => ({
       list: cursors.cursor('list'),

@@ -22,7 +22,7 @@ import { loadLanguage } from './strings/load-language.ts'
 import { t } from './strings/t.ts'
 import { hasUnsavedChanges } from './features/shell/has-unsaved-changes.ts'
 import { preloadTranscript } from './features/transcript/load-transcript.ts'
-import { FeaturesProvider } from './features-provider.tsx'
+import { AppContext } from './features/shell/context.ts'
 import { Page } from './features/shell/shell.tsx'
 import { setRefused } from './parts/may.ts'
 
@@ -258,9 +258,9 @@ effect(() => {
 
 /** Everything outside a chat acts on the active one. */
 const Root = () => (
-  <FeaturesProvider app={app.active.value}>
+  <AppContext.Provider value={app.active.value}>
     <Page app={app} />
-  </FeaturesProvider>
+  </AppContext.Provider>
 )
 
 /** Once there is a connection again: browsers do not request a module again that could not be loaded. */

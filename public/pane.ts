@@ -15,7 +15,7 @@ import type { Workspaces } from './features/workspace/workspaces.ts'
 import type { EventCursors } from './stream/event-cursors.ts'
 import type { TabLeader } from './stream/tab-leader.ts'
 import { t } from './strings/t.ts'
-import type { App, Features } from './app.ts'
+import type { App } from './app.ts'
 import type { ModelsFeature, ProfilesFeature, SettingsFeature } from './contexts.ts'
 
 /** What all chats of the page share. */
@@ -118,7 +118,7 @@ export class Pane {
   newChat(): void {
     const blank = this.#newChat()
     if (this.#shared.outbox.of(blank.key, null).length > 0) this.#blank = null
-    else blank.choices.choice.value = noChoice
+    else blank.composer.choose(noChoice)
     this.route.openSession(null)
     // It may have a session, which the address names by now.
     void this.show(this.route.sessionId.peek())
@@ -174,68 +174,51 @@ export class Pane {
     const { sidebar, models, settings, profiles, workspaces, shell, tabs } = this.#shared
     const { sessions, titleOfSession } = sidebar
     const isShown = computed(() => this.#shown.value === chat)
-    const route: RouteState = {
-      ...this.route,
-      replaceFile: name => {
-        if (isShown.peek()) this.route.replaceFile(name)
-      },
-    }
     /** After a request: not when the person has gone elsewhere meanwhile. */
     const ifShown = (move: () => void) => {
       if (isShown.peek()) move()
     }
+    const route: RouteState = {
+      ...this.route,
+      replaceFile: name => ifShown(() => this.route.replaceFile(name)),
+      jumpTo: (...place) => ifShown(() => this.route.jumpTo(...place)),
+    }
+    const follow = (id: string) => ifShown(() => this.route.openSession(id))
     const base: ShellBase = { ...shell, route, layout: this.layout }
-    const frame = panelOf(this.panel, chat.panel)
-    const features: Features = {
-      shell: {
-        ...base,
-        viewTitle: this.#viewTitle,
-        tabs,
-        title: computed(() => {
-          const id = chat.sessionId.value
-          const name = this.#viewTitle.value || (id ? titleOfSession(id) : t('chat.new'))
-          const waiting = sidebar.inbox.count.value
-          const mark = waiting > 0 ? `(${waiting}) ` : sidebar.anyFinished.value ? '• ' : ''
-          return `${mark}${name} · ${settings.settings.current.value.bot_name}`
-        }),
-      },
-      sessions: {
-        ...sidebar,
-        ...createLazyActions({
-          shell: base,
-          sessions,
-          chat: chat.transcript,
-          isOpen: id => isShown.peek() && chat.sessionId.peek() === id,
-          follow: id => ifShown(() => this.route.openSession(id)),
-          newChat: () => ifShown(() => this.leave()),
-        }),
-      },
-      chat: {
-        ...{ ...chat.turns, ...chat.choices },
-        ...{ key: chat.key, chat: chat.transcript, queue: chat.queue, isShown },
-        newChat: () => ifShown(() => this.newChat()),
-        follow: id => ifShown(() => this.route.openSession(id)),
-        markRead: chat.markRead,
-      },
-      composer: chat.writing,
-      models,
-      settings,
-      profiles,
-      workspace: {
-        workspaces,
-        panel: { ...frame, shown: computed(() => isShown.value && this.panel.shown.value) },
-      },
+    const frame: PanelFrame = {
+      ...this.panel,
+      shown: computed(() => isShown.value && this.panel.shown.value),
+      show: () => ifShown(this.panel.show),
+      choose: tab => ifShown(() => this.panel.choose(tab)),
     }
     return {
-      ...features.shell,
-      ...features.sessions,
-      ...features.chat,
-      ...features.composer,
-      ...features.models,
-      ...features.settings,
-      ...features.profiles,
-      ...features.workspace,
-      features,
+      ...{ ...base, ...sidebar, ...chat.turns, ...chat.choices, ...chat.writing },
+      ...{ ...models, ...settings, ...profiles, workspaces, tabs },
+      ...{ key: chat.key, chat: chat.transcript, queue: chat.queue, markRead: chat.markRead },
+      ...createLazyActions({
+        shell: base,
+        sessions,
+        chat: chat.transcript,
+        isOpen: id => isShown.peek() && chat.sessionId.peek() === id,
+        follow,
+        newChat: () => ifShown(() => this.leave()),
+      }),
+      isShown,
+      follow,
+      focusComposer: () =>
+        ifShown(() => {
+          this.layout.composerFocus.value += 1
+        }),
+      newChat: () => ifShown(() => this.newChat()),
+      panel: panelOf(frame, chat.panel),
+      viewTitle: this.#viewTitle,
+      title: computed(() => {
+        const id = chat.sessionId.value
+        const name = this.#viewTitle.value || (id ? titleOfSession(id) : t('chat.new'))
+        const waiting = sidebar.inbox.count.value
+        const mark = waiting > 0 ? `(${waiting}) ` : sidebar.anyFinished.value ? '• ' : ''
+        return `${mark}${name} · ${settings.settings.current.value.bot_name}`
+      }),
     }
   }
 }

@@ -218,11 +218,13 @@ const invokeTool = async (
     // No questions once the turn is over.
     approve: async ask => {
       signal.throwIfAborted()
-      const isAllowed = before?.decision === 'allow' && isAboutCall(tool, ask)
-      const isLeftToUser = ask.isControl || ask.leavesSandbox || ask.rule !== undefined
-      if (isAllowed && !isLeftToUser) return 'once'
       const either = ask.signal ? AbortSignal.any([signal, ask.signal]) : signal
-      const asked = request.approve({ ...ask, ...waitingCall(), signal: either }, call.id)
+      const isAllowed = before?.decision === 'allow' && isAboutCall(tool, ask)
+      const allowing = isAllowed ? { allowedBy: 'hook' as const } : {}
+      const asked = request.approve(
+        { ...allowing, ...ask, ...waitingCall(), signal: either },
+        call.id,
+      )
       return raceAbort(asked, signal)
     },
     clarify: async (question, choices, withdrawn) => {

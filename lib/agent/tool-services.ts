@@ -39,6 +39,8 @@ export type ApprovalRequest = {
   leavesSandbox?: true
   /** Withdraws the request: what asked is gone. A running call adds the end of its turn itself. */
   signal?: AbortSignal
+  /** What allows the call it is about: then it is recorded, not asked, unless it is left to the user in any case. */
+  allowedBy?: 'config' | 'hook'
   /** The call that asks and has done nothing yet, so that it can be made again after a restart. Set by the engine. */
   waitingCall?: string
   /** A running command wants to reach this. */

@@ -30,6 +30,8 @@ const planAnswer = (answer: string): string => {
 const AUTO = {
   yolo: 'auto-approval of this chat was on',
   rule: 'it was allowed before',
+  config: 'a rule of the configuration allows it',
+  hook: 'a hook allowed it',
   off: 'approvals are off',
   task: 'the settings of scheduled tasks allow it',
 } as const

@@ -4,10 +4,10 @@ import { isObject } from '../base/json.ts'
 import { RuleScope, Unanswered } from './question.ts'
 
 /**
- * What allowed something without a question: auto-approval of the chat, a permission that was given before, approvals that
- * are turned off, or the settings of the scheduled task.
+ * What allowed something without a question: auto-approval of the chat, a permission that was given before, a rule of the
+ * configuration, a hook, approvals that are turned off, or the settings of the scheduled task.
  */
-export const AutoApproval = z.enum(['yolo', 'rule', 'off', 'task'])
+export const AutoApproval = z.enum(['yolo', 'rule', 'config', 'hook', 'off', 'task'])
 export type AutoApproval = z.infer<typeof AutoApproval>
 
 export const Decision = z

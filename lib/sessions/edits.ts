@@ -15,23 +15,27 @@ const cutAfter = ({ numbers }: Pick<Folded, 'numbers'>, count: number): NewEntry
 
 export type Edits = ReturnType<typeof createEdits>
 
-/** `requireIdle` throws while a turn of that session runs. `onShown`: another version is shown; pages read the session again. */
+/** `requireIdle` throws while a turn of that session runs. `onChange`: other messages are shown; pages read the session again. */
 export const createEdits = (
   sessions: Sessions,
   requireIdle: (id: string) => void,
-  onShown: (id: string) => void,
+  onChange: (id: string) => void,
 ) => {
   const open = (id: string): SessionRow => {
     const row = sessions.require(id)
     requireIdle(row.session_id)
     return row
   }
+  const change = (id: string, entries: NewEntry[]): void => {
+    sessions.append(id, entries)
+    onChange(id)
+  }
 
   return {
     /** Hides all messages and resets the title. The text stays in the file until a purge. */
     clear(id: string): SessionRow {
       const { session_id } = open(id)
-      sessions.append(session_id, [
+      change(session_id, [
         { t: 'cut', after: 0 },
         { t: 'meta', patch: { title: 'Untitled', llm_title_generated: null, last_usage: null } },
       ])
@@ -42,7 +46,7 @@ export const createEdits = (
     truncate(id: string, count: number): SessionRow {
       const { session_id } = open(id)
       const folded = sessions.load(session_id)
-      if (count < folded.messages.length) sessions.append(session_id, [cutAfter(folded, count)])
+      if (count < folded.messages.length) change(session_id, [cutAfter(folded, count)])
       return sessions.require(session_id)
     },
 
@@ -54,7 +58,7 @@ export const createEdits = (
       const at = messages.findLastIndex(message => message.role === 'user')
       const last = messages[at]
       if (!last) return undefined
-      sessions.append(session_id, [cutAfter(folded, at)])
+      change(session_id, [cutAfter(folded, at)])
       return { text: contentText(last.content), count: messages.length - at }
     },
 
@@ -63,10 +67,7 @@ export const createEdits = (
       const { session_id } = sessions.require(id)
       const line = sessions.lineToShow(session_id, message)
       requireIdle(session_id)
-      if (line) {
-        sessions.append(session_id, [line])
-        onShown(session_id)
-      }
+      if (line) change(session_id, [line])
       return sessions.require(session_id)
     },
 

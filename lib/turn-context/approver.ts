@@ -118,8 +118,16 @@ export const createApprover = (
       : ask,
     shown,
   })
+  /** A rule about a call, or a hook, is not about what only the user may allow. */
+  const allowerOf = ({ allowedBy, isControl, leavesSandbox, rule, network }: ApprovalRequest) =>
+    isControl || leavesSandbox || rule !== undefined || network ? undefined : allowedBy
   // Only the user may allow access to control files: unattended, it is denied.
   const decide = async (ask: ApprovalRequest) => {
+    const allower = allowerOf(ask)
+    if (allower) {
+      note(ask, allower)
+      return 'once'
+    }
     if (ask.isControl) return unattended ? 'deny' : policy(ask)
     // Auto-approval is for commands where they run, not for leaving that place. Unattended, no earlier answer is either.
     if (ask.leavesSandbox) return unattended ? 'deny' : policy(ask)

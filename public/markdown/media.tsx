@@ -1,6 +1,7 @@
 /** File shown by `MEDIA:<path>` in an answer: image, audio or video inline, others as a download. */
 import { useState } from 'preact/hooks'
-import { isImagePath, kindOf, nameOf } from '../features/workspace/file-kind.ts'
+import { isImagePath, nameOf } from '../features/workspace/file-kind.ts'
+import { kindOf } from '../features/workspace/kind-of.ts'
 import { useLightbox } from '../features/lightbox/use-lightbox.ts'
 import { Icon } from '../parts/icon.tsx'
 import { t } from '../strings/transcript-strings.ts'

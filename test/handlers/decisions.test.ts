@@ -1,4 +1,6 @@
 /** What the agent asked, what was answered and by whom is part of a chat: everywhere, and after everything that happens to it. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Decision } from '../../lib/schema/decision.ts'
@@ -165,6 +167,51 @@ decisions(
       assert.equal(noted, [all[2]])
       const md = await chat.app.get(`/api/session/export?session_id=${id}&format=md`)
       assert.match(md.text, '`rm -rf other` without a question: auto-approval of this chat was on')
+    },
+  ),
+)
+
+decisions(
+  'what a rule of the configuration or a hook allows is recorded with its step, and in exports',
+  withChat(
+    [
+      run('rm -rf build', 'c1'),
+      { text: 'Done.' },
+      { text: 'A title' },
+      run('rm -rf other', 'c2'),
+      { text: 'Done.' },
+    ],
+    async chat => {
+      const { app } = chat
+      const config = join(app.home, 'config.yaml')
+      const plain = readFileSync(config, 'utf8')
+      const allowing = `echo '{"hookSpecificOutput": {"permissionDecision": "allow"}}'`
+      const hook = { matcher: '.*', command: allowing }
+      const id = await chat.newSession()
+      for (const more of [
+        { permissions: { allow: ['bash(rm -rf build)'] } },
+        { hooks: { PreToolUse: [hook] } },
+      ]) {
+        const lines = Object.entries(more).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
+        writeFileSync(config, `${plain}${lines.join('\n')}\n`)
+        const seen = await chat.turn(id, 'go')
+        assert.not.ok(seen.some(({ event }) => event === 'approval'))
+      }
+      const all = decided(await read(chat, id))
+      assert.equal(
+        all.map(({ call_id: call, what, answer, auto }) => [call, what, answer, auto]),
+        [
+          ['c1', 'rm -rf build', 'once', 'config'],
+          ['c2', 'rm -rf other', 'once', 'hook'],
+        ],
+      )
+      assert.ok(all.every(({ asked_at, answered_at }) => asked_at === answered_at))
+      const md = await app.get(`/api/session/export?session_id=${id}&format=md`)
+      assert.match(
+        md.text,
+        '`rm -rf build` without a question: a rule of the configuration allows it',
+      )
+      assert.match(md.text, '`rm -rf other` without a question: a hook allowed it')
     },
   ),
 )

@@ -159,6 +159,42 @@ test(
 )
 
 test(
+  'clear, truncate, undo and retry tell the pages that show the chat; what changes nothing tells nothing',
+  withChat(
+    async chat => {
+      const { app } = chat
+      const session_id = await chat.newSession()
+      const cursorOf = async () =>
+        (await app.get(`/api/session?session_id=${session_id}`)).body.session.cursor
+      const firstAfter = async (cursor: string) => {
+        for await (const { event, data } of app.events(`/api/events?watch=${session_id}@${cursor}`))
+          if ((data as { source?: string }).source === `session:${session_id}`) return event
+        return ''
+      }
+      for (const [path, input] of [
+        ['truncate', { keep_count: 1 }],
+        ['undo', {}],
+        ['retry', {}],
+        ['clear', {}],
+      ] as const) {
+        await chat.turn(session_id, 'first')
+        const cursor = await cursorOf()
+        await app.post(`/api/session/${path}`, { session_id, ...input })
+        assert.is(await firstAfter(cursor), 'reset', path)
+      }
+      const cursor = await cursorOf()
+      await app.post('/api/session/truncate', { session_id, keep_count: 5 })
+      await app.post('/api/session/undo', { session_id })
+      await chat.turn(session_id, 'first')
+      assert.is(await firstAfter(cursor), 'message')
+    },
+    'answer 1',
+    'A title',
+    ...['answer 2', 'answer 3', 'answer 4', 'answer 5', 'answer 6'],
+  ),
+)
+
+test(
   'versions are named, and each shows what had followed it',
   withChat(
     async chat => {

@@ -61,12 +61,11 @@ const decide = async (
       refusal: new Refusal('user', 'The user denied this call.'),
       approve,
     }
-  const isFree = (ask: ApprovalRequest) =>
-    decision === 'allow' && !ask.isControl && ask.rule === undefined && !ask.network
   return {
     denied: null,
     refusal: null,
-    approve: async (ask, callId) => (isFree(ask) ? 'once' : approve(ask, callId)),
+    approve: (ask, callId) =>
+      approve(decision === 'allow' ? { allowedBy: 'hook', ...ask } : ask, callId),
   }
 }
 

@@ -17,6 +17,7 @@ import { decideCommand } from '../permissions/decide.ts'
 import type { ApprovalChoice } from '../../schema/question.ts'
 import { denial } from '../permissions/denied-path.ts'
 import type { AgentRequest, ApprovalRequest, Guards } from '../types.ts'
+import { withRule } from '../permissions/check-call.ts'
 import { addToApproval, ruledCall } from './permission-rules.ts'
 import { type Call, commandOf, pathsOf, shownPath } from './tool-calls.ts'
 
@@ -269,8 +270,7 @@ export const askPermission = async (
     ...(question?.lines && { lines: question.lines }),
     ...((isControl || isUnknown) && CONTROL_APPROVAL),
   }
-  const isAllowed = (rules?.covers(ruled, ask) ?? null) !== null
-  const choice = isAllowed ? 'once' : await request.approve(ask, callId)
+  const choice = await request.approve(withRule(rules, ruled, ask), callId)
   if (choice !== 'deny' && command !== '') allowed.add(allowedKey(command, workspace))
   return answerFor(choice, options)
 }

@@ -11,6 +11,7 @@ import { approvalFor, shellContextFor } from '../tools/command-gate.ts'
 import { denial } from '../permissions/denied-path.ts'
 import type { RuledCall } from '../permissions/types.ts'
 import { stakesOf } from '../reasons.ts'
+import { withRule } from '../permissions/check-call.ts'
 import { addToApproval } from './permission-rules.ts'
 import type { AgentHooks } from './hooks.ts'
 import { allowedKey } from './permissions.ts'
@@ -20,7 +21,7 @@ import { placeCommand, runsIn } from '../tools/place-command.ts'
 import { messageOf } from '../../errors.ts'
 import { planRefusal } from '../plan-mode.ts'
 import { READING_GIT_ENV } from '../shell/git-programs.ts'
-import type { ApprovalRequest, ToolContext } from '../types.ts'
+import type { ToolContext } from '../types.ts'
 
 const MAX_OPEN = 64
 const MAX_BYTES = 1024 * 1024
@@ -114,13 +115,12 @@ export const createTerminals = () => {
           runsIn: runsIn(ctx.runner, approved.access),
         })
         const who = `${agent.name} asks to run a command.`
-        const ask: ApprovalRequest = {
+        const needed = {
           ...asked,
           ...addToApproval(verdict, labels, [who, ...stakesOf(labels)]),
         }
-        const isCovered = (ctx.rules?.covers(call, ask) ?? null) !== null
-        const approve = () => hooked?.approve(ask, callId) ?? ctx.approve(ask)
-        const choice = isCovered ? 'once' : await approve()
+        const ask = withRule(ctx.rules, call, needed)
+        const choice = await (hooked?.approve(ask, callId) ?? ctx.approve(ask))
         if (choice === 'deny')
           throw new Error(`The user denied this command (${labels.join('; ')}).`)
       }

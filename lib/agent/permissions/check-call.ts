@@ -75,6 +75,14 @@ const shownCall = (tool: Tool, input: unknown, call: RuledCall, ctx: ToolContext
   return { command, cwd, labels: [], isLeftToTool: false }
 }
 
+/** Names the rule that allows it, if there is one. */
+export const withRule = (
+  rules: Rules | undefined,
+  call: RuledCall,
+  ask: ApprovalRequest,
+): ApprovalRequest =>
+  (rules?.covers(call, ask) ?? null) === null ? ask : { ...ask, allowedBy: 'config' }
+
 /**
  * An MCP server may ask for other things during a call (sampling), and a command for destinations in the network; what allows
  * the call does not allow these.
@@ -116,9 +124,10 @@ export const checkCall = (
         const isSame = call.accesses.some(({ kind }) => kind === 'command')
           ? approved?.trim() === ask.command.trim()
           : approved !== null
-        const isAnswered = isAboutCall(tool, ask) && (isSame || rules.covers(call, ask) !== null)
-        // A rule about a command is not one about leaving the sandbox.
-        return isAnswered && !ask.isControl && !ask.leavesSandbox ? 'once' : running.approve(ask)
+        if (!isAboutCall(tool, ask)) return running.approve(ask)
+        // What was approved about a command is not that it leaves the sandbox.
+        if (isSame && !ask.isControl && !ask.leavesSandbox) return 'once'
+        return running.approve(withRule(rules, call, ask))
       },
     }
   }

@@ -16,7 +16,7 @@ import { may } from '../../parts/may.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { useReadToEnd, ReadToEndBox } from './read-to-end.tsx'
 import { AnswerNote } from './answer-note.tsx'
-import { answerState, type GivenRule } from './answer.ts'
+import { answerState, type GivenRule, writeAnswer, writtenAnswer } from './answer.ts'
 
 /** Keys are ignored for this long after the card appears, and after a press that was meant for something else: a message is often sent with two. */
 const QUIET_MS = 1_000
@@ -62,7 +62,8 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
   const { isSent, isSettled, words } = answerState(asked)
   const unread = useUnread()
   const endSeen = whole.endSeen && unread.first === null
-  const [isRuling, setRuling] = useState(false)
+  // The form of a rule that was being written when another chat was shown.
+  const [isRuling, setRuling] = useState(writtenAnswer(asked) !== '')
   const [isAny, setAny] = useState(false)
   const card = useRef<HTMLElement>(null)
   const always = useRef<HTMLButtonElement>(null)
@@ -211,7 +212,10 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
           approval={approval}
           disabled={isSent}
           onAllow={given => onAnswer('always', given)}
-          onBack={() => setRuling(false)}
+          onBack={() => {
+            writeAnswer(asked, '')
+            setRuling(false)
+          }}
         />
       ) : (
         <div class="ask-buttons">

@@ -2,6 +2,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import type { RuleScope } from '../../../lib/schema/question.ts'
 import type { RuleFormProps } from './approval-card.tsx'
+import { writeAnswer, writtenAnswer } from './answer.ts'
 import { t } from './strings.ts'
 
 const SCOPES: readonly RuleScope[] = ['session', 'workspace', 'profile']
@@ -19,7 +20,11 @@ const wordsOf = (text: string, command: string, suggested: string): string | nul
 
 export function RuleForm({ approval, disabled, onAllow, onBack }: RuleFormProps) {
   const { command, suggested_rule: suggested } = approval
-  const [text, setText] = useState(command)
+  const [text, show] = useState(writtenAnswer(approval) || command)
+  const setText = (next: string) => {
+    show(next)
+    writeAnswer(approval, next === command ? '' : next)
+  }
   const [scope, setScope] = useState<RuleScope>('workspace')
   const id = useId()
   const form = useRef<HTMLFormElement>(null)

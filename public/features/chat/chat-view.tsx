@@ -114,12 +114,7 @@ const useActions = (): TranscriptActions => {
       edit: app.edit,
       editing: app.chat.editing,
       retry: id => void app.retry(id),
-      showVersion: message_id =>
-        void app.attempt(async () => {
-          const { sessionId: session_id } = app.chat.chat.peek()
-          await app.api('POST /api/session/version', { session_id, message_id })
-          if (app.chat.chat.peek().sessionId === session_id) await app.chat.reload()
-        }),
+      showVersion: id => void app.attempt(() => app.showVersion(id)),
       retryNow: () => app.retryNow(),
       stop: () => void app.stop(),
       send: text => void app.sendText(text),

@@ -11,7 +11,7 @@ import { createComposer } from '../composer/composer.ts'
 import { createQueue } from '../queue/queue.ts'
 import { isHostSession } from '../sessions/host-session.ts'
 import { createChatPanel } from '../workspace/panel.ts'
-import { createOpenChat, type TurnEnd } from './open-chat.ts'
+import { createTranscript, type TurnEnd } from './transcript.ts'
 import { createSessionChoices } from './session-choices.ts'
 import { createTurnActions } from './turn-actions.ts'
 
@@ -30,8 +30,9 @@ export const createChat = (shared: PaneShared, { key, sessionId: id }: ChatOptio
   /** The view that showed it last. */
   let app: App | null = null
 
-  const transcript = createOpenChat({
+  const transcript = createTranscript({
     ...{ platform, cursors, toasts, sessionId, key, outbox },
+    rowOf: sessions.row,
     onSession: sessions.keep,
     onMissing: sessions.drop,
     onSubscriptionsChange: () => tabs.updateSubscriptions(),
@@ -49,7 +50,7 @@ export const createChat = (shared: PaneShared, { key, sessionId: id }: ChatOptio
   const queue = createQueue(platform)
   const { personalities } = composing
   const choices = createSessionChoices({
-    ...{ key, chat: transcript, outbox, sessions, workspaces, personalities },
+    ...{ key, chat: transcript, composer, outbox, sessions, workspaces, personalities },
     models: models.models,
   })
   const turns = createTurnActions({
@@ -96,17 +97,18 @@ export const createChat = (shared: PaneShared, { key, sessionId: id }: ChatOptio
       void composer.leave()
       transcript.close()
     },
-    /** Its session was created. */
-    begin(session: string): void {
+    /** Its session was created, by this page or by another one that shows it. */
+    begin(session: string, isOurs: boolean): void {
       batch(() => {
-        transcript.begin(session)
-        composer.begin()
+        transcript.begin(session, isOurs)
+        composer.begin(isOurs)
       })
     },
     /** Something was written here that is nowhere else, or goes on without being shown. */
     isInUse: (): boolean =>
       !composer.empty.peek() ||
       transcript.editing.peek() !== null ||
+      writing.isSubmitting() ||
       writing.attachments.list.peek().length > 0 ||
       outbox.of(key, sessionId.peek() || null).length > 0 ||
       outbox.isCreating(key) ||

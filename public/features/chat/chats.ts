@@ -6,6 +6,8 @@ import { moveDraft } from '../composer/stored-draft.ts'
 import { type Chat, createChat } from './chat.ts'
 
 const MAX_IDLE = 20
+/** Before the client's id of a new chat, in what other pages of the browser are told. */
+export const CREATED = 'created:'
 
 const lockOf = (key: string): string => `chat:${key}`
 
@@ -54,7 +56,20 @@ export class Chats {
     const chat = this.#all.get(key)
     if (!chat) return void this.#shared.shell.attempt(() => this.#moveDraft(key, id))
     if (chat.sessionId.peek()) return
-    chat.begin(id)
+    this.#begin(chat, id, true)
+    const { drafts } = this.#shared.shell.platform
+    drafts.write(CREATED + key, id)
+    drafts.remove(CREATED + key)
+  }
+
+  /** Another page has created the session of this new chat, which both show: the tab was duplicated. */
+  follow(key: string, id: string): void {
+    const chat = this.#all.get(key)
+    if (chat && !chat.sessionId.peek()) this.#begin(chat, id, false)
+  }
+
+  #begin(chat: Chat, id: string, isOurs: boolean): void {
+    chat.begin(id, isOurs)
     for (const pane of this.#panes.peek()) pane.created(chat)
   }
 

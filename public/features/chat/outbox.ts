@@ -5,15 +5,15 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
 import type { Clock } from '../../../lib/base/clock.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
-import { ApiError, type ApiCall, isUnreachable, SEND_MS } from '../../api.ts'
+import { ApiError, type ApiCall, isTemporary, isUnreachable, SEND_MS } from '../../api.ts'
 import type { JsonStorage } from '../../platform.ts'
-
-/** Choices for a session that does not exist yet. */
-export type Choice = { model: string; workspace: string; personality: string }
-export const noChoice: Choice = { model: '', workspace: '', personality: '' }
 
 /** Where a new session is created. */
 export type Place = { profile: string; project: string }
+
+/** Choices for a session that does not exist yet. `place`: of a message that was taken back; absent: that of the page. */
+export type Choice = { model: string; workspace: string; personality: string; place?: Place }
+export const noChoice: Choice = { model: '', workspace: '', personality: '' }
 
 /** A message as it is stored. */
 export type Outgoing = {
@@ -73,12 +73,11 @@ export type OutboxOptions = {
   beforeSend: (sessionId: string) => Promise<void>
 }
 
-export type Receipt =
-  | { kind: 'started'; model: string | undefined }
-  | { kind: 'queued' }
-  | { kind: 'waiting' }
+/** `queued`: also what another page has sent. */
+export type Receipt = 'started' | 'queued' | 'waiting'
 
-const PREFIX = 'out:'
+/** Of the keys of the stored messages. */
+export const PREFIX = 'out:'
 
 /** What a session is created for. */
 type Creation = Pick<Outgoing, 'id' | 'chat' | 'choice' | 'place'>
@@ -94,11 +93,10 @@ const isOfChat = (message: Outgoing, chat: string, sessionId: string | null): bo
   message.chat === chat || (sessionId !== null && message.session_id === sessionId)
 
 /** Not because of the message: the same one may be accepted later. */
-const isTemporary = (error: unknown): boolean =>
-  !(error instanceof ApiError) ||
-  error.status === 429 ||
-  error.status >= 500 ||
-  ['queue_full', 'other_account', 'sign_in_required'].includes(error.code ?? '')
+const isForLater = (error: unknown): boolean =>
+  isTemporary(error) ||
+  (error instanceof ApiError &&
+    ['queue_full', 'other_account', 'sign_in_required'].includes(error.code ?? ''))
 
 const isBusy = (error: unknown): boolean =>
   error instanceof ApiError && /^session_(busy|compacting)$/.test(error.code ?? '')
@@ -166,7 +164,7 @@ export class Outbox {
       ...message,
       id: message.id ?? newId(),
       at,
-      ...(!message.session_id && { place: place() }),
+      ...(!message.session_id && { place: message.choice.place ?? place() }),
     }
     let release = (): void => undefined
     const done = new Promise<void>(resolve => {
@@ -186,18 +184,18 @@ export class Outbox {
   async #sendFirst(id: string): Promise<Receipt> {
     const entry = this.#find(id)
     // Its event arrived while it was behind another one.
-    if (!entry) return { kind: 'queued' }
+    if (!entry) return 'queued'
     // Behind those that wait, so that they arrive in order.
     const isBehind = this.of(entry.chat, entry.session_id).some(
       other => other.at < entry.at && other.state !== 'accepted' && other.id !== id,
     )
-    if (isBehind && this.#wait(entry)) return { kind: 'waiting' }
+    if (isBehind && this.#wait(entry)) return 'waiting'
     try {
       return await this.#deliver(entry)
     } catch (error) {
       const now = this.#find(id)
-      if (!now) return { kind: 'queued' }
-      if (isUnreachable(error) && this.#wait(now)) return { kind: 'waiting' }
+      if (!now) return 'queued'
+      if (isUnreachable(error) && this.#wait(now)) return 'waiting'
       this.#drop(id)
       throw error
     }
@@ -219,7 +217,8 @@ export class Outbox {
 
   /** Creates the session of a new chat, once for all that is written there. */
   sessionOf(chat: string, choice: Choice): Promise<string> {
-    return this.#sessionFor({ id: this.#options.newId(), chat, choice })
+    const { place } = choice
+    return this.#sessionFor({ id: this.#options.newId(), chat, choice, ...(place && { place }) })
   }
 
   /** As its first message wants it, whatever is written or chosen later. */
@@ -282,14 +281,14 @@ export class Outbox {
     const queue = async (): Promise<Receipt> => {
       await api('POST /api/queue/add', message, { ...limit(), key: `queue-${id}` })
       this.#drop(id)
-      return { kind: 'queued' }
+      return 'queued'
     }
     if (entry.behind) return queue()
     try {
       const input = { ...message, ...(replace && { replace }) }
-      const reply = await api('POST /api/chat/start', input, { ...limit(), key: id })
+      await api('POST /api/chat/start', input, { ...limit(), key: id })
       this.#accept(id)
-      return { kind: 'started', model: reply.effective_model }
+      return 'started'
     } catch (error) {
       // Another page or device started a turn first: the server sends it afterwards.
       if (replace || !isBusy(error)) throw error
@@ -359,17 +358,6 @@ export class Outbox {
     await this.flush()
   }
 
-  /** A message that an earlier version stored. False where there is no room for it. */
-  adopt(message: Outgoing): boolean {
-    // That version gave messages of all sessions the id of the new chat that was begun last.
-    const isStored = this.#wait({
-      ...{ ...message, chat: message.session_id ?? message.chat },
-      state: 'waiting',
-    })
-    if (!isStored) this.#drop(message.id)
-    return isStored
-  }
-
   /** Takes over the messages of pages that were closed while sending; waits for those of pages that are open. */
   async takeOver(): Promise<void> {
     this.reload()
@@ -427,7 +415,7 @@ export class Outbox {
         if (!now) continue
         // Its session may have been created before the error.
         held.add(next.chat).add(lineOf(now))
-        if (isTemporary(error)) {
+        if (isForLater(error)) {
           isAll = false
           this.#reasons.set(next.id, sentence(error))
         } else this.#put({ ...now, error: sentence(error) }, 'waiting')

@@ -1,16 +1,19 @@
 /** Model, workspace and personality of a chat, before and after its session exists. */
-import { type Signal, signal } from '@preact/signals'
+import type { ReadonlySignal } from '@preact/signals'
+import { createResponseOrder } from '../../parts/response-order.ts'
+import type { Composer } from '../composer/composer.ts'
 import type { Personalities } from '../composer/personalities.ts'
 import type { Models } from '../models/models.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Workspaces } from '../workspace/workspaces.ts'
-import type { OpenChat } from './open-chat.ts'
-import { type Choice, noChoice, type Outbox } from './outbox.ts'
+import type { Transcript } from './transcript.ts'
+import type { Choice, Outbox } from './outbox.ts'
 
 export type SessionChoicesOptions = {
   /** The client's id of the chat. */
   key: string
-  chat: OpenChat
+  chat: Transcript
+  composer: Pick<Composer, 'choice' | 'choose'>
   outbox: Outbox
   sessions: Sessions
   models: Models
@@ -20,7 +23,7 @@ export type SessionChoicesOptions = {
 
 export type SessionChoices = {
   /** For a session that does not exist yet. */
-  choice: Signal<Choice>
+  choice: ReadonlySignal<Choice>
   /** The session, created now if it does not exist yet. Concurrent calls share one creation. */
   ensureSession: () => Promise<string>
   /** Imports a host session before its first change here, because only sessions of this server can be changed. */
@@ -33,7 +36,8 @@ export type SessionChoices = {
 
 export const createSessionChoices = (options: SessionChoicesOptions): SessionChoices => {
   const { key, chat, outbox, sessions, models, workspaces, personalities } = options
-  const choice = signal<Choice>(noChoice)
+  const { choice, choose } = options.composer
+  const newest = createResponseOrder()
 
   const ensureSession = async (): Promise<string> =>
     chat.sessionId.peek() || outbox.sessionOf(key, choice.peek())
@@ -49,10 +53,8 @@ export const createSessionChoices = (options: SessionChoicesOptions): SessionCho
 
   const update = async (patch: { model?: string; workspace?: string }): Promise<void> => {
     const id = await existing()
-    if (id) {
-      await sessions.update(id, patch)
-      chat.patch(patch)
-    } else choice.value = { ...choice.peek(), ...patch }
+    if (id) await sessions.update(id, patch)
+    else choose({ ...choice.peek(), ...patch })
   }
 
   return {
@@ -70,12 +72,14 @@ export const createSessionChoices = (options: SessionChoicesOptions): SessionCho
     async choosePersonality(name) {
       const id = await existing()
       if (!id) {
-        choice.value = { ...choice.peek(), personality: name }
+        choose({ ...choice.peek(), personality: name })
         return name || null
       }
       await importIfHostSession(id)
+      const isNewest = newest(id)
       const set = await personalities.set(id, name)
-      chat.patch({ personality: set })
+      const row = sessions.row(id)
+      if (row && isNewest()) sessions.upsert({ ...row, personality: set })
       return set
     },
   }

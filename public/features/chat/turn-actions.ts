@@ -6,7 +6,7 @@ import { withFiles, withoutFiles } from '../composer/composer.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Toasts } from '../shell/toast.ts'
-import { type OpenChat, textOf } from './open-chat.ts'
+import { type Transcript, textOf } from './transcript.ts'
 import type { NewMessage, Outbox } from './outbox.ts'
 import type { SessionChoices } from './session-choices.ts'
 
@@ -16,7 +16,7 @@ export type TurnActionsOptions = {
   /** The client's id of the chat. */
   key: string
   sessions: Sessions
-  chat: OpenChat
+  chat: Transcript
   queue: Queue
   choices: Pick<SessionChoices, 'choice'>
   outbox: Outbox
@@ -47,6 +47,8 @@ export type TurnActions = {
   edit: (id: string, text: string, added?: readonly string[]) => Promise<boolean>
   /** Sends the message that led to this one again, or the latest one. */
   retry: (id?: string) => Promise<undefined>
+  /** Shows this version of a message, with what followed it. */
+  showVersion: (id: string) => Promise<void>
   /** Returns the sentence to show. */
   undo: (id: string) => Promise<string | undefined>
 }
@@ -64,9 +66,8 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
         session_id: chat.sessionId.peek() || null,
         choice: choices.choice.peek(),
       })
-      if (receipt.kind === 'started' && receipt.model) chat.patch({ model: receipt.model })
       // A turn of another page or device runs.
-      if (receipt.kind === 'queued' && !message.behind) void chat.reload()
+      if (receipt === 'queued' && !message.behind) void chat.reload()
       return true
     } catch (error) {
       toasts.showError(error)
@@ -138,6 +139,10 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
       const prompt = chat.promptOf(id)
       if (prompt) await resend(prompt.id, null)
       return undefined
+    },
+    async showVersion(message_id) {
+      await api('POST /api/session/version', { session_id: chat.sessionId.peek(), message_id })
+      await chat.reload()
     },
     async undo(id) {
       if (chat.busy.value) return t('command.busy')

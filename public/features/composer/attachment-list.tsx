@@ -42,14 +42,12 @@ const Chip = ({ path }: { path: string }) => {
 
 const Sending = ({ attachment }: { attachment: Attachment }) => {
   const { attachments } = useComposer()
-  const { id, file, sentBytes, state, error, picture, folder } = attachment
-  const { name } = file
-  const size = folder?.sizeBytes ?? file.size
+  const { id, name, sizeBytes: size, sentBytes, state, error, more } = attachment
   const failed = state === 'failed'
   const percent = size > 0 ? Math.floor((100 * sentBytes) / size) : 100
   return (
     <li class={failed ? 'file file-failed' : 'file'} title={visibleName(name)}>
-      <Thumb src={picture} />
+      <Thumb src={more.picture} />
       <bdi class="file-name">{visibleName(name)}</bdi>
       <span class="file-size">{failed ? error : formatBytes(size)}</span>
       {failed ? (

@@ -1,35 +1,19 @@
-/** Uploads of a message's attachments: queue, progress, retry and thumbnails. */
-import { computed, signal } from '@preact/signals'
+/** Uploads of a message's attachments, with their limits and thumbnails. */
+import { signal } from '@preact/signals'
 import { formatBytes } from '../workspace/file-kind.ts'
 import { t } from '../../strings/t.ts'
 import type { Composer } from './composer.ts'
 import { createLongTexts } from './long-text.ts'
-import type { Upload, Uploaded, UploadOptions } from '../../upload.ts'
 import type { Platform } from '../../platform.ts'
+import { type DroppedFolder, type Queued, UploadQueue } from '../../upload-queue.ts'
 
 /** The server's request limit, minus the multipart overhead. */
 export const MAX_UPLOAD_BYTES = 20 * 1024 * 1024 - 4096
 /** The server's limit per message. */
 export const MAX_ATTACHMENTS = 20
 
-/** A dropped folder: one chip, and one name in the message. */
-export type DroppedFolder = {
-  name: string
-  sizeBytes: number
-  send: (upload: Upload, options: Omit<UploadOptions, 'file' | 'name'>) => Promise<Uploaded>
-}
-
-export type Attachment = {
-  id: number
-  file: File
-  sentBytes: number
-  state: 'uploading' | 'failed'
-  error: string
-  /** Blob URL of the thumbnail; null when the file is no image. */
-  picture: string | null
-  /** The folder that `file` stands for. */
-  folder?: DroppedFolder
-}
+/** An upload and the blob URL of its thumbnail; null when it is no image. */
+export type Attachment = Queued<{ picture: string | null }>
 /** Details of an uploaded file. */
 export type Arrived = { sizeBytes: number; picture: string | null }
 
@@ -49,123 +33,45 @@ export const createAttachments = ({
   ensureSession,
   pictureOf = shownPicture,
 }: AttachmentsOptions) => {
-  const list = signal<readonly Attachment[]>([])
   const arrived = signal<ReadonlyMap<string, Arrived>>(new Map())
   /** Names of those that were uploaded. */
   const names = new Map<number, string>()
-  const stops = new Map<number, AbortController>()
-  /** Callbacks waiting for all uploads to end. */
-  const waiting: (() => void)[] = []
-  let last = 0
-  /** Uploads run one at a time, so that the chips keep their order. */
-  let line: Promise<void> = Promise.resolve()
-
-  const busy = computed(() => list.value.some(({ state }) => state === 'uploading'))
-
-  /** Number of attached and uploading files. */
-  const count = (): number =>
-    composer.files.value.length + list.value.filter(({ state }) => state === 'uploading').length
-  const tooMany = (): boolean => count() >= MAX_ATTACHMENTS
-
-  const patch = (id: number, change: Partial<Attachment>): void => {
-    list.value = list.value.map(one => (one.id === id ? { ...one, ...change } : one))
-    tell()
-  }
-  const drop = (id: number): void => {
-    list.value = list.value.filter(one => one.id !== id)
-    tell()
-  }
-  const tell = (): void => {
-    if (busy.value) return
-    for (const run of waiting.splice(0)) run()
-  }
-
-  const send = async ({ id, file, picture, folder }: Attachment): Promise<void> => {
-    const stop = stops.get(id)
-    if (!stop || stop.signal.aborted) return
-    try {
-      const sessionId = await ensureSession()
-      const options = {
-        sessionId,
-        onProgress: (sentBytes: number) => patch(id, { sentBytes }),
-        signal: stop.signal,
-      }
-      const { filename, size } = folder
-        ? await folder.send(platform.upload, options)
-        : await platform.upload({ ...options, file, name: file.name })
+  const queue = new UploadQueue<Attachment['more']>({
+    platform,
+    target: async () => ({ sessionId: await ensureSession() }),
+    onArrived({ id, more: { picture } }, { filename, size }) {
       names.set(id, filename)
       composer.addFile(filename)
       arrived.value = new Map(arrived.value).set(filename, { sizeBytes: size, picture })
-      drop(id)
-    } catch (error) {
-      // Removed by the user; no error is shown.
-      if (stop.signal.aborted) return
-      patch(id, { state: 'failed', error: error instanceof Error ? error.message : `${error}` })
-    } finally {
-      stops.delete(id)
-    }
+    },
+  })
+  const { list } = queue
+
+  const tooMany = (): boolean =>
+    composer.files.value.length + list.value.filter(({ state }) => state === 'uploading').length >=
+    MAX_ATTACHMENTS
+
+  const add = (file: File | DroppedFolder): number => {
+    const isFolder = 'send' in file
+    const isLarge = !isFolder && file.size > MAX_UPLOAD_BYTES
+    const picture = isFolder || !/^image\/(?!svg)/.test(file.type) ? null : pictureOf(file)
+    const many = tooMany() ? t('attach.many', { max: `${MAX_ATTACHMENTS}` }) : ''
+    const problem = isLarge ? t('attach.large', { max: formatBytes(20_000_000) }) : many
+    return queue.add(file, { picture }, problem)
   }
 
-  const begin = (attachment: Attachment): void => {
-    stops.set(attachment.id, new AbortController())
-    line = line.then(() => send(attachment))
-  }
-
-  const add = (files: Iterable<File>): void => {
-    for (const file of files) {
-      last += 1
-      const problem =
-        file.size > MAX_UPLOAD_BYTES
-          ? t('attach.large', { max: formatBytes(20_000_000) })
-          : tooMany()
-            ? t('attach.many', { max: `${MAX_ATTACHMENTS}` })
-            : ''
-      const attachment: Attachment = {
-        id: last,
-        file,
-        sentBytes: 0,
-        state: problem ? 'failed' : 'uploading',
-        error: problem,
-        picture: /^image\/(?!svg)/.test(file.type) ? pictureOf(file) : null,
-      }
-      list.value = [...list.value, attachment]
-      if (!problem) begin(attachment)
-    }
-  }
-
-  const addFolder = (folder: DroppedFolder): void => {
-    last += 1
-    const file = new File([], `${folder.name}/`)
-    const isLeft = tooMany()
-    const attachment: Attachment = {
-      id: last,
-      file,
-      folder,
-      sentBytes: 0,
-      state: isLeft ? 'failed' : 'uploading',
-      error: isLeft ? t('attach.many', { max: `${MAX_ATTACHMENTS}` }) : '',
-      picture: null,
-    }
-    list.value = [...list.value, attachment]
-    if (!isLeft) begin(attachment)
-  }
-
-  const remove = (id: number): void => {
-    stops.get(id)?.abort()
-    drop(id)
-  }
+  /** A file over the size limit stays failed. */
+  const canRetry = ({ state, file }: Attachment): boolean =>
+    state === 'failed' && ('send' in file || file.size <= MAX_UPLOAD_BYTES)
 
   const longTexts = createLongTexts({
     composer,
-    add(file) {
-      add([file])
-      return last
-    },
+    add,
     isAttached: id =>
       list.value.some(one => one.id === id && one.state === 'uploading') ||
       composer.files.value.includes(names.get(id) ?? ''),
     remove(id) {
-      remove(id)
+      queue.remove(id)
       const name = names.get(id)
       if (name !== undefined) composer.removeFile(name)
     },
@@ -174,23 +80,20 @@ export const createAttachments = ({
   return {
     list,
     arrived,
-    busy,
+    busy: queue.isBusy,
     ...longTexts,
-    add,
-    addFolder,
-    /** Retries a failed upload; files over the size limit stay failed. */
+    add(files: Iterable<File | DroppedFolder>): void {
+      for (const file of files) add(file)
+    },
+    canRetry,
     retry(id: number): void {
       const found = list.value.find(one => one.id === id)
-      if (found?.state !== 'failed' || found.file.size > MAX_UPLOAD_BYTES || tooMany()) return
-      patch(id, { state: 'uploading', sentBytes: 0, error: '' })
-      begin(found)
+      if (found && canRetry(found) && !tooMany()) queue.retry(id)
     },
-    canRetry: ({ state, file }: Attachment): boolean =>
-      state === 'failed' && file.size <= MAX_UPLOAD_BYTES,
-    remove,
+    remove: (id: number) => queue.remove(id),
     /** Resolves when no upload is running; false when one has failed. */
     async uploadsDone(): Promise<boolean> {
-      if (busy.value) await new Promise<void>(resolve => waiting.push(resolve))
+      await queue.idle()
       return list.value.length === 0
     },
   }

@@ -1,7 +1,7 @@
 /** State of the composer: draft, attachments, completion, reasoning and personalities; and sending. */
 import type { Platform } from '../../platform.ts'
 import { t } from '../../strings/t.ts'
-import { type OpenChat, textOf } from '../chat/open-chat.ts'
+import { type Transcript, textOf } from '../chat/transcript.ts'
 import type { SessionChoices } from '../chat/session-choices.ts'
 import type { TurnActions } from '../chat/turn-actions.ts'
 import type { SettingsState } from '../settings/settings.ts'
@@ -22,7 +22,7 @@ export type ComposerOptions = {
   settings: SettingsState
   composer: Composer
   workspaces: Workspaces
-  chat: OpenChat
+  chat: Transcript
   choices: Pick<SessionChoices, 'ensureSession'>
   turns: Pick<TurnActions, 'startTurn' | 'enqueue'>
   shared: ComposerShared
@@ -49,6 +49,8 @@ export type ComposerFeature = {
   loadCommands: () => Promise<unknown>
   /** Sends the draft: runs a command, starts a turn, or queues behind the running turn; `steer` steers it instead. */
   submit: (steer?: boolean) => Promise<void>
+  /** What was written is on its way, and comes back when it is refused. */
+  isSubmitting: () => boolean
   /** Earlier prompts of this chat, oldest first. */
   prompts: () => string[]
   showThinking: (shown: boolean) => Promise<void>
@@ -74,6 +76,32 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
     },
   })
 
+  let submitting = 0
+  const send = async (steer: boolean): Promise<void> => {
+    const names = composer.names()
+    const draft = composer.takeDraft()
+    try {
+      const isCommand =
+        draft.files.length + (draft.comments?.length ?? 0) === 0 &&
+        (await options.runCommand(draft.text))
+      if (isCommand) {
+        void composer.save()
+        return
+      }
+    } catch (error) {
+      toasts.showError(error)
+      composer.restoreDraft(draft)
+      return
+    }
+    const text = messageOf(draft)
+    const sent = chat.busy.peek()
+      ? turns.enqueue(text, draft.files, { steer, names })
+      : turns.startTurn(text, draft.files, names)
+    // Not before the message is stored.
+    composer.forget()
+    if (!(await sent)) composer.restoreDraft(draft)
+  }
+
   return {
     composer,
     attachments,
@@ -95,29 +123,12 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
         toasts.show(t('attach.limit', { max: `${MAX_ATTACHMENTS}` }), { kind: 'error' })
         return
       }
-      const names = composer.names()
-      const draft = composer.takeDraft()
-      try {
-        const isCommand =
-          draft.files.length + (draft.comments?.length ?? 0) === 0 &&
-          (await options.runCommand(draft.text))
-        if (isCommand) {
-          void composer.save()
-          return
-        }
-      } catch (error) {
-        toasts.showError(error)
-        composer.restoreDraft(draft)
-        return
-      }
-      const text = messageOf(draft)
-      const sent = chat.busy.peek()
-        ? turns.enqueue(text, draft.files, { steer, names })
-        : turns.startTurn(text, draft.files, names)
-      // Not before the message is stored.
-      composer.forget()
-      if (!(await sent)) composer.restoreDraft(draft)
+      submitting += 1
+      await send(steer).finally(() => {
+        submitting -= 1
+      })
     },
+    isSubmitting: () => submitting > 0,
     prompts: () =>
       chat.chat.value.messages
         .filter(({ role }) => role === 'user')

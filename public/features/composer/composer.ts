@@ -1,9 +1,10 @@
 /** Draft of the composer: text, files, and comments on diffs, saved per session on the server. */
 import type { DiffComment } from '../../../lib/base/comment-text.ts'
-import { computed, signal } from '@preact/signals'
+import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { Draft } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
-import { type DraftPlace, noDraft, StoredDraft } from './stored-draft.ts'
+import { type Choice, noChoice } from '../chat/outbox.ts'
+import { type DraftPlace, noDraft, StoredDraft, type Written } from './stored-draft.ts'
 
 export { messageOf, withFiles } from '../../../lib/base/draft-message.ts'
 
@@ -23,6 +24,7 @@ export const createComposer = (
   const text = signal('')
   const files = signal<readonly string[]>([])
   const comments = signal<readonly DiffComment[]>([])
+  const choice = signal<Choice>(noChoice)
   /** Whether the text was edited since the chat was opened; a draft from the server must not overwrite it. */
   let touched = false
   let isLeft = false
@@ -30,10 +32,13 @@ export const createComposer = (
   let restored = ''
   let recallAt = -1
 
-  const now = (): Draft => ({
+  const hasChoice = (): boolean => Object.values(choice.value).some(Boolean)
+
+  const now = (): Written => ({
     text: text.value,
     files: [...files.value],
     ...(comments.value.length > 0 && { comments: [...comments.value] }),
+    ...(!place.sessionId.peek() && hasChoice() && { choice: choice.value }),
   })
 
   const stored = new StoredDraft(platform, place, now)
@@ -43,7 +48,7 @@ export const createComposer = (
     stored.changed()
   }
 
-  const put = (draft: Draft): void => {
+  const put = (draft: Written): void => {
     text.value = draft.text
     files.value = draft.files
     comments.value = draft.comments ?? []
@@ -52,17 +57,26 @@ export const createComposer = (
 
   const { draft, isUnsaved } = stored.load()
   put(draft)
+  choice.value = draft.choice ?? noChoice
   if (isUnsaved) changed()
 
   return {
     text,
     files,
     comments,
+    /** For a session that does not exist yet. */
+    choice: choice as ReadonlySignal<Choice>,
+    choose(value: Choice): void {
+      choice.value = value
+      stored.changed()
+    },
     empty: computed(
       () => !/\S/.test(text.value) && files.value.length + comments.value.length === 0,
     ),
     /** The session of a new chat was created. */
-    begin(): void {
+    begin(isOurs: boolean): void {
+      // The other page has sent it, or saves it.
+      if (!isOurs && !touched) put(noDraft)
       stored.begin()
       // The server has no draft yet, so the one that it sends must not overwrite this.
       if (!stored.isSaved()) touched = true
@@ -124,7 +138,7 @@ export const createComposer = (
     /** The message is stored elsewhere. */
     forget: () => stored.forget(),
     /** Returns the draft and clears the composer, to send it. The stored draft stays until `forget` or `save`. */
-    takeDraft(): Draft {
+    takeDraft(): Written {
       const draft = now()
       text.value = ''
       restored = ''
@@ -136,7 +150,8 @@ export const createComposer = (
       return draft
     },
     /** Puts an unsent draft back, before text written since. */
-    restoreDraft(draft: Draft): void {
+    restoreDraft(draft: Written): void {
+      if (draft.choice && !hasChoice()) choice.value = draft.choice
       // Behind what was put back before: messages are refused in the order in which they were written.
       const before = text.value.startsWith(restored) ? restored : ''
       const rest = text.value.slice(before.length).replace(/^\n+/, '')

@@ -16,7 +16,7 @@ export const DictateButton = () => {
         write(text) {
           const { composer } = app
           composer.edit([composer.text.value.trimEnd(), text].filter(Boolean).join(' '))
-          if (app.isShown.peek()) app.layout.composerFocus.value += 1
+          app.focusComposer()
         },
         notify: sentence => app.toasts.show(sentence),
         fail: error => app.toasts.showError(error),

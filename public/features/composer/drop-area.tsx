@@ -2,7 +2,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import type { App } from '../../app.ts'
-import { type DroppedFolder, MAX_UPLOAD_BYTES } from './attachments.ts'
+import type { DroppedFolder } from '../../upload-queue.ts'
+import { MAX_UPLOAD_BYTES } from './attachments.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
 
@@ -25,13 +26,13 @@ export const dropped = (data: DataTransfer | null): Dropped => {
 export const addDroppedFolders = (
   { toasts }: App,
   directories: readonly FileSystemDirectoryEntry[],
-  take: (folder: DroppedFolder) => void,
+  take: (folders: readonly DroppedFolder[]) => unknown,
 ): void => {
   if (directories.length === 0) return
   void import('../workspace/dropped-folders.ts')
     .then(({ readFolders }) => readFolders(directories, MAX_UPLOAD_BYTES))
     .then(({ folders, messages }) => {
-      folders.forEach(take)
+      take(folders)
       for (const message of messages) toasts.show(message, { kind: 'error' })
     })
     .catch(toasts.showError)
@@ -85,7 +86,7 @@ export const DropArea = () => {
       if (!isHere(event)) return
       const { files, directories } = dropped(event.dataTransfer)
       attachments.add(files)
-      addDroppedFolders(app, directories, attachments.addFolder)
+      addDroppedFolders(app, directories, attachments.add)
     }
     const all = { dragenter: enter, dragleave: leave, dragover: move, drop }
     for (const [type, listener] of Object.entries(all)) {

@@ -22,6 +22,10 @@ const silent =
     return undefined
   }
 
+/** A command that leads somewhere. Its chunk may be loaded first, and the person may have gone elsewhere. */
+const leading = (verb: (app: App, argument: string) => unknown): Run =>
+  silent((app, argument) => app.isShown.peek() && verb(app, argument))
+
 /** A command that needs an open session. */
 const inSession =
   (
@@ -120,7 +124,7 @@ const compact: Run = inSession(async (app, id, topic) =>
 const FORMATS = ['md', 'json', 'html'] as const
 
 const run: Readonly<Record<SlashCommandName, Run>> = {
-  help: silent(app => (app.layout.shortcutsOpen.value = true)),
+  help: leading(app => (app.layout.shortcutsOpen.value = true)),
   new: silent(app => app.newChat()),
   clear: inSession(app => {
     app.chat.clearView()
@@ -168,9 +172,9 @@ const run: Readonly<Record<SlashCommandName, Run>> = {
     return (await import('../plan/plan-mode.ts')).planCommand(app, task)
   },
   yolo: steering('yolo'),
-  skills: silent((app, query) => app.route.go({ view: 'skills', skill: null, query })),
-  tools: silent(app => app.route.go({ view: 'settings', section: 'tools' })),
-  insights: silent((app, days) =>
+  skills: leading((app, query) => app.route.go({ view: 'skills', skill: null, query })),
+  tools: leading(app => app.route.go({ view: 'settings', section: 'tools' })),
+  insights: leading((app, days) =>
     app.route.go({ view: 'usage', days: USAGE_DAYS.find(count => `${count}` === days) ?? 30 }),
   ),
 }

@@ -2,30 +2,34 @@
 import type { ReadonlySignal } from '@preact/signals'
 import { MAX_DRAFT_CHARS } from '../../../lib/base/draft-limit.ts'
 import type { Draft } from '../../../lib/schema/session.ts'
+import type { Choice } from '../chat/outbox.ts'
 import { isUnreachable } from '../../api.ts'
+import { TryAgain } from '../../parts/try-again.ts'
 import { randomId } from '../../parts/random-id.ts'
 import type { JsonStorage, Platform } from '../../platform.ts'
 
 const PAUSE_MS = 600
 /** Of a draft that the server does not store: each write is of megabytes, and stops the page. */
 const LONG_PAUSE_MS = 5_000
-/** After a draft that the server did not get; twice as long after each further one. */
-const RETRY_MS = 3_000
-const MAX_RETRY_MS = 60_000
 /** Browsers send at most 64 KiB of `keepalive` bodies at a time, and fail with more. */
 const KEEPALIVE_BYTES = 30_000
 /** Drafts by session that the server does not have yet. */
 const UNSAVED = 'unsaved-drafts'
-export const noDraft: Draft = { text: '', files: [] }
+/** What is written, and in a new chat what was chosen for it. */
+export type Written = Draft & { choice?: Choice }
+export const noDraft: Written = { text: '', files: [] }
 /** Of the draft of a new chat in this browser, followed by the client's id of the chat. */
 const NEW = 'draft:'
 /** Equals no draft. */
-const UNKNOWN: Draft = { text: '\0', files: [], comments: [] }
+const UNKNOWN: Written = { text: '\0', files: [], comments: [] }
 
 export const isSame = (a: Draft, b: Draft): boolean =>
   a.text === b.text &&
   a.files.join('\n') === b.files.join('\n') &&
   JSON.stringify(a.comments ?? []) === JSON.stringify(b.comments ?? [])
+
+const isSameChoice = (a: Written, b: Written): boolean =>
+  JSON.stringify(a.choice) === JSON.stringify(b.choice)
 
 /** New chats whose drafts this browser has. */
 export const chatsWithDraft = ({ keys }: JsonStorage): string[] =>
@@ -52,28 +56,29 @@ export class StoredDraft {
   readonly #platform: Pick<Platform, 'api' | 'drafts' | 'clock'>
   readonly #place: Required<DraftPlace>
   /** The draft as it is written now. */
-  readonly #now: () => Draft
-  #saved: Draft = noDraft
+  readonly #now: () => Written
+  #saved: Written = noDraft
   /** What the draft will be sent as; see docs/decisions/0003. */
   #messageId = randomId()
   /** The same of the stored draft that was shown, of another device or from before a reload. */
   #shownId: string | undefined
   #request = Promise.resolve()
-  #retryMs = RETRY_MS
+  readonly #again: TryAgain
   #cancel = () => {}
 
   constructor(
     platform: Pick<Platform, 'api' | 'drafts' | 'clock'>,
     { sessionId, key, savesDraft = () => true }: DraftPlace,
-    now: () => Draft,
+    now: () => Written,
   ) {
     this.#platform = platform
+    this.#again = new TryAgain(platform.clock)
     this.#place = { sessionId, key: NEW + key, savesDraft }
     this.#now = now
   }
 
   /** What this browser has of it. A draft that the server does not have is saved again with the next `save`. */
-  load(): { draft: Draft; isUnsaved: boolean } {
+  load(): { draft: Written; isUnsaved: boolean } {
     const id = this.#place.sessionId.peek()
     const { drafts } = this.#platform
     const found = id ? this.#unsaved()[id] : drafts.read(this.#place.key, noDraft)
@@ -85,7 +90,7 @@ export class StoredDraft {
   }
 
   /** A stored draft is shown. */
-  adopt(draft: Draft): void {
+  adopt(draft: Written): void {
     this.#saved = draft
     this.#shownId = draft.client_message_id
     this.#messageId = randomId()
@@ -98,15 +103,16 @@ export class StoredDraft {
 
   /** It was changed, and is saved after a pause. */
   changed(): void {
-    this.#cancel()
+    this.#stop()
     const ms = this.#now().text.length > MAX_DRAFT_CHARS ? LONG_PAUSE_MS : PAUSE_MS
     this.#cancel = this.#platform.clock.timer(ms, () => void this.save())
   }
 
-  isSaved = (): boolean => isSame(this.#now(), this.#saved)
+  isSaved = (): boolean =>
+    isSame(this.#now(), this.#saved) && isSameChoice(this.#now(), this.#saved)
 
   async save(): Promise<void> {
-    this.#cancel()
+    this.#stop()
     const id = this.#place.sessionId.peek()
     const draft = this.#now()
     if (this.isSaved() || !this.#place.savesDraft(id)) return
@@ -124,13 +130,14 @@ export class StoredDraft {
       // A newer one of the session is kept.
       const kept = this.#unsaved()[id]
       if (kept && isSame(kept, draft)) this.#forget(id)
-      this.#retryMs = RETRY_MS
+      this.#again.end()
     } catch (error) {
       // It was sent, or changed and saved again.
       if (this.#saved !== draft) return
       this.#saved = UNKNOWN
       // A refusal would be repeated; the next change may end it.
-      if (isUnreachable(error)) this.#saveAgain()
+      // The server may be back before this is known to have failed, so its return alone would save nothing.
+      if (isUnreachable(error)) this.#again.later(() => void this.save())
     }
   }
 
@@ -139,7 +146,7 @@ export class StoredDraft {
 
   /** It was taken to be sent: what is written from now on is another draft. The stored one stays until `forget`. */
   take(): void {
-    this.#cancel()
+    this.#stop()
     this.#messageId = randomId()
     this.#shownId = undefined
   }
@@ -170,17 +177,16 @@ export class StoredDraft {
     await this.#platform.api('POST /api/session/draft', named, { keepalive })
   }
 
-  #storeNew(draft: Draft): void {
+  /** What was only chosen is not worth keeping. */
+  #storeNew(draft: Written): void {
     const { drafts } = this.#platform
     if (isSame(draft, noDraft)) drafts.remove(this.#place.key)
     else drafts.write(this.#place.key, draft)
   }
 
-  /** The server may be back before this is known to have failed, so its return alone would save nothing. */
-  #saveAgain(): void {
+  #stop(): void {
     this.#cancel()
-    this.#cancel = this.#platform.clock.timer(this.#retryMs, () => void this.save())
-    this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS)
+    this.#again.stop()
   }
 
   #unsaved(): Record<string, Draft> {

@@ -20,16 +20,16 @@ type AgentSessionsProps = {
 }
 
 export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps) => {
-  const { api, route, toasts, attempt, layout } = useShell()
+  const { api, toasts, attempt } = useShell()
   const { sessions } = useSessions()
-  const { chat: openChat } = useChat()
+  const { chat: openChat, follow, focusComposer } = useChat()
   const query = useSignal('')
   const past = useMemo(
     () =>
       createAgentSessions({
         platform: { api },
         upsert: sessions.upsert,
-        open: route.openSession,
+        open: follow,
         notify: note => void toasts.show(note),
       }),
     [],
@@ -60,7 +60,7 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
       workspace: details.value?.workspace ?? '',
     }
     onClose()
-    layout.composerFocus.value += 1
+    focusComposer()
     void attempt(() => past.pick(here, chosen))
   }
 

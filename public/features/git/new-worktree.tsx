@@ -59,6 +59,8 @@ export const NewWorktreeDialog = ({ isDirty, onClose, onCreate }: Props) => {
 /** Moves the open chat, or the one that the first message would create. */
 export const openNewWorktree = async (app: App): Promise<void> => {
   const [facts] = await Promise.all([workspaceFacts(app), loadLazyCss()])
+  // About another chat by now.
+  if (!app.isShown.peek()) return
   const close = () => {
     app.layout.overlay.value = null
   }

@@ -4,7 +4,9 @@ import type { PageApp } from '../../app.ts'
 import type { JsonStorage } from '../../platform.ts'
 import type { Draft } from '../../../lib/schema/session.ts'
 import { isSame, noDraft } from '../composer/stored-draft.ts'
-import type { Outgoing } from '../chat/outbox.ts'
+import { type Outgoing, PREFIX } from '../chat/outbox.ts'
+
+type Page = Pick<PageApp, 'platform' | 'outbox' | 'base'>
 
 /** Once: what this person has written since stays. `device`: where they were; `drafts`: of this person. */
 export const adoptDrafts = (device: JsonStorage, drafts: JsonStorage): void => {
@@ -24,19 +26,30 @@ export const adoptDrafts = (device: JsonStorage, drafts: JsonStorage): void => {
 
 type Kept = Outgoing & { account?: string }
 
+/** False where there is no room for it. */
+const adopt = ({ platform: { drafts }, outbox }: Page, message: Outgoing): boolean => {
+  const key = PREFIX + message.id
+  // That version gave messages of all sessions the id of the new chat that was begun last.
+  drafts.write(key, { ...message, chat: message.session_id ?? message.chat, waiting: true })
+  if (drafts.read(key, null) === null) return false
+  outbox.reload()
+  outbox.onWaiting()
+  return true
+}
+
 /** Messages that were waiting, or being sent, when the page of the earlier version was closed. */
-export const adoptOutbox = async ({ platform, outbox, base }: PageApp): Promise<void> => {
-  const { drafts, account } = platform
+export const adoptOutbox = async (page: Page): Promise<void> => {
+  const { drafts, account } = page.platform
   for (const key of drafts.keys().filter(key => key.startsWith('in-flight:'))) {
     const message = drafts.read<Kept | null>(key, null)
     // Both take room: where there is too little, it stays for the next time.
-    if (!message || outbox.adopt(message)) drafts.remove(key)
+    if (!message || adopt(page, message)) drafts.remove(key)
   }
   try {
-    const database = createStore(`agent-webui ${new URL(base).pathname} outbox`, 'messages')
+    const database = createStore(`agent-webui ${new URL(page.base).pathname} outbox`, 'messages')
     for (const { account: of = account, ...message } of await values<Kept>(database)) {
       if (of !== account) continue
-      if (outbox.adopt(message)) await del(message.id, database)
+      if (adopt(page, message)) await del(message.id, database)
     }
   } catch {
     // No database, as in some private windows: nothing was stored there.

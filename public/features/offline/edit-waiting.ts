@@ -6,10 +6,10 @@ import type { Listed } from '../chat/outbox.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { t } from './strings.ts'
 
-type Place = Pick<App, 'chat' | 'composer' | 'layout' | 'outbox' | 'route'>
+type Place = Pick<App, 'chat' | 'composer' | 'focusComposer' | 'outbox' | 'route'>
 
 export const editWaiting = async (app: Place, message: Listed): Promise<void> => {
-  const { chat, composer, layout, outbox, route } = app
+  const { chat, composer, outbox, route } = app
   const { id, replace } = message
   const { text, comments } = splitComments(withoutFiles(message.text))
   const replaced = replace === undefined ? null : await findReplaced(chat, replace)
@@ -23,8 +23,9 @@ export const editWaiting = async (app: Place, message: Listed): Promise<void> =>
     route.jumpTo(replaced)
     return
   }
-  composer.restoreDraft({ text, comments, files: [...message.files] })
-  layout.composerFocus.value += 1
+  const choice = { ...message.choice, ...(message.place && { place: message.place }) }
+  composer.restoreDraft({ text, comments, files: [...message.files], choice })
+  app.focusComposer()
 }
 
 /** Its id; null when the chat has no such message any more: then the text can only be a message of its own. */

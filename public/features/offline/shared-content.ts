@@ -1,5 +1,5 @@
 /** Puts what another app shared into the composer of a new chat. Nothing is sent by itself. */
-import type { App } from '../../app.ts'
+import type { PageApp } from '../../app.ts'
 import { SHARED_CACHE, sharedKey } from '../../sw/shared.ts'
 import { t } from './strings.ts'
 
@@ -38,9 +38,11 @@ const fragmentForm = (hash: string): FormData => {
   return form
 }
 
-export const takeShared = async (app: App): Promise<void> => {
+export const takeShared = async (page: PageApp): Promise<void> => {
   if (!new URL(location.href).searchParams.has('shared')) return
-  const form = (await storedForm(app.base)) ?? fragmentForm(location.hash)
+  const form = (await storedForm(page.base)) ?? fragmentForm(location.hash)
+  // The new chat may be another one by now.
+  const app = page.active.peek()
   history.replaceState(null, '', app.base)
   if (form.has('missing')) app.toasts.show(t('shared.missing'), { kind: 'error' })
   const text = textOf(form)

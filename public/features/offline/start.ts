@@ -5,39 +5,46 @@ import { urlOf } from '../../api.ts'
 import type { PageApp } from '../../app.ts'
 import { workerUrl } from '../../markdown/trusted-types.ts'
 import { followRole } from '../people/follow-role.ts'
+import { CREATED } from '../chat/chats.ts'
+import { draftsPrefix } from '../../platform.ts'
+import { TryAgain } from '../../parts/try-again.ts'
 import { adoptDrafts, adoptOutbox } from './adopt-drafts.ts'
 import { takeShared } from './shared-content.ts'
 import { reportUnsavedChanges } from './unsaved-changes.ts'
 import { hasUnsavedChanges } from '../shell/has-unsaved-changes.ts'
 import { t } from './strings.ts'
 
-/** Between attempts to send. It doubles while they fail. */
-const RETRY_MS = 3_000
-const MAX_RETRY_MS = 60_000
-
 /** Sends what waits when there is a connection. */
 const startOutbox = async (app: PageApp): Promise<void> => {
   const { outbox } = app
-  let cancelRetry = () => {}
-  const flush = async (retryMs = RETRY_MS): Promise<void> => {
-    cancelRetry()
+  const again = new TryAgain(app.platform.clock)
+  const send = async (): Promise<void> => {
+    again.stop()
     if (app.connection.state.peek().kind !== 'live') return
     // A reply can be lost while the event stream is up.
-    if (await outbox.flush()) return
-    const again = () => void app.attempt(() => flush(Math.min(retryMs * 2, MAX_RETRY_MS)))
-    cancelRetry = app.platform.clock.timer(retryMs, again)
+    if (await outbox.flush()) again.end()
+    else again.later(() => void app.attempt(send))
+  }
+  const flush = (): void => {
+    again.end()
+    void app.attempt(send)
   }
   outbox.onWaiting = () => {
     app.announce(t('outbox.note'))
     // The event stream may be up: then nothing else sends it.
-    void app.attempt(() => flush())
+    flush()
   }
   // Another page of this browser has stored or removed a message, or ends while it sends one.
   // Without Web Locks, a message of another page may just be being sent there: the next page that is opened takes it over.
   const follow = navigator.locks ? () => outbox.takeOver() : async () => outbox.reload()
-  addEventListener('storage', () => void app.attempt(follow))
+  const created = draftsPrefix(app.platform.account) + CREATED
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key?.startsWith(created) && newValue)
+      app.chats.follow(key.slice(created.length), JSON.parse(newValue))
+    else void app.attempt(follow)
+  })
   effect(() => {
-    if (app.connection.state.value.kind === 'live') untracked(() => void app.attempt(() => flush()))
+    if (app.connection.state.value.kind === 'live') untracked(flush)
   })
   await adoptOutbox(app)
   await outbox.takeOver()
@@ -190,7 +197,7 @@ export const startOffline = async (app: PageApp): Promise<void> => {
   announceVersions(app, workers)
   refreshCopies(app)
   replaceCopies(app)
-  await app.attempt(() => takeShared(app.active.value))
+  await app.attempt(() => takeShared(app))
   await installTime(app.platform)
   await workers.register(workerUrl(new URL('sw.js', app.base).href))
 }

@@ -1,7 +1,7 @@
 /** Project actions: create, edit, delete, and move sessions into them. */
 import type { Project } from '../../../lib/schema/project.ts'
 import type { Layout } from '../shell/layout.ts'
-import type { ProjectInput, Projects } from './projects.ts'
+import type { Projects } from './projects.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { t } from '../../strings/t.ts'
@@ -37,14 +37,6 @@ export const createProjectActions = ({
     },
     openProjectDialog(project: Project | null, sessionId?: string): void {
       projects.dialog.value = { what: 'edit', project, ...(sessionId ? { sessionId } : {}) }
-    },
-    /** Creates or edits a project; a new one gets the session it was created for. Throws the server's error. */
-    async saveProject(project: Project | null, input: ProjectInput, sessionId?: string) {
-      if (project) await projects.save(project.project_id, input)
-      else {
-        const made = await projects.create(input)
-        if (sessionId) await moveTo(sessionId, made.project_id)
-      }
     },
     confirmDeleteProject(project: Project): void {
       layout.confirmation.value = {

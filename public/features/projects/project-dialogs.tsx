@@ -8,6 +8,7 @@ import { Field, FormActions, TextField } from '../../parts/form.tsx'
 import { Picker } from '../../parts/picker.tsx'
 import type { ProjectDialog } from './projects.ts'
 import { titleOf } from '../sessions/sessions.ts'
+import { saveProject } from './save-project.ts'
 import { t } from './strings.ts'
 import { useSessions } from '../../contexts.ts'
 
@@ -61,7 +62,7 @@ const Swatches = ({ value, onChange }: { value: string; onChange: (color: string
 }
 
 const EditProject = ({ project, sessionId, onClose }: EditProps) => {
-  const { saveProject } = useSessions()
+  const sessions = useSessions()
   const name = useSignal(project?.name ?? '')
   const color = useSignal(project?.color ?? '')
   const error = useSignal('')
@@ -72,7 +73,7 @@ const EditProject = ({ project, sessionId, onClose }: EditProps) => {
     busy.value = true
     try {
       const input = { name: name.value.trim(), color: color.value || null }
-      await saveProject(project, input, sessionId)
+      await saveProject(sessions, project, input, sessionId)
       onClose()
     } catch (refused) {
       error.value = refused instanceof Error ? refused.message : String(refused)

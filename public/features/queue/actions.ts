@@ -53,7 +53,7 @@ export const steeringActions = {
     const { removed } = await app.api('POST /api/queue/remove', { session_id: id, id: item })
     const { text, comments } = splitComments(withoutFiles(removed.text))
     app.composer.restoreDraft({ text, comments, files: removed.attachments })
-    app.layout.composerFocus.value += 1
+    app.focusComposer()
   },
   removeQueued: (app: App, id: string, item: string) =>
     app.api('POST /api/queue/remove', { session_id: id, id: item }),

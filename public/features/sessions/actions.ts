@@ -1,14 +1,14 @@
 /** What a menu offers for one session: copy, archive, delete, clear, export, import. */
 import { urlOf } from '../../api.ts'
 import { t } from './action-strings.ts'
-import type { OpenChat } from '../chat/open-chat.ts'
+import type { Transcript } from '../chat/transcript.ts'
 import type { ShellBase } from '../shell/shell-state.ts'
 import { type Sessions, titleOf } from './sessions.ts'
 
 export type SessionActionsOptions = {
   shell: Pick<ShellBase, 'api' | 'base' | 'navigate' | 'toasts' | 'route' | 'layout' | 'attempt'>
   sessions: Sessions
-  chat: OpenChat
+  chat: Transcript
   /** The chat of this menu is shown, and is of this session. */
   isOpen: (id: string) => boolean
   /** Opens a session after a request, unless the person has gone elsewhere. */

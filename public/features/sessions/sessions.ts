@@ -144,7 +144,8 @@ export const createSessions = (
         state.value = 'ready'
         return reply.cursor
       } catch (error) {
-        if (rows.value.length === 0) state.value = 'failed'
+        // The row of the open chat may be all there is.
+        if (state.value !== 'ready' || rows.value.length === 0) state.value = 'failed'
         throw error
       }
     },

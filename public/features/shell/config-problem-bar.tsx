@@ -3,12 +3,13 @@ import { useEffect } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { causeText } from '../../strings/server-text.ts'
 import { t } from './config-problem-strings.ts'
-import { useShell, useChat, useProfiles } from '../../contexts.ts'
+import { useShell, useChat, useProfiles, useSessions } from '../../contexts.ts'
 
 export const ConfigProblemBar = () => {
   const { configProblems, route, layout, attempt, api } = useShell()
   const { chat } = useChat()
   const { profiles } = useProfiles()
+  const { sessions } = useSessions()
   const { problems, guards, changed } = configProblems.current.value
   const closing = guards.filter(({ closes }) => closes.length > 0)
   const notes = guards.filter(({ closes }) => closes.length === 0)
@@ -55,8 +56,9 @@ export const ConfigProblemBar = () => {
             onClick={() =>
               void attempt(async () => {
                 const { session_id } = open
-                await api('POST /api/session/update', { session_id, profile: active })
-                chat.patch({ profile: active })
+                sessions.upsert(
+                  (await api('POST /api/session/update', { session_id, profile: active })).session,
+                )
               })
             }
           >

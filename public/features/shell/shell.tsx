@@ -8,7 +8,6 @@ import { SIDEBAR_MAX, SIDEBAR_MIN } from './layout.ts'
 import { t } from '../../strings/t.ts'
 import type { PageApp } from '../../app.ts'
 import type { Pane } from '../../pane.ts'
-import { FeaturesProvider } from '../../features-provider.tsx'
 import { ChatView } from '../chat/chat-view.tsx'
 import { Confirm } from './confirm.tsx'
 import { ConnectionPill } from './connection-pill.tsx'
@@ -18,6 +17,7 @@ import { lazy } from '../../parts/lazy.tsx'
 import { PanelSlot } from '../workspace/panel-slot.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { useChat, useShell, useModels, useSessions, useWorkspace } from '../../contexts.ts'
+import { AppContext } from './context.ts'
 
 /** Sidebar of a narrow page: a modal dialog, so that focus stays inside and Escape closes it. */
 const Drawer = () => {
@@ -130,9 +130,9 @@ const Second = lazy(async () => (await import('../split/second-side.tsx')).Secon
 
 /** All of a chat is drawn anew with another one: nothing in it belongs to two. */
 export const PaneView = ({ pane }: { pane: Pane }) => (
-  <FeaturesProvider app={pane.app.value}>
+  <AppContext.Provider value={pane.app.value}>
     <ChatView key={pane.shown.value.key} />
-  </FeaturesProvider>
+  </AppContext.Provider>
 )
 
 /** The chat, and another one beside it. */

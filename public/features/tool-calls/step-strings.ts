@@ -20,6 +20,7 @@ export const enSteps = {
   'tool.empty': 'No output',
   'auto.yolo': 'Ran without asking: auto-approve is on for this chat',
   'auto.rule': 'Ran without asking: it was allowed before',
+  'auto.config': 'Ran without asking: a rule of the configuration allows it',
   'auto.off': 'Ran without asking: approvals are off',
   'auto.task': 'Ran without asking: the settings of scheduled tasks allow it',
   'tool.refused.user': 'Denied by you',

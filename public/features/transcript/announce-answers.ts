@@ -4,7 +4,7 @@ import type { Message } from '../../../lib/schema/message.ts'
 import type { Pane } from '../../pane.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import type { TranscriptState } from '../chat/chat-reducer.ts'
-import { textOf } from '../chat/open-chat.ts'
+import { textOf } from '../chat/transcript.ts'
 import { createSpokenSentences, type SpokenSentences } from './spoken-sentences.ts'
 
 /** An answer is looked at this often while it is written: faster than it is read, and rarely enough to cost nothing. */

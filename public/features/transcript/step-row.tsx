@@ -92,6 +92,7 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
   const duration = step.finished?.duration ?? null
   // Waiting for a person is no work.
   const waited = waitedSeconds(decisions)
+  // What a hook did is below.
   const auto = decisions.find(isNote)?.auto
   return (
     <ToolCard
@@ -119,7 +120,7 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
           {result && edits.test(step.name) && textOf(result).includes('"diagnostics') && (
             <EditDiagnostics content={textOf(result)} openFile={actions.openFile} />
           )}
-          {auto && <p class="tool-note">{t(`auto.${auto}`)}</p>}
+          {auto && auto !== 'hook' && <p class="tool-note">{t(`auto.${auto}`)}</p>}
           {result?._hooks && <HookNotes notes={result._hooks} />}
         </>
       }

@@ -1,7 +1,7 @@
 /** Editor of a user message; its new text takes the place of the message and of everything below it. */
 import { useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
-import type { Editing, PastedFile } from '../chat/open-chat.ts'
+import type { Editing, PastedFile } from '../chat/transcript.ts'
 import { ATTACHED_CHARS, toPastedFile } from '../composer/long-text.ts'
 import { saveAsCommand } from '../own-files/save-as-command.ts'
 import { useApp } from '../shell/context.ts'

@@ -1,6 +1,6 @@
 /** A file of the workspace as the panel shows or edits it. */
 import { signal } from '@preact/signals'
-import { type FileKind, kindOf } from './file-kind.ts'
+import { type FileKind, kindOf } from './kind-of.ts'
 import type { Target } from './panel.ts'
 
 export type Doc = {

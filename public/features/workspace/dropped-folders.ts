@@ -1,6 +1,6 @@
 /** Folders dropped on the page: their files, uploaded one by one into folders of the same names. */
 import { formatBytes } from './file-kind.ts'
-import type { DroppedFolder } from '../composer/attachments.ts'
+import type { DroppedFolder } from '../../upload-queue.ts'
 import { t } from './strings.ts'
 
 /** Per drop. */

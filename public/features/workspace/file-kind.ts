@@ -1,38 +1,7 @@
-/** File kinds by extension, path helpers, and formatting of sizes. */
+/** Path helpers, and formatting of sizes. */
 import { pageLocale } from '../../strings/t.ts'
 
-export type FileKind =
-  | 'text'
-  | 'markdown'
-  | 'csv'
-  | 'html'
-  | 'svg'
-  | 'mermaid'
-  | 'image'
-  | 'pdf'
-  | 'audio'
-  | 'video'
-  | 'binary'
-
-const kinds: Readonly<Record<string, FileKind>> = {
-  ...of('markdown', 'md markdown mdx'),
-  ...of('csv', 'csv tsv'),
-  ...of('html', 'html htm xhtml'),
-  ...of('image', 'png jpg jpeg gif webp avif bmp ico'),
-  ...of('svg', 'svg'),
-  ...of('mermaid', 'mmd mermaid'),
-  ...of('pdf', 'pdf'),
-  ...of('audio', 'mp3 wav ogg oga opus m4a flac aac'),
-  ...of('video', 'mp4 webm ogv mov m4v'),
-  ...of(
-    'binary',
-    'zip gz tgz bz2 xz 7z rar tar jar exe dll so dylib bin iso dmg woff woff2 ttf otf eot db sqlite sqlite3 doc docx xls xlsx ppt pptx odt ods class o a wasm pyc',
-  ),
-}
-
-function of(kind: FileKind, extensions: string): Record<string, FileKind> {
-  return Object.fromEntries(extensions.split(' ').map(extension => [extension, kind]))
-}
+export const IMAGES = ['png', 'jpg', 'jpeg', 'gif', 'webp', 'avif', 'bmp', 'ico', 'svg']
 
 export const nameOf = (path: string): string => path.split('/').at(-1) || path
 
@@ -49,13 +18,8 @@ export const extensionOf = (path: string): string => {
   return dot > 0 ? name.slice(dot + 1).toLowerCase() : ''
 }
 
-export const kindOf = (path: string): FileKind => {
-  const extension = extensionOf(path)
-  return Object.hasOwn(kinds, extension) ? kinds[extension]! : 'text'
-}
-
 /** Shown by an `<img>` element, in which an SVG runs no script. */
-export const isImagePath = (path: string): boolean => ['image', 'svg'].includes(kindOf(path))
+export const isImagePath = (path: string): boolean => IMAGES.includes(extensionOf(path))
 
 /** The language label for `highlight.ts`. */
 export const languageOf = (path: string): string => {

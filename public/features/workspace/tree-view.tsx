@@ -132,7 +132,7 @@ export const Tree = () => {
     } else {
       const { files: loose, directories } = dropped(event.dataTransfer)
       void uploads.add(loose, place)
-      addDroppedFolders(app, directories, folder => void uploads.addFolder(folder, place))
+      addDroppedFolders(app, directories, folders => uploads.add(folders, place))
     }
   }
 

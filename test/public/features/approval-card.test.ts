@@ -10,6 +10,7 @@ import { createRandom } from '../../_random.ts'
 import { createTestClock } from '../../_clock.ts'
 import { createServerClock } from '../../../public/parts/server-clock.ts'
 
+const { writeAnswer } = await import('../../../public/features/approvals/answer.ts')
 const { ApprovalCard } = await import('../../../public/features/approvals/approval-card.tsx')
 
 const test = suite('approval card')
@@ -40,6 +41,15 @@ test('the change is drawn, file by file, with what is left out of it', () => {
   for (const words of ['a.txt', 'first', '&lt;b>second&lt;/b>', 'new.txt', 'third', '7 more lines'])
     assert.ok(shown.includes(words), words)
   assert.not.match(draw({}), /ask-diff/)
+})
+
+test('a rule that is being written is still there when the card is shown again, also when the person goes back', () => {
+  const asked = { kind: 'approval', approval_id: 'a' } as Approval
+  const more = { command: 'npm test --watch', suggested_rule: 'npm test *' }
+  writeAnswer(asked, 'npm test -- *')
+  assert.match(draw(more), 'value="npm test -- *"')
+  writeAnswer(asked, '')
+  assert.not.match(draw(more), '<form')
 })
 
 test('only the answers on offer', () => {

@@ -52,7 +52,7 @@ test('a message takes twenty files; the next is refused before it is sent, until
   const { attachments, composer, sending } = page()
   for (let at = 0; at < 18; at++) composer.addFile(`old${at}`)
   attachments.add(['a', 'b', 'c'].map(name => file(name)))
-  attachments.addFolder({ name: 'd', sizeBytes: 1, send: () => Promise.reject(new Error('sent')) })
+  attachments.add([{ name: 'd', sizeBytes: 1, send: () => Promise.reject(new Error('sent')) }])
   await settle()
   const states = () => attachments.list.value.map(({ state, error }) => [state, error])
   assert.equal(states(), [
@@ -92,7 +92,7 @@ test('attaches the file name assigned by the server', async () => {
   await settle()
   sending[0]!.onProgress?.(2)
   assert.equal(
-    [attachments.list.value[0]?.sentBytes, attachments.list.value[0]?.picture],
+    [attachments.list.value[0]?.sentBytes, attachments.list.value[0]?.more.picture],
     [2, 'blob:pic.png'],
   )
   sending[0]!.arrive('pic (2).png')

@@ -6,6 +6,10 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import type { App, PageApp } from '../../../public/app.ts'
+import { messageOf } from '../../../lib/base/draft-message.ts'
+import type { Approval } from '../../../lib/schema/question.ts'
+import { answerWithToast } from '../../../public/features/approvals/answer.ts'
+import { showFilesAfter } from '../../../public/features/time-travel/open-past.ts'
 import { editWaiting } from '../../../public/features/offline/edit-waiting.ts'
 import { steeringActions } from '../../../public/features/queue/actions.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
@@ -23,6 +27,19 @@ type StoredSession = {
 type Message = { id: string; role: string; content: string; [key: string]: unknown }
 
 const say = (id: string, role: string, content: string): Message => ({ id, role, content })
+
+const ALL_PAGES = {
+  'GET /api/settings': () => ({ bot_name: 'Bot', webui_version: '1', auth_enabled: false }),
+  'GET /api/profile/active': () => ({ name: 'default', path: '/' }),
+  'GET /api/models': () => ({
+    active_provider: 'p',
+    default_model: 'm1',
+    groups: [{ provider: 'P', provider_id: 'p', models: [{ id: 'm1', label: 'Model One' }] }],
+  }),
+  'GET /api/reasoning': () => ({ show_reasoning: true, reasoning_effort: 'low' }),
+  'GET /api/workspaces': () => ({ workspaces: [{ path: '/w/one', name: 'one' }], last: '/w' }),
+  'POST /api/workspaces/add': () => ({ ok: true, workspaces: [] }),
+}
 
 /** The sessions `a` and `b`, and those that are created, for all pages that are open. */
 const createServer = () => {
@@ -51,7 +68,10 @@ const createServer = () => {
     n += 1
     for (const read of readers) read({ source, n, type, data, ...more } as unknown as Frame)
   }
-  const row = (id: unknown) => ({ session: fakeRow(String(id), of(id).fields) })
+  const row = (id: unknown) => {
+    n += 1
+    return { session: fakeRow(String(id), { ...of(id).fields, seq: n }) }
+  }
   const patch = ({ session_id: id, ...fields }: Input) => {
     Object.assign(of(id).fields, fields)
     return row(id)
@@ -89,16 +109,7 @@ const createServer = () => {
     return { stream_id: 's', session_id: id }
   }
   const answers: Record<string, (input: Input) => unknown> = {
-    'GET /api/settings': () => ({ bot_name: 'Bot', webui_version: '1', auth_enabled: false }),
-    'GET /api/profile/active': () => ({ name: 'default', path: '/' }),
-    'GET /api/models': () => ({
-      active_provider: 'p',
-      default_model: 'm1',
-      groups: [{ provider: 'P', provider_id: 'p', models: [{ id: 'm1', label: 'Model One' }] }],
-    }),
-    'GET /api/reasoning': () => ({ show_reasoning: true, reasoning_effort: 'low' }),
-    'GET /api/workspaces': () => ({ workspaces: [{ path: '/w/one', name: 'one' }], last: '/w' }),
-    'POST /api/workspaces/add': () => ({ ok: true, workspaces: [] }),
+    ...ALL_PAGES,
     'GET /api/commands': () => ({ commands: [] }),
     'GET /api/config/problems': () => ({ problems: [], guards: [], changed: null, ignored: [] }),
     'GET /api/projects': () => ({ projects: [] }),
@@ -125,8 +136,8 @@ const createServer = () => {
       if (!sessions.has('n')) add('n')
       return { session: fakeRow('n', { title: 'Untitled', message_count: 0 }) }
     },
-    'POST /api/session/draft': ({ session_id: id, text, files, client_message_id }) => {
-      of(id).draft = { text, files, client_message_id }
+    'POST /api/session/draft': ({ session_id: id, ...draft }) => {
+      of(id).draft = draft
       return { ok: true }
     },
     'POST /api/upload': ({ session_id: id, name, size }) => {
@@ -156,12 +167,20 @@ const createServer = () => {
     },
     'POST /api/session/undo': ({ session_id: id }) => {
       of(id).messages = of(id).messages.slice(0, -2)
+      tell(`session:${id}`, 'reset', {})
       return { ok: true, removed_preview: 'second' }
     },
     'POST /api/session/clear': ({ session_id: id }) => {
       of(id).messages = []
+      tell(`session:${id}`, 'reset', {})
       return row(id)
     },
+    'POST /api/session/version': ({ session_id: id, message_id: shown }) => {
+      of(id).messages = [say(String(shown), 'user', 'an earlier version')]
+      tell(`session:${id}`, 'reset', {})
+      return row(id)
+    },
+    'GET /api/rollback/list': () => ({ checkpoints: [] }),
     'POST /api/session/delete': ({ session_id: id }) => {
       of(id)
       sessions.delete(String(id))
@@ -176,22 +195,17 @@ const createServer = () => {
     'POST /api/chat/start': start,
     'POST /api/chat/cancel': () => ({ ok: true, cancelled: true }),
     'POST /api/chat/steer': ({ session_id: id }) => ({ ok: true, accepted: Boolean(of(id)) }),
-    'POST /api/chat/interrupt': ({ session_id: id }) => ({
-      ok: true,
-      stream_id: 'i',
-      session_id: id,
-    }),
-    'POST /api/btw': ({ session_id: id }) => ({
-      stream_id: 'h',
-      session_id: id,
-      parent_session_id: id,
-    }),
-    'POST /api/background': () => ({ task_id: 't', stream_id: 'i', session_id: 'b' }),
+    'POST /api/chat/interrupt': ({ session_id: id }) =>
+      of(id) && { ok: true, stream_id: 'i', session_id: id },
+    'POST /api/btw': ({ session_id: id }) =>
+      of(id) && { stream_id: 'h', session_id: id, parent_session_id: id },
+    'POST /api/background': ({ session_id: id }) =>
+      of(id) && { task_id: 't', stream_id: 'i', session_id: 'b' },
     'POST /api/approval/respond': () => ({ ok: true, accepted: true, answer: null }),
-    'POST /api/queue/add': ({ session_id: id, message, client_message_id }) =>
+    'POST /api/queue/add': ({ session_id: id, message, attachments = [], client_message_id }) =>
       queue(id, list => [
         ...list,
-        { id: 'q1', text: message, attachments: [], at: 1, client_message_id },
+        { id: 'q1', text: message, attachments, at: 1, client_message_id },
       ]),
     'POST /api/queue/remove': ({ session_id: id, id: item }) => {
       const removed = of(id).queued.find(one => one.id === item)
@@ -252,7 +266,7 @@ const openPage = async (
   server.readers.add(receive)
   await start()
   await settle()
-  return { page, fake, storage, tab, close: () => server.readers.delete(receive) }
+  return { page, fake, stream, storage, tab, close: () => server.readers.delete(receive) }
 }
 
 const show = async (page: PageApp, id: string | null): Promise<App> => {
@@ -276,7 +290,7 @@ const viewOf = (page: PageApp, server: Server) => {
     queued: queued.map(({ text }) => text),
     aside: queue.aside.peek(),
     draft: [composer.text.peek(), [...composer.files.peek()]],
-    uploads: attachments.list.peek().map(({ file, state }) => [file.name, state]),
+    uploads: attachments.list.peek().map(({ name, state }) => [name, state]),
     editing: chat.editing.peek(),
     model: chat.details.peek()?.model,
     workspace: chat.details.peek()?.workspace,
@@ -295,6 +309,8 @@ type Action = {
   run: (app: App) => unknown
   /** In a new chat. */
   isNew?: true
+  /** Its GET requests are its own, too. */
+  reads?: true
   /** It leaves the chat, and leads to another one when nobody has gone elsewhere. */
   leads?: true
   /** What was written, and must not be lost when a request is refused. */
@@ -304,6 +320,12 @@ type Action = {
   /** The message is sent once, whatever happens to the page and the connection. */
   sends?: string
 }
+
+const APPROVAL: Approval = {
+  ...{ kind: 'approval', approval_id: '', session_id: 'a', command: 'rm x', description: '' },
+  ...{ pattern_key: 'k', pattern_keys: ['k'], requested_at: 1 },
+}
+let approvals = 0
 
 const file = (name: string) => new File(['x'], name)
 const write = (app: App, text: string) => {
@@ -405,6 +427,23 @@ const ACTIONS: Record<string, Action> = {
     prepare: queuedUp,
     run: app => steeringActions.moveUp(app, 'a', ['q1', 'q2'], 1),
   },
+  'show another version': { run: app => app.showVersion('m3'), shows: /an earlier version/ },
+  clear: {
+    run: async app => {
+      await app.confirmClear('a')
+      const ask = app.layout.confirmation.peek()
+      app.layout.confirmation.value = null
+      await ask?.run()
+    },
+  },
+  'allow a command': {
+    run: app => answerWithToast(app, { ...APPROVAL, approval_id: `${++approvals}` }, 'once'),
+  },
+  'paste a long text': {
+    run: app => app.attachments.onPaste('long '.repeat(5_000)),
+    shows: /pasted-text.txt/,
+  },
+  'the files after a step': { reads: true, run: app => showFilesAfter(app, 'c1') },
   'new chat: send': {
     isNew: true,
     run: app => write(app, 'hello'),
@@ -444,6 +483,16 @@ const ACTIONS: Record<string, Action> = {
   'new chat: plan': { isNew: true, run: app => write(app, '/plan the move'), text: 'the move' },
 }
 
+/** What the pane shows besides its chat. */
+const frameOf = ({ layout, route, first }: PageApp) => ({
+  focus: layout.composerFocus.peek(),
+  picker: layout.picker.peek(),
+  overlay: layout.overlay.peek() !== null,
+  place: route.place.peek(),
+  panel: [first.panel.shown.peek(), first.panel.tab.peek()],
+})
+
+const READ = 'GET /api/session'
 /** Requests that any open chat makes, whatever a person does. */
 const isOfReading = (route: string) => route.startsWith('GET ')
 
@@ -466,7 +515,7 @@ const requestsOf = async (action: Action): Promise<{ route: string; at: number }
   await settle()
   const { calls } = fake.service
   return calls.slice(before).flatMap(({ route }, index) =>
-    isOfReading(route)
+    isOfReading(route) && !action.reads
       ? []
       : [
           {
@@ -521,10 +570,12 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       const key = page.first.shown.peek()
       await show(page, 'b')
       const held = fake.service.calls.length
+      const frame = frameOf(page)
       release.resolve()
       await done
       await settle()
       assert.equal(viewOf(page, server), expectedOther)
+      assert.equal(frameOf(page), frame)
       assert.is(page.route.sessionId.peek(), 'b')
       for (const { route: later, input } of fake.service.calls.slice(held))
         if (!isOfReading(later)) assert.not.equal(input.session_id, 'b', later)
@@ -628,6 +679,80 @@ for (const [name, action] of Object.entries(ACTIONS)) {
     }
 }
 
+for (const [name, action] of Object.entries(ACTIONS)) {
+  const { text, sends } = action
+  if (action.isNew || (text ?? sends) === undefined) continue
+  for (const { route, at } of await requestsOf(action))
+    for (const isShown of [true, false])
+      test(`${name}: the chat is deleted elsewhere during ${route} (${at}), while ${isShown ? 'it' : 'another one'} is shown`, async () => {
+        const begun = Promise.withResolvers<void>()
+        const release = Promise.withResolvers<void>()
+        const hold = { route, at, until: release.promise, begun: begun.resolve }
+        const { app, page, server, before, fake } = await begin(action, hold)
+        // Its editor is open until the message is accepted.
+        if (name === 'edit')
+          app.chat.editing.value = { id: 'm3', text: 'edited', files: [], uploads: 0 }
+        const done = Promise.resolve(action.run(app)).catch(() => undefined)
+        await settle()
+        void page.first.shown.peek().composer.save()
+        await begun.promise
+        if (!isShown) await show(page, 'b')
+        server.sessions.delete('a')
+        server.tell('list', 'gone', { session_id: 'a' })
+        await settle()
+        release.resolve()
+        await done
+        await settle()
+        if (!isShown) {
+          assert.equal(viewOf(page, server), expectedOther)
+          await show(page, 'a')
+        }
+        assert.is(page.first.app.peek().chat.state.peek(), 'missing')
+        assert.ok(placesOf(text ?? sends!, page, server).isInPage, 'the text is kept')
+        for (const { input } of fake.service.calls.slice(before))
+          assert.is(input.session_id ?? 'a', input.session_id === 'b' ? 'b' : 'a')
+      })
+}
+
+for (const [name, action] of Object.entries(ACTIONS)) {
+  if (action.isNew || action.leads) continue
+  test(`${name}: another device that shows the chat follows, and keeps what is written there`, async () => {
+    const server = createServer()
+    const other = await openPage(server, 'session/a')
+    const { page } = await openPage(server, 'session/a')
+    const [there, here] = [other.page, page].map(each => each.first.app.peek()) as [App, App]
+    there.composer.edit('of the other device')
+    await there.composer.save()
+    await action.prepare?.(here, server)
+    await settle()
+    await action.run(here)
+    await settle()
+    const [seen, shown] = [viewOf(other.page, server), viewOf(page, server)]
+    assert.equal(
+      [seen.texts, seen.queued, seen.live, seen.busy],
+      [shown.texts, shown.queued, shown.live, shown.busy],
+    )
+    assert.equal(seen.draft, ['of the other device', []])
+  })
+}
+
+test('an older reply does not bring back what was undone on another device', async () => {
+  const server = createServer()
+  const begun = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  const hold = { route: READ, at: 2, until: release.promise, begun: begun.resolve, isReached: true }
+  const { page } = await openPage(server, 'session/a', { hold })
+  const reading = page.first.app.peek().chat.reload()
+  await begun.promise
+  server.answers['POST /api/session/undo']!({ session_id: 'a' })
+  await settle()
+  release.resolve()
+  await reading
+  await settle()
+  const { texts, stored } = viewOf(page, server)
+  assert.equal([texts, texts.length], [stored?.texts, 2])
+})
+
 const START = 'POST /api/chat/start'
 const unreachable = () => {
   throw new ApiError(0, 'Can’t reach the server')
@@ -697,6 +822,293 @@ test('a chat that was left is released once its message is accepted, before or a
     assert.is(viewOf(page, server).texts.at(-1)?.[1], 'hello')
   }
 })
+
+/** Everything that a message consists of, in each combination. */
+const MESSAGES = ['an existing chat', 'a new chat', 'an edit'].flatMap(where =>
+  [true, false].flatMap(hasFiles =>
+    [true, false].map(hasComments => ({ where, hasFiles, hasComments })),
+  ),
+)
+type Written = (typeof MESSAGES)[number]
+const comment = { path: 'a.ts', removed: true, from: 1, to: 2, quote: '-a\n-b', text: 'Why?' }
+
+const createBrokenServer = ({ hasFiles, hasComments }: Written) => {
+  const server = createServer()
+  const net = { isOnline: true, isRefused: false }
+  for (const route of [START, 'POST /api/session/new', 'POST /api/session/draft']) {
+    const answer = server.answers[route]!
+    server.answers[route] = input => {
+      if (!net.isOnline) unreachable()
+      if (net.isRefused && route === START) throw new ApiError(403, 'No', { code: 'budget' })
+      return answer(input)
+    }
+  }
+  const given = server.sessions.get('a')!.messages[2]!
+  if (hasFiles) given.attachments = ['old.txt']
+  given.content = messageOf({
+    text: 'second of a',
+    files: hasFiles ? ['old.txt'] : [],
+    comments: hasComments ? [comment] : [],
+  })
+  return { server, net }
+}
+
+const compose = async (app: App, { where, hasFiles, hasComments }: Written) => {
+  const files = hasFiles ? ['one.txt', 'two.txt'] : []
+  if (where === 'an edit') {
+    app.chat.editing.value = {
+      ...{ id: 'm3', text: 'words', uploads: 0 },
+      files: files.map(name => ({ name })),
+    }
+    return
+  }
+  if (where === 'a new chat') {
+    await app.chooseModel('m1')
+    await app.chooseWorkspace('/w/one')
+    await app.choosePersonality('calm')
+  }
+  app.composer.edit('words')
+  for (const name of files) app.composer.addFile(name)
+  if (hasComments) app.composer.addComment(comment)
+}
+
+const sendComposed = async (app: App) => {
+  const editing = app.chat.editing.peek()
+  if (!editing) return app.submit()
+  // As its editor does.
+  const names = editing.files.map(({ name }) => name)
+  if (await app.edit(editing.id, editing.text, names)) app.chat.editing.value = null
+}
+
+type Opener = Awaited<ReturnType<typeof openPage>>
+type Trip = (
+  at: Opener & { net: { isOnline: boolean; isRefused: boolean } },
+  server: Server,
+) => unknown
+
+const hrefOf = ({ where }: Written) => (where === 'a new chat' ? '' : 'session/a')
+const takeBack = async ({ page }: Opener) => {
+  const message = page.outbox.list.peek().find(({ state }) => state === 'waiting')
+  assert.ok(message)
+  await editWaiting(page.first.app.peek(), message)
+}
+
+const TRIPS: Record<string, (written: Written) => Trip | null> = {
+  'Edit while it waits': () => async at => {
+    at.net.isOnline = false
+    await sendComposed(at.page.first.app.peek())
+    await takeBack(at)
+  },
+  'a refusal': () => async at => {
+    at.net.isRefused = true
+    await sendComposed(at.page.first.app.peek())
+  },
+  'a reload, then Edit': written => async (at, server) => {
+    at.net.isOnline = false
+    await sendComposed(at.page.first.app.peek())
+    const { storage, tab } = at
+    Object.assign(at, await openPage(server, hrefOf(written), { storage, tab }))
+    await takeBack(at)
+  },
+  'a reload before it is sent': written =>
+    // What is written in the editor of a message is asked about before the page is left.
+    written.where === 'an edit'
+      ? null
+      : async (at, server) => {
+          await at.page.first.shown.peek().composer.save()
+          const { storage, tab } = at
+          Object.assign(at, await openPage(server, hrefOf(written), { storage, tab }))
+        },
+  'the queue of the server, then Edit': written =>
+    written.where !== 'an existing chat'
+      ? null
+      : async (at, server) => {
+          const app = at.page.first.app.peek()
+          running(app, server)
+          await settle()
+          await sendComposed(app)
+          await settle()
+          await steeringActions.editQueued(app, 'a', 'q1')
+          server.sessions.get('a')!.live = null
+          server.tell('session:a', 'stream_end', { session_id: 'a' }, { stream: 'r' })
+          await settle()
+        },
+}
+
+const SENDING = [START, 'POST /api/session/new', 'POST /api/personality/set']
+const sentAfter = async (written: Written, trip: Trip = () => undefined) => {
+  const { server, net } = createBrokenServer(written)
+  const at = { ...(await openPage(server, hrefOf(written))), net }
+  await compose(at.page.first.app.peek(), written)
+  await trip(at, server)
+  net.isOnline = true
+  net.isRefused = false
+  await settle()
+  const { calls } = at.fake.service
+  const { length } = calls
+  const isCreated = at.page.first.shown.peek().sessionId.peek() === 'n'
+  await sendComposed(at.page.first.app.peek())
+  await settle()
+  return calls
+    .filter(
+      ({ route }, index) =>
+        SENDING.includes(route) && (index >= length || (isCreated && route !== START)),
+    )
+    .map(({ route, input: { client_message_id: _, draft: __, ...input } }) => [route, input])
+}
+
+for (const [name, tripOf] of Object.entries(TRIPS))
+  for (const written of MESSAGES) {
+    const { where, hasFiles, hasComments } = written
+    const trip = tripOf(written)
+    if (!trip) continue
+    const parts = `${hasFiles ? ' with files' : ''}${hasComments ? ' with comments' : ''}`
+    test(`a message for ${where}${parts} is the same after ${name}`, async () => {
+      const expected = await sentAfter(written)
+      assert.is(expected.length, where === 'a new chat' ? 3 : 1)
+      assert.equal(await sentAfter(written, trip), expected)
+    })
+  }
+
+const READING = {
+  'when it is opened': async (page: PageApp) => void (await show(page, 'a')),
+  'after a reset': async (_: PageApp, server: Server) => {
+    server.tell('session:a', 'reset', {})
+    await settle()
+  },
+  'when its session has just been created': async (page: PageApp) => {
+    await write(await show(page, null), 'hello')
+    await settle()
+  },
+}
+for (const [when, read] of Object.entries(READING))
+  for (const isLive of [true, false])
+    test(`a chat that could not be read ${when} is read again ${isLive ? 'with the connection' : 'after a while'}, with its events`, async () => {
+      const server = createServer()
+      const isOpen = when === 'after a reset'
+      const { page, fake, stream } = await openPage(server, isOpen ? 'session/a' : 'session/b')
+      const answer = fake.service.answers[READ]!
+      fake.service.answers[READ] = unreachable
+      await read(page, server)
+      const id = page.first.shown.peek().sessionId.peek()
+      const add = (content: string) => {
+        const message = say(`x${content}`, 'user', content)
+        const record = server.sessions.get(id)!
+        record.messages = [...record.messages, message]
+        server.tell(`session:${id}`, 'message', { message })
+      }
+      add('meanwhile')
+      await fake.clock.advance(60_000)
+      fake.service.answers[READ] = answer
+      if (isLive) stream.onState({ kind: 'live' })
+      else await fake.clock.advance(60_000)
+      await settle()
+      add('afterwards')
+      await settle()
+      const { state, texts, stored } = viewOf(page, server)
+      assert.is(state, 'ready')
+      assert.equal(texts, stored?.texts)
+      assert.equal(
+        texts.slice(-2).map(([, text]) => text),
+        ['meanwhile', 'afterwards'],
+      )
+      const { length } = fake.service.of(READ)
+      await fake.clock.advance(300_000)
+      assert.is(fake.service.of(READ).length, length, 'read once')
+    })
+
+test('a chat that is left, and one that is refused, is not read again', async () => {
+  for (const status of [0, 403, 404]) {
+    const server = createServer()
+    const { page, fake, stream } = await openPage(server, 'session/b')
+    const answer = fake.service.answers[READ]!
+    fake.service.answers[READ] = () => {
+      throw new ApiError(status, 'No')
+    }
+    await show(page, 'a')
+    fake.service.answers[READ] = answer
+    if (status === 0) await show(page, 'b')
+    const { length } = fake.service.of(READ)
+    await fake.clock.advance(300_000)
+    stream.onState({ kind: 'live' })
+    await settle()
+    assert.is(fake.service.of(READ).length, length, `${status}`)
+  }
+})
+
+test('the list that could not be read is read again with the connection', async () => {
+  const server = createServer()
+  const answer = server.answers['GET /api/sessions']!
+  server.answers['GET /api/sessions'] = unreachable
+  const { page, fake, stream } = await openPage(server, 'session/a')
+  assert.is(page.sessions.state.peek(), 'failed')
+  fake.service.answers['GET /api/sessions'] = answer
+  stream.onState({ kind: 'live' })
+  await settle()
+  assert.is(page.sessions.state.peek(), 'ready')
+  const { length } = fake.service.of('GET /api/sessions')
+  stream.onState({ kind: 'live' })
+  await settle()
+  assert.is(fake.service.of('GET /api/sessions').length, length)
+})
+
+/** Choices, the request of each, and what the chip shows. */
+const CHOICES = {
+  model: {
+    route: 'POST /api/session/update',
+    choose: (app: App, value: string) => app.chooseModel(value),
+  },
+  workspace: {
+    route: 'POST /api/session/update',
+    choose: (app: App, value: string) => app.chooseWorkspace(value),
+  },
+  personality: {
+    route: 'POST /api/personality/set',
+    choose: (app: App, value: string) => app.choosePersonality(value),
+  },
+} as const
+for (const name of ['model', 'workspace', 'personality'] as const) {
+  const { route, choose } = CHOICES[name]
+  const shown = (app: App) => app.chat.details.peek()?.[name]
+
+  test(`${name}: of two choices the later one is shown, whatever reply comes first`, async () => {
+    const server = createServer()
+    const [begun, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const until = release.promise
+    const hold = { route, at: 1, until, begun: begun.resolve, isReached: true }
+    const { page } = await openPage(server, 'session/a', { hold })
+    const app = page.first.app.peek()
+    const first = choose(app, 'one')
+    await begun.promise
+    await choose(app, 'two')
+    release.resolve()
+    await first
+    await settle()
+    assert.equal([shown(app), server.sessions.get('a')!.fields[name]], ['two', 'two'])
+  })
+
+  test(`${name}: what was refused is not shown`, async () => {
+    const server = createServer()
+    const { page, fake } = await openPage(server, 'session/a')
+    const app = page.first.app.peek()
+    await choose(app, 'one')
+    fake.service.answers[route] = () => {
+      throw new ApiError(403, 'No')
+    }
+    await Promise.resolve(choose(app, 'two')).catch(() => undefined)
+    await settle()
+    assert.is(shown(app), 'one')
+  })
+
+  test(`${name}: what another device chooses is shown`, async () => {
+    const server = createServer()
+    const { page } = await openPage(server, 'session/a')
+    server.sessions.get('a')!.fields[name] = 'there'
+    server.tell('list', 'row', { row: fakeRow('a', { seq: 100, [name]: 'there' }) })
+    await settle()
+    assert.is(shown(page.first.app.peek()), 'there')
+  })
+}
 
 test('there are enough cases', () => assert.ok(cases >= 40, `${cases}`))
 

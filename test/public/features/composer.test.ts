@@ -239,7 +239,7 @@ test('stores the draft of a new chat in the browser, under its key, until its se
   assert.is(beside.text.value, '')
   composer.takeDraft()
   sessionId.value = 'n'
-  composer.begin()
+  composer.begin(true)
   assert.is(device.values.get('draft:k'), undefined)
   // What is written from now on is of the session.
   composer.edit('more')
@@ -258,7 +258,7 @@ test('what was written while the session of a new chat was created is saved ther
   composer.edit('second')
   await clock.advance(600)
   sessionId.value = 'n'
-  composer.begin()
+  composer.begin(true)
   await clock.advance(600)
   await settle()
   assert.equal(

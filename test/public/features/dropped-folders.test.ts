@@ -91,7 +91,7 @@ test('is one attachment in the composer, and resumes after a failure', async () 
   const tree = { 'b.txt': 'bb', sub: { 'c.txt': 'c', deep: { 'd.txt': 'ddd' } }, 'a.txt': 'a' }
   const { folders, messages: said } = await readFolders([directory('docs', tree)], LARGE)
   assert.equal(said, [])
-  for (const folder of folders) attachments.addFolder(folder)
+  attachments.add(folders)
   assert.is(attachments.list.value.length, 1)
   assert.not.ok(await attachments.uploadsDone())
   assert.equal(sent, ['docs/a.txt', 'docs/b.txt'])
@@ -115,7 +115,7 @@ test('uploads into the folder it was dropped on', async () => {
     onArrived: at => arrived.push(at),
   })
   const { folders } = await readFolders([directory('docs', { x: '1', y: { z: '2' } })], LARGE)
-  const done = uploads.addFolder(folders[0]!, 'here')
+  const done = uploads.add([folders[0]!], 'here')
   assert.equal(
     uploads.list.value.map(({ name, sizeBytes }) => [name, sizeBytes]),
     [['docs/', 2]],

@@ -2,6 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
+import { CREATED } from '../../../public/features/chat/chats.ts'
 import { openSecond } from '../../../public/features/split/second-app.ts'
 import { adoptDrafts } from '../../../public/features/offline/adopt-drafts.ts'
 import { createPage } from '../_open-page.ts'
@@ -34,6 +35,7 @@ const createBrowser = () => {
       'POST /api/session/new': reach(() => ({ session: fakeRow(`n${++sessions}`) })),
       'POST /api/session/draft': reach(() => ({ ok: true })),
       'POST /api/chat/start': reach(() => ({})),
+      'POST /api/upload': ({ name, size }) => ({ filename: name, path: name, size }),
     })
     const owner = {}
     const platform = {
@@ -143,6 +145,45 @@ test('a new chat begun while the messages of another one wait does not have its 
   await again.send('another')
   const keys = drafts.keys().filter(key => key.startsWith('draft'))
   assert.equal([keys, drafts.read('unsaved-drafts', {})], [[], {}])
+})
+
+test('a tab that was duplicated shows the session that the other one creates, and keeps only what was written in it', async () => {
+  for (const [isWritten, isByFile] of [
+    [true, false],
+    [false, false],
+    [true, true],
+    [false, true],
+  ] as const) {
+    const { open, drafts } = createBrowser()
+    const one = await open()
+    await one.write('hello')
+    const tab = fakeMemory()
+    for (const key of one.tab.keys()) tab.write(key, one.tab.read(key, null))
+    const two = await open({ tab })
+    assert.is(two.first.shown.peek().key, one.first.shown.peek().key)
+    assert.is(two.text(), 'hello')
+    if (isWritten) two.first.app.peek().composer.edit('mine')
+    // As the browser tells other tabs.
+    const write = drafts.write
+    drafts.write = (key, value) => {
+      write(key, value)
+      if (key.startsWith(CREATED)) two.page.chats.follow(key.slice(CREATED.length), String(value))
+    }
+    if (isByFile) one.first.app.peek().attachments.add([new File(['x'], 'one.txt')])
+    else void one.first.app.peek().submit()
+    await settle()
+    for (const { page } of [one, two]) assert.is(page.route.sessionId.peek(), 'n1')
+    assert.is(two.first.app.peek().chat.state.peek(), 'ready')
+    assert.is(two.text(), isWritten ? 'mine' : '')
+    assert.is(one.text(), isByFile ? 'hello' : '')
+    assert.equal(
+      drafts.keys().filter(key => /^(?:draft|created):/.test(key)),
+      [],
+    )
+    // Another one is begun in each.
+    for (const { first } of [one, two]) first.newChat()
+    assert.not.equal(one.first.shown.peek().key, two.first.shown.peek().key)
+  }
 })
 
 test('what waits for a new chat whose page was closed is shown with its draft', async () => {

@@ -11,6 +11,7 @@ import { createProfiles, isProfileName } from '../../../public/features/profiles
 import { createProjects, tagsOf } from '../../../public/features/projects/projects.ts'
 import { createSessions } from '../../../public/features/sessions/sessions.ts'
 import { createToasts } from '../../../public/features/shell/toast.ts'
+import { saveProject } from '../../../public/features/projects/save-project.ts'
 import { fakePlatform, fakeRow, settle } from '../_page.ts'
 
 const project = (project_id: string, name = project_id) => ({
@@ -107,7 +108,7 @@ test('a project created from a session gets it; deleting asks first', async () =
     'POST /api/projects/create': () => ({ ok: true, project: project('p3', 'Three') }),
     'POST /api/projects/delete': () => ({ ok: true }),
   })
-  await verbs.saveProject(null, { name: 'Three', color: null }, 'a')
+  await saveProject({ projects, moveTo: verbs.moveTo }, null, { name: 'Three', color: null }, 'a')
   assert.is(sessions.row('a')?.project_id, 'p3')
   verbs.confirmDeleteProject(project('p3', 'Three'))
   assert.is(service.of('POST /api/projects/delete').length, 0)

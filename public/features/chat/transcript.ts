@@ -1,11 +1,11 @@
 /** The messages of a chat: loaded from its end, updated by events while a pane shows it, followed by what is being sent. */
 import { toSeconds } from '../../../lib/base/clock.ts'
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
-import { ApiError } from '../../api.ts'
+import { ApiError, isTemporary } from '../../api.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Queued } from '../../../lib/schema/queue.ts'
-import type { Session } from '../../../lib/schema/session.ts'
+import type { Session, SessionRow } from '../../../lib/schema/session.ts'
 import type { SnapshotRequest, EventCursors } from '../../stream/event-cursors.ts'
 import type { Source } from '../../stream/stream.ts'
 import {
@@ -19,23 +19,11 @@ import type { Platform } from '../../platform.ts'
 import { createChatMessages } from './chat-messages.ts'
 import type { Listed, Outbox } from './outbox.ts'
 import { PAGE_SIZE } from './page-size.ts'
+import { createReadSession } from './read-session.ts'
 import type { Toasts } from '../shell/toast.ts'
+import { TryAgain } from '../../parts/try-again.ts'
 
 export type ChatState = 'none' | 'loading' | 'ready' | 'missing' | 'failed'
-/** Fields of the session besides its messages. */
-export type Details = Pick<
-  Session,
-  | 'session_id'
-  | 'title'
-  | 'workspace'
-  | 'model'
-  | 'personality'
-  | 'composer_draft'
-  | 'input_tokens'
-  | 'output_tokens'
-  | 'estimated_cost'
-  | 'profile'
->
 export type TurnEnd = { sessionId: string; how: 'done' | 'apperror' | 'cancel' }
 
 /** The server's maximum page size. */
@@ -83,7 +71,7 @@ export type Editing = {
   uploads: number
 }
 
-export type OpenChatOptions = {
+export type TranscriptOptions = {
   platform: Pick<Platform, 'api' | 'nextFrame' | 'clock' | 'serverClock'>
   cursors: EventCursors
   toasts: Toasts
@@ -92,6 +80,7 @@ export type OpenChatOptions = {
   /** The client's id of the chat. */
   key: string
   outbox: Outbox
+  rowOf: (id: string) => SessionRow | undefined
   /** The set of subscribed sessions has changed. */
   onSubscriptionsChange: () => void
   /** The session was fetched. */
@@ -101,13 +90,13 @@ export type OpenChatOptions = {
   onTurnEnd: (ended: TurnEnd) => void
 }
 
-export const createOpenChat = (options: OpenChatOptions) => {
+export const createTranscript = (options: TranscriptOptions) => {
   const { platform, cursors, toasts, sessionId, key, outbox } = options
-  const { onSession, onMissing, onTurnEnd, onSubscriptionsChange } = options
-  const { api, nextFrame, serverClock } = platform
+  const { rowOf, onSession, onMissing, onTurnEnd, onSubscriptionsChange } = options
+  const { api, clock, nextFrame, serverClock } = platform
   const stored = signal<TranscriptState>(emptyTranscript(sessionId.peek()))
   const state = signal<ChatState>(sessionId.peek() ? 'loading' : 'none')
-  const details = signal<Details | null>(null)
+  const read = createReadSession(rowOf)
   /** The message of a turn was stored, and the event of its start has not arrived yet. */
   const starting = signal(false)
   let frames: Frame[] = []
@@ -115,7 +104,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
   let isShown = false
   /** The messages that are shown are those of the server, and events follow. */
   let isCurrent = false
-
+  const again = new TryAgain(clock)
   const editing = signal<Editing | null>(null)
 
   /** Messages of the transcript that are being sent. */
@@ -161,18 +150,20 @@ export const createOpenChat = (options: OpenChatOptions) => {
   /** Fetches a snapshot; a later request for the same source supersedes it. */
   const fetchInto = async (id: string, hold: SnapshotRequest, limit: number): Promise<void> => {
     const mark = outbox.mark()
+    again.stop()
     try {
       const { session } = await api('GET /api/session', { session_id: id, limit })
       if (!cursors.isCurrent(hold)) return
       frames = []
-      details.value = session
       onSession(session)
+      read.put(session)
       starting.value = false
       stored.value = { ...transcriptFromSession(session), hiddenTo: stored.value.hiddenTo }
       outbox.confirm([...session.messages, ...session.queued].flatMap(clientId))
       outbox.settle(id, mark)
       state.value = 'ready'
       isCurrent = true
+      again.end()
       cursors.completeSnapshot(hold, session.cursor)
       onSubscriptionsChange()
     } catch (error) {
@@ -180,7 +171,10 @@ export const createOpenChat = (options: OpenChatOptions) => {
       const missing = error instanceof ApiError && error.status === 404
       if (missing) onMissing(id)
       if (!isCurrent || missing) state.value = missing ? 'missing' : 'failed'
-      else toasts.showError(error)
+      else if (again.isFirst()) toasts.showError(error)
+      // Its events are held back until it succeeds.
+      if (isTemporary(error)) again.later(() => void fetchInto(id, hold, limit))
+      else again.end()
     }
   }
 
@@ -202,7 +196,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
     state: computed(() =>
       state.value === 'none' && sent.value.length > 0 ? 'ready' : state.value,
     ),
-    details,
+    details: read.details,
     /** Kept while another chat is shown. */
     editing,
     busy: computed(() => chat.value.live !== null || starting.value || sent.value.length > 0),
@@ -226,6 +220,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
       if (!id) return
       cursors.unsubscribe(sourceOf(id))
       onSubscriptionsChange()
+      again.end()
       // Their events are not awaited any more.
       outbox.settle(id, outbox.mark())
       frames = []
@@ -233,14 +228,14 @@ export const createOpenChat = (options: OpenChatOptions) => {
       starting.value = false
       stored.value = emptyTranscript(id)
       state.value = 'loading'
-      details.value = null
+      read.put(null)
     },
-    /** The session of a new chat was created. */
-    begin(id: string): void {
+    /** The session of a new chat was created. Unless that was done here, something may be in it. */
+    begin(id: string, isOurs: boolean): void {
       sessionId.value = id
       stored.value = emptyTranscript(id)
-      state.value = isShown ? 'ready' : 'loading'
-      void fetch(PAGE_SIZE)
+      state.value = isShown && isOurs ? 'ready' : 'loading'
+      if (isOurs) void fetch(PAGE_SIZE)
     },
     /** The session was deleted. */
     end(): void {
@@ -254,12 +249,10 @@ export const createOpenChat = (options: OpenChatOptions) => {
     receive,
     /** For the Retry button of a chat that failed to load. */
     retryLoad: () => reload(),
-    /** Applies a change of personality, model or workspace made on this page. */
-    patch(change: Partial<Details>): void {
-      if (details.value) details.value = { ...details.value, ...change }
-    },
+    /** The connection is back: a request that failed is not waited for. */
+    catchUp: () => again.now(),
     ...createChatMessages({ api, chat: stored }),
   }
 }
 
-export type OpenChat = ReturnType<typeof createOpenChat>
+export type Transcript = ReturnType<typeof createTranscript>
