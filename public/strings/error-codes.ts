@@ -107,6 +107,10 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   hook_blocked: 'A hook blocked this message: {reason}',
   search_unavailable: 'Message search isn’t available right now.',
   import_invalid: 'This file isn’t an exported chat.',
+  import_unknown: 'This file isn’t an export of ChatGPT, Claude, LibreChat, or Open WebUI.',
+  import_damaged: 'The archive is damaged or incomplete. Download it again.',
+  import_empty: 'The file is empty.',
+  import_running: 'An import is already in progress.',
 
   model_missing: 'No model is selected. Choose one in the model menu.',
   provider_missing:
