@@ -36,6 +36,7 @@ export async function* jsonValues(
   let kept: Buffer[] = []
   let size = 0
   let depth = 0
+  const openers: number[] = []
   let isInString = false
   let isEscaped = false
   let problem: 'too_large' | 'too_deep' | null = null
@@ -68,11 +69,15 @@ export async function* jsonValues(
       else if (byte === open || byte === openList) {
         isList ??= false
         if (depth === 0) start = at
+        if (depth < MAX_DEPTH) openers[depth] = byte
         depth += 1
         if (depth > MAX_DEPTH) problem ??= 'too_deep'
       } else if (byte === close || byte === closeList) {
         if (depth === 0) isClosed = true
-        else depth -= 1
+        // A bracket that does not match is in a value that is not JSON; the next one must not be lost with it.
+        const opener = byte === close ? open : openList
+        while (depth > 1 && depth <= MAX_DEPTH && openers[depth - 1] !== opener) depth -= 1
+        depth = Math.max(0, depth - 1)
         if (depth > 0 || start < 0) continue
         keep(chunk.subarray(start, at + 1))
         yield problem ? { problem } : { bytes: kept.length === 1 ? kept[0]! : Buffer.concat(kept) }
