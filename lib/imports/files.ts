@@ -18,7 +18,9 @@ const safeName = (given: string): string => {
     .replace(/^\.+/, '')
   const ending = /(?<=.)\.[\p{L}\p{N}]{1,12}$/u.exec(name)?.[0] ?? ''
   const stem = [...name.slice(0, name.length - ending.length)].slice(0, MAX_NAME_CHARS).join('')
-  return `${stem}${ending}` || 'file'
+  // The agent takes such files of a folder in which it works for instructions.
+  const isInstructions = /^(?:agents?|claude|gemini|hermes|soul)\.md$/i.test(name)
+  return `${isInstructions ? 'file-' : ''}${stem}${ending}` || 'file'
 }
 
 /** Without the id that the archive puts before it: `photo.png` of `file-AbC-photo.png`. */

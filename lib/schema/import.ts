@@ -76,7 +76,7 @@ export type ImportReport = z.infer<typeof ImportReport>
 
 export const ImportState = z
   .object({
-    /** `interrupted`: the service ended meanwhile. The chats that the report names are complete; importing the file again adds the rest. */
+    /** `interrupted`: the service ended meanwhile. What was imported is complete; importing the file again adds the rest. */
     status: z.enum(['none', 'running', 'done', 'failed', 'interrupted']),
     file: z.string(),
     profile: z.string(),

@@ -22,7 +22,7 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   request_interrupted:
     'The server stopped during this request, so it may have been carried out in part. Check before you repeat it.',
   reply_not_kept: 'This was already carried out. Check before you repeat it.',
-  body_too_large: 'That’s too large. The limit is 20 MB.',
+  body_too_large: 'That’s too large. The limit is {max} MB.',
   cross_origin: null,
   host_not_allowed: null,
   own_program: null,
