@@ -123,7 +123,7 @@ test('imported chats are listed, found, shown in each version, and go on', async
     messages.map(({ content }) => content),
     ['Where is the needle', 'On the table'],
   )
-  const [first] = messages[0]?._versions as string[]
+  const [first] = messages[0]!._versions as string[]
   assert.is(
     (await app.post('/api/session/version', { session_id: id, message_id: first })).status,
     200,
@@ -163,7 +163,7 @@ test('files of an archive are in the workspace and served; the archive is gone',
   assert.equal([state.status, state.report?.files, state.report?.problem_count], ['done', 1, 0])
   const id = state.report?.chats[0]?.session_id ?? ''
   const [message] = await chat.messages(id)
-  const [file] = message?.attachments as string[]
+  const [file] = message!.attachments as string[]
   // A file that the agent would take for instructions has another name.
   assert.is(file, `imported-files/${id}/file-AGENTS.md`)
   const { text } = await app.get(`/api/file/raw?session_id=${id}&path=${encodeURIComponent(file!)}`)
