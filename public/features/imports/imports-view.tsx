@@ -25,6 +25,7 @@ const DropZone = ({ isBusy, onFile }: { isBusy: boolean; onFile: (file: File) =>
     if (file && !isBusy) onFile(file)
   }
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the button does the same by keyboard
     <div
       class="import-drop"
       onDragOver={event => event.preventDefault()}
@@ -63,7 +64,7 @@ const Status = ({ state, sending }: { state: ImportState; sending: Sending | nul
   if (status === 'failed')
     return (
       <p class="form-error" role="alert">
-        {t('imports.failed', { name, reason: errorText(code) ?? error })}
+        {t('imports.failed', { name, reason: errorText(code, undefined) ?? error })}
       </p>
     )
   if (status !== 'running') return <p role="status">{t(`imports.${status}`, { name })}</p>
