@@ -34,8 +34,8 @@ export type ExportFile = {
 const damaged = () =>
   invalid('The archive is damaged or incomplete. Download it again.', { code: 'import_damaged' })
 
-/** Opens the file. Throws a sentence if it is empty or no export. */
-export const openExport = async (path: string): Promise<ExportFile> => {
+/** Opens the file; `name` is what a person calls it. Throws a sentence if it is empty or no export. */
+export const openExport = async (path: string, name = basename(path)): Promise<ExportFile> => {
   const fd = openNamed(path)
   const close = () => closeSync(fd)
   try {
@@ -48,7 +48,7 @@ export const openExport = async (path: string): Promise<ExportFile> => {
       return { ...indexOf(zip, await readDirectory(zip)), close }
     }
     const open = async () => createReadStream('', { fd: openNamed(path), highWaterMark: 1 << 20 })
-    const whole = { name: basename(path), size, open }
+    const whole = { name, size, open }
     const nothing = () => undefined
     return { parts: [whole], bytes: size, part: nothing, find: nothing, close }
   } catch (error) {

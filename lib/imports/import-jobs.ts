@@ -83,13 +83,13 @@ export const createImportJobs = ({
     /** Starts the import of a file, which `discard` removes afterwards. */
     start(
       person: string,
-      { name, discard, ...options }: ImportOptions & { name: string; discard: () => void },
+      { discard, ...options }: ImportOptions & { name: string; discard: () => void },
     ): ImportState {
       requireIdle(person)
       const state: ImportState = {
         ...NONE,
         status: 'running',
-        file: name,
+        file: options.name,
         profile: options.target.profile,
         started_at: toSeconds(clock.now()),
       }
@@ -102,7 +102,7 @@ export const createImportJobs = ({
           discard()
         })
       jobs.set(person, { state, done })
-      log.info(`import: ${name} into ${state.profile}`)
+      log.info(`import: ${options.name} into ${state.profile}`)
       return state
     },
     isRunning: () => jobs.size > 0,

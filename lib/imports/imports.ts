@@ -47,6 +47,8 @@ export type ImportTarget = {
 
 export type ImportOptions = {
   path: string
+  /** What a person calls it. */
+  name?: string | undefined
   /** Absent: recognized. */
   from?: ImportSource | undefined
   target: ImportTarget
@@ -82,7 +84,7 @@ const sourceOf = (value: JsonObject): ImportSource | null => {
 
 /** Imports the file. Throws a sentence when nothing of it can be read. */
 export const importExport = async (options: ImportOptions): Promise<ImportReport> => {
-  const exported = await openExport(options.path)
+  const exported = await openExport(options.path, options.name)
   try {
     return await importAll(exported, options)
   } finally {
@@ -262,8 +264,10 @@ const foreignChats = (
 ): Chat[] => {
   const key = conversation.id || digest
   const title = titleOf(conversation, leaveOut)
-  const created = conversation.created ?? conversation.updated ?? target.now()
-  const updated = Math.max(created, conversation.updated ?? 0, ...latest(conversation))
+  const times = conversation.nodes.flatMap(({ at }) => at ?? []).toSorted((a, b) => a - b)
+  const created =
+    conversation.created ?? times[0] ?? conversation.updated ?? Math.floor(target.now())
+  const updated = Math.max(created, conversation.updated ?? times.at(-1) ?? 0)
   const project =
     conversation.project && !isDryRun ? target.project(conversation.project) : undefined
   if (project === null) leaveOut('project_not_allowed', conversation.project)
@@ -295,9 +299,6 @@ const foreignChats = (
     return { id, title: meta.title, entries, files: files.planned, versions }
   })
 }
-
-const latest = ({ nodes, updated }: Conversation): number[] =>
-  updated === undefined ? [nodes.reduce((time, { at = 0 }) => Math.max(time, at), 0)] : []
 
 /** Our own export: its messages are those of a session already. */
 const ownChat = (
@@ -341,6 +342,15 @@ const storeFiles = async (
   return isWhole
 }
 
+/** Not of times: those of a conversation without any are the time of the import. */
+const digestOf = (entries: readonly Entry[]): string => {
+  const times = new Set(['at', 'timestamp', 'created_at', 'updated_at'])
+  const text = JSON.stringify(entries, (key, value: unknown) =>
+    times.has(key) ? undefined : value,
+  )
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}
+
 /** Writes a chat unless it is there already. The session comes last, so that what it names exists. */
 const writeChat = async (
   { id, title, entries, files, versions }: Chat,
@@ -349,7 +359,7 @@ const writeChat = async (
   const { target, reporting, isDryRun, seen } = work
   if (seen.has(id)) return
   seen.add(id)
-  const digest = createHash('sha256').update(JSON.stringify(entries)).digest('hex').slice(0, 32)
+  const digest = digestOf(entries)
   const [header] = entries
   if (header?.t === 'session')
     Object.assign(header.meta, { imported: digest, imported_lines: entries.length })

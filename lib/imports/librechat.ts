@@ -114,16 +114,11 @@ export const readLibreChat: ReadConversation = (value, { leaveOut }) => {
   const options = asObject(value.options)
   const instructions = [options.promptPrefix, options.system, options.instructions].map(asString)
   if (instructions.some(Boolean)) leaveOut('instructions', asString(value.title))
-  const times = nodes.flatMap(({ at }) => at ?? [])
   return {
     id: asString(value.conversationId),
     title: asString(value.title),
-    created:
-      timeOf(value.createdAt) ??
-      (times.length > 0 ? times.reduce((a, b) => Math.min(a, b)) : undefined),
-    updated:
-      timeOf(value.updatedAt) ??
-      (times.length > 0 ? times.reduce((a, b) => Math.max(a, b)) : undefined),
+    created: timeOf(value.createdAt),
+    updated: timeOf(value.updatedAt),
     isArchived: value.isArchived === true,
     tags: asArray(value.tags ?? options.tags).filter(tag => typeof tag === 'string'),
     nodes,

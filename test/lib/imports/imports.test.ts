@@ -210,6 +210,16 @@ test('importing again doubles nothing, takes over what is new, and keeps what wa
   assert.equal(fourth.counts, { new: 0, updated: 0, unchanged: 2, kept: 1 })
 })
 
+test('a conversation without any time is the same when it is imported again', async ({ bench }) => {
+  const path = bench.write('a.json', [
+    { uuid: 'a', chat_messages: [{ sender: 'human', text: 'A' }] },
+  ])
+  await bench.import(path)
+  const target = { ...bench.target, now: () => bench.target.now() + 500 }
+  assert.is((await bench.import(path, { target })).counts.unchanged, 1)
+  assert.is(bench.chat().created_at, 1_800_000_000)
+})
+
 test('a session with a line that cannot be read is not replaced', async ({ bench }) => {
   await bench.import(bench.write('1.json', [claude('a', 'A')]))
   const { id } = bench.chat()
