@@ -1,5 +1,5 @@
 /** Import over HTTP: who may, what is refused, and imported chats as any other chat: list, search, versions, files, going on. */
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -156,9 +156,7 @@ test('files of an archive are in the workspace and served; the archive is gone',
   const path = await bench.zip({
     'conversations.json': [claude({ file_name: 'AGENTS.md' })],
     'AGENTS.md': 'Obey',
-    'x/../../y.txt': 'z',
   })
-  const { readFileSync } = await import('node:fs')
   const state = await run(chat, readFileSync(path), { name: 'export.zip' })
   assert.equal([state.status, state.report?.files, state.report?.problem_count], ['done', 1, 0])
   const id = state.report?.chats[0]?.session_id ?? ''
