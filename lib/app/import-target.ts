@@ -9,7 +9,7 @@ import { PROJECT_NAME_CHARS } from '../schema/project.ts'
 
 export type ImportTargetOptions = Pick<ImportTarget, 'profile' | 'workspace' | 'find' | 'write'> & {
   area: () => FileScope
-  /** Null: the person may not see or make projects. */
+  /** Null for those who are no owner: they may not see or make projects. */
   projects: {
     list: () => readonly Project[]
     create: (given: { name: string }) => Project
@@ -20,7 +20,13 @@ export type ImportTargetOptions = Pick<ImportTarget, 'profile' | 'workspace' | '
 export const importTarget = (options: ImportTargetOptions): ImportTarget => {
   const { profile, workspace, find, write, area, projects, clock } = options
   return {
-    ...{ profile, workspace, find, write, fromExport },
+    ...{ profile, workspace, find, write },
+    fromExport(value) {
+      const read = fromExport(value)
+      // A member does not choose tools that the profile does not have.
+      if (projects === null) delete read.meta.enabled_toolsets
+      return read
+    },
     now: () => Math.floor(toSeconds(clock.now())),
     store: (path, open) => writeStream(area(), path, open),
     project(given) {

@@ -9,7 +9,6 @@ import { importTarget } from './import-target.ts'
 
 export type ImportServices = {
   imports: ImportJobs
-  /** `isOwner`: may see and make projects. */
   importInto: (home: Home, workspace: string, isOwner: boolean) => ImportTarget
 }
 

@@ -3,6 +3,7 @@
  * `parent`; `current_node` is its last one that was shown. Files are named by their ids.
  */
 import { asArray, asObject, asObjects, asString, isObject, type JsonObject } from '../base/json.ts'
+import { toTime } from '../base/to-time.ts'
 import {
   artifact,
   type Block,
@@ -15,7 +16,6 @@ import {
   text,
   toText,
 } from './conversation.ts'
-import { timeOf } from './time.ts'
 
 /** `file-service://file-AbC`, `sediment://file_0123` */
 const assetId = (pointer: unknown): string =>
@@ -62,12 +62,12 @@ const withCitations = (words: string, { content_references, citations }: JsonObj
   }
   for (const reference of asObjects(content_references)) {
     const matched = asString(reference.matched_text)
-    if (matched.trim() === '') continue
+    // Others stand for words of the answer itself.
+    if (!/^[\ue200\u3010]/.test(matched)) continue
     const links = [reference, ...asObjects(reference.items), ...asObjects(reference.sources)]
       .filter(({ url }) => asString(url) !== '')
       .map(({ title, url }) => link(asString(title), asString(url)))
-    if (links.length > 0 || matched.startsWith('\ue200'))
-      result = result.replaceAll(matched, () => (links.length > 0 ? ` (${links.join(', ')})` : ''))
+    result = result.replaceAll(matched, () => (links.length > 0 ? ` (${links.join(', ')})` : ''))
   }
   return result.replace(MARKER, '')
 }
@@ -177,7 +177,7 @@ export const readChatGpt: ReadConversation = (value, context) => {
       id,
       parent: typeof parent === 'string' ? parent : null,
       role: blocks === null || blocks.length === 0 ? null : isUser ? 'user' : 'assistant',
-      at: timeOf(create_time),
+      at: toTime(create_time),
       model: asString(asObject(metadata).model_slug) || undefined,
       blocks: blocks ?? [],
     }
@@ -189,10 +189,10 @@ export const readChatGpt: ReadConversation = (value, context) => {
   return {
     id: asString(value.conversation_id) || asString(value.id),
     title: asString(value.title),
-    created: timeOf(value.create_time),
-    updated: timeOf(value.update_time),
+    created: toTime(value.create_time),
+    updated: toTime(value.update_time),
     isArchived: value.is_archived === true,
-    isPinned: value.is_starred === true || timeOf(value.pinned_time) !== undefined,
+    isPinned: value.is_starred === true || (toTime(value.pinned_time) ?? 0) > 0,
     nodes,
     current: asString(value.current_node) || null,
   }

@@ -3,6 +3,7 @@
  * of time; newer exports have `parent_message_uuid` as well. Files are named, their extracted text is in the export.
  */
 import { asArray, asObject, asObjects, asString, type JsonObject } from '../base/json.ts'
+import { toTime } from '../base/to-time.ts'
 import {
   artifact,
   type Block,
@@ -16,7 +17,6 @@ import {
   text,
   toText,
 } from './conversation.ts'
-import { timeOf } from './time.ts'
 
 /** The parent of a first message. */
 const NO_PARENT = '00000000-0000-4000-8000-000000000000'
@@ -125,7 +125,7 @@ export const readClaude: ReadConversation = (value, { leaveOut, projects }) => {
       id: asString(message.uuid) || `${index}`,
       parent: parent === NO_PARENT ? null : known.has(parent) ? parent : before,
       role: blocks.length === 0 ? null : message.sender === 'human' ? 'user' : 'assistant',
-      at: timeOf(message.created_at),
+      at: toTime(message.created_at),
       blocks,
     }
   })
@@ -136,8 +136,8 @@ export const readClaude: ReadConversation = (value, { leaveOut, projects }) => {
   return {
     id: asString(value.uuid),
     title: asString(value.name),
-    created: timeOf(value.created_at),
-    updated: timeOf(value.updated_at),
+    created: toTime(value.created_at),
+    updated: toTime(value.updated_at),
     isPinned: value.is_starred === true,
     project: name,
     nodes,

@@ -3,6 +3,7 @@
  * exports below `messagesTree`. Files are named only.
  */
 import { asArray, asObject, asObjects, asString, type JsonObject, isObject } from '../base/json.ts'
+import { toTime } from '../base/to-time.ts'
 import {
   type Block,
   type ConversationNode,
@@ -13,7 +14,6 @@ import {
   text,
   toText,
 } from './conversation.ts'
-import { timeOf } from './time.ts'
 
 /** The name at the end of a path or an address. */
 const lastName = (path: string): string => path.split(/[?#]/)[0]?.split('/').at(-1) ?? ''
@@ -106,7 +106,7 @@ export const readLibreChat: ReadConversation = (value, { leaveOut }) => {
       id: asString(message.messageId),
       parent: known.has(parentMessageId) ? asString(parentMessageId) : before,
       role: blocks.length === 0 ? null : isUser ? 'user' : 'assistant',
-      at: timeOf(message.createdAt),
+      at: toTime(message.createdAt),
       model: asString(message.model) || undefined,
       blocks,
     }
@@ -117,8 +117,8 @@ export const readLibreChat: ReadConversation = (value, { leaveOut }) => {
   return {
     id: asString(value.conversationId),
     title: asString(value.title),
-    created: timeOf(value.createdAt),
-    updated: timeOf(value.updatedAt),
+    created: toTime(value.createdAt),
+    updated: toTime(value.updatedAt),
     isArchived: value.isArchived === true,
     tags: asArray(value.tags ?? options.tags).filter(tag => typeof tag === 'string'),
     nodes,

@@ -3,6 +3,7 @@
  * Reasoning, tool calls, and code are in `output`, or in older chats `<details>` elements of the text.
  */
 import { asArray, asObject, asObjects, asString, type JsonObject, isObject } from '../base/json.ts'
+import { toTime } from '../base/to-time.ts'
 import { parseDataUrl } from '../base/data-url.ts'
 import {
   type Block,
@@ -18,7 +19,6 @@ import {
   text,
   toText,
 } from './conversation.ts'
-import { timeOf } from './time.ts'
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&lt;': '<',
@@ -183,7 +183,7 @@ export const readOpenWebUi: ReadConversation = (value, { leaveOut }) => {
       id,
       parent: asString(message.parentId) || null,
       role: blocks.length === 0 ? null : message.role === 'user' ? 'user' : 'assistant',
-      at: timeOf(message.timestamp),
+      at: toTime(message.timestamp),
       model: asString(message.model) || undefined,
       blocks,
     }
@@ -198,8 +198,8 @@ export const readOpenWebUi: ReadConversation = (value, { leaveOut }) => {
   return {
     id: asString(value.id) || asString(chat.id),
     title,
-    created: timeOf(value.created_at) ?? timeOf(chat.timestamp),
-    updated: timeOf(value.updated_at),
+    created: toTime(value.created_at) ?? toTime(chat.timestamp),
+    updated: toTime(value.updated_at),
     isArchived: value.archived === true,
     isPinned: value.pinned === true,
     tags,

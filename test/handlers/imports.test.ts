@@ -143,6 +143,29 @@ test('imported chats are listed, found, shown in each version, and go on', async
   bench.close()
 })
 
+test('a newer export is taken over, and what was changed here stays', async ({ chat }) => {
+  const { app } = chat
+  const first = await run(chat, [tree('Needle')])
+  const id = first.report?.chats[0]?.session_id ?? ''
+  await chat.messages(id)
+  await app.post('/api/session/rename', { session_id: id, title: 'Mine' })
+  const newer = tree('Needle')
+  Object.assign(newer.mapping, { q2: node('q2', 'a2', 'user', 'Thanks for it') })
+  newer.current_node = 'q2'
+  assert.is((await run(chat, [newer])).report?.counts.updated, 1)
+  assert.equal(
+    (await chat.messages(id)).map(({ content }) => content),
+    ['Where is the needle', 'On the table', 'Thanks for it'],
+  )
+  const rows = (await app.get('/api/sessions')).body.sessions
+  assert.equal(
+    rows.map(({ title }: { title: string }) => title),
+    ['Mine'],
+  )
+  const found = (await app.get('/api/sessions/search?q=thanks&content=1')).body.sessions
+  assert.is(found.length, 1)
+})
+
 test('files of an archive are in the workspace and served; the archive is gone', async ({
   chat,
   bench,
@@ -215,6 +238,13 @@ test('members import into their profile, without projects; viewers may not', asy
   assert.equal(
     state.report?.left_out.map(({ code }) => code),
     ['project_not_allowed'],
+  )
+  const own = { session_id: 'abc', title: 'Tools', messages: [], enabled_toolsets: ['terminal'] }
+  assert.is((await send(chat, own, mia)).status, 200)
+  const id = (await finish(chat, mia)).report?.chats[0]?.session_id
+  assert.is(
+    (await app.get(`/api/session?session_id=${id}`, mia)).body.session.enabled_toolsets,
+    null,
   )
   // Each person has their own report.
   assert.is((await app.get('/api/import', owner)).body.status, 'none')
