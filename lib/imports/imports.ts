@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { isObject, type JsonObject, asString } from '../base/json.ts'
+import { toTime } from '../base/to-time.ts'
 import { messageOf, UserError, invalid } from '../errors.ts'
 import type { ImportReport, ImportResult, ImportSource, LeftOutCode } from '../schema/import.ts'
 import type { NewMessage } from '../schema/message.ts'
@@ -26,6 +27,7 @@ import { turnsOf } from './turns.ts'
 /** A conversation that is larger is set aside: its text must fit into memory. */
 const MAX_CONVERSATION_BYTES = 64 * 1024 * 1024
 const MAX_TITLE_CHARS = 80
+const DAY_SECONDS = 86_400
 
 /** Where the chats go. */
 export type ImportTarget = {
@@ -264,16 +266,19 @@ const foreignChats = (
 ): Chat[] => {
   const key = conversation.id || digest
   const title = titleOf(conversation, leaveOut)
-  const times = conversation.nodes.flatMap(({ at }) => at ?? []).toSorted((a, b) => a - b)
-  const created =
-    conversation.created ?? times[0] ?? conversation.updated ?? Math.floor(target.now())
-  const updated = Math.max(created, conversation.updated ?? times.at(-1) ?? 0)
+  // Some programs write 0 for a time that they do not know, and a clock may have been ahead.
+  const known = (at: number | undefined) => (at && at < target.now() + DAY_SECONDS ? at : undefined)
+  const nodes = conversation.nodes.map(node => ({ ...node, at: known(node.at) }))
+  const times = nodes.flatMap(({ at }) => at ?? []).toSorted((a, b) => a - b)
+  const [first, last] = [known(conversation.created), known(conversation.updated)]
+  const created = first ?? times[0] ?? last ?? target.now()
+  const updated = Math.max(created, last ?? times.at(-1) ?? 0)
   const project =
     conversation.project && !isDryRun ? target.project(conversation.project) : undefined
   if (project === null) leaveOut('project_not_allowed', conversation.project)
   const idOf = (index: number) =>
     sessionId(target.profile, source, index === 0 ? key : `${key}:${index + 1}`)
-  return turnsOf(conversation).map((turns, index) => {
+  return turnsOf({ ...conversation, nodes }).map((turns, index) => {
     const id = idOf(index)
     const files = planFiles(id, exported, leaveOut)
     const meta = {
@@ -307,8 +312,8 @@ const ownChat = (
 ): Chat => {
   const { meta, messages } = fromExport(value)
   const id = sessionId(profile, 'agent-webui', asString(value.session_id))
-  const created = typeof value.created_at === 'number' ? value.created_at : now()
-  const updated = Math.max(created, typeof value.updated_at === 'number' ? value.updated_at : 0)
+  const created = toTime(value.created_at) ?? now()
+  const updated = Math.max(created, toTime(value.updated_at) ?? 0)
   const title = asString(meta.title)
   const own = { ...meta, profile, workspace, created_at: created, updated_at: updated }
   const lines = messages.map((message, index): Entry => {
@@ -342,12 +347,10 @@ const storeFiles = async (
   return isWhole
 }
 
-/** Not of times: those of a conversation without any are the time of the import. */
+/** Without times, which may be those of the import, and without what belongs to this service. */
 const digestOf = (entries: readonly Entry[]): string => {
-  const times = new Set(['at', 'timestamp', 'created_at', 'updated_at'])
-  const text = JSON.stringify(entries, (key, value: unknown) =>
-    times.has(key) ? undefined : value,
-  )
+  const left = new Set(['at', 'timestamp', 'created_at', 'updated_at', 'workspace', 'project_id'])
+  const text = JSON.stringify(entries, (key, value: unknown) => (left.has(key) ? undefined : value))
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }
 

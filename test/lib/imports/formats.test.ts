@@ -505,6 +505,7 @@ test('Claude: blocks, artifacts, tools, files, branches, and projects', async ({
   ])
   assert.is(chat.messages[1]?.reasoning, 'Let me see.')
   assert.is(chat.messages[1]?.timestamp, Date.parse(at(2)) / 1000 - 0.123)
+  assert.is((await bench.import(path, { isDryRun: true })).counts.unchanged, 1)
   const [first] = chat.versions[0] ?? []
   assert.ok(spoken({ messages: bench.show(chat.id, first!) }).includes('assistant: Another'))
 })

@@ -220,6 +220,28 @@ test('a conversation without any time is the same when it is imported again', as
   assert.is(bench.chat().created_at, 1_800_000_000)
 })
 
+test('times that cannot be true are taken for none', async ({ bench }) => {
+  for (const [at, time] of Object.entries({
+    zero: 0,
+    ahead: 9e9,
+    endless: 1e300,
+    words: 'soon',
+    below: -5,
+  })) {
+    const message = { sender: 'human', text: at, created_at: time }
+    const chat = {
+      uuid: at,
+      name: at,
+      created_at: time,
+      updated_at: time,
+      chat_messages: [message],
+    }
+    await bench.import(bench.write('a.json', [chat]))
+    const { created_at, updated_at, messages } = bench.chat(at)
+    assert.equal([created_at, updated_at, messages[0]?.timestamp], [1.8e9, 1.8e9, 1.8e9], at)
+  }
+})
+
 test('a session with a line that cannot be read is not replaced', async ({ bench }) => {
   await bench.import(bench.write('1.json', [claude('a', 'A')]))
   const { id } = bench.chat()
