@@ -2,7 +2,13 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openPage } from '../../_browser.ts'
+import { openImports } from '../../lib/imports/_bench.ts'
 import { startApp, type TestApp } from '../../_app.ts'
+
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
 
 const test = suite<{ app: TestApp }>('import in a browser')
 test.before(async context => {
@@ -61,6 +67,44 @@ test('a file is imported, its report shown, and its chat opened with its version
   assert.match((await alert.textContent()) ?? '', /isn’t an export/)
   assert.equal(problems, [])
   await close()
+})
+
+test('pictures of an archive are shown where they were', async ({ app }) => {
+  const bench = openImports()
+  const picture = (id: string) => ({
+    content_type: 'multimodal_text',
+    parts: [{ content_type: 'image_asset_pointer', asset_pointer: `file-service://${id}` }],
+  })
+  const conversation = {
+    title: 'Pictures',
+    conversation_id: 'c2',
+    current_node: 'a',
+    mapping: {
+      q: { parent: null, message: { author: { role: 'user' }, content: picture('file-Mine') } },
+      a: { parent: 'q', message: { author: { role: 'tool' }, content: picture('file-Made') } },
+    },
+  }
+  const path = await bench.zip({
+    'conversations-000.json': [conversation],
+    'file-Mine-mine.png': PNG,
+    'dalle-generations/file-Made-made.png': PNG,
+  })
+  const { page, problems, close } = await openPage(`${app.url}/settings/import`)
+  await page.locator('.import-drop input').setInputFiles(path)
+  await page.getByText('Imported from export.zip').waitFor()
+  await page.getByRole('link', { name: 'Pictures' }).last().click()
+  for (const picked of ['.user-pictures img', '.md-image']) {
+    const image = page.locator(picked)
+    await image.waitFor()
+    const width = await image.evaluate(async (at: HTMLImageElement) => {
+      await at.decode()
+      return at.naturalWidth
+    })
+    assert.is(width, 1)
+  }
+  assert.equal(problems, [])
+  await close()
+  bench.close()
 })
 
 test.run()
