@@ -34,6 +34,7 @@ const STATE_SAVED = new Set([
   'grants.json',
   'workspaces.json',
   'projects.json',
+  'imports.json',
   'accepted-guards.json',
   'last_workspace.txt',
   'location.json',

@@ -35,6 +35,7 @@ const OWN = [
   'instance.json',
   'workspaces.json',
   'projects.json',
+  'imports.json',
   'accepted-guards.json',
   'last_workspace.txt',
   'location.json',
