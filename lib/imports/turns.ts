@@ -50,7 +50,6 @@ const childrenOf = (nodes: readonly ConversationNode[]): Children => {
       seen.add(parent)
       parent = byId.get(parent)?.parent ?? null
     }
-    if (parent !== null && seen.has(parent)) parent = null
     const siblings = children.get(parent)
     if (siblings) siblings.push(node)
     else children.set(parent, [node])

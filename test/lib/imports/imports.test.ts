@@ -220,6 +220,26 @@ test('a conversation without any time is the same when it is imported again', as
   assert.is(bench.chat().created_at, 1_800_000_000)
 })
 
+test('files of one name, in any case, do not replace each other; odd names are plain ones', async ({
+  bench,
+}) => {
+  const names = ['a.txt', 'A.TXT', '../../a.txt', '.env.txt', 'CLAUDE.md', 'C:\\b\u0000?.csv', '..']
+  const attachments = names.map((name, n) => ({ file_name: name, extracted_content: `${n}` }))
+  const chat = { ...claude('a', 'A'), chat_messages: [{ sender: 'human', text: 'A', attachments }] }
+  const report = await bench.import(bench.write('a.json', [chat]))
+  assert.equal([report.files, report.left_out], [names.length, []])
+  const { id, messages } = bench.chat()
+  const paths = messages[0]?.attachments ?? []
+  assert.equal(
+    paths.map(path => path.replace(`imported-files/${id}/`, '')),
+    ['a.txt', 'A-2.TXT', 'a-3.txt', 'env.txt', 'file-CLAUDE.md', 'b__.csv', 'txt'],
+  )
+  assert.equal(
+    paths.map(path => bench.stored(path)?.toString()),
+    names.map((_, n) => `${n}`),
+  )
+})
+
 test('times that cannot be true are taken for none', async ({ bench }) => {
   for (const [at, time] of Object.entries({
     zero: 0,
