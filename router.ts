@@ -41,6 +41,7 @@ import * as pwa from './handlers/pwa/app.ts'
 import * as processes from './handlers/processes.ts'
 import * as profiles from './handlers/profiles.ts'
 import * as providers from './handlers/providers.ts'
+import * as imports from './handlers/imports.ts'
 import * as projects from './handlers/projects.ts'
 import * as transfer from './handlers/session-transfer.ts'
 import * as rollback from './handlers/rollback.ts'
@@ -379,6 +380,9 @@ export const routes = {
   'GET /api/transcribe/capability': transcribe.capability,
   'POST /api/tts': speak.speak,
   'GET /api/tts/capability': speak.capability,
+
+  'GET /api/import': imports.get,
+  'POST /api/import': imports.start,
 
   'GET /api/backups': backups.get,
   'POST /api/backups': backups.save,

@@ -5,7 +5,10 @@ import { ApiError, toApiError, urlOf } from './api.ts'
 
 export type Uploaded = { filename: string; path: string; size: number }
 export type UploadOptions = {
-  sessionId: string
+  /** Absent: of an import. */
+  sessionId?: string
+  /** Default: into the workspace of the session. */
+  to?: 'api/upload' | 'api/import'
   file: Blob
   name: string
   /** Workspace directory; the root when absent. */
@@ -37,14 +40,14 @@ export const createUpload = (transport: UploadTransport) => {
   const { request: open, base, account, signIn, unreachable } = transport
   const send = (options: UploadOptions): Promise<XMLHttpRequest> =>
     new Promise((resolve, reject) => {
-      const { sessionId, file, name, directory, onProgress, signal } = options
+      const { sessionId, file, name, directory, onProgress, signal, to = 'api/upload' } = options
       const form = new FormData()
       // Fields come before the file, because the server parses the stream in order.
-      form.append('session_id', sessionId)
+      if (sessionId !== undefined) form.append('session_id', sessionId)
       if (directory) form.append('path', directory)
       form.append('file', file, name)
       const request = open()
-      request.open('POST', urlOf(base, 'api/upload'))
+      request.open('POST', urlOf(base, to))
       request.withCredentials = true
       request.setRequestHeader(ACCOUNT_HEADER, account)
       request.upload.onprogress = ({ loaded }) => onProgress?.(Math.min(loaded, file.size))
@@ -67,7 +70,7 @@ export const createUpload = (transport: UploadTransport) => {
     }
     const body = bodyOf(request)
     if (request.status >= 200 && request.status < 300) return body as Uploaded
-    throw await toApiError(request, body, 'POST /api/upload')
+    throw await toApiError(request, body, `POST /${options.to ?? 'api/upload'}`)
   }
   return upload
 }

@@ -215,7 +215,7 @@ export const createApp = async (
   })
   const { hostSessions } = host.services
   const workspaceServices = composeWorkspaces(composition, { hostSessions })
-  const { files, checkpoints, processes, terminals } = workspaceServices
+  const { files, checkpoints, processes, terminals, imports } = workspaceServices
 
   const observed = () => ({ turns: engine.turns, queue: conversation.queue })
   const telemetry = await composeTelemetry(composition, version, observed)
@@ -317,7 +317,7 @@ export const createApp = async (
       await within(
         CLOSE_TIMEOUT_MS,
         // Scheduled tasks end their own turns and record that they were interrupted.
-        Promise.all([cron.close(), turns.close(), external.close(), backups.close()]).then(() =>
+        Promise.all([cron, turns, external, backups, imports].map(each => each.close())).then(() =>
           Promise.all([models.flush(), checkpoints.close(), processes.close(), terminals.close()]),
         ),
       )

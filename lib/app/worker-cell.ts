@@ -6,6 +6,7 @@ import type { Backups } from '../backups/backups.ts'
 import type { Config } from '../config.ts'
 import type { Cron } from '../cron/cron.ts'
 import { createForwardedOnly } from '../http/forwarded-only.ts'
+import type { ImportJobs } from '../imports/import-jobs.ts'
 import type { Notifications } from '../notifications/notifications.ts'
 import type { ProcessRegistry } from '../processes.ts'
 import type { Terminals } from '../terminals/terminals.ts'
@@ -54,6 +55,7 @@ export const composeActivity = (
     processes: Pick<ProcessRegistry, 'isAnyRunning'>
     terminals: Pick<Terminals, 'isAnyOpen'>
     backups: Pick<Backups, 'isRunning'>
+    imports: Pick<ImportJobs, 'isRunning'>
     notifications: Pick<Notifications, 'nextDue'>
   },
 ): Activity => {
@@ -64,7 +66,8 @@ export const composeActivity = (
       of.cron.count() > 0 ||
       of.processes.isAnyRunning() ||
       of.terminals.isAnyOpen() ||
-      of.backups.isRunning(),
+      of.backups.isRunning() ||
+      of.imports.isRunning(),
     nextDue() {
       const times = [of.cron.nextDue(), of.notifications.nextDue()].filter(time => time !== null)
       return times.length === 0 ? null : Math.min(...times)

@@ -16,10 +16,11 @@ import { createSessionFiles, type SessionFiles } from '../workspaces/session-fil
 import { personShell, type PersonShell } from '../terminals/person-shell.ts'
 import { createTerminals, type Terminals } from '../terminals/terminals.ts'
 import type { Composition } from './data.ts'
+import { composeImports, type ImportServices } from './imports.ts'
 
 type MayChange = PersonGitOptions['requireMayChange']
 
-export type WorkspaceServices = {
+export type WorkspaceServices = ImportServices & {
   files: SessionFiles
   fileSearch: FileSearch
   checkpoints: Checkpoints
@@ -33,9 +34,10 @@ export type WorkspaceServices = {
 }
 
 export const composeWorkspaces = (
-  { config, log, clock, data }: Composition,
+  composition: Composition,
   { hostSessions }: { hostSessions: HostSessions },
 ): WorkspaceServices => {
+  const { config, log, clock, data } = composition
   const { homes, hub, sessions, workspaces } = data
   const files = createSessionFiles({
     config,
@@ -86,6 +88,7 @@ export const composeWorkspaces = (
   })
   const shellOf = (home: Home) => personShell(home.childEnv(), config.userHome)
   return {
+    ...composeImports(composition, files),
     files,
     startingFacts: (home, workspace) => startingFacts(files.areas.scopeFor(home, workspace)),
     fileSearch,

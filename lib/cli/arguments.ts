@@ -2,6 +2,7 @@
 
 import { closest, distance } from 'fastest-levenshtein'
 import { fromSeconds } from '../base/clock.ts'
+import { IMPORT_SOURCES, type ImportSource } from '../schema/import.ts'
 import { HELP } from './help.ts'
 
 /** `serve` starts the server, as no command does. */
@@ -38,7 +39,19 @@ export type PasswordArguments = {
   resetFactors: boolean
 }
 export type ConfigArguments = { does: 'show' | 'accept' | 'restore'; profile: string | null }
-export type ExportArguments = { directory: string; sessions: string[] }
+export type ExportArguments = {
+  format: 'json' | 'markdown'
+  directory: string
+  /** Empty: all. */
+  sessions: string[]
+}
+export type ImportArguments = {
+  file: string
+  from: ImportSource | undefined
+  profile: string | null
+  isDryRun: boolean
+  json: boolean
+}
 
 /** Default of `doctor --wait`. */
 const WAIT_MS = 30_000
@@ -169,21 +182,50 @@ export const parseDoctor = (argv: readonly string[]): DoctorArguments => {
   return parsed
 }
 
+const EXPORT_FORMATS = ['json', 'markdown'] as const
+
 export const parseExport = (argv: readonly string[]): ExportArguments => {
   const words: string[] = []
   let format: string | null = null
+  let isAll = false
   const given = splitEquals(argv)
   for (let at = 0; at < given.length; at++) {
     const word = given[at] as string
     if (word === '--as') format = valueAt(given, ++at, word)
+    else if (word === '--all') isAll = true
     else if (word.startsWith('-'))
       throw new Error(`"${word}" is not an option of export. See agent-webui export --help.`)
     else words.push(word)
   }
-  if (format !== 'json') throw new Error('export needs --as json, the only format.')
+  const known = EXPORT_FORMATS.find(each => each === (format ?? 'json'))
+  if (known === undefined) throw new Error('export needs --as json or --as markdown.')
   const [directory, ...sessions] = words
   if (directory === undefined) throw new Error('export needs an output directory.')
-  return { directory, sessions }
+  if (isAll && sessions.length > 0) throw new Error('Use either --all or the ids of sessions.')
+  return { format: known, directory, sessions }
+}
+
+export const parseImport = (argv: readonly string[]): ImportArguments => {
+  const parsed = { from: undefined as ImportSource | undefined, profile: null as string | null }
+  const words: string[] = []
+  const flags = new Set<string>()
+  const given = splitEquals(argv)
+  for (let at = 0; at < given.length; at++) {
+    const word = given[at] as string
+    if (word === '-p' || word === '--profile') parsed.profile = valueAt(given, ++at, word)
+    else if (word === '--from') {
+      const value = valueAt(given, ++at, word)
+      parsed.from = IMPORT_SOURCES.find(source => source === value)
+      if (parsed.from === undefined)
+        throw new Error(`--from needs one of ${IMPORT_SOURCES.join(', ')}, not "${value}".`)
+    } else if (word === '--dry-run' || word === '--json') flags.add(word)
+    else if (word.startsWith('-'))
+      throw new Error(`"${word}" is not an option of import. See agent-webui import --help.`)
+    else words.push(word)
+  }
+  const [file, ...more] = words
+  if (file === undefined || more.length > 0) throw new Error('import needs one file.')
+  return { ...parsed, file, isDryRun: flags.has('--dry-run'), json: flags.has('--json') }
 }
 
 export const parseConfig = (argv: readonly string[]): ConfigArguments => {

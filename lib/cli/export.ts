@@ -1,11 +1,12 @@
-/** `agent-webui export --as json`: exports sessions in the format of Hermes WebUI, one file each, with an index. */
+/** `agent-webui export`: sessions in the format of Hermes WebUI with an index, or as Markdown, one file each. */
 import { makeDir } from '../store/make-dir.ts'
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { invalid, missing, messageOf } from '../errors.ts'
-import { createFiles, foldFile, idOfName, type SessionFile } from '../sessions/files.ts'
-import { toRecord } from '../sessions/transfer.ts'
+import { createFiles, foldFile, idOfName } from '../sessions/files.ts'
+import type { Folded } from '../sessions/fold.ts'
+import { toMarkdown, toRecord } from '../sessions/transfer.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import type { ExportArguments } from './arguments.ts'
 import type { Terminal } from './terminal.ts'
@@ -24,45 +25,55 @@ const idsIn = (dir: string): string[] =>
  * machine. Existing files are never replaced. Returns exit code 1 when a session could not be read.
  */
 export const exportSessions = async (
-  { directory, sessions }: ExportArguments,
+  { format, directory, sessions }: ExportArguments,
   { config, terminal, cwd }: { config: Config; terminal: Terminal; cwd: string },
 ): Promise<number> => {
   const from = join(config.stateDir, 'sessions')
   const files = createFiles(from)
   const target = resolve(cwd, directory)
-  const to = join(target, 'sessions')
+  const isJson = format === 'json'
+  const to = isJson ? join(target, 'sessions') : target
+  const pathOf = (id: string) => join(to, `${id}.${isJson ? 'json' : 'md'}`)
   const known = idsIn(from)
   for (const id of sessions) if (!known.includes(id)) throw missing(`There is no session ${id}.`)
   const wanted = sessions.length > 0 ? sessions : known
-  const taken = wanted.find(id => existsSync(join(to, `${id}.json`)))
+  const taken = wanted.find(id => existsSync(pathOf(id)))
   if (taken !== undefined && to !== from)
-    throw invalid(`${join(to, `${taken}.json`)} already exists. Choose an empty directory.`)
+    throw invalid(`${pathOf(taken)} already exists. Choose an empty directory.`)
   makeDir(to)
 
   const failed: string[] = []
   const rows: { updated_at: number }[] = []
+  let written = 0
   for (const id of wanted) {
     try {
       const file = files.find(id)
       if (!file) continue
-      rows.push(exportOne(file, join(to, `${id}.json`), config.userHome))
+      const folded = foldFile(file)?.folded
+      if (!folded) throw new Error('not a session file')
+      if (isJson) rows.push(exportJson(folded, pathOf(id), config.userHome))
+      else
+        writeAtomic(
+          pathOf(id),
+          toMarkdown(folded, text => text),
+        )
+      written += 1
     } catch (error) {
       failed.push(id)
       terminal.note(`${id}: ${messageOf(error)}`)
     }
   }
   const index = join(to, '_index.json')
-  if (!existsSync(index) && sessions.length === 0)
+  if (isJson && !existsSync(index) && sessions.length === 0)
     writeAtomic(index, toText(rows.toSorted((a, b) => b.updated_at - a.updated_at)))
-  if (target !== config.stateDir && sessions.length === 0) copyShared(config.stateDir, target)
-  terminal.out(`${rows.length} ${rows.length === 1 ? 'session' : 'sessions'} written to ${to}\n`)
+  if (isJson && target !== config.stateDir && sessions.length === 0)
+    copyShared(config.stateDir, target)
+  terminal.out(`${written} ${written === 1 ? 'session' : 'sessions'} written to ${to}\n`)
   await terminal.drain()
   return failed.length > 0 ? 1 : 0
 }
 
-const exportOne = (file: SessionFile, path: string, workspace: string): { updated_at: number } => {
-  const folded = foldFile(file)?.folded
-  if (!folded) throw new Error('not a session file')
+const exportJson = (folded: Folded, path: string, workspace: string): { updated_at: number } => {
   const { record, row } = toRecord(folded)
   // An existing file in that format is kept.
   // An empty workspace would mean the other program's start directory.

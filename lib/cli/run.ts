@@ -13,6 +13,7 @@ import {
   parseConfig,
   parseDoctor,
   parseExport,
+  parseImport,
   parsePassword,
   parseServe,
   unknownCommand,
@@ -122,6 +123,10 @@ export const runCommand = async (
     const served = command === 'acp' || command === 'mcp' ? parseServe(command, rest) : null
     const exported = command === 'export' ? parseExport(rest) : null
     if (exported) return await exportSessions(exported, { config, terminal, cwd })
+    if (command === 'import') {
+      const { importChats } = await import('./import.ts')
+      return await importChats(parseImport(rest), { config, terminal, cwd })
+    }
     if (command === 'forward') {
       const { forward } = await import('./forward.ts')
       if (rest.length > 0) throw new Error('forward takes no arguments. See forward --help.')

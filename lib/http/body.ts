@@ -10,8 +10,13 @@ const MAX_DEPTH = 100
 /** The client closed the connection while sending its request, so no response is possible. */
 export class ClientDisconnected extends Error {}
 
-export const bodyTooLarge = () =>
-  invalid('The request body is larger than 20 MB', { code: 'body_too_large' })
+export const bodyTooLarge = (maxBytes = MAX_BODY_BYTES) => {
+  const max = maxBytes / 1024 ** 2
+  return invalid(`The request body is larger than ${max} MB`, {
+    code: 'body_too_large',
+    values: { max },
+  })
+}
 
 export const declaredBytes = (req: IncomingMessage): number =>
   Number(req.headers['content-length'] ?? 0)

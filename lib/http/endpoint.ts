@@ -40,6 +40,8 @@ export type Endpoint<Ctx, I extends z.ZodType = z.ZodType, O extends z.ZodType =
   raw?: string
   /** The body is multipart/form-data and `run` reads it from `ctx.req`. */
   multipart?: true
+  /** Limit of the form. Default: that of every body. */
+  maxBytes?: number
   /** A GET with side effects: HEAD and cross-site requests are rejected. */
   effects?: true
   /** A GET that a page of another site ends with, as a sign-in does: `run` proves that this browser began it. */

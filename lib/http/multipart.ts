@@ -32,6 +32,8 @@ export type FormOptions = {
   field?: string
   /** Longest pause inside the body. */
   idleMs?: number
+  /** Limit of the whole form. */
+  maxBytes?: number
 }
 
 const LIMITS = {
@@ -77,7 +79,7 @@ const store = (bytes: Readable, path: string): Promise<number> =>
 export const readForm = async (
   req: IncomingMessage,
   dir: string,
-  { field = 'file', idleMs = 30_000 }: FormOptions = {},
+  { field = 'file', idleMs = 30_000, maxBytes = MAX_BODY_BYTES }: FormOptions = {},
 ): Promise<Form> => {
   const parser = await createParser(req)
   // The client may have disconnected during the import.
@@ -108,7 +110,7 @@ export const readForm = async (
 
   const discard = () => rmSync(path, { force: true })
   try {
-    await receive(req, parser, idleMs)
+    await receive(req, parser, { idleMs, maxBytes })
     if (open.file) open.file.size = await open.stored!
   } catch (error) {
     open.stream?.destroy(new Error('cut'))
@@ -121,7 +123,11 @@ export const readForm = async (
 }
 
 /** Feeds the parser and counts the received bytes, independent of Content-Length. Keeps the request open for the response. */
-const receive = (req: IncomingMessage, parser: BusboyInstance, idleMs: number): Promise<void> =>
+const receive = (
+  req: IncomingMessage,
+  parser: BusboyInstance,
+  { idleMs, maxBytes }: { idleMs: number; maxBytes: number },
+): Promise<void> =>
   new Promise((resolve, reject) => {
     let size = 0
     const stop = () => {
@@ -140,7 +146,7 @@ const receive = (req: IncomingMessage, parser: BusboyInstance, idleMs: number): 
     const take = (chunk: Buffer) => {
       size += chunk.length
       silence.refresh()
-      if (size > MAX_BODY_BYTES) return refuse(bodyTooLarge())
+      if (size > maxBytes) return refuse(bodyTooLarge(maxBytes))
       if (!parser.write(chunk)) req.pause()
     }
     const end = () => {

@@ -155,6 +155,13 @@ const createExchange = (
   }
 }
 
+/** Refuses a form that is too large before its body is read. */
+const admitForm = ({ req, res }: Exchange, { maxBytes = MAX_BODY_BYTES }: AnyEndpoint): void => {
+  if (declaredBytes(req) > maxBytes) throw bodyTooLarge(maxBytes)
+  // The server has invited smaller ones already.
+  if (declaredBytes(req) > MAX_BODY_BYTES && req.headers.expect) res.writeContinue()
+}
+
 export const createRequestListener = <Ctx>(
   routes: RouteTable,
   options: ListenerOptions<Ctx>,
@@ -273,7 +280,7 @@ export const createRequestListener = <Ctx>(
       return run(x, endpoint, fields ? parseFields(schema, fields) : {})
     }
     if (endpoint.multipart) {
-      if (declaredBytes(req) > MAX_BODY_BYTES) throw bodyTooLarge()
+      admitForm(x, endpoint)
       return run(x, endpoint, {})
     }
     return readJson(req, bodyIdleMs).then(body => {

@@ -101,6 +101,10 @@ export const SPECIFIC_CODES = [
   'hook_blocked',
   'search_unavailable',
   'import_invalid',
+  'import_unknown',
+  'import_damaged',
+  'import_empty',
+  'import_running',
   // Models and keys
   'model_missing',
   'provider_missing',

@@ -6,6 +6,7 @@ import type { Entry, Meta, SentEntry, StateEntry, StoredState, SummaryEntry } fr
 import { type Files, foldFile } from './files.ts'
 import type { Folded } from './fold.ts'
 import type { CatalogSync } from './catalog-sync.ts'
+import { readImported } from './imported.ts'
 import { writeJournal } from './legacy.ts'
 import { UNTITLED } from './list-row.ts'
 import type { NewMeta } from './types.ts'
@@ -49,6 +50,8 @@ const NOT_COPIED = [
   'source_tag',
   'compression_anchor_visible_idx',
   'compression_anchor_message_key',
+  'imported',
+  'imported_lines',
 ]
 
 /** The summaries whose messages are all in the copy, with the line numbers of the copy. */
@@ -141,6 +144,12 @@ export const createDuplicator = ({
       watch.ignoreOwn(() => writeJournal(files.jsonl(id), entries))
       catalogSync.refresh(id)
       return require(id)
+    },
+    imported: (id: string) => readImported(files, id),
+    writeImported(id: string, entries: readonly Entry[]): void {
+      writer.closeJournal(id)
+      watch.ignoreOwn(() => writeJournal(files.jsonl(id), entries))
+      catalogSync.refresh(id)
     },
     duplicate: (id: string): SessionRow =>
       copy(id, Number.POSITIVE_INFINITY, meta => ({

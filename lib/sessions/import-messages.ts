@@ -1,6 +1,7 @@
 /** Parses messages written by other programs: imports, files of the former format, and journals edited by hand. */
 import { isDeepStrictEqual } from 'node:util'
 import { type JsonObject, isObject, asString } from '../base/json.ts'
+import { toTime } from '../base/to-time.ts'
 import type { Message, NewMessage, Role, ToolCall } from '../schema/message.ts'
 import { fileNameOf } from '../schema/attachments.ts'
 import { readDecisions } from '../schema/decision.ts'
@@ -24,19 +25,6 @@ const ROLES: Readonly<Record<string, Role>> = {
 /** Other programs may use numbers as ids. */
 const idText = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
-
-/** Seconds since 1970 from seconds, milliseconds, a number in quotes or a date string; undefined for anything else. */
-export const toTime = (value: unknown): number | undefined => {
-  if (typeof value === 'number') {
-    if (!Number.isFinite(value) || value < 0) return undefined
-    return value > 1e11 ? value / 1000 : value
-  }
-  if (typeof value !== 'string' || value.trim() === '') return undefined
-  const number = Number(value)
-  if (Number.isFinite(number)) return toTime(number)
-  const time = Date.parse(value)
-  return Number.isNaN(time) ? undefined : toTime(time / 1000)
-}
 
 const argumentsOf = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value ?? {})

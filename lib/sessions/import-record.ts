@@ -1,7 +1,7 @@
 /** Parses the record of a session written by another program or by hand: known keys are validated, unknown ones kept. */
 import type { Meta } from './entries.ts'
-import { toTime } from './import-messages.ts'
 import { isObject } from '../base/json.ts'
+import { toTime } from '../base/to-time.ts'
 import { Draft } from '../schema/session.ts'
 import { Usage } from '../schema/usage.ts'
 

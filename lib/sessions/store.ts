@@ -172,9 +172,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     erase: removal.erase,
     sweepTrash: removal.sweepTrash,
     cleanup: removal.cleanup,
-    adopt: copies.adopt,
-    duplicate: copies.duplicate,
-    branch: copies.branch,
+    ...copies,
     recover: (): Recovered[] =>
       catalog
         .openTurns()

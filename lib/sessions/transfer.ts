@@ -117,11 +117,11 @@ const markdownOf = (message: Message): string => {
 const titleOf = (folded: Folded): string => folded.meta.title?.replace(/\s+/g, ' ') || UNTITLED
 
 /** Model responses stay Markdown; tool output is fenced. */
-export const toMarkdown = (folded: Folded): string => {
+export const toMarkdown = (folded: Folded, mask = redact): string => {
   const { meta, messages } = folded
   const about = [meta.model, meta.workspace].filter(Boolean).join(' · ')
   const parts = [`# ${titleOf(folded)}`, ...(about ? [about] : []), ...messages.map(markdownOf)]
-  return `${redact(parts.join('\n\n'))}\n`
+  return `${mask(parts.join('\n\n'))}\n`
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -227,6 +227,8 @@ const NOT_IMPORTED = new Set([
   '_cli',
   'compression_anchor_visible_idx',
   'compression_anchor_message_key',
+  'imported',
+  'imported_lines',
 ])
 
 /** Messages get new ids and keep everything else. Throws a UserError when the value is not an export. */

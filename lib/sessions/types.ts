@@ -9,6 +9,7 @@ import type { JournalOptions } from '../store/journal.ts'
 import type { SessionName, UsageBucket } from './catalog-statements.ts'
 import type { Entry, NewEntry, StoredState } from './entries.ts'
 import type { Folded, Head, Turn } from './fold.ts'
+import type { StoredImport } from './imported.ts'
 import type { LiveState } from './list-row.ts'
 import type { SnippetPart } from './search-query.ts'
 
@@ -101,6 +102,10 @@ export type Sessions = {
   wholeJson(id: string): Promise<Buffer>
   /** Creates a session from another program's. Its id must be free; null assigns a new one. */
   adopt(id: string | null, meta: NewMeta, messages: readonly NewMessage[]): SessionRow
+  /** What an earlier import wrote under this id; null: there is no such session. */
+  imported(id: string): StoredImport | null
+  /** Writes a session as an import read it, or replaces one that was imported. */
+  writeImported(id: string, entries: readonly Entry[]): void
   /** Appends all lines or none, in one write. Throws UserError `full` when the disk is full. `quiet` messages do not move the session in the list. */
   append(id: string, entries: readonly NewEntry[], options?: { quiet?: boolean }): Entry[]
   /** Reserves a message id; a message appended with this id keeps it. */

@@ -18,6 +18,7 @@ const ENTRIES = {
   'grants.json': 'save',
   'workspaces.json': 'save',
   'projects.json': 'save',
+  'imports.json': 'save',
   'accepted-guards.json': 'save',
   'last_workspace.txt': 'save',
   'location.json': 'save',

@@ -22,7 +22,7 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   request_interrupted:
     'The server stopped during this request, so it may have been carried out in part. Check before you repeat it.',
   reply_not_kept: 'This was already carried out. Check before you repeat it.',
-  body_too_large: 'That’s too large. The limit is 20 MB.',
+  body_too_large: 'That’s too large. The limit is {max} MB.',
   cross_origin: null,
   host_not_allowed: null,
   own_program: null,
@@ -107,6 +107,10 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   hook_blocked: 'A hook blocked this message: {reason}',
   search_unavailable: 'Message search isn’t available right now.',
   import_invalid: 'This file isn’t an exported chat.',
+  import_unknown: 'This file isn’t an export of ChatGPT, Claude, LibreChat, or Open WebUI.',
+  import_damaged: 'The archive is damaged or incomplete. Download it again.',
+  import_empty: 'The file is empty.',
+  import_running: 'An import is already in progress.',
 
   model_missing: 'No model is selected. Choose one in the model menu.',
   provider_missing:

@@ -17,7 +17,11 @@ export const importSession = async (options: ImportOptions, file: File): Promise
     body = null
   }
   if (!isObject(body) || !('messages' in body)) {
-    return void shell.toasts.show(t('import.failed', { name: file.name }), { kind: 'error' })
+    const run = () => shell.route.go({ view: 'settings', section: 'import' })
+    return void shell.toasts.show(t('import.failed', { name: file.name }), {
+      kind: 'error',
+      action: { label: t('import.others'), run },
+    })
   }
   const { session } = await shell.api('POST /api/session/import', body)
   sessions.upsert(session)

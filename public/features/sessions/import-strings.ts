@@ -4,4 +4,5 @@ import { translator } from '../../strings/t.ts'
 export const t = translator({
   'import.done': 'Imported “{title}”',
   'import.failed': '{name} isn’t a chat exported as JSON.',
+  'import.others': 'Import from other programs',
 })

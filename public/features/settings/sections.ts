@@ -7,6 +7,7 @@ const ROUTES: Readonly<Partial<Record<Section, Route>>> = {
   models: 'POST /api/providers',
   tools: 'POST /api/tools/toggle',
   mcp: 'POST /api/mcp/test',
+  import: 'POST /api/import',
   people: 'POST /api/people/invite',
   budgets: 'POST /api/budgets',
   backups: 'POST /api/backups',

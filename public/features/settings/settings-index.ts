@@ -7,6 +7,7 @@ import { t as inShares } from '../shares/strings.ts'
 import { t as inPeople } from '../people/strings.ts'
 import { t as inModels } from '../models/strings.ts'
 import { t as inBackups } from '../backups/strings.ts'
+import { t as inImports } from '../imports/strings.ts'
 import { t as inUpdates } from '../updates/strings.ts'
 import { t as inRules } from './permission-strings.ts'
 import { may } from '../../parts/may.ts'
@@ -87,6 +88,7 @@ export const settingEntries = (): SettingEntry[] => [
   entry('security', inShares('share.settings'), inShares('share.allow')),
   entry('security', t('hooks.title'), t('hooks.text')),
   entry('security', t('settings.changed')),
+  entry('import', inImports('imports.choose'), inImports('imports.lead')),
   entry('security', t('settings.safety')),
   entry('security', t('settings.ignored')),
   entry('security', t('allowed.title'), t('allowed.text')),

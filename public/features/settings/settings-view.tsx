@@ -20,6 +20,7 @@ const sections: Record<SectionName, ComponentType> = {
   mcp: lazy(async () => (await import('../mcp/mcp-view.tsx')).McpSettings),
   appearance: Appearance,
   notifications: lazy(async () => (await import('../notifications/view.tsx')).Notifications),
+  import: lazy(async () => (await import('../imports/imports-view.tsx')).ImportView),
   security: Security,
   people: lazy(async () => (await import('../people/people-view.tsx')).PeopleSettings),
   budgets: lazy(async () => (await import('./budgets.tsx')).BudgetSettings),

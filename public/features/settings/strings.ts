@@ -14,6 +14,7 @@ const enSettings = {
   'settings.tools': 'Tools',
   'settings.mcp': 'MCP servers',
   'settings.notifications': 'Notifications',
+  'settings.import': 'Import',
   'settings.security': 'Security',
   'settings.people': 'People',
   'settings.owner': 'Only owners can change these settings.',

@@ -9,6 +9,7 @@ export const SECTIONS = [
   'mcp',
   'appearance',
   'notifications',
+  'import',
   'security',
   'people',
   'budgets',

@@ -110,7 +110,7 @@ test('accepts 20 MiB and rejects one byte more without reading the rest', async 
   for (const answer of answers) {
     assert.match(
       answer,
-      /^HTTP\/1.1 400 [\s\S]*Connection: close[\s\S]*larger than 20 MB","code":"body_too_large"}$/,
+      /^HTTP\/1.1 400 [\s\S]*Connection: close[\s\S]*larger than 20 MB","code":"body_too_large","values":\{"max":20\}}$/,
     )
     assert.equal(missingHeaders(headersOf(answer)), [])
   }

@@ -1,0 +1,57 @@
+/** Import of chats from other programs: the file is stored first, then imported while the page may be closed. */
+import { z } from 'zod'
+import { type Ctx, endpoint, requireWorkspace } from '../lib/context.ts'
+import { invalid, UserError } from '../lib/errors.ts'
+import { readForm } from '../lib/http/multipart.ts'
+import { parseInput } from '../lib/http/parse-input.ts'
+import { ImportSource, ImportState } from '../lib/schema/import.ts'
+
+const MAX_BYTES = 4 * 1024 ** 3
+const Fields = z.object({ from: ImportSource.optional() })
+
+/** The default workspace of the profile; for a member who was not given it, the one that was used last. */
+const workspaceFor = (ctx: Ctx): string => {
+  const { workspaces } = ctx.app
+  const standard = workspaces.defaultOf(ctx.home)
+  try {
+    requireWorkspace(ctx, ctx.home, standard)
+    return standard
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    return workspaces.last(ctx.home)
+  }
+}
+
+export const start = endpoint({
+  access: 'work',
+  summary:
+    'Import chats from an export of ChatGPT, Claude, LibreChat, or Open WebUI; the reply does not wait for it',
+  input: Fields.extend({ file: z.string() }),
+  output: ImportState,
+  multipart: true,
+  maxBytes: MAX_BYTES,
+  async run(ctx) {
+    const { app, req, home, person } = ctx
+    app.imports.requireIdle(person.id)
+    const form = await readForm(req, app.files.incomingDir, { maxBytes: MAX_BYTES })
+    try {
+      ctx.admitAgain()
+      const { from } = parseInput(Fields, form.fields)
+      if (!form.file) throw invalid('No file field in request')
+      const { path, name } = form.file
+      const target = app.importInto(home, workspaceFor(ctx), ctx.may('own', null))
+      return app.imports.start(person.id, { path, name, from, target, discard: form.discard })
+    } catch (error) {
+      form.discard()
+      throw error
+    }
+  },
+})
+
+export const get = endpoint({
+  access: 'work',
+  summary: 'The last import of the person: its progress and its report',
+  output: ImportState,
+  cache: 'no-store',
+  run: ({ app, person }) => app.imports.state(person.id),
+})

@@ -1,0 +1,39 @@
+/** Composition: where an import puts chats and files, for the service and for the command line beside it. */
+import type { ImportTarget } from '../imports/imports.ts'
+import type { Project } from '../schema/project.ts'
+import { fromExport } from '../sessions/transfer.ts'
+import type { FileScope } from '../workspaces/file-scope.ts'
+import { writeStream } from '../workspaces/write-stream.ts'
+import { type Clock, toSeconds } from '../base/clock.ts'
+import { PROJECT_NAME_CHARS } from '../schema/project.ts'
+
+export type ImportTargetOptions = Pick<ImportTarget, 'profile' | 'workspace' | 'find' | 'write'> & {
+  area: () => FileScope
+  /** Null for those who are no owner: they may not see or make projects. */
+  projects: {
+    list: () => readonly Project[]
+    create: (given: { name: string }) => Project
+  } | null
+  clock: Pick<Clock, 'now'>
+}
+
+export const importTarget = (options: ImportTargetOptions): ImportTarget => {
+  const { profile, workspace, find, write, area, projects, clock } = options
+  return {
+    ...{ profile, workspace, find, write },
+    fromExport(value) {
+      const read = fromExport(value)
+      // A member does not choose tools that the profile does not have.
+      if (projects === null) delete read.meta.enabled_toolsets
+      return read
+    },
+    now: () => Math.floor(toSeconds(clock.now())),
+    store: (path, open) => writeStream(area(), path, open),
+    project(given) {
+      const name = [...given.trim()].slice(0, PROJECT_NAME_CHARS).join('')
+      if (projects === null || name === '') return null
+      const known = projects.list().find(project => project.name === name)
+      return (known ?? projects.create({ name })).project_id
+    },
+  }
+}

@@ -1,0 +1,118 @@
+/** `agent-webui import`: chats from the export of another program, while the server runs or not. */
+import { join, resolve } from 'node:path'
+import { importTarget } from '../app/import-target.ts'
+import { systemClock } from '../base/clock.ts'
+import { asObject, stringOrNull } from '../base/json.ts'
+import type { Config } from '../config.ts'
+import { importExport } from '../imports/imports.ts'
+import { otherHomePaths } from '../profiles/other-homes.ts'
+import { createHomes } from '../profiles/homes.ts'
+import { createProjects } from '../projects.ts'
+import type { ImportReport, ImportProblemCode, LeftOutCode } from '../schema/import.ts'
+import { createFiles } from '../sessions/files.ts'
+import { readImported } from '../sessions/imported.ts'
+import { writeJournal } from '../sessions/legacy.ts'
+import { jsonFile } from '../store/json-file.ts'
+import { makeDir } from '../store/make-dir.ts'
+import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
+import { createFileScopes } from '../workspaces/file-scope.ts'
+import { createWorkspaces } from '../workspaces/workspaces.ts'
+import type { ImportArguments } from './arguments.ts'
+import type { Terminal } from './terminal.ts'
+
+const LEFT_OUT: Readonly<Record<LeftOutCode, string>> = {
+  hidden: 'messages that the other program does not show',
+  instructions: 'custom instructions',
+  memory: 'memories',
+  file_missing: 'files that are not in the export',
+  file_too_large: 'files larger than 512 MB',
+  file_not_stored: 'files that could not be stored',
+  part_unknown: 'parts of an unknown kind',
+  project_unnamed: 'chats in a project or folder that the export does not name',
+  project_not_allowed: 'chats in a project, which only an owner can create',
+  project_files: 'files of projects',
+  custom_assistant: 'chats with a custom assistant',
+  tags: 'tags that do not fit into the title',
+  rating: 'ratings of answers',
+}
+
+const PROBLEMS: Readonly<Record<ImportProblemCode, string>> = {
+  unreadable: 'could not be read',
+  too_large: 'is larger than 64 MB',
+  too_deep: 'is nested too deeply',
+  cut: 'the file ends in the middle of it',
+  damaged: 'is damaged',
+  other_format: 'is no conversation of this format',
+  no_messages: 'has no messages',
+}
+
+const count = (number: number, one: string): string => `${number} ${one}${number === 1 ? '' : 's'}`
+
+const sentences = ({
+  counts,
+  files,
+  versions,
+  left_out,
+  problems,
+  problem_count,
+}: ImportReport) => {
+  const more = problem_count - problems.length
+  return [
+    `${count(counts.new, 'chat')} imported, ${counts.updated} updated, ${counts.unchanged} there already, ${counts.kept} kept as they are here; ${count(files, 'file')}, ${count(versions, 'version')} of messages.`,
+    ...(left_out.length > 0 ? ['Left out:'] : []),
+    ...left_out.map(
+      ({ code, count: of, names }) =>
+        `  ${of} × ${LEFT_OUT[code]}${names.length > 0 ? `: ${names.join(', ')}${of > names.length ? ', …' : ''}` : ''}`,
+    ),
+    ...(problem_count > 0 ? ['Set aside:'] : []),
+    ...problems.map(({ name, code }) => `  ${name}: ${PROBLEMS[code]}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ]
+}
+
+/** The exit code is 1 when something was set aside. */
+export const importChats = async (
+  { file, from, profile, isDryRun, json }: ImportArguments,
+  { config, terminal, cwd }: { config: Config; terminal: Terminal; cwd: string },
+): Promise<number> => {
+  const { stateDir } = config
+  const clock = systemClock
+  const homes = createHomes(config, clock)
+  const home = homes.open(profile ?? homes.active())
+  const saved = jsonFile(join(stateDir, 'settings.json'), asObject).read().default_workspace
+  const standard = resolveDefaultWorkspace(config, stringOrNull(saved) ?? undefined)
+  const workspace = createWorkspaces(config, () => standard).defaultOf(home)
+  const scopes = createFileScopes({
+    config,
+    sessionOf: () => ({ workspace, home }),
+    pathsOfOtherProfiles: () => otherHomePaths(homes, home),
+  })
+  const files = createFiles(join(stateDir, 'sessions'))
+  if (!isDryRun) makeDir(files.dir)
+  const target = importTarget({
+    profile: home.name,
+    workspace,
+    find: id => readImported(files, id),
+    write: (id, entries) => writeJournal(files.jsonl(id), entries),
+    area: () => scopes.scopeFor(home, workspace),
+    // Sessions are only taken out of a project by the service.
+    projects: createProjects({
+      path: join(stateDir, 'projects.json'),
+      members: () => [],
+      unassign: () => undefined,
+      clock,
+    }),
+    clock,
+  })
+  const report = await importExport({
+    ...{ path: resolve(cwd, file), from, target, isDryRun },
+    log: line => terminal.note(line),
+  })
+  terminal.out(
+    json
+      ? `${JSON.stringify(report, null, 2)}\n`
+      : `${isDryRun ? 'Nothing was written. ' : ''}${sentences(report).join('\n')}\n`,
+  )
+  await terminal.drain()
+  return report.problem_count > 0 ? 1 : 0
+}
