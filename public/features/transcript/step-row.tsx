@@ -53,7 +53,7 @@ export function StepRowView(props: { rowKey: string; step: Step; last: boolean }
 function FilesOfStep({ rowKey, step }: { rowKey: string; step: ToolStep }) {
   const { opened } = useTranscript()
   const open = useComputed(() => opened.value.has(rowKey))
-  return open.value && step.result?.tool_call_id ? <StepFiles callId={step.tid} /> : null
+  return open.value && step.result ? <StepFiles callId={step.tid} /> : null
 }
 
 function Reasoning({ step }: { step: ReasoningStep }) {
