@@ -6,6 +6,9 @@ import { t } from './strings.ts'
 
 export function StepFiles({ callId }: { callId: string }) {
   const app = useApp()
+  const { messages } = app.chat.chat.peek()
+  // Of a call that another program made, no files were kept.
+  if (!messages.some(({ tool_calls }) => tool_calls?.some(({ id }) => id === callId))) return null
   return (
     <button
       type="button"
