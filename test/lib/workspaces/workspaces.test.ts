@@ -217,7 +217,7 @@ test('a profile’s default: workspace, default_workspace, terminal.cwd except t
   }
 })
 
-test('the last workspace: the profile’s, the service’s unless another profile’s, the default', place => {
+test('the last workspace: the profile’s, the service’s unless another profile’s, one that may be used, the default', place => {
   const app = open(place)
   const base = homeOf(place)
   const work = homeOf(place, 'work')
@@ -225,9 +225,14 @@ test('the last workspace: the profile’s, the service’s unless another profil
   assert.is(app.last(base), place.boot)
   app.setLast(base, place.outside)
   assert.is(readFileSync(join(place.state, 'last_workspace.txt'), 'utf8'), `${place.outside}\n`)
-  assert.equal([app.last(base), app.last(work)], [place.outside, place.outside])
-  app.setLast(work, place.user)
-  assert.equal([app.last(base), app.last(work)], [place.outside, place.user])
+  assert.is(app.last(base), place.boot, 'a chat would be refused there')
+  app.add(base, place.outside)
+  assert.equal([app.last(base), app.last(work)], [place.outside, place.boot])
+  app.setLast(base, place.user)
+  assert.equal([app.last(base), app.last(work)], [place.user, place.user])
+  const own = make(join(place.user, 'own'))
+  app.setLast(work, own)
+  assert.equal([app.last(base), app.last(work)], [place.user, own])
   writeFileSync(join(place.state, 'last_workspace.txt'), other)
   assert.equal([app.last(base), app.last(homeOf(place, 'third'))], [place.boot, place.boot])
   rmSync(join(work.dir, 'webui_state'), { recursive: true })
