@@ -12,11 +12,10 @@ import {
   type TranscriptState,
   transcriptFromSession,
   emptyTranscript,
-  inView,
   reduceFrame,
 } from './chat-reducer.ts'
 import type { Platform } from '../../platform.ts'
-import { createChatMessages } from './chat-messages.ts'
+import { createChatMessages, type View, whole } from './chat-messages.ts'
 import type { Listed, Outbox } from './outbox.ts'
 import { PAGE_SIZE } from './page-size.ts'
 import type { Toasts } from '../shell/toast.ts'
@@ -124,7 +123,9 @@ export const createOpenChat = (options: OpenChatOptions) => {
       .of(key, sessionId.value || null)
       .filter(({ state, behind }) => !behind && (state === 'sending' || state === 'accepted')),
   )
-  const chat = computed(() => withSent(inView(stored.value), sent.value))
+  /** What is shown of it. */
+  const view = signal<View>(whole)
+  const chat = computed(() => withSent(view.value(stored.value), sent.value))
 
   const flush = (): void => {
     const batch = frames
@@ -168,7 +169,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
       details.value = session
       onSession(session)
       starting.value = false
-      stored.value = { ...transcriptFromSession(session), hiddenTo: stored.value.hiddenTo }
+      stored.value = transcriptFromSession(session)
       outbox.confirm([...session.messages, ...session.queued].flatMap(clientId))
       outbox.settle(id, mark)
       state.value = 'ready'
@@ -232,6 +233,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
       opening = null
       starting.value = false
       stored.value = emptyTranscript(id)
+      view.value = whole
       state.value = 'loading'
       details.value = null
     },
@@ -247,10 +249,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
       state.value = 'missing'
     },
     reload,
-    /** Until it is opened again, or something in it is jumped to. */
-    clearView(): void {
-      stored.value = { ...stored.value, hiddenTo: stored.value.messages.at(-1)?.id }
-    },
+    view,
     receive,
     /** For the Retry button of a chat that failed to load. */
     retryLoad: () => reload(),
@@ -258,7 +257,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
     patch(change: Partial<Details>): void {
       if (details.value) details.value = { ...details.value, ...change }
     },
-    ...createChatMessages({ api, chat: stored }),
+    ...createChatMessages({ api, chat: stored, view }),
   }
 }
 
