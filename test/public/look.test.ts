@@ -64,7 +64,7 @@ for (const file of themes) {
 const LIGHT = ['light', 'mist']
 
 test('the ring is blue below 50 percent, with contrast in every theme', () => {
-  const css = readFileSync(new URL('../features/compaction/compaction.css', style), 'utf8')
+  const css = readFileSync(new URL('themes/accents.css', style), 'utf8')
   const [, light = '', dark = ''] = /light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)/.exec(css)!
   for (const file of themes) {
     const ground = pairsOf(readFileSync(new URL(`themes/${file}`, style), 'utf8'))
