@@ -32,7 +32,7 @@ LABEL org.opencontainers.image.title="agent-webui (bare)" \
       org.opencontainers.image.version="$VERSION"
 COPY --from=files /image /
 ENV HOME=/data AGENT_WEBUI_HOST=0.0.0.0 \
-    MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=524288
+    MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=131072
 VOLUME /data
 EXPOSE 8787
 USER 65532:65532
@@ -55,7 +55,7 @@ RUN apt-get update \
 COPY --from=build /out/agent-webui /out/rg /usr/local/bin/
 # The container is a wall of its own, so what runs directly in it asks before dangerous commands only, like the command line.
 ENV HOME=/data AGENT_WEBUI_HOST=0.0.0.0 AGENT_WEBUI_OUTSIDE_SANDBOX=dangerous \
-    MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=524288
+    MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=131072
 VOLUME /data
 WORKDIR /data
 EXPOSE 8787

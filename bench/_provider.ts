@@ -7,6 +7,8 @@ export type Pace = {
   /** 0 sends one token at once. */
   tokensPerSecond: number
   seconds: number
+  /** Commands that each turn runs before its answer, with 18 kB of output each. */
+  commands?: number
 }
 
 const chunk = (fields: object, finish: string | null = null) => frame(delta(fields, finish))
@@ -36,13 +38,39 @@ const speak = (res: ServerResponse, { tokensPerSecond, seconds }: Pace) => {
   res.once('close', () => clearInterval(timer))
 }
 
-const state: { pace: Pace } = { pace: { tokensPerSecond: 0, seconds: 0 } }
+const state: { pace: Pace; made: number } = { pace: { tokensPerSecond: 0, seconds: 0 }, made: 0 }
+
+const command = (res: ServerResponse) => {
+  state.made += 1
+  const from = state.made * 10_000
+  const call = {
+    index: 0,
+    id: `call_${state.made}`,
+    type: 'function',
+    function: {
+      name: 'terminal',
+      arguments: JSON.stringify({ command: `seq ${from} ${from + 3_000}` }),
+    },
+  }
+  res.writeHead(200, { 'Content-Type': 'text/event-stream' })
+  res.end(`${chunk({ tool_calls: [call] })}${chunk({}, 'tool_calls')}data: [DONE]\n\n`)
+}
+
+/** Results since the last message of the user. */
+const resultsIn = (body: string): number => {
+  const { messages } = JSON.parse(body) as { messages: { role: string }[] }
+  const asked = messages.findLastIndex(({ role }) => role === 'user')
+  return messages.slice(asked).filter(({ role }) => role === 'tool').length
+}
 
 const server = createServer((req, res) => {
   const texts: string[] = []
   req.on('data', part => texts.push(String(part)))
   req.on('end', () => {
-    const isStream = texts.join('').includes('"stream":true')
+    const body = texts.join('')
+    const isStream = body.includes('"stream":true')
+    const { commands = 0 } = state.pace
+    if (isStream && commands > 0 && resultsIn(body) < commands) return command(res)
     if (isStream) return speak(res, state.pace)
     const message = { role: 'assistant', content: 'A title' }
     res.writeHead(200, { 'Content-Type': 'application/json' })

@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- [section …] [--full] [--beside "CMD" [--in FOLDER]]`: measures the built file and prints the table. Sections: serving,
- * sessions, streams, engine, search, page, install, cluster. `serving` also measures the server that CMD starts: `bench/_beside.ts`.
+ * sessions, streams, soak, engine, search, page, install, cluster. `serving` also measures the server that CMD starts: `bench/_beside.ts`.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,12 +16,14 @@ import { measurePage } from './page.ts'
 import { measureSearch } from './search.ts'
 import { measureServing } from './serving.ts'
 import { measureSessions } from './sessions.ts'
+import { measureSoak } from './soak.ts'
 import { measureStreams } from './streams.ts'
 
 const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   serving: measureServing,
   sessions: measureSessions,
   streams: measureStreams,
+  soak: measureSoak,
   engine: measureEngine,
   search: measureSearch,
   page: measurePage,

@@ -11,13 +11,13 @@ export const NODE_FLAGS = [
 ]
 
 /**
- * Variables for the memory allocator of Linux (glibc): blocks of 1 MB and more are returned to the system when they are freed,
- * and the rest of the heap when 512 kB are free at its end. By default both limits grow to the largest block that was ever freed,
- * times two for the second, and the service holds tens of MB that it used once: 12 MB of ten turns with 500 readers, and as much
- * of a long turn (`npm run bench -- streams engine`).
+ * Variables for the memory allocator of Linux (glibc): blocks of 64 kB and more, such as chunks of buffers, are returned to the system
+ * when they are freed, and the rest of the heap when 128 kB are free at its end. By default both limits grow to the largest block that
+ * was ever freed, times two for the second. What is freed between blocks that stay is never returned: with limits of 1 MB and 512 kB
+ * a service held 18 MB more after its turns than with these (`npm run bench -- soak`).
  */
 export const ALLOCATOR = {
   MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '1048576',
-  MALLOC_TRIM_THRESHOLD_: '524288',
+  MALLOC_MMAP_THRESHOLD_: '65536',
+  MALLOC_TRIM_THRESHOLD_: '131072',
 }

@@ -1,8 +1,9 @@
-/** Builds the npm package: the single file for every platform as `bin`, without dependencies. */
+/** Builds the npm package: the single file for every platform as `bin`. npm adds ripgrep for the platform it runs on. */
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -29,14 +30,28 @@ export const PACKAGE_TARGETS = [
 ]
 
 const FILE = 'agent-webui.mjs'
+const PAGES = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md', 'LICENSE']
 
 /** The root's package.json, as far as it concerns those who install the package. */
 const manifest = () => {
-  const { name, version, description, license, type, engines } = JSON.parse(
+  const { name, version, description, license, type, engines, dependencies } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
   )
   const bin = { 'agent-webui': FILE }
-  return { name, version, description, license, type, engines, bin, files: [FILE] }
+  const ripgrep = '@vscode/ripgrep'
+  // Without it, and without `rg` on the PATH, everything works but the search in files.
+  const optionalDependencies = { [ripgrep]: dependencies[ripgrep] }
+  return {
+    name,
+    version,
+    description,
+    license,
+    type,
+    engines,
+    bin,
+    files: [FILE, 'docs', ...PAGES],
+    optionalDependencies,
+  }
 }
 
 /** Writes `agent-webui-<version>.tgz` to `directory` and returns its path. */
@@ -46,7 +61,9 @@ export const buildPackage = async (packed, directory) => {
     writeFileSync(join(work, FILE), await fileText(packed))
     chmodSync(join(work, FILE), 0o755)
     writeFileSync(join(work, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
-    for (const name of ['README.md', 'LICENSE']) copyFileSync(join(root, name), join(work, name))
+    for (const name of PAGES) copyFileSync(join(root, name), join(work, name))
+    // Help and README lead there.
+    cpSync(join(root, 'docs'), join(work, 'docs'), { recursive: true })
     mkdirSync(directory, { recursive: true })
     const options = ['--json', '--loglevel=error', '--pack-destination', directory]
     const { status, stdout, stderr, error } = spawnSync('npm', ['pack', ...options], {

@@ -131,6 +131,7 @@ export const status = endpoint({
       model: row.model,
       workspace: row.workspace,
       personality: row.personality,
+      profile: row.profile,
       message_count: row.message_count,
       created_at: row.created_at,
       updated_at: row.updated_at,
@@ -292,7 +293,7 @@ export const version = endpoint({
   }),
 })
 
-/** "Nothing to do" is a 200 with `error` (contract §9.1, row 20). */
+/** "Nothing to do" is a 200 with `error`. */
 const Nothing = z.object({ error: z.string() })
 
 export const retry = endpoint({

@@ -59,8 +59,6 @@ export type Config = Readonly<{
   agentDir: string | null
   /** config.yaml of the base profile, when it is elsewhere (AGENT_CONFIG_PATH). */
   configPath: string | null
-  /** Address of the list of releases that updates come from (AGENT_WEBUI_RELEASES). */
-  releases: string | null
   userHome: string
   openBrowser: boolean
   /** The whole environment as it was at the start. */
@@ -88,7 +86,7 @@ export type OidcConfig = Readonly<{
 /** Default directory of the agent home, in the user's home. */
 const AGENT_DIRECTORY = '.agent'
 
-const KNOWN_VARIABLES = [
+export const KNOWN_VARIABLES = [
   'HOST',
   'PORT',
   'STATE_DIR',
@@ -120,6 +118,7 @@ const KNOWN_VARIABLES = [
   'LOG',
   'LOG_LEVEL',
   'METRICS_TOKEN',
+  // Of earlier versions: a file that still sets it must not stop the start.
   'RELEASES',
   // Set by setup.mjs.
   'PARENT',
@@ -163,7 +162,7 @@ const parseArguments = (argv: readonly string[]): Arguments => {
       parsed.host = host
     } else if (!word.startsWith('-') && parsed.port === undefined) {
       if (!isPort(word))
-        throw new UsageError(`The port must be a port from 0 to 65535, not "${word}"`)
+        throw new UsageError(`"${word}" is no port: it must be a number from 0 to 65535. ${USAGE}`)
       parsed.port = Number(word)
     } else {
       throw new UsageError(`"${word}" is not an option. ${USAGE}`)
@@ -207,8 +206,7 @@ const readBasePath = (text: string): string => {
 }
 
 /**
- * AGENT_BASE_HOME, else AGENT_HOME (two levels up when it is a profile), else the agent directory in the user's home
- * (spec.md, Configuration inputs).
+ * AGENT_BASE_HOME, else AGENT_HOME (two levels up when it is a profile), else the agent directory in the user's home.
  */
 const findBaseHome = (base: string, home: string, userHome: string): string => {
   if (base !== '') return base
@@ -318,6 +316,8 @@ export const readConfig = (
   readProxies(env)
   /** Blank is the same as not set. */
   const get = (name: string) => env[name]?.trim() ?? ''
+  if (get('AGENT_WEBUI_RELEASES'))
+    warnings.push('AGENT_WEBUI_RELEASES is ignored: see "Upgrade" in docs/install.md')
   const userHome = get('HOME') || get('USERPROFILE') || systemHome()
   const path = (name: string) => {
     const text = get(name)
@@ -369,7 +369,6 @@ export const readConfig = (
     autoInstall: isOn(get('AGENT_WEBUI_AUTO_INSTALL')),
     agentDir: path('AGENT_WEBUI_AGENT_DIR') || null,
     configPath: path('AGENT_CONFIG_PATH') || null,
-    releases: get('AGENT_WEBUI_RELEASES') || null,
     userHome,
     openBrowser: given.openBrowser,
     log: readLogSettings(env),

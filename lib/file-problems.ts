@@ -2,7 +2,6 @@
 import { join } from 'node:path'
 import { type Clock, every } from './base/clock.ts'
 import type { Home } from './profiles/home.ts'
-import type { Projects } from './projects.ts'
 import type { FileProblem } from './schema/file-problem.ts'
 import type { Notify } from './schema/notice.ts'
 import type { Workspaces } from './workspaces/workspaces.ts'
@@ -10,7 +9,6 @@ import type { Workspaces } from './workspaces/workspaces.ts'
 export type FileSources = {
   homes: { list: () => Home[] }
   workspaces: Pick<Workspaces, 'problem'>
-  projects: Pick<Projects, 'problem'>
   /** Files of the service itself. */
   own: readonly { problem: () => Omit<FileProblem, 'profile'> | null }[]
   /** The scheduled jobs of a home. */
@@ -18,7 +16,7 @@ export type FileSources = {
 }
 
 /** Everything a person or another program may write, at this moment. */
-export const createFileCheck = ({ homes, workspaces, projects, jobsOf, own }: FileSources) => {
+export const createFileCheck = ({ homes, workspaces, jobsOf, own }: FileSources) => {
   const jobsProblem = (home: Home) => {
     const jobs = jobsOf(home)
     const reason = jobs.problem()
@@ -30,7 +28,7 @@ export const createFileCheck = ({ homes, workspaces, projects, jobsOf, own }: Fi
       found ? [{ profile: home.name, ...found }] : [],
     )
   return (): FileProblem[] => {
-    const shared = [projects, ...own].flatMap(each => each.problem() ?? [])
+    const shared = own.flatMap(each => each.problem() ?? [])
     return [...homes.list().flatMap(ofHome), ...shared.map(found => ({ profile: null, ...found }))]
   }
 }

@@ -4,7 +4,7 @@
  * Every published event takes the next number `n`. Each source (a session, the list, the inbox …) has a bounded log, so a
  * reader that reconnects with a number gets the events it missed, or a `reset` for each source whose log no longer has
  * them. The bytes of a frame are the same for all readers. Only live frames carry an SSE id: a cursor that moved between
- * the replays of two sources would lose events of the second one (storage.md, A4).
+ * the replays of two sources would lose events of the second one.
  */
 import { type Clock, every } from './base/clock.ts'
 import { createTextPool } from './base/text-pool.ts'
@@ -44,6 +44,8 @@ type Reader = {
 const FIXED: readonly Source[] = ['list', 'inbox', 'gateway', 'notices']
 const LOG_FRAMES = 1_000
 const LOG_BYTES = 1 << 20
+/** Of all sources together: beyond it, the session whose last event is oldest loses its log. */
+const ALL_LOGS_BYTES = 4 << 20
 /** A reader that is this far behind catches up from the logs. */
 const MAX_PENDING_BYTES = 256 << 10
 const IDLE_LOG_MS = 5 * 60_000
@@ -81,9 +83,11 @@ export type ReadOptions = {
 
 const isSession = (source: Source): boolean => source.startsWith('session:')
 
-/** The recent frames of each source, bounded in count, bytes and idle time. */
+/** The recent frames of each source, bounded in count, bytes and idle time, and in bytes of all. */
 const createSourceLogs = (clock: Pick<Clock, 'monotonic'>) => {
+  /** Sessions in the order of their last events. */
   const logs = new Map<Source, SourceLog>()
+  let allBytes = 0
   /** The highest number in any session log that was dropped as a whole. */
   let droppedSessions = 0
 
@@ -98,17 +102,36 @@ const createSourceLogs = (clock: Pick<Clock, 'monotonic'>) => {
     return log
   }
 
+  const resize = (log: SourceLog, by: number): void => {
+    log.sizeBytes += by
+    allBytes += by
+  }
+
+  const dropSession = (source: Source, log: SourceLog): void => {
+    droppedSessions = Math.max(droppedSessions, log.frames.at(-1)?.n ?? log.floor)
+    resize(log, -log.sizeBytes)
+    logs.delete(source)
+  }
+
   return {
+    bytes: () => allBytes,
     append(source: Source, logged: LoggedFrame): void {
       const log = logOf(source)
       log.frames.push(logged)
-      log.sizeBytes += logged.bytes.length
+      resize(log, logged.bytes.length)
       log.touchedMs = clock.monotonic()
+      // Last in the order.
+      logs.delete(source)
+      logs.set(source, log)
       // Dropped in halves: shifting one by one would copy the array at every event.
       if (log.frames.length > LOG_FRAMES || log.sizeBytes > LOG_BYTES) {
         const dropped = log.frames.splice(0, Math.ceil(log.frames.length / 2))
         log.floor = dropped.at(-1)!.n
-        for (const { bytes } of dropped) log.sizeBytes -= bytes.length
+        for (const { bytes } of dropped) resize(log, -bytes.length)
+      }
+      for (const [other, old] of logs) {
+        if (allBytes <= ALL_LOGS_BYTES) break
+        if (isSession(other) && other !== source) dropSession(other, old)
       }
     },
     floorOf: (source: Source): number => logs.get(source)?.floor ?? initialFloor(source),
@@ -118,8 +141,7 @@ const createSourceLogs = (clock: Pick<Clock, 'monotonic'>) => {
     dropIdle(): void {
       for (const [source, log] of logs) {
         if (!isSession(source) || clock.monotonic() - log.touchedMs < IDLE_LOG_MS) continue
-        droppedSessions = Math.max(droppedSessions, log.frames.at(-1)?.n ?? log.floor)
-        logs.delete(source)
+        dropSession(source, log)
       }
     },
   }
@@ -395,6 +417,8 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
     publish,
     stream,
     dropIdleLogs: logs.dropIdle,
+    /** Bytes of the events that are kept for readers that come back. */
+    logBytes: logs.bytes,
     /** Calls `listener` for every event until the returned function is called. The listener must not throw. */
     tap(listener: (source: Source, event: Event) => void): () => void {
       taps.add(listener)

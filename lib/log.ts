@@ -2,6 +2,7 @@
  * The log: one line per event, as text or as JSON. Information goes to standard output, problems to standard error. Every
  * line of a request has its id, which the response has in `X-Request-Id`.
  */
+import { shorten } from './base/shorten.ts'
 import { type Clock, fromSeconds, systemClock, toSeconds } from './base/clock.ts'
 import { isObject } from './base/json.ts'
 import { requestScope } from './base/request-scope.ts'
@@ -29,7 +30,7 @@ export type Log = {
   close(): void
 }
 
-/** Lines are batched for this long: one write per request would cost a third of the throughput (storage.md, B5). */
+/** Lines are batched for this long: one write per request would cost a third of the throughput. */
 const JOIN_MS = 20
 const BATCH_BYTES = 64 * 1024
 /** Bytes of a UTF-16 unit. */
@@ -97,7 +98,7 @@ const createPathMask = (redact: (text: string) => string) => {
     const known = masked.get(path)
     if (known !== undefined) return known
     if (masked.size >= MAX_MASKED) masked.clear()
-    const shown = jsonLine(redact(path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path))
+    const shown = jsonLine(redact(shorten(path, MAX_PATH)))
     masked.set(path, shown)
     return shown
   }

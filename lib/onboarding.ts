@@ -102,7 +102,7 @@ export const createOnboarding = (deps: OnboardingOptions) => {
     settings.save({ onboarding_completed: true })
   }
 
-  /** Without sign-in, only clients on the local network may choose a provider (contract §1.15). */
+  /** Without sign-in, only clients on the local network may choose a provider. */
   const requireLocalClient = (address: string): void => {
     if (deps.authEnabled() || config.onboardingOpen) return
     if (isIP(address) !== 0 && deps.isPrivateAddress(address)) return

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from './base/json.ts'
 import { invalid, missing } from './errors.ts'
 
-/** Maximum size of a prompt in bytes (contract, decision 41). */
+/** Maximum size of a prompt in bytes. */
 export const PERSONALITY_MAX_BYTES = 20_000
 
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/

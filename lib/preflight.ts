@@ -140,10 +140,8 @@ const reachable = (address: string): URL => {
   return url
 }
 
-type Health = { status: number; body: string }
-
-/** The certificate is not verified: the address is our own, and nothing secret is sent. Rejects without a response in time. */
-const askHealth = (address: string, timeoutMs: number): Promise<Health> =>
+/** HTTP status of `/health`; rejects without a response within `timeoutMs`. The certificate is not verified: the address is our own, and nothing secret is sent. */
+export const fetchHealth = (address: string, timeoutMs: number): Promise<number> =>
   new Promise((resolve, reject) => {
     const url = new URL('/health', reachable(address))
     const options: RequestOptions & { rejectUnauthorized: boolean } = {
@@ -153,25 +151,8 @@ const askHealth = (address: string, timeoutMs: number): Promise<Health> =>
     }
     const get = url.protocol === 'https:' ? getHttps : getHttp
     get(url, options, answer => {
-      const chunks: Buffer[] = []
-      answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-      answer.once('end', () =>
-        resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
-      )
+      answer.resume()
+      answer.once('end', () => resolve(answer.statusCode ?? 0))
       answer.once('error', reject)
     }).once('error', reject)
   })
-
-/** HTTP status of `/health`; rejects without a response within `timeoutMs`. */
-export const fetchHealth = async (address: string, timeoutMs: number): Promise<number> =>
-  (await askHealth(address, timeoutMs)).status
-
-/** Status of `/health` and seconds that the service has been running; rejects without a response within `timeoutMs`. */
-export const fetchUptime = async (
-  address: string,
-  timeoutMs: number,
-): Promise<{ status: number; uptime: number }> => {
-  const { status, body } = await askHealth(address, timeoutMs)
-  const found = status === 200 ? (JSON.parse(body) as { uptime_seconds?: unknown }) : {}
-  return { status, uptime: Number(found.uptime_seconds ?? Number.NaN) }
-}

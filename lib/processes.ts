@@ -20,7 +20,7 @@ import type {
   ProcessView,
 } from './agent/tool-services.ts'
 
-/** agent-home §8.2. */
+/** Kept of a process for the agent to read, as by the host agent. */
 const MAX_OUTPUT_CHARS = 200_000
 const MAX_PROCESSES = 64
 /** Running at the same time in a session. Each exceeded its time limit, so more of them are likely a mistake. */

@@ -47,7 +47,7 @@ const parseProject = (raw: unknown): Project[] => {
 
 type Stored = { raw: readonly unknown[]; projects: Project[] }
 
-const parseList = (value: unknown): Stored => {
+export const parseProjects = (value: unknown): Stored => {
   if (value === undefined) return { raw: [], projects: [] }
   if (!Array.isArray(value)) throw new Error('it is not a list')
   return { raw: value, projects: value.flatMap(parseProject) }
@@ -72,7 +72,7 @@ const checkProjectColor = (raw: string | null): string | null => {
 }
 
 export const createProjects = ({ path, members, unassign, clock }: ProjectsOptions) => {
-  const file = jsonFile(path, parseList)
+  const file = jsonFile(path, parseProjects)
 
   const find = (id: string): Project => {
     const found = file.read().projects.find(project => project.project_id === id)

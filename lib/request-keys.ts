@@ -29,7 +29,7 @@ const MAX_KEYS = 20_000
 /** Counting the keys takes longer than adding one. */
 const TRIM_EVERY = 100
 /** Of the replies that are kept in memory. */
-const MAX_MEMORY_CHARS = 16_000_000
+const MAX_MEMORY_CHARS = 4_000_000
 
 // A killed process loses nothing. A power failure may lose the last keys.
 const PRAGMAS = ['journal_mode = WAL', 'synchronous = NORMAL', 'secure_delete = ON']

@@ -11,7 +11,7 @@ export type SettingsOptions = {
   usableWorkspace: (path: string) => string | undefined
   /** The workspace of new sessions; receives the saved path if it is usable. */
   defaultWorkspace: (saved: string | undefined) => string
-  /** Moves the default model of an older settings.json to config.yaml (contract, decision 39). */
+  /** Moves the default model of an older settings.json to config.yaml. */
   migrateDefaultModel: (model: string) => void
 }
 
@@ -48,7 +48,7 @@ const OBSOLETE_KEYS: ReadonlySet<string> = new Set([
 const LANGUAGE = /^[A-Za-z]{2,10}(?:-[A-Za-z0-9]{2,8})?$/
 const MAX_NAME_CHARS = 64
 
-/** False for false, 0, '', null, `false`, `0`, `no`, `off` (contract, decision 38); true otherwise. */
+/** False for false, 0, '', null, `false`, `0`, `no`, `off`; true otherwise. */
 export const toBoolean = (value: unknown): boolean =>
   typeof value === 'string'
     ? !['', 'false', '0', 'no', 'off'].includes(value.trim().toLowerCase())
@@ -133,7 +133,7 @@ const DEFAULTS: Omit<Settings, 'bot_name' | 'default_workspace'> = {
   reading_font: 'sans',
 }
 
-const parseStored = (value: unknown): Stored => {
+export const parseSettings = (value: unknown): Stored => {
   if (value === undefined) return {}
   if (!isObject(value)) throw new Error('settings.json is not an object')
   return value as Stored
@@ -159,7 +159,7 @@ const toSettings = (stored: Stored, accept: Accept, botName: string): Settings =
 }
 
 export const createSettings = (path: string, options: SettingsOptions): SettingsStore => {
-  const file = jsonFile<Stored>(path, parseStored, { mayDangle: true, isWatched: true })
+  const file = jsonFile<Stored>(path, parseSettings, { mayDangle: true, isWatched: true })
   const accept = accepts(options)
   let hasRead = false
   let last: { stored: Stored; settings: Settings } | undefined

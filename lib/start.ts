@@ -11,9 +11,9 @@ import { setV8Flags } from './app/v8-flags.ts'
 import { openLocalHealth } from './app/local-health.ts'
 import { thisMachine } from './app/machine.ts'
 import { FORMER } from './app/former-state.ts'
-import { ownArguments, ownProgram } from './app/own-program.ts'
+import { ownArguments } from './app/own-program.ts'
 import { watchParent } from './app/parent.ts'
-import { startChecks, toSentence } from './app/start-checks.ts'
+import { startChecks, startFailure, toSentence } from './app/start-checks.ts'
 import { createSupervisor, type Supervisor } from './app/supervisor.ts'
 import { type Activity, createWorkerCell } from './app/worker-cell.ts'
 import { collectWhenIdle } from './base/collect-when-idle.ts'
@@ -42,7 +42,6 @@ import { MARK_VARIABLE, markOwnProcesses } from './own-processes/own-processes.t
 import { isSecretName } from './profiles/child-env.ts'
 import { redact, redactValue } from './redact/redact.ts'
 import { acquireLock } from './store/instance-lock.ts'
-import type { OwnProgram } from './updates/prepare-switch.ts'
 
 /** What the process needs of the app. */
 export type Startable = {
@@ -73,7 +72,6 @@ export type StartOptions = {
       addon: string | undefined
       cell: Owned
       restart: () => Promise<never>
-      program: OwnProgram | null
     },
   ) => Promise<Startable>
   environment?: Readonly<Record<string, string | undefined>>
@@ -229,15 +227,6 @@ const reload = (
   void supervisor.status(problems.length === 0 ? 'Reloaded' : problems.join(' '))
 }
 
-/** Failed checks that a new start would fail again: only a person can change these. A disk may get space, a certificate may come. */
-const PERMANENT: ReadonlySet<string> = new Set([
-  'state',
-  'signing key',
-  'password',
-  'base path',
-  'traces',
-])
-
 /** Variables and arguments do not change between two starts of a supervisor. */
 const configOf = (
   environment: Readonly<Record<string, string | undefined>>,
@@ -269,11 +258,8 @@ const run = async (
     isOutside: pid => pid === browser?.pid,
   })
   const checks = startChecks(config, thisMachine, firstSegments(routes, patternRoutes))
-  const failed = checks.find(({ level }) => level === 'fail')
-  if (failed)
-    throw PERMANENT.has(failed.about) && !failed.mayPass
-      ? new SetupError(toSentence(failed))
-      : new Error(toSentence(failed))
+  const failure = startFailure(checks)
+  if (failure) throw failure
   for (const check of checks) {
     if (check.level === 'warn') log.warn(toSentence(check))
     if (check.about === FORMER) log.info(`${FORMER}: ${check.said}`)
@@ -318,7 +304,6 @@ const run = async (
     addon,
     cell,
     restart: () => stop(0, again),
-    program: ownProgram(config, () => address),
   }).catch(withoutLock)
   const { authenticator, makeCtx, version } = app
   const listener = createRequestListener(routes, {
@@ -435,7 +420,15 @@ export const start = async (options: StartOptions): Promise<Running> => {
       log.warn(`Commands of the agent can read ${readable.join(', ')} of this process`)
     return await run(configOf(environment, argv), log, { ...options, nonce })
   } catch (error) {
+    // Whoever types it reads it, as with the other commands: no line of a log.
+    if (error instanceof UsageError) {
+      const { createTerminal } = await import('./cli/terminal.ts')
+      const terminal = createTerminal()
+      terminal.note(redact(error.message))
+      await terminal.drain()
+      process.exit(2)
+    }
     log.error('cannot start', isBug(error) ? error : sentenceOf(error))
-    process.exit(error instanceof UsageError ? 2 : error instanceof SetupError ? EXIT_SETUP : 1)
+    process.exit(error instanceof SetupError ? EXIT_SETUP : 1)
   }
 }

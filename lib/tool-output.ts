@@ -1,7 +1,7 @@
 /** Storage for long tool results and images: a private directory per session, with a total size limit. */
-import { createHash } from 'node:crypto'
 import { linkSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, isAbsolute, join, relative, sep } from 'node:path'
+import { sha256 } from './base/sha256.ts'
 import { SESSION_ID } from './schema/ids.ts'
 import { IMAGE_FILE } from './schema/image.ts'
 import { errorCode } from './store/file-error.ts'
@@ -87,9 +87,7 @@ export const createToolOutput = ({
 
   /** An unused file name. Call ids come from providers, so unsafe ones are hashed. */
   const unusedName = (folder: string, callId: string, ending: string): string => {
-    const stem = /^[\w-]{1,80}$/.test(callId)
-      ? callId
-      : createHash('sha256').update(callId).digest('hex').slice(0, 24)
+    const stem = /^[\w-]{1,80}$/.test(callId) ? callId : sha256(callId).slice(0, 24)
     const taken = new Set(names(folder))
     for (let n = 1; ; n++) {
       const name = n === 1 ? `${stem}.${ending}` : `${stem}-${n}.${ending}`
@@ -124,7 +122,7 @@ export const createToolOutput = ({
     saveBytes: write,
     /** Stores an image under a name made of its content, once, and returns the name; null when storing failed. */
     saveImage(sessionId: string, bytes: Buffer, ending: string): string | null {
-      const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32)
+      const hash = sha256(bytes).slice(0, 32)
       const name = `image-${hash}.${ending}`
       const path = join(dirOf(sessionId), name)
       const stored = statSync(path, { throwIfNoEntry: false })

@@ -34,7 +34,7 @@ export const all = Object.entries<AnyEndpoint>({ ...routes, ...patternRoutes }).
 )
 export const isPerson = ({ endpoint }: Route) => !endpoint.public && !endpoint.byToken
 
-/** contract §4: everything else needs a cookie once a password is set. */
+/** Everything else needs a cookie once a password is set. */
 export const PUBLIC = [
   'GET /login',
   'GET /health',

@@ -42,7 +42,7 @@ import { createProvider } from './_provider.ts'
 
 const table = suite('contract: the table')
 
-table('the public routes are those of the contract', () => {
+table('the public routes are those of the list', () => {
   const found = all.filter(({ endpoint }) => endpoint.public).map(({ key }) => key)
   assert.equal(found.toSorted(), PUBLIC.toSorted())
 })

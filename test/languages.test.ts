@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { checkTranslation, readEnglish, readTranslation, TRANSLATED } from '../build/languages.ts'
-import { describeLabels } from '../lib/agent/shell/labels.ts'
+import { because, stakesOf } from '../lib/agent/reasons.ts'
 import { languageOf, preferredLanguage } from '../lib/base/languages.ts'
 import { translatorFor } from '../lib/notifications/texts/translate.ts'
 import { scheduleWords } from '../public/features/tasks/schedule-words.ts'
@@ -12,7 +12,7 @@ import { joinSentences } from '../public/strings/join-sentences.ts'
 import { formatFull } from '../public/features/sessions/relative-time.ts'
 import { describeToolCall } from '../public/features/tool-calls/describe-tool-call.ts'
 import { formatBytes } from '../public/features/workspace/file-kind.ts'
-import { translateStakes } from '../public/features/approvals/stake-strings.ts'
+import { whyAsked } from '../public/features/approvals/stake-strings.ts'
 import {
   englishMessages,
   listOf,
@@ -162,28 +162,26 @@ test('plural forms, numbers and second meanings are those of the language', () =
   }
 })
 
-test('the sentences of an approval are translated, in any order and with a name; others stay', () => {
+test('the reasons of an approval are translated by their codes; the words of a rule stay', () => {
+  const rule = 'Asked because of the rule “a”.'
+  const labels = ['fork bomb', 'recursive delete', 'SQL DROP', 'disk copy', 'x', 'y']
+  const reaches = { command: 'npm install', place: 'nas.example:8080', address: '10.0.0.5' }
+  const asked = because(rule, ...stakesOf(labels), { reaches })
   setLanguage('de', readTranslation('de'))
   try {
-    const described = describeLabels([
-      'fork bomb',
-      'recursive delete',
-      'SQL DROP',
-      'disk copy',
-      'x',
-      'y',
-    ])
     assert.is(
-      translateStakes(`Asked because of the rule “a”. ${described}`),
-      'Asked because of the rule “a”. Startet Kopien von sich selbst, bis der Computer nicht mehr reagiert. Löscht Ordner mit ihrem gesamten Inhalt. Löscht eine Tabelle oder eine Datenbank. Kopiert Rohdaten mit dd und überschreibt das Ziel. 2 weitere Gründe für die Rückfrage.',
+      whyAsked(asked),
+      'Asked because of the rule “a”. Startet Kopien von sich selbst, bis der Computer nicht mehr reagiert. Löscht Ordner mit ihrem gesamten Inhalt. Löscht eine Tabelle oder eine Datenbank. Kopiert Rohdaten mit dd und überschreibt das Ziel. 2 weitere Gründe für die Rückfrage. „npm install“ will nas.example:8080 erreichen: 10.0.0.5 in deinem eigenen Netzwerk.',
+    )
+    // Of another program, or of a server that sends no codes.
+    assert.is(
+      whyAsked({ description: 'It deletes a table or a database.' }),
+      'It deletes a table or a database.',
     )
   } finally {
     setLanguage('en', {})
   }
-  assert.is(
-    translateStakes('It deletes a table or a database.'),
-    'It deletes a table or a database.',
-  )
+  assert.is(whyAsked(asked), asked.description.replace('`npm install`', '“npm install”'))
 })
 
 test('a name in a sentence from right to left keeps its own direction', () => {
@@ -220,7 +218,7 @@ test('Arabic: a message inside of another, in a list, or in a toast shows none o
       t('test.at', { time: formatCost(-1.5) }),
       t('test.at', { time: scheduleWords(moment, '') }),
       visibleMessage(inner),
-      translateStakes('“zed” is not a program known to be harmless.'),
+      whyAsked(because('“zed” is not a program known to be harmless.')),
     ])
       assert.not.match(text, /U\+/)
     for (const name of ['a\u2068b\u2069', 'a\u200f', `${inner}\u2069`])

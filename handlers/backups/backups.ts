@@ -1,4 +1,4 @@
-/** Scheduled backups: settings, the last result, a backup now, and the download of one. */
+/** Backups: the folder, the last result, a backup now, and the download of one. */
 import { z } from 'zod'
 import { recorded } from '../../lib/auth/recorded.ts'
 import { endpoint } from '../../lib/context.ts'
@@ -8,7 +8,7 @@ import { BackupSettings, BackupState } from '../../lib/schema/backup.ts'
 
 export const get = endpoint({
   access: 'own',
-  summary: 'Scheduled backups: settings, the last result, and the files',
+  summary: 'Backups: the folder, the last result, and the files',
   output: BackupState,
   cache: 'no-store',
   run: ({ app }) => app.backups.state(),
@@ -16,9 +16,9 @@ export const get = endpoint({
 
 export const save = endpoint({
   access: 'own',
-  audit: recorded('settings', changes => `backups ${Object.keys(changes).join(', ')}`),
-  summary: 'Change when and where backups are made, and how many are kept',
-  input: BackupSettings.partial(),
+  audit: recorded('settings', () => 'backups dir'),
+  summary: 'Change where backups are made',
+  input: BackupSettings,
   output: BackupState,
   run: ({ app }, changes) => app.backups.save(changes),
 })

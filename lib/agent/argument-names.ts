@@ -76,7 +76,8 @@ const REMARKS = new Set([
   'note',
 ])
 
-const simple = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '')
+/** Names and values that differ only in case and punctuation are the same. */
+export const simplified = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 
 type Given = { args: JsonObject; value: unknown }
 /** Arguments that no single other one stands for; null: this value cannot be said here. */
@@ -131,7 +132,7 @@ const CONVERSIONS: Readonly<Record<string, Conversion>> = {
 const CANONICAL = new Map<string, string[]>()
 for (const [name, others] of Object.entries(ALIASES))
   for (const other of others)
-    CANONICAL.set(simple(other), [...(CANONICAL.get(simple(other)) ?? []), name])
+    CANONICAL.set(simplified(other), [...(CANONICAL.get(simplified(other)) ?? []), name])
 
 /** Around the arguments themselves. */
 const WRAPPERS = new Set(['arguments', 'parameters', 'params', 'args', 'input'])
@@ -208,10 +209,10 @@ const underNames = (
     return name === undefined
   })
   for (const [key, each] of left) {
-    const to = CONVERSIONS[simple(key)]
+    const to = CONVERSIONS[simplified(key)]
     const converted = to && names.includes(to.into) ? to.convert({ args, value: each }) : undefined
     if (to && converted !== undefined) args[to.into] = converted
-    else if (!REMARKS.has(simple(key))) errors.push(`${at}${key}: ${adviceFor(key, names)}`)
+    else if (!REMARKS.has(simplified(key))) errors.push(`${at}${key}: ${adviceFor(key, names)}`)
   }
   return args
 }
@@ -223,9 +224,9 @@ const nameFor = (
   args: JsonObject,
   value: unknown,
 ): string | undefined => {
-  const wanted = simple(key)
+  const wanted = simplified(key)
   const meant = [
-    ...names.filter(name => simple(name) === wanted),
+    ...names.filter(name => simplified(name) === wanted),
     ...(CANONICAL.get(wanted) ?? []).filter(name => names.includes(name)),
   ]
   return meant.find(
@@ -235,12 +236,12 @@ const nameFor = (
 
 const adviceFor = (key: string, names: readonly string[]): string => {
   if (names.length === 0) return 'there is no such argument; this tool takes none'
-  const wanted = simple(key)
+  const wanted = simplified(key)
   const known = (CANONICAL.get(wanted) ?? []).find(name => names.includes(name))
   if (known) return `it means the same as ${known}, which has another value; give ${known} only`
   const [nearest = ''] = names.toSorted(
-    (a, b) => distance(simple(a), wanted) - distance(simple(b), wanted),
+    (a, b) => distance(simplified(a), wanted) - distance(simplified(b), wanted),
   )
-  const isNear = distance(simple(nearest), wanted) <= Math.max(1, wanted.length / 3)
+  const isNear = distance(simplified(nearest), wanted) <= Math.max(1, wanted.length / 3)
   return `there is no such argument; ${isNear ? `use ${nearest}` : `there are ${names.join(', ')}`}`
 }

@@ -1,7 +1,7 @@
 /** Arguments of a tool call as its schema wants them. */
 import type { z } from 'zod'
 import { isObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
-import { renameArguments } from './argument-names.ts'
+import { renameArguments, simplified } from './argument-names.ts'
 import { readJson } from './lenient-json.ts'
 import { parseArguments } from './tool-calls.ts'
 
@@ -64,12 +64,11 @@ const fitting = (issue: z.core.$ZodIssue, value: unknown): unknown => {
     return Number(issue.maximum)
   if (issue.code === 'invalid_value' && typeof value === 'string')
     return issue.values.find(
-      each => simple(String(each)) === (VALUES[simple(value)] ?? simple(value)),
+      each => simplified(String(each)) === (VALUES[simplified(value)] ?? simplified(value)),
     )
   return undefined
 }
 
-const simple = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '')
 /** Values that other agents have, simplified. */
 const VALUES: Readonly<Record<string, string>> = {
   fileswithmatches: 'filesonly',

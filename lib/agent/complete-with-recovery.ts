@@ -1,5 +1,5 @@
 /** One model call of a run, with recovery: compaction when the prompt is too long, another endpoint when it fails. */
-import { createHash } from 'node:crypto'
+import { sha256 } from '../base/sha256.ts'
 import { complete, cutOff, type Reply, windowFull } from './complete.ts'
 import { mergeSummaries } from './compress.ts'
 import { wrapCalls } from './deferred-calls.ts'
@@ -210,7 +210,4 @@ const toWireMessages = (
 
 /** Signatures and encrypted reasoning are valid only at the endpoint that produced them. A digest, because an address may contain a password. */
 export const endpointKeyOf = ({ apiMode, provider, model, baseUrl }: ModelEndpoint): string =>
-  createHash('sha256')
-    .update(JSON.stringify([apiMode, provider, model, baseUrl]))
-    .digest('hex')
-    .slice(0, KEY_CHARS)
+  sha256(JSON.stringify([apiMode, provider, model, baseUrl])).slice(0, KEY_CHARS)

@@ -49,7 +49,7 @@ const MAX_TAIL_SHARE = 0.5
 const SAFE_SHARE = 0.8
 /** Overflows of shorter prompts probably have another cause than the window. */
 const MIN_GUESS_TOKENS = 4_096
-/** Above any of these, a rejection without an error message counts as an overflow (agent-home §9.3). */
+/** Above any of these, a rejection without an error message counts as an overflow. */
 const LARGE_SHARE = 0.4
 const LARGE_TOKENS = 80_000
 const LARGE_MESSAGES = 80

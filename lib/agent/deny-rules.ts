@@ -1,9 +1,8 @@
 /** `approvals.deny`: glob patterns that forbid commands and everything that a command is seen to start. */
+import { oneLine } from '../base/shorten.ts'
 import { matchesGlob } from './glob.ts'
 import { readCommand } from './shell/read.ts'
 import { normalizeCommand } from './shell/syntax.ts'
-
-const collapseSpaces = (text: string): string => text.trim().replace(/\s+/g, ' ')
 
 /** Texts the rules are matched against: the command, its lines, and each started program by path and by name. */
 const variantsOf = (command: string): Set<string> => {
@@ -19,7 +18,7 @@ const variantsOf = (command: string): Set<string> => {
   })
   return new Set(
     [command, text, joined, ...joined.split('\n'), ...started, started.join('; ')]
-      .flatMap(each => [each.trim(), collapseSpaces(each)])
+      .flatMap(each => [each.trim(), oneLine(each)])
       .filter(each => each !== ''),
   )
 }

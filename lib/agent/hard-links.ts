@@ -1,6 +1,7 @@
 /** Detects hard links to protected files: the path of a hard link does not reveal its target. */
-import { type Dirent, readdirSync, type Stats, statSync } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
+import { entriesIn } from '../base/directories.ts'
 
 /** Directory entries examined at most. */
 const MAX_ENTRIES = 20_000
@@ -12,15 +13,6 @@ export const statIfExists = (path: string): Stats | undefined => {
   } catch {
     // Guards call this with any path a model names and must not throw.
     return undefined
-  }
-}
-
-const entriesOf = (dir: string): Dirent[] => {
-  try {
-    return readdirSync(dir, { withFileTypes: true })
-  } catch {
-    // Deleted during the scan.
-    return []
   }
 }
 
@@ -52,7 +44,7 @@ const readInodes = (paths: readonly string[], device: number): Map<number, strin
       const isWanted = name === undefined || path.split(sep).includes(name)
       if (isWanted && !found.has(stat.ino)) found.set(stat.ino, from)
     } else if (stat.isDirectory())
-      for (const entry of entriesOf(path))
+      for (const entry of entriesIn(path))
         if (!entry.isSymbolicLink()) read(from, join(path, entry.name), name)
   }
   for (const path of paths) {

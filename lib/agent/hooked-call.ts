@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import type { RunsIn } from '../schema/command-place.ts'
 import type { HookActivity } from '../schema/hook.ts'
+import { errorResult } from './error-result.ts'
 import type { BeforeCall, HookedCall, Hooks } from './hooks.ts'
 import { CONTROL_APPROVAL } from './tools/allowed-paths.ts'
 import type { Tool, ToolContext, ToolResult } from './types.ts'
@@ -29,11 +30,6 @@ type Steps = {
 /** A shown argument is not longer than this. */
 const MAX_SHOWN_CHARS = 2_000
 
-const errorResult = (error: string): ToolResult => ({
-  content: JSON.stringify({ error }),
-  isError: true,
-})
-
 /** `entry.args` are the arguments in force. Rejects with the reason of an aborted signal. */
 export const runHooked = async (
   hooks: Hooks,
@@ -45,7 +41,7 @@ export const runHooked = async (
   const before = await hooks.before({ ...call, input: entry.args })
   activity.push(...before.activity)
   if (before.blocked !== null)
-    return errorResult(`A hook of the user blocked this call: ${before.blocked}`)
+    return errorResult(`A hook of the user blocked this call: ${before.blocked}`, 'hook')
   if (before.input) {
     const invalid = change(before.input)
     if (invalid) {
@@ -71,8 +67,13 @@ export const runHooked = async (
   activity.push(...after.activity)
   if (after.content === null) return result
   // What the page shows beside the text belongs to the replaced one.
-  const { isError, preview } = result
-  return { content: after.content, ...(isError && { isError }), ...(preview && { preview }) }
+  const { isError, refusedBy, preview } = result
+  return {
+    content: after.content,
+    ...(isError && { isError }),
+    ...(refusedBy && { refusedBy }),
+    ...(preview && { preview }),
+  }
 }
 
 /** Asks the user where a hook wants that; the result of the call when it is denied. */
@@ -91,7 +92,7 @@ export const askForHook = async (
     // No setting and no earlier answer applies: the hook asks each time.
     ...CONTROL_APPROVAL,
   })
-  return choice === 'deny' ? errorResult('The user denied this call.') : null
+  return choice === 'deny' ? errorResult('The user denied this call.', 'user') : null
 }
 
 /** The field of a result with what hooks said. */

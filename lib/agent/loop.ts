@@ -285,7 +285,17 @@ const record = (
     message: reasoning === '' ? message : { ...message, reasoning },
     ...(providerState && { providerState }),
   })
-  const { model: _model, provider: _provider, _output, _images, _hooks, _ran_in, ...wire } = message
+  const {
+    model: _model,
+    provider: _provider,
+    _output,
+    _images,
+    _hooks,
+    _ran_in,
+    _failed,
+    _refused_by,
+    ...wire
+  } = message
   run.messages.push({ ...wire, ...withImages(_images), ...(providerState && { providerState }) })
 }
 
@@ -316,6 +326,9 @@ const runToolCalls = (run: Run, calls: ToolCall[]): Promise<void> =>
       ...(result.images?.length && { _images: [...result.images] }),
       ...(result.hooks?.length && { _hooks: [...result.hooks] }),
       ...(result.ranIn && { _ran_in: result.ranIn }),
+      ...(result.refusedBy
+        ? { _refused_by: result.refusedBy }
+        : result.isError && { _failed: true as const }),
     })
   })
 

@@ -1,8 +1,7 @@
 /** Normalizes tool calls of a model: repairs names and ids. */
 import type { ToolCall } from '../schema/message.ts'
+import { simplified } from './argument-names.ts'
 import { parseArguments, type RawCall } from './tool-calls.ts'
-
-const simplified = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 
 /** Maps a misspelled name to a known tool: other case, other separators, a prefix such as `functions.`. */
 export const repairName = (name: string, known: readonly string[]): string => {

@@ -1,4 +1,5 @@
 /** Plan mode: until the user approves a plan, only tool calls that certainly change nothing run. No approval lifts it. */
+import { Refusal } from '../base/refusal.ts'
 import { EXIT_PLAN_MODE } from '../base/plan-answers.ts'
 import { readCommand } from './shell/read.ts'
 import { onlyReads } from './shell/readers.ts'
@@ -104,7 +105,8 @@ export const underPlanMode = async (
   if (!mode.isOn()) return guarded(mode, ctx)
   const allowed = await allowedContext(tool, input, ctx)
   if (!allowed)
-    throw new Error(
+    throw new Refusal(
+      'plan',
       refusal(
         ctx,
         tool.name === 'terminal'

@@ -1,4 +1,5 @@
 /** Builds the system prompt: a part that is constant per session, for prompt caches, and a part per turn. Pure. */
+import { shorten } from '../base/shorten.ts'
 
 export type SkillsIndex = readonly {
   /** Empty for uncategorized skills. */
@@ -180,11 +181,6 @@ const fitted = (parts: StablePromptParts): StablePromptParts => {
 }
 
 const MAX_SKILL_CHARS = 60
-
-const shorten = (text: string, max: number): string => {
-  const characters = [...text]
-  return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`
-}
 
 const skillLine = ({ name, description }: SkillsIndex[number]['skills'][number]): string =>
   description === '' ? `- ${name}` : `- ${name}: ${shorten(description, MAX_SKILL_CHARS)}`

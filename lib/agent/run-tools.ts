@@ -1,6 +1,5 @@
 /** Runs the tool calls of one message: validated, in order, abortable, with exactly one result per call. */
 import type { Clock } from '../base/clock.ts'
-import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { Usage } from '../schema/usage.ts'
 import { checkCall, isAboutCall } from './permissions/check-call.ts'
@@ -9,6 +8,7 @@ import { parseArguments, readArguments } from './tool-calls.ts'
 import { describeTools } from './tool-schema.ts'
 import { askForHook, type CallNotes, runHooked, withHookTexts } from './hooked-call.ts'
 import type { BeforeCall, Hooks } from './hooks.ts'
+import { errorResult, failedResult } from './error-result.ts'
 import { resultLimits, truncateResult } from './long-result.ts'
 import { type DirectoryInstructions, withInstructions } from './nested-instructions.ts'
 import { underPlanMode } from './plan-mode.ts'
@@ -118,11 +118,6 @@ const toParallelGroups = (prepared: readonly Prepared[]): Prepared[][] => {
   return all
 }
 
-const errorResult = (error: string): ToolResult => ({
-  content: JSON.stringify({ error }),
-  isError: true,
-})
-
 const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
   const { name, arguments: text } = call.function
   const read = readArguments(text)
@@ -201,9 +196,9 @@ const invokeTool = async (
   if (!tool) return STOPPED
   const commandError =
     tool.kind === 'execute' && request.secrets?.commandError(call.function.arguments)
-  if (commandError) return errorResult(commandError)
+  if (commandError) return errorResult(commandError, 'checks')
   const forbidden = request.guards?.tool(tool.name) ?? null
-  if (forbidden !== null) return errorResult(forbidden)
+  if (forbidden !== null) return errorResult(forbidden, 'rule')
   let running = true
   /** Set before it does anything that a second run of it would repeat. */
   let hasBegun = entry.isNested ?? false
@@ -212,17 +207,8 @@ const invokeTool = async (
   }
   const waitingCall = () => (hasBegun ? {} : { waitingCall: call.id })
   const ctx: ToolContext = {
+    ...request,
     callId: call.id,
-    workspace: request.workspace,
-    env: request.env,
-    forbidden: request.forbidden,
-    controlPaths: request.controlPaths,
-    ownAddresses: request.ownAddresses,
-    outside: request.outside,
-    isOwnProcess: request.isOwnProcess,
-    guards: request.guards,
-    planMode: request.planMode,
-    rules: request.rules,
     signal,
     // An abandoned tool may still print: drop it.
     output: text => {
@@ -239,18 +225,12 @@ const invokeTool = async (
       const asked = request.approve({ ...ask, ...waitingCall(), signal: either }, call.id)
       return raceAbort(asked, signal)
     },
-    allowsNetwork: request.allowsNetwork,
     clarify: async (question, choices, withdrawn) => {
       signal.throwIfAborted()
       const either = withdrawn ? AbortSignal.any([signal, withdrawn]) : signal
       const asked = request.clarify(question, choices, call.id, either, !hasBegun)
       return raceAbort(asked, signal)
     },
-    secrets: request.secrets,
-    editor: request.editor,
-    readDocument: request.readDocument,
-    checkEdits: request.checkEdits,
-    readable: request.readable,
     maxResultChars: resultLimits(run.contextWindow?.tokens() ?? 0).one,
     offload: text => request.offload?.(call.id, text) ?? null,
     keepImage: run.keepImage,
@@ -261,9 +241,6 @@ const invokeTool = async (
       // Recording takes time: do not change files if the turn was stopped during it.
       signal.throwIfAborted()
     },
-    processes: request.processes,
-    runner: request.runner,
-    canUndo: request.canUndo,
     spawn: spawnerFor(run, entry, begin),
     call(name, args) {
       begin()
@@ -280,15 +257,14 @@ const invokeTool = async (
     chatMemo: run.chatMemo,
     clock: run.clock,
     addUsage: usage => run.meter?.addUsage(usage),
-    checkBudget: request.checkBudget,
   }
   try {
     const checked = checkCall(request.rules, tool, entry.input, ctx)
-    if (checked.denied !== null) return errorResult(checked.denied)
+    if (checked.denied !== null) return errorResult(checked.denied, 'rule')
     const planned = await underPlanMode(request.planMode, tool, entry.input, ctx)
     const ruled = checked.within(planned)
     if (request.hooks && !before) return await invokeHooked(entry, tool, run, request.hooks)
-    if (!(await ruled.askFirst())) return errorResult('The user denied this call.')
+    if (!(await ruled.askFirst())) return errorResult('The user denied this call.', 'user')
     const denied = before && (await askForHook(before, tool, entry.preview, planned))
     if (denied) return denied
     const work = Promise.resolve().then(() =>
@@ -296,7 +272,7 @@ const invokeTool = async (
     )
     return await withGrace(work, signal)
   } catch (error) {
-    return signal.aborted ? STOPPED : errorResult(messageOf(error))
+    return signal.aborted ? STOPPED : failedResult(error)
   } finally {
     running = false
   }
@@ -325,7 +301,7 @@ const invokeHooked = async (
       clock: run.clock,
     })
   } catch (error) {
-    return run.signal.aborted ? STOPPED : errorResult(messageOf(error))
+    return run.signal.aborted ? STOPPED : failedResult(error)
   }
 }
 

@@ -1,4 +1,6 @@
 /** Subagents: the engine on a delegated task, with its own conversation; its events are passed to the parent run. */
+import { oneLine, shorten } from '../base/shorten.ts'
+import { because } from './reasons.ts'
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
@@ -171,14 +173,11 @@ const toRequest = (
     signal,
     nextMessageId: () => `${prefix}m${++messages}`,
     // The approval belongs to the session, so it names the subagent's task.
-    approve: ({ waitingCall: _, ...ask }, callId) =>
-      request.approve(
-        {
-          ...ask,
-          description: `${ask.description} (a subagent asks, its task: ${shortGoal(task.goal)})`,
-        },
-        prefix + callId,
-      ),
+    approve({ waitingCall: _, ...ask }, callId) {
+      const { description, reasons = [{ text: description }] } = ask
+      const who = `(a subagent asks, its task: ${shorten(oneLine(task.goal), MAX_GOAL_CHARS)})`
+      return request.approve({ ...ask, ...because(...reasons, who) }, prefix + callId)
+    },
     clarify: async () => null,
     offload: (callId, text) => request.offload?.(prefix + callId, text) ?? null,
     onUsage(total) {
@@ -226,11 +225,6 @@ const namedTools = (tools: readonly Tool[], names: readonly string[]): Tool[] =>
   tools.flatMap(({ deferred: _, ...tool }) => (names.includes(tool.name) ? [tool] : []))
 
 const MAX_GOAL_CHARS = 120
-const shortGoal = (goal: string): string => {
-  const line = goal.trim().replace(/\s+/g, ' ')
-  return line.length > MAX_GOAL_CHARS ? `${line.slice(0, MAX_GOAL_CHARS)}…` : line
-}
-
 const systemOf = (
   { context }: SubagentTask,
   { workspace, tools }: Pick<AgentRequest, 'workspace' | 'tools'>,

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import type { StringDecoder } from 'node:string_decoder'
 import type { Exit, OnEnd, OnSignal } from '../base/process.ts'
 import type { RunsIn } from '../schema/command-place.ts'
-import type { AnyCall, ApprovalChoice, TextSpan } from '../schema/question.ts'
+import type { AnyCall, ApprovalChoice, Reason, TextSpan } from '../schema/question.ts'
 
 /** Asks the user before something risky runs. */
 export type ApprovalRequest = {
@@ -11,6 +11,8 @@ export type ApprovalRequest = {
   /** Labels of the matching risk rules, most severe first. */
   patternKeys: string[]
   description: string
+  /** The description in parts; see `because`. */
+  reasons?: readonly Reason[]
   /** The parts of `command` that lead to the labels. */
   marks?: readonly TextSpan[]
   /** The parts of `command` that can change something, one per program; absent where the text does not say. */

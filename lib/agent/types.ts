@@ -1,9 +1,11 @@
 /** Contracts of the engine: request in, events out, one outcome. No HTTP, sessions, profiles or environment in here. */
 import type { Clock } from '../base/clock.ts'
+import type { Effort } from '../base/efforts.ts'
 import type { z } from 'zod'
 import type { AgentEvent, Emit } from './events.ts'
 import type { FailureType } from '../schema/failure-type.ts'
 import type { RunsIn } from '../schema/command-place.ts'
+import type { RefusedBy } from '../schema/refused-by.ts'
 import type { HookActivity } from '../schema/hook.ts'
 import type { StoredImage } from '../schema/image.ts'
 import type { ToolCall } from '../schema/message.ts'
@@ -33,7 +35,7 @@ import type {
 } from './tool-services.ts'
 import type { EndpointWindow, WindowServices } from './window-services.ts'
 
-/** A message as it is sent to a provider: these keys and no others (spec.md, Message). */
+/** A message as it is sent to a provider: these keys and no others. */
 export type WireMessage = {
   role: 'system' | 'user' | 'assistant' | 'tool'
   content: string | { type: string; [key: string]: unknown }[]
@@ -50,7 +52,6 @@ export type HttpApiMode =
   | 'anthropic_messages'
   | 'codex_responses'
   | 'ollama_chat'
-export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh'
 
 /** One model at one address, ready to be called: {provider, model} with address, key and limits resolved. */
 export type ModelEndpoint = EndpointWindow & {
@@ -132,9 +133,8 @@ export type { AgentEvent, Emit }
 /** `approvals.outside_sandbox`. */
 export type OutsidePolicy = 'changes' | 'dangerous'
 
-/** Everything a tool works with. A tool reads no global state. */
-export type ToolContext = {
-  callId: string
+/** What a turn works with: the same objects for the engine, its tools, and an external agent. */
+export type TurnServices = {
   workspace: string
   /** The complete environment of child processes. */
   env: Readonly<Record<string, string>>
@@ -155,25 +155,11 @@ export type ToolContext = {
   /** Permission rules; absent: none. */
   rules?: Rules
   signal: AbortSignal
-  /** Emits live output for the page; the model reads only the result. */
-  output: (text: string) => void
-  /** Throws `Unapproved` when no one denied it, but no one allowed it either. */
-  approve: (ask: ApprovalRequest) => Promise<ApprovalChoice>
   /** Whether commands may reach this now, by an earlier answer or a setting. Absent: no. */
   allowsNetwork?: (key: string) => boolean
-  /** Asks the user. Null when there was no answer in time, or `signal` withdrew the question. */
-  clarify: (question: string, choices: string[], signal?: AbortSignal) => Promise<string | null>
   /** Readable exceptions inside forbidden paths: offloaded results of this session. */
   readable?: readonly string[]
-  /** A longer result is shortened; absent: only the general limits apply. */
-  maxResultChars?: number
-  /** Saves text that is too long for a result to a file and returns its path; null when that failed. */
-  offload?: (text: string) => string | null
-  /** Stores an image for the result, so that a model can see it. Throws the reason when that is not possible; absent: text only. */
-  keepImage?: (bytes: Buffer, name: string) => StoredImage
-  /** Stores bytes of another kind with the session and returns the path, which tools may read; null when that failed. */
-  keepFile?: (bytes: Buffer, ending: string) => string | null
-  /** Records a checkpoint; await it before changing files. Rejects only when the run was stopped. */
+  /** Records a checkpoint; await it before changing files. For a tool, it rejects when the run was stopped. */
   beforeChange?: (what: ChangeScope) => Promise<void>
   /** Background processes of the session; absent where they are not available. */
   processes?: Processes
@@ -188,6 +174,30 @@ export type ToolContext = {
   readDocument?: ReadDocument
   /** Absent: edits are not checked. */
   checkEdits?: CheckEdits
+  /** State of tools for the whole chat, until the service ends: what the model knows of files, the directory of commands. */
+  chatMemo?: Map<string, unknown>
+  clock: Clock
+  /** Called before each model call, also of subagents and tools: null to continue, else a sentence why the turn ends. */
+  checkBudget?: () => Promise<string | null>
+}
+
+/** Everything a tool works with. A tool reads no global state. */
+export type ToolContext = TurnServices & {
+  callId: string
+  /** Emits live output for the page; the model reads only the result. */
+  output: (text: string) => void
+  /** Throws `Unapproved` when no one denied it, but no one allowed it either. */
+  approve: (ask: ApprovalRequest) => Promise<ApprovalChoice>
+  /** Asks the user. Null when there was no answer in time, or `signal` withdrew the question. */
+  clarify: (question: string, choices: string[], signal?: AbortSignal) => Promise<string | null>
+  /** A longer result is shortened; absent: only the general limits apply. */
+  maxResultChars?: number
+  /** Saves text that is too long for a result to a file and returns its path; null when that failed. */
+  offload?: (text: string) => string | null
+  /** Stores an image for the result, so that a model can see it. Throws the reason when that is not possible; absent: text only. */
+  keepImage?: (bytes: Buffer, name: string) => StoredImage
+  /** Stores bytes of another kind with the session and returns the path, which tools may read; null when that failed. */
+  keepFile?: (bytes: Buffer, ending: string) => string | null
   /** Calls another available tool as the model would: validated, approved, recorded. Never rejects. */
   call?: (name: string, args: Record<string, unknown>) => Promise<ToolResult>
   /** Names of the available tools. */
@@ -203,21 +213,18 @@ export type ToolContext = {
    * `output`, `beforeChange`, `onCommand`, `spawn`, and `call` imply it.
    */
   onBegin?: () => void
-  /** State of tools for one run, keyed by tool: the to-do list, … */
+  /** State of tools for one run, keyed by tool: the to-do list, … Where there is no `chatMemo`, it serves for that, too. */
   memo: Map<string, unknown>
-  /** The same for the whole chat, until the service ends: what the model knows of files, the directory of commands. Absent: `memo`. */
-  chatMemo?: Map<string, unknown>
-  clock: Clock
   /** Counts a model call of the tool in the turn. */
   addUsage?: (usage: Usage) => void
-  /** As in `AgentRequest`; to be called before a model call of the tool. */
-  checkBudget?: AgentRequest['checkBudget']
 }
 
 /** `content` is what the model reads (JSON text by convention), `preview` one line for the page. */
 export type ToolResult = {
   content: string
   isError?: boolean
+  /** Who refused the call; it is an error then. */
+  refusedBy?: RefusedBy
   preview?: string
   /** The output in `content` with its ANSI colors, for the page; absent when it has none. */
   colored?: string
@@ -264,112 +271,81 @@ export type Resumed = {
   calls: readonly ToolCall[]
 }
 
-export type AgentRequest = WindowServices & {
-  endpoint: ModelEndpoint
-  system: string
-  /** Messages sent before the history; never recorded. */
-  prefill?: readonly WireMessage[]
-  /** The conversation so far; the last message is the user's. */
-  history: LoopMessage[]
-  /** Attachments of the newest message, as paths. Used by external agents only. */
-  attachments?: readonly string[]
-  tools: readonly Tool[]
-  workspace: string
-  env: Readonly<Record<string, string>>
-  forbidden: readonly string[]
-  /** As in `ToolContext`. */
-  outside?: OutsidePolicy
-  isOwnProcess?: (pid: number) => boolean
-  controlPaths?: readonly string[]
-  ownAddresses?: readonly string[]
-  /** As in `ToolContext`. */
-  guards?: Guards
-  planMode?: PlanMode
-  rules?: Rules
-  /** Model calls per turn. At the limit, one last call that may use no tool asks for a summary. */
-  maxSteps: number
-  /** What this turn has done in an earlier process. */
-  resumed?: Resumed
-  /** Called between two steps. It may abort `signal`: nothing is under way. */
-  onStepBoundary?: () => void
-  /** A message may call only one function of the client. */
-  oneClientCall?: boolean
-  answerForm?: Demands['answerForm']
-  mustCall?: Demands['mustCall']
-  signal: AbortSignal
-  /** Allocates a message id; called once per message, before its first delta. */
-  nextMessageId: () => string
-  approve: (ask: ApprovalRequest, callId: string) => Promise<ApprovalChoice>
-  /** As in `ToolContext`. */
-  allowsNetwork?: (key: string) => boolean
-  clarify: (
-    question: string,
-    choices: string[],
-    callId: string,
-    signal?: AbortSignal,
-    /** As `waitingCall` of an approval. */
-    isWaiting?: boolean,
-  ) => Promise<string | null>
-  providers: Providers
-  clock: Clock
-  /** The session's id, as the key of per-session caches. */
-  sessionKey?: string
-  /** As in `ToolContext`; a subagent has its own. */
-  chatMemo?: Map<string, unknown>
-  /** As in `ToolContext`. */
-  readable?: readonly string[]
-  offload?: (callId: string, text: string) => string | null
-  secrets?: Secrets
-  editor?: EditorFiles
-  readDocument?: ReadDocument
-  /** As in `ToolContext`. */
-  checkEdits?: CheckEdits
-  /** Saves an image of an external agent, or a file of an MCP server, with the session and returns its path; null when that failed. */
-  saveImage?: (callId: string, bytes: Buffer, ending: string) => string | null
-  /** Images of the conversation; absent: text only. */
-  images?: ImageStore
-  beforeChange?: (what: ChangeScope) => Promise<void>
-  processes?: Processes
-  /** As in `ToolContext`. */
-  runner?: CommandRunner
-  canUndo?: boolean
-  /**
-   * Called when an endpoint failed permanently: returns another key, else the next fallback, else null. The choice
-   * holds for the rest of the turn (contract, decision 31). `message` is shown as a warning.
-   */
-  recover?: (failure: ProviderFailure, failed: ModelEndpoint) => Promise<Recovery | null>
-  /** Compaction of the conversation; absent: it is sent in full. */
-  compression?: Compression
-  /** Attempts per model call, retries included; absent: the engine's defaults. */
-  maxAttempts?: number
-  /** At least so many where repeating helps at all; `maxAttempts` goes before it. */
-  minAttempts?: number
-  /** Lower limit of attempts for this failure; undefined leaves `maxAttempts` in force. */
-  attemptLimit?: (failure: ProviderFailure, endpoint: ModelEndpoint) => number | undefined
-  /** A call whose provider asks to wait longer than this fails. Absent: an hour. */
-  maxRetryWaitMs?: number
-  /**
-   * Called when the wait before a retry begins, subagents included: `retryNow` ends it. Returns a function to call when
-   * the wait is over.
-   */
-  onRetryWait?: (retryNow: () => void) => () => void
-  /** Called once per run and endpoint after the first successful call. Must not throw. */
-  onEndpointSuccess?: (endpoint: ModelEndpoint) => void
-  /** Used by external agents only. */
-  external?: ExternalAgentContext
-  /** Returns new steering messages; called before each model call and before the turn ends. */
-  takeSteeringMessages?: () => readonly SteeringMessage[] | Promise<readonly SteeringMessage[]>
-  /** Called before each model call, subagents included: null to continue, else a sentence why the turn ends. */
-  checkBudget?: () => Promise<string | null>
-  /** Called after each model call with the usage of the run so far, subagents included. */
-  onUsage?: (usage: Usage) => void
-  /** Absent: no subagents. */
-  delegation?: Delegation
-  /** Absent: none besides those in the system prompt. */
-  instructions?: NestedInstructions
-  /** Programs of the user that run around tool calls and at the end of the turn; absent: none. */
-  hooks?: Hooks
-}
+export type AgentRequest = WindowServices &
+  TurnServices & {
+    endpoint: ModelEndpoint
+    system: string
+    /** Messages sent before the history; never recorded. */
+    prefill?: readonly WireMessage[]
+    /** The conversation so far; the last message is the user's. */
+    history: LoopMessage[]
+    /** Attachments of the newest message, as paths. Used by external agents only. */
+    attachments?: readonly string[]
+    tools: readonly Tool[]
+    /** Model calls per turn. At the limit, one last call that may use no tool asks for a summary. */
+    maxSteps: number
+    /** What this turn has done in an earlier process. */
+    resumed?: Resumed
+    /** Called between two steps. It may abort `signal`: nothing is under way. */
+    onStepBoundary?: () => void
+    /** A message may call only one function of the client. */
+    oneClientCall?: boolean
+    answerForm?: Demands['answerForm']
+    mustCall?: Demands['mustCall']
+    /** Allocates a message id; called once per message, before its first delta. */
+    nextMessageId: () => string
+    approve: (ask: ApprovalRequest, callId: string) => Promise<ApprovalChoice>
+    clarify: (
+      question: string,
+      choices: string[],
+      callId: string,
+      signal?: AbortSignal,
+      /** As `waitingCall` of an approval. */
+      isWaiting?: boolean,
+    ) => Promise<string | null>
+    providers: Providers
+    /** The session's id, as the key of per-session caches. */
+    sessionKey?: string
+    offload?: (callId: string, text: string) => string | null
+    /** Saves an image of an external agent, or a file of an MCP server, with the session and returns its path; null when that failed. */
+    saveImage?: (callId: string, bytes: Buffer, ending: string) => string | null
+    /** Images of the conversation; absent: text only. */
+    images?: ImageStore
+    /**
+     * Called when an endpoint failed permanently: returns another key, else the next fallback, else null. The choice
+     * holds for the rest of the turn. `message` is shown as a warning.
+     */
+    recover?: (failure: ProviderFailure, failed: ModelEndpoint) => Promise<Recovery | null>
+    /** Compaction of the conversation; absent: it is sent in full. */
+    compression?: Compression
+    /** Attempts per model call, retries included; absent: the engine's defaults. */
+    maxAttempts?: number
+    /** At least so many where repeating helps at all; `maxAttempts` goes before it. */
+    minAttempts?: number
+    /** Lower limit of attempts for this failure; undefined leaves `maxAttempts` in force. */
+    attemptLimit?: (failure: ProviderFailure, endpoint: ModelEndpoint) => number | undefined
+    /** A call whose provider asks to wait longer than this fails. Absent: an hour. */
+    maxRetryWaitMs?: number
+    /**
+     * Called when the wait before a retry begins, subagents included: `retryNow` ends it. Returns a function to call when
+     * the wait is over.
+     */
+    onRetryWait?: (retryNow: () => void) => () => void
+    /** Called once per run and endpoint after the first successful call. Must not throw. */
+    onEndpointSuccess?: (endpoint: ModelEndpoint) => void
+    /** Used by external agents only. */
+    external?: ExternalAgentContext
+    /** Returns new steering messages; called before each model call and before the turn ends. */
+    takeSteeringMessages?: () => readonly SteeringMessage[] | Promise<readonly SteeringMessage[]>
+    /** Called after each model call with the usage of the run so far, subagents included. */
+    onUsage?: (usage: Usage) => void
+    /** Absent: no subagents. */
+    delegation?: Delegation
+    /** Absent: none besides those in the system prompt. */
+    instructions?: NestedInstructions
+    /** Programs of the user that run around tool calls and at the end of the turn; absent: none. */
+    hooks?: Hooks
+  }
 
 /** `text` is recorded, `modelText` is sent to the model: they differ when the message calls a skill by name. */
 export type SteeringMessage = {
@@ -398,6 +374,8 @@ export type RunMessage = WireMessage & {
   _hooks?: HookActivity[]
   /** Where the command of the call ran. */
   _ran_in?: RunsIn
+  _failed?: true
+  _refused_by?: RefusedBy
   /** The turn ended with this message because it had used all its steps: their number. */
   _step_limit?: number
 }

@@ -1,6 +1,7 @@
 /** Tokens of programs that use the client API, and whether it is on: a private file with hashes, so that both survive a restart. */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { isSameSecret, sha256 } from '../base/sha256.ts'
 import { z } from 'zod'
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import type { ClientAddress, Throttle } from '../auth/throttle.ts'
@@ -25,11 +26,12 @@ const Stored = ApiToken.extend({
   paths: z.array(TokenPath).min(1).default(['v1']),
 })
 type Stored = z.infer<typeof Stored>
-const File = z.object({ version: z.literal(1), enabled: z.boolean(), tokens: z.array(Stored) })
-
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
-
-const isSame = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b))
+/** Of the whole file. */
+export const ApiTokensFile = z.object({
+  version: z.literal(1),
+  enabled: z.boolean(),
+  tokens: z.array(Stored),
+})
 
 /** `Authorization: Bearer …`, as OpenAI's clients send it, or `x-api-key`, as Anthropic's do. */
 const tokenIn = ({ authorization, 'x-api-key': key }: IncomingHttpHeaders): string => {
@@ -52,23 +54,20 @@ export const openApiTokens = (
   {
     clock,
     throttle,
-    warn,
     mayCall,
   }: {
     clock: Clock
     throttle: Throttle
-    warn: (text: string) => void
     /** False for the paths that only a person may call. */
     mayCall: (path: string) => boolean
   },
 ) => {
-  const read = (): z.infer<typeof File> | 'damaged' => {
+  const read = (): z.infer<typeof ApiTokensFile> | 'damaged' => {
     try {
-      return File.parse(JSON.parse(readWholeText(path)))
+      return ApiTokensFile.parse(JSON.parse(readWholeText(path)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT')
         return { version: 1, enabled: false, tokens: [] }
-      warn(`${path} cannot be read; the API stays off`)
       return 'damaged'
     }
   }
@@ -78,7 +77,7 @@ export const openApiTokens = (
   const running = new Map<string, AbortController>()
 
   /** On disk first: a change that was not stored must not apply until the next start only. */
-  const write = (next: z.infer<typeof File>): void => {
+  const write = (next: z.infer<typeof ApiTokensFile>): void => {
     if (found === 'damaged')
       throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`, {
         code: 'file_damaged',
@@ -96,8 +95,8 @@ export const openApiTokens = (
   const find = (headers: IncomingHttpHeaders): Stored | undefined => {
     const given = tokenIn(headers)
     if (!state.enabled || given === '') return undefined
-    const hash = hashOf(given)
-    return state.tokens.find(token => isSame(token.hash, hash))
+    const hash = sha256(given)
+    return state.tokens.find(token => isSameSecret(token.hash, hash))
   }
   const isExpired = ({ expires_at }: Stored): boolean =>
     expires_at !== null && fromSeconds(expires_at) <= clock.now()
@@ -163,7 +162,7 @@ export const openApiTokens = (
         id: randomBytes(8).toString('hex'),
         created_at: Math.floor(toSeconds(clock.now())),
         last_used_at: null,
-        hash: hashOf(secret),
+        hash: sha256(secret),
       }
       write({ ...state, tokens: [...state.tokens, token] })
       return { token: withoutHash(token), secret }

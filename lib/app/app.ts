@@ -24,7 +24,6 @@ import { createGuards } from '../turn-context/guards.ts'
 import { scriptDenial } from '../turn-context/permissions/home-rules.ts'
 import { createToolsetSettings, type ToolsetSettings } from '../turn-context/toolset-settings.ts'
 import { createImageProxy } from '../turn-context/web-services.ts'
-import type { OwnProgram } from '../updates/prepare-switch.ts'
 import { readVersion } from '../version.ts'
 import { type BackupServices, composeBackups } from './backups.ts'
 import { type ClientApiServices, composeClientApi } from './client-api.ts'
@@ -134,8 +133,6 @@ export type AppOptions = {
   version?: string
   /** Replaces the process by the program that is in the checkout now. */
   restart?: (() => Promise<unknown>) | undefined
-  /** The single file or executable that is running, which updates replace. */
-  program?: OwnProgram | null | undefined
 }
 
 /** How long turns may take to reach a step boundary, and the engines of stopped turns to finish. */
@@ -214,7 +211,6 @@ export const createApp = async (
   const host = composeHost(composition, {
     ...options,
     root,
-    version,
     isActive: id => engine.turns.isActive(id),
   })
   const { hostSessions } = host.services
@@ -265,13 +261,12 @@ export const createApp = async (
     redact,
     log: log.warn,
     onRun: (home, run) => notifier.onRun(home.name, run),
-    onTick: () => backups.tick(),
   })
   const identity = composeIdentity(composition, engine.dispatcher, id => {
     data.auth.endPerson(id)
     notifier.services.notifications.store.removeDevicesOf((_, person) => person === id)
   })
-  const backups = composeBackups(composition, { ...options, ...notifier.services, version })
+  const backups = composeBackups(composition, { ...options, version })
   const active = { ...workspaceServices, ...notifier.services, turns, cron, backups }
   const maintenance = startMaintenance(composition, { files, checkpoints, cron, turns })
 

@@ -1,4 +1,5 @@
 /** Composition: what a backup of this installation has: the state directory, homes, and the settings files without their keys. */
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isObject } from '../base/json.ts'
 import type { BackupOptions } from '../backups/backup.ts'
@@ -51,7 +52,8 @@ export const backupPlaces = (
     places: [
       state,
       ...[...byRoot].map(([root, { dir }]): Place => ({ root, dir: realPath(dir), kind: 'home' })),
-    ],
+      // Before the first start there is no state directory.
+    ].filter(({ dir }) => existsSync(dir)),
     excluded: [
       join(realPath(config.baseHome), 'profiles'),
       ...(agentDir === null ? [] : [realPath(agentDir)]),

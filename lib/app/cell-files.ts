@@ -10,9 +10,9 @@ import { realPath } from '../store/path-within.ts'
 
 /** Of the state directory: running turns, files of workspaces, and what a takeover set aside. */
 const MACHINE_STATE = /^(?:live|file-trash|conflicts|audit\.1\.jsonl)(?:\/|$)/
-/** Of a home: checkpoints of workspaces, and what other programs keep. */
+/** Of a home: programs, checkpoints of workspaces, and what other programs keep. */
 const MACHINE_HOME =
-  /^(?:profiles|checkpoints|sessions|logs|sandboxes|backups|state-snapshots|home|webui)(?:\/|$)/
+  /^(?:bin|profiles|checkpoints|sessions|logs|sandboxes|backups|state-snapshots|home|webui)(?:\/|$)/
 /** Not in backups: a request of a backup is not repeated. */
 const REQUEST_KEYS = /^request-keys(?:\/[\d-]+\.jsonl)?$/
 const UNFINISHED = /\.(?:tmp|partial)$/

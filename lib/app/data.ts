@@ -184,7 +184,6 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
   const apiTokens = openApiTokens(join(stateDir, 'api-tokens.json'), {
     clock,
     throttle: openThrottle({ clock }),
-    warn: log.warn,
     mayCall: mayToken,
   })
   const requestKeys = openRequestKeys(join(stateDir, 'cache', 'requests.db'), {

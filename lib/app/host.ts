@@ -6,9 +6,7 @@ import { createHostSessionWatcher, type HostSessionWatcher } from '../host-sessi
 import { isExecutable } from '../packed.ts'
 import { redact, redactValue } from '../redact/redact.ts'
 import { createUpdates, ownCheckout, type Updates } from '../updates/updates.ts'
-import type { OwnProgram } from '../updates/prepare-switch.ts'
 import type { Composition } from './data.ts'
-import { saveSnapshot } from './snapshot.ts'
 
 export type HostOptions = {
   /** Directory of our own sources. */
@@ -19,8 +17,6 @@ export type HostOptions = {
   checkout?: string | null | undefined
   /** Replaces the process by the program that is in the checkout now. */
   restart?: (() => Promise<unknown>) | undefined
-  program?: OwnProgram | null | undefined
-  version: string
   isActive: (sessionId: string) => boolean
 }
 
@@ -76,10 +72,10 @@ const startInstall = ({ config, log, data: { homes } }: Composition, signal: Abo
 
 export const composeHost = (composition: Composition, options: HostOptions) => {
   const { config, log, clock } = composition
-  const { root, restart, version } = options
+  const { root, restart } = options
   // Several cells run from the same files, which are not theirs to replace.
   const isOne = config.cluster?.runBy == null
-  const { checkout, program } = isOne ? options : { checkout: null, program: null }
+  const checkout = isOne ? options.checkout : null
   const { hostSessions, hostSessionWatcher } = composeHostSessions(composition, options)
   hostSessionWatcher.start()
 
@@ -91,10 +87,6 @@ export const composeHost = (composition: Composition, options: HostOptions) => {
     checkouts: () => ({ webui, agent: findAgentDir(config) }),
     env: config.env,
     restart,
-    program,
-    version,
-    releases: config.releases,
-    snapshot: () => saveSnapshot(config, { now: clock.now(), version, addon: options.addon }),
     log: log.warn,
   })
   const installing = new AbortController()

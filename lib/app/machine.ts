@@ -13,8 +13,8 @@ export type Machine = {
   /** The error of reading and writing this file; null when both are allowed. */
   fileError: (path: string) => unknown
   ownerOf: (path: string) => number
-  /** Bytes that this user may still write on the disk of this path. */
-  freeBytes: (path: string) => number
+  /** Bytes that this user may still write on the disk of this path; null where nothing can be stored, as in /proc. */
+  freeBytes: (path: string) => number | null
   /** How many files the process may open at the same time; null where it is not known. */
   openFileLimit: () => number | null
   isContainer: () => boolean
@@ -49,8 +49,8 @@ export const thisMachine: Machine = {
   fileError: path => access(path, constants.R_OK | constants.W_OK),
   ownerOf: path => statSync(path).uid,
   freeBytes(path) {
-    const { bavail, bsize } = statfsSync(path)
-    return bavail * bsize
+    const { bavail, blocks, bsize } = statfsSync(path)
+    return blocks === 0 ? null : bavail * bsize
   },
   openFileLimit,
   isContainer: () => existsSync('/.dockerenv') || existsSync('/run/.containerenv'),

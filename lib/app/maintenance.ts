@@ -6,6 +6,7 @@ import { createFileCheck, type FileProblems, watchFileProblems } from '../file-p
 import { type SettingChanges, watchSettingChanges } from '../guards/setting-changes.ts'
 import { redact } from '../redact/redact.ts'
 import type { Composition } from './data.ts'
+import { knownFiles } from './known-files.ts'
 import type { WorkspaceServices } from './workspaces.ts'
 
 const SWEEP_TRASH_MS = 60 * 60_000
@@ -17,7 +18,7 @@ export type Maintenance = {
 }
 
 export const startMaintenance = (
-  { log, clock, data }: Composition,
+  { config, log, clock, data }: Composition,
   {
     files,
     checkpoints,
@@ -28,12 +29,12 @@ export const startMaintenance = (
     turns: Pick<Turns, 'isStreaming'>
   },
 ): Maintenance => {
-  const { homes, projects, promptCache, sessions, toolOutput, workspaces } = data
+  const { homes, promptCache, sessions, toolOutput, workspaces } = data
   const fileProblems = watchFileProblems({
     clock,
     check: createFileCheck({
-      ...{ homes, workspaces, projects },
-      own: [data.settings, data.people],
+      ...{ homes, workspaces },
+      own: knownFiles(config.stateDir).filter(({ isReplaced }) => !isReplaced),
       jobsOf: home => cron.of(home).jobs,
     }),
     log: log.warn,

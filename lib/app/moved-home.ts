@@ -3,8 +3,17 @@
  * machine. Chats, tasks, lists of workspaces and checkpoints name folders by absolute paths, so those of the former place become
  * those of this one. `location.json` is written last: after a kill, everything is done again, which changes nothing more.
  */
-import { accessSync, constants, existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { z } from 'zod'
 import type { SessionRow } from '../schema/session.ts'
 import type { Config } from '../config.ts'
@@ -13,27 +22,39 @@ import { checkpointDir } from '../checkpoints/checkpoint-store.ts'
 import { replaceText } from '../store/atomic-write.ts'
 import { errorCode, sentenceOf } from '../store/file-error.ts'
 import { isBelow, realPath } from '../store/path-within.ts'
-import { readText } from '../store/read-text.ts'
+import { openFile, readText } from '../store/read-text.ts'
 import { realDirectory } from '../workspaces/workspace-paths.ts'
 import { UserError } from '../errors.ts'
-import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
 import { homesOf } from '../profiles/secret-files.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 
-const Location = z.object({ home: z.string(), state: z.string(), user_home: z.string() })
+const Place = z.object({ home: z.string(), state: z.string(), user_home: z.string() })
+type Place = z.infer<typeof Place>
+const Location = Place.extend({
+  /** As they were configured, where that leads to them by links. */
+  named: Place.optional(),
+  /** By a backup, where no start has looked yet whether it is elsewhere. */
+  by_backup: z.literal(true).optional(),
+})
 type Location = z.infer<typeof Location>
 
 const fileOf = ({ stateDir }: Pick<Config, 'stateDir'>): string => join(stateDir, 'location.json')
 
 type Places = Pick<Config, 'stateDir' | 'baseHome' | 'userHome'>
 
-const here = ({ stateDir, baseHome, userHome }: Places): Location => ({
-  home: realPath(baseHome),
-  state: realPath(stateDir),
-  user_home: realPath(userHome),
-})
+const KEYS = ['state', 'home', 'user_home'] as const
+
+const here = ({ stateDir, baseHome, userHome }: Places): Location => {
+  const named = { home: resolve(baseHome), state: resolve(stateDir), user_home: resolve(userHome) }
+  const real = {
+    home: realPath(baseHome),
+    state: realPath(stateDir),
+    user_home: realPath(userHome),
+  }
+  return { ...real, ...(KEYS.some(key => named[key] !== real[key]) && { named }) }
+}
 
 /** Undefined where none was noted, by an earlier version, or where it cannot be read. */
 const noted = (config: Places): Location | undefined => {
@@ -42,13 +63,13 @@ const noted = (config: Places): Location | undefined => {
   try {
     return Location.parse(JSON.parse(text))
   } catch {
-    // Damaged: as if it were not there. The paths then stay as they are.
+    // Damaged: as if it were not there.
     return undefined
   }
 }
 
-const noteLocation = (config: Places): void => {
-  const location = here(config)
+const noteLocation = (config: Places, more: Pick<Location, 'by_backup'> = {}): void => {
+  const location = { ...here(config), ...more }
   if (JSON.stringify(noted(config)) !== JSON.stringify(location))
     replaceText(fileOf(config), `${JSON.stringify(location)}\n`)
 }
@@ -58,45 +79,124 @@ const noteLocation = (config: Places): void => {
  * start here has yet to adapt the paths.
  */
 export const noteFirstLocation = (config: Places): void => {
-  if (existsSync(config.stateDir) && !existsSync(fileOf(config))) noteLocation(config)
+  if (existsSync(config.stateDir) && !existsSync(fileOf(config)))
+    noteLocation(config, { by_backup: true })
+}
+
+/** A directory that was elsewhere before. */
+type Root = { key: (typeof KEYS)[number]; from: string; to: string }
+
+const rootsOf = (former: readonly Partial<Place>[], now: Place): Root[] =>
+  former.flatMap(place =>
+    KEYS.flatMap(key => {
+      const from = place[key]
+      return from === undefined || from === '/' ? [] : [{ key, from, to: now[key] }]
+    }),
+  )
+
+const namesIn = (dir: string): string[] => (existsSync(dir) ? readdirSync(dir) : [])
+
+const HEAD_BYTES = 4_096
+const WORKSPACE = /("workspace":\s*)("(?:[^"\\]|\\.)*")/g
+
+/** Undefined for text that is no JSON string. */
+const parseString = (literal: string): string | undefined => {
+  try {
+    return String(JSON.parse(literal))
+  } catch {
+    // Cut off, or no JSON.
+    return undefined
+  }
+}
+
+const workspacesIn = (path: string): string[] => {
+  try {
+    const fd = openFile(path)
+    try {
+      const head = Buffer.alloc(HEAD_BYTES)
+      readSync(fd, head)
+      return [...head.toString().matchAll(WORKSPACE)].flatMap(
+        ([, , literal = '']) => parseString(literal) ?? [],
+      )
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    // What cannot be read says nothing.
+    return []
+  }
+}
+
+/** Homes of people are in the same places everywhere. */
+const USER_HOME = /^(?:\/(?:home|Users)\/[^/]+|\/root)(?=\/)/
+/** What the state directory has for chats. */
+const IN_STATE = /\/(?:workspace|worktrees\/[^/]+)$/
+
+/**
+ * Where it was, by the folders of its chats that are not here: an earlier version, and Hermes WebUI, noted nothing. A path is then
+ * changed only when the new one is there and it is not itself.
+ */
+const guessedPlaces = ({ stateDir }: Places, now: Place): Partial<Place>[] => {
+  const inside = relative(now.home, now.state)
+  const paths = [
+    readText(join(stateDir, 'last_workspace.txt')).text?.trim() ?? '',
+    ...namesIn(join(stateDir, 'sessions'))
+      .filter(name => /\.jsonl?$/.test(name))
+      .flatMap(name => workspacesIn(join(stateDir, 'sessions', name))),
+  ]
+  return [...new Set(paths)]
+    .filter(path => path.startsWith('/') && !existsSync(path))
+    .flatMap((path): Partial<Place>[] => {
+      const [user_home] = USER_HOME.exec(path) ?? []
+      const state = IN_STATE.test(path) ? path.replace(IN_STATE, '') : undefined
+      const isAlike = state !== undefined && basename(state) === basename(now.state)
+      return [
+        ...(user_home === undefined ? [] : [{ user_home }]),
+        ...(isAlike ? [{ state }] : []),
+        ...(isAlike && inside !== '' && state.endsWith(`/${inside}`)
+          ? [{ home: state.slice(0, -inside.length - 1) }]
+          : []),
+      ]
+    })
 }
 
 /** Where a path of the former place is now; the same path when it was in none of its directories. */
 type Moved = (path: string) => string
 
-/** `isElsewhere`: the home or the state directory, not only the user's home, is another one. */
-type Move = { moved: Moved; isElsewhere: boolean }
+/** `isElsewhere`: it is known that the home or the state directory, not only the user's home, is another one. */
+type Move = { roots: readonly Root[]; moved: Moved; isElsewhere: boolean; isGuessed: boolean }
 
 /** With another user's home alone, as under `sudo`, nothing was moved: only a folder that is gone is looked for there. */
-const isOfNewUser = (path: string, target: string): boolean =>
+const isOnlyThere = (path: string, target: string): boolean =>
   existsSync(target) && !existsSync(path)
+
+/** `/home/ann` begins `/home/ann/x`, and neither `/home/anna` nor `/home/ann/../bob`. */
+const begins = (place: string, path: string): boolean =>
+  (path === place || path.startsWith(`${place}/`)) && isBelow(place, path)
 
 const movedSince = (config: Places): Move | null => {
   const before = noted(config)
-  if (!before) return null
   const now = here(config)
-  const roots = (['state', 'home', 'user_home'] as const)
-    .map(key => ({ key, from: before[key], to: now[key] }))
-    .filter(({ from }) => from !== '/')
-  const changed = roots.filter(({ from, to }) => from !== to)
-  if (changed.length === 0) return null
-  const isElsewhere = changed.some(({ key }) => key !== 'user_home')
+  const changed = before ? KEYS.filter(key => before[key] !== now[key]) : []
+  if (before && changed.length === 0 && !before.by_backup) return null
+  const isElsewhere = changed.some(key => key !== 'user_home')
+  const isGuessed = !before || changed.length === 0
+  const former = isGuessed ? guessedPlaces(config, now) : [before, before.named ?? {}]
+  const roots = rootsOf(former, now).filter(({ from, to }) => !isGuessed || from !== to)
   // The innermost first: the state directory may be moved out of the home. What is in the new place, which may be below the former
   // one, stays: after a kill everything is done again.
   const places = [
     ...roots.map(root => ({ ...root, place: root.from })),
-    ...roots.map(root => ({ ...root, place: root.to, from: root.to })),
+    ...rootsOf([now], now).map(root => ({ ...root, place: root.to })),
   ].toSorted((a, b) => b.place.length - a.place.length)
   const moved = (path: string): string => {
-    const root = path.startsWith('/') && places.find(({ place }) => isBelow(place, path))
+    const root = places.find(({ place }) => begins(place, path))
     if (!root) return path
     const target = root.to + path.slice(root.from.length)
-    return isElsewhere || isOfNewUser(path, target) ? target : path
+    return isElsewhere || isOnlyThere(path, target) ? target : path
   }
-  return { moved, isElsewhere }
+  return { roots, moved, isElsewhere, isGuessed }
 }
-
-const JSON_STRING = /"(?:[^"\\]|\\.)*"/g
 
 const changeText = (path: string, change: (text: string) => string): void => {
   const { text } = readText(path)
@@ -105,22 +205,17 @@ const changeText = (path: string, change: (text: string) => string): void => {
   if (changed !== text) replaceText(path, changed, { keepsMark: true })
 }
 
-/** Changes the strings that are paths and no other byte. A string that is no JSON stays. */
-const moveInJson = (path: string, moved: Moved): void =>
+const JSON_STRING = /()("(?:[^"\\]|\\.)*")/g
+
+/** Changes the strings that are paths and no other byte. */
+const moveInJson = (path: string, moved: Moved, strings = JSON_STRING): void =>
   changeText(path, text =>
-    text.replace(JSON_STRING, literal => {
-      try {
-        const value = JSON.parse(literal) as string
-        const now = moved(value)
-        return now === value ? literal : JSON.stringify(now)
-      } catch {
-        // No JSON: it stays.
-        return literal
-      }
+    text.replace(strings, (whole, before: string, literal: string) => {
+      const value = parseString(literal)
+      const now = value === undefined ? undefined : moved(value)
+      return now === value ? whole : before + JSON.stringify(now)
     }),
   )
-
-const namesIn = (dir: string): string[] => (existsSync(dir) ? readdirSync(dir) : [])
 
 /** They are found by a hash of the workspace's path. Renamed first: after a kill, the files that still name the former place are found. */
 const moveCheckpoints = (home: string, moved: Moved): void => {
@@ -146,45 +241,97 @@ const moveCheckpoints = (home: string, moved: Moved): void => {
  * Git notes absolute paths on both sides. A worktree that still exists at its former path keeps its repository, unless that was moved
  * along: a copy must not write into the repository of the original.
  */
-const moveWorktrees = (stateDir: string, moved: Moved): void => {
-  for (const name of namesIn(join(stateDir, 'worktrees'))) {
-    const link = join(stateDir, 'worktrees', name, '.git')
-    const { text } = readText(link)
-    const [, repository] = /^gitdir: (.+)$/m.exec(text ?? '') ?? []
-    if (repository === undefined) continue
-    const own = existsSync(moved(repository)) ? moved(repository) : repository
-    const back = join(own, 'gitdir')
-    const known = readText(back).text?.trim()
-    if (known === undefined) continue
-    if (own === repository && known !== link && existsSync(known)) continue
-    changeText(back, () => `${link}\n`)
-    changeText(link, () => `gitdir: ${own}\n`)
-  }
+const moveWorktree = (tree: string, moved: Moved): void => {
+  const link = join(tree, '.git')
+  const { text } = readText(link)
+  const [, repository] = /^gitdir: (\/.+)$/m.exec(text ?? '') ?? []
+  if (repository === undefined) return
+  const own = existsSync(moved(repository)) ? moved(repository) : repository
+  const back = join(own, 'gitdir')
+  const known = readText(back).text?.trim()
+  if (known === undefined) return
+  if (own === repository && known !== link && existsSync(known)) return
+  changeText(back, () => `${link}\n`)
+  changeText(link, () => `gitdir: ${own}\n`)
 }
+
+/** The folder itself, and the worktrees of the repository that it is. */
+const treesOf = (dir: string, moved: Moved): string[] => [
+  dir,
+  ...namesIn(join(dir, '.git', 'worktrees')).flatMap(name => {
+    const { text } = readText(join(dir, '.git', 'worktrees', name, 'gitdir'))
+    return text === null ? [] : [dirname(moved(text.trim()))]
+  }),
+]
 
 const moveLists = (dir: string, moved: Moved): void => {
   moveInJson(join(dir, 'workspaces.json'), moved)
   changeText(join(dir, 'last_workspace.txt'), text => `${moved(text.trim())}\n`)
 }
 
-const moveFiles = ({ stateDir, baseHome }: Places, log: Log, moved: Moved): void => {
-  moveLists(stateDir, moved)
-  moveInJson(join(stateDir, 'settings.json'), moved)
-  moveInJson(join(stateDir, 'api-tokens.json'), moved)
-  for (const home of homesOf(baseHome))
-    try {
+/** Chats in the former format, which only a change converts, and what can come back from the trash. */
+const moveStored = (stateDir: string, moved: Moved): void => {
+  const sessions = join(stateDir, 'sessions')
+  const names = namesIn(sessions)
+  const former = names.filter(name => name.endsWith('.json') && !names.includes(`${name}l`))
+  const trashed = ['trash', 'file-trash'].flatMap(trash =>
+    namesIn(join(stateDir, trash)).flatMap(id =>
+      namesIn(join(stateDir, trash, id))
+        .filter(name => /\.jsonl?$/.test(name))
+        .map(name => join(stateDir, trash, id, name)),
+    ),
+  )
+  for (const path of [...former.map(name => join(sessions, name)), ...trashed])
+    moveInJson(path, moved, WORKSPACE)
+}
+
+/** A person's to change: commands, hooks and folders of programs. */
+const nameLeft = (home: string, roots: readonly Root[], log: Log): void => {
+  const former = roots.filter(({ from, to }) => from !== to).map(({ from }) => RegExp.escape(from))
+  if (former.length === 0) return
+  const names = new RegExp(`(?<![\\w/.-])(?:${former.join('|')})(?![^/\\s"',:;)\\]}])`)
+  for (const path of [join(home, 'config.yaml'), join(home, '.env')]) {
+    const lines = (readText(path).text ?? '').split('\n')
+    const found = lines.flatMap((line, at) => (names.test(line) ? [at + 1] : []))
+    if (found.length > 0)
+      log.warn(`${path} names the former place; adapt what is there: line ${found.join(', ')}`)
+  }
+}
+
+/**
+ * A home or a repository may be read-only, or another user's: it must not keep the service from starting. A full disk may have space at
+ * the next start, which does all of it again.
+ */
+const attempt = (place: string, log: Log, work: () => void): void => {
+  try {
+    work()
+  } catch (error) {
+    if (!isRefused(error) || (isFull(error) && isWritable(place))) throw error
+    log.warn(`not all paths in ${place} were adapted: ${sentenceOf(error)}`)
+  }
+}
+
+/** What says where it was, if nothing else does, is changed last: after a kill it is guessed again. */
+const moveFiles = ({ stateDir, baseHome }: Places, log: Log, { moved, roots }: Move): void => {
+  for (const home of homesOf(baseHome)) {
+    attempt(home, log, () => {
       moveLists(join(home, 'webui_state'), moved)
       moveInJson(join(home, 'cron', 'jobs.json'), moved)
       moveCheckpoints(home, moved)
-    } catch (error) {
-      // A home may be read-only, or another user's: it must not keep the service from starting.
-      // A full disk may have space at the next start, which does all of it again.
-      if (!isRefused(error) || (isFull(error) && isWritable(home))) throw error
-      log.warn(`not all paths in ${home} were adapted: ${sentenceOf(error)}`)
-    }
-  moveWorktrees(stateDir, moved)
+    })
+    nameLeft(home, roots, log)
+  }
+  const trees = join(realPath(stateDir), 'worktrees')
+  for (const name of namesIn(trees)) {
+    const tree = join(trees, name)
+    attempt(tree, log, () => moveWorktree(tree, moved))
+  }
   // Prompts that name the former folders.
   rmSync(join(stateDir, 'cache', 'prompts'), { recursive: true, force: true })
+  moveInJson(join(stateDir, 'settings.json'), moved)
+  moveInJson(join(stateDir, 'api-tokens.json'), moved)
+  moveLists(stateDir, moved)
+  moveStored(stateDir, moved)
 }
 
 const isFull = (error: unknown): boolean => error instanceof UserError && error.kind === 'full'
@@ -205,25 +352,18 @@ const isRefused = (error: unknown): boolean =>
 type Data = { sessions: Sessions; workspaces: Workspaces; homes: Homes }
 
 const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, move: Move): void => {
-  const { moved, isElsewhere } = move
+  const { moved, isElsewhere, roots } = move
   const rows = JSON.parse(Buffer.concat(sessions.list().body).toString()) as SessionRow[]
-  const isUsable = (home: Home, path: string): boolean => {
-    try {
-      return workspaces.check(home, path) !== ''
-    } catch (error) {
-      if (error instanceof UserError) return false
-      throw error
-    }
-  }
+  const folders = new Set<string>()
   let lost = 0
   let unreadable = 0
   for (const { session_id, workspace, profile } of rows) {
     if (workspace === '') continue
     const home = homes.of(profile)
-    let target = [moved(workspace), workspace].find(path => isUsable(home, path))
-    if (target === workspace) continue
-    if (target === undefined && !isElsewhere) continue
+    let target = [moved(workspace), workspace].find(path => workspaces.allowed(home, path))
     if (target === undefined) lost += 1
+    else folders.add(target)
+    if (target === workspace || (target === undefined && !isElsewhere)) continue
     target ??= workspaces.last(home)
     try {
       sessions.append(session_id, [{ t: 'meta', patch: { workspace: target } }])
@@ -233,9 +373,12 @@ const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, move: Move):
       unreadable += 1
     }
   }
-  if (lost > 0)
+  if (roots.length > 0)
+    for (const tree of [...folders].flatMap(dir => treesOf(dir, moved)))
+      attempt(tree, log, () => moveWorktree(tree, moved))
+  if (lost > 0 && (isElsewhere || move.isGuessed))
     log.warn(
-      `the folders of ${lost} chats are not on this machine, or not among its workspaces; they go on in the workspace of new chats`,
+      `the folders of ${lost} chats are not on this machine, or not among its workspaces; ${isElsewhere ? 'they go on in the workspace of new chats' : 'choose others in the chats'}`,
     )
   if (unreadable > 0) log.warn(`${unreadable} chats cannot be read; their folders were not adapted`)
 }
@@ -245,9 +388,9 @@ export const startMove = (config: Config, log: Log): ((data: Data) => void) => {
   // The cells of a cluster are on several machines.
   if (config.cluster !== null) return () => undefined
   const move = movedSince(config)
-  if (move) {
+  if (move && move.roots.length > 0) {
     log.info('this installation is at another place than before; paths are adapted')
-    moveFiles(config, log, move.moved)
+    moveFiles(config, log, move)
   }
   return data => {
     if (move) moveChats(data, log, move)

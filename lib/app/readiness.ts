@@ -1,6 +1,6 @@
 /** Whether the service can take requests: what `/ready` answers to a load balancer or an orchestrator. */
 import type { Clock } from '../base/clock.ts'
-import { MIN_FREE_BYTES } from './start-checks.ts'
+import { stateChecks } from './start-checks.ts'
 import type { Machine } from './machine.ts'
 
 /** Seen by anyone who can reach the service, so no sentence names a path. */
@@ -32,7 +32,7 @@ const CHECK_MS = 1_000
 
 export const createReadiness = (
   stateDir: string,
-  machine: Pick<Machine, 'accessError' | 'freeBytes'>,
+  machine: Machine,
   { clock, isAway = () => false }: ReadinessOptions,
 ): Readiness => {
   let state: 'starting' | 'running' | 'stopping' = 'starting'
@@ -40,15 +40,16 @@ export const createReadiness = (
 
   const freeBytes = (): number => {
     try {
-      return machine.freeBytes(stateDir)
+      return machine.freeBytes(stateDir) ?? 0
     } catch {
       // The directory is gone, which the check of access reports.
       return 0
     }
   }
   const check = (): NotReady[] => {
-    if (machine.accessError(stateDir) !== null) return ['state_not_writable']
-    return freeBytes() < MIN_FREE_BYTES ? ['disk_full'] : []
+    const failed = stateChecks(stateDir, machine, stateDir).find(({ level }) => level === 'fail')
+    if (failed === undefined) return []
+    return [failed.code === 'disk_full' ? 'disk_full' : 'state_not_writable']
   }
   const ofDisk = (): NotReady[] => {
     const at = clock.monotonic()

@@ -6,22 +6,25 @@ import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { passwordProblem } from '../auth/normalize-password.ts'
 import { isForeignRecord } from '../auth/password-record.ts'
+import { readClientSecret } from '../auth/oidc.ts'
 import { readSigningKey } from '../auth/signing-key.ts'
-import { type Check, fail, ok, warn } from '../cli/check.ts'
+import { isZone } from '../base/time-zone.ts'
+import { type Check, type CheckCode, fail, ok, warn } from '../cli/check.ts'
 import type { Config } from '../config.ts'
-import { messageOf } from '../errors.ts'
+import { messageOf, SetupError } from '../errors.ts'
 import { basePathProblem } from '../http/routes.ts'
 import { expiryOf, readTls, StartError } from '../preflight.ts'
-import { isDirectory } from '../sessions/unreadable-files.ts'
+import { isDirectory } from '../base/directories.ts'
 import { errorCode, fileReason } from '../store/file-error.ts'
 import { lockPath } from '../store/instance-lock.ts'
 import { readTracingSettings } from '../telemetry/tracing-settings.ts'
+import { unfinishedRestore } from '../backups/unfinished.ts'
 import { formerStateChecks } from './former-state.ts'
 import type { Machine } from './machine.ts'
 
 const MB = 1024 * 1024
 /** Less than the lock, a catalog, and one message need. */
-export const MIN_FREE_BYTES = MB
+const MIN_FREE_BYTES = MB
 const LOW_FREE_BYTES = 1024 * MB
 const DAY_MS = 86_400_000
 const RENEW_DAYS = 14
@@ -31,6 +34,27 @@ const OTHER_DIRECTORY = 'set AGENT_WEBUI_STATE_DIR to another directory'
 
 /** Of `start` when it cannot go on, and of its warnings. */
 export const toSentence = ({ said, advice = '' }: Check): string => `${said}. ${advice}`.trim()
+
+/** Failed checks that a new start would fail again: only a person can change these. A disk may get space, a certificate may come. */
+const PERMANENT: ReadonlySet<CheckCode | undefined> = new Set<CheckCode>([
+  'state_not_directory',
+  'state_not_writable',
+  'state_not_file',
+  'signing_key_unreadable',
+  'password_invalid',
+  'base_path_taken',
+  'traces_invalid',
+  'restore_unfinished',
+])
+
+/** Why a start ends here; null: it goes on. */
+export const startFailure = (checks: readonly Check[]): Error | null => {
+  const failed = checks.find(({ level }) => level === 'fail')
+  if (!failed) return null
+  return PERMANENT.has(failed.code) && !failed.mayPass
+    ? new SetupError(toSentence(failed))
+    : new Error(toSentence(failed))
+}
 
 const exists = (path: string): boolean => {
   try {
@@ -47,8 +71,9 @@ const nearestExisting = (path: string): string =>
   exists(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
 
 const notDirectory = (place: string): Check => {
-  const isLink = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  const isLink = exists(place) && lstatSync(place).isSymbolicLink()
   const check = fail(
+    'state_not_directory',
     'state',
     `The state directory cannot be used: ${place} is ${isLink ? 'a symlink to no directory' : 'not a directory'}`,
     `Move ${place} away, or ${OTHER_DIRECTORY}.`,
@@ -60,6 +85,7 @@ const notDirectory = (place: string): Check => {
 const noAccess = (place: string, error: unknown, { uid }: Machine): Check => {
   const isDenied = ['EACCES', 'EPERM'].includes(errorCode(error))
   return fail(
+    'state_not_writable',
     'state',
     `The state directory cannot be used: ${isDenied ? `user ${uid ?? ''} may not read and write ${place}`.replace('  ', ' ') : `${place}: ${fileReason(error)}`}`,
     isDenied
@@ -72,17 +98,36 @@ const ownerCheck = (stateDir: string, { uid, ownerOf }: Machine): Check[] => {
   const owner = ownerOf(stateDir)
   if (uid === undefined || uid === owner) return []
   const said = `The state directory ${stateDir} belongs to user ${owner}, and this is user ${uid}`
-  return [warn('owner', said, `Run agent-webui as user ${owner}, or use chown -R.`)]
+  return [
+    warn('state_foreign', 'owner', said, `Run agent-webui as user ${owner}, or use chown -R.`),
+  ]
 }
 
 const diskCheck = (place: string, { freeBytes }: Machine): Check => {
   const free = freeBytes(place)
+  if (free === null)
+    return fail(
+      'state_not_writable',
+      'state',
+      `The state directory cannot be used: the file system of ${place} stores no files`,
+      'Set AGENT_WEBUI_STATE_DIR to another directory.',
+    )
   const size =
     free >= LOW_FREE_BYTES ? `${Math.floor(free / MB / 1_024)} GB` : `${Math.floor(free / MB)} MB`
   if (free < MIN_FREE_BYTES)
-    return fail('disk', `The disk of ${place} is full`, 'Free up space. Nothing can be saved.')
+    return fail(
+      'disk_full',
+      'disk',
+      `The disk of ${place} is full`,
+      'Free up space. Nothing can be saved.',
+    )
   if (free < LOW_FREE_BYTES)
-    return warn('disk', `Only ${size} are free on the disk of ${place}`, 'Free up space soon.')
+    return warn(
+      'disk_low',
+      'disk',
+      `Only ${size} are free on the disk of ${place}`,
+      'Free up space soon.',
+    )
   return ok('disk', `${size} free`)
 }
 
@@ -102,7 +147,14 @@ const fileCheck = (path: string, isReplaced: boolean): Check[] => {
   const isFine = isReplaced ? !found?.isDirectory() : found === undefined || found.isFile()
   return isFine
     ? []
-    : [fail('state', `${path} is not a regular file`, 'Delete it and start again.')]
+    : [
+        fail(
+          'state_not_file',
+          'state',
+          `${path} is not a regular file`,
+          'Delete it and start again.',
+        ),
+      ]
 }
 
 /** Not opened: see `acquireLock`. */
@@ -111,8 +163,17 @@ const lockCheck = (path: string, machine: Machine): Check[] => {
   return error === null ? [] : [noAccess(path, error, machine)]
 }
 
-const stateChecks = (stateDir: string, machine: Machine): Check[] => {
-  const place = nearestExisting(stateDir)
+const restoreCheck = ({ stateDir, baseHome }: Config): Check[] => {
+  const found = unfinishedRestore(stateDir, baseHome)
+  return found ? [fail('restore_unfinished', 'restore', found.said, found.advice)] : []
+}
+
+/** `place`: the directory that is asked. A start creates one that is missing in its parent; a running service needs it. */
+export const stateChecks = (
+  stateDir: string,
+  machine: Machine,
+  place = nearestExisting(stateDir),
+): Check[] => {
   if (!isDirectory(place)) return [notDirectory(place)]
   const error = machine.accessError(place)
   if (error !== null) return [noAccess(place, error, machine)]
@@ -136,13 +197,19 @@ const keyCheck = (stateDir: string): Check => {
     const key = readSigningKey(stateDir) ?? null
     if (isForeignRecord(stateDir, key))
       return warn(
+        'signing_key_foreign',
         'signing key',
         `${join(stateDir, '.signing_key')} is not the key that the password was stored with, so the password is refused`,
         'Run agent-webui password to set a new one, or restore .signing_key from a backup.',
       )
     return ok('signing key', key ? 'OK' : 'created at the first start')
   } catch (error) {
-    return fail('signing key', messageOf(error), 'The server does not start without it.')
+    return fail(
+      'signing_key_unreadable',
+      'signing key',
+      messageOf(error),
+      'The server does not start without it.',
+    )
   }
 }
 
@@ -151,13 +218,19 @@ const expiryCheck = (path: string, days: number): Check => {
   if (days < 0) {
     const ago = days === -1 ? '1 day' : `${-days} days`
     return warn(
+      'certificate_expired',
       about,
       `The certificate ${path} expired ${ago} ago; browsers refuse it`,
       'Renew it.',
     )
   }
   return days < RENEW_DAYS
-    ? warn(about, `The certificate ${path} expires in ${days} days`, 'Renew it.')
+    ? warn(
+        'certificate_expires',
+        about,
+        `The certificate ${path} expires in ${days} days`,
+        'Renew it.',
+      )
     : ok(about, `valid for ${days} days`)
 }
 
@@ -170,7 +243,7 @@ const tlsCheck = (config: Config, { clock }: Machine): Check[] => {
     ]
   } catch (error) {
     if (!(error instanceof StartError)) throw error
-    return [fail('certificate', error.said, error.advice)]
+    return [fail('certificate_unusable', 'certificate', error.said, error.advice)]
   }
 }
 
@@ -179,6 +252,7 @@ const passwordCheck = ({ password }: Config): Check[] => {
   if (problem === null) return []
   return [
     fail(
+      'password_invalid',
       'password',
       `AGENT_WEBUI_PASSWORD cannot be used. ${problem.replace(/\.$/, '')}`,
       'Change it.',
@@ -186,9 +260,22 @@ const passwordCheck = ({ password }: Config): Check[] => {
   ]
 }
 
+/** A file with it may be mounted a moment later. */
+const clientSecretCheck = ({ oidc }: Config): Check[] => {
+  try {
+    if (oidc) readClientSecret(oidc)
+    return []
+  } catch (error) {
+    const advice = 'Put the secret into it, or fix the variable.'
+    return [fail('oidc_secret_unreadable', 'single sign-on', messageOf(error), advice)]
+  }
+}
+
 const basePathCheck = ({ basePath }: Config, ownNames: ReadonlySet<string>): Check[] => {
   const problem = basePathProblem(basePath, ownNames)
-  return problem === null ? [] : [fail('base path', problem, 'Choose another, such as /agent.')]
+  return problem === null
+    ? []
+    : [fail('base_path_taken', 'base path', problem, 'Choose another, such as /agent.')]
 }
 
 const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
@@ -217,21 +304,42 @@ const clockCheck = (stateDir: string | null, { clock, programAt }: Machine): Che
   // A day for time zones: some archives store local times.
   if (clock.now() <= built - DAY_MS) {
     const said = `The clock says ${dateOf(clock.now())}, which is before the program was installed (${dateOf(built)})`
-    return [warn(CLOCK, said, CLOCK_ADVICE)]
+    return [warn('clock_behind', CLOCK, said, CLOCK_ADVICE)]
   }
   const newest = stateDir === null ? undefined : newestFile(stateDir)
   if (!newest || newest.at <= clock.now() + MAX_AHEAD_MS) return []
   const said = `The clock says ${timeOf(clock.now())}, but ${newest.path} was changed later (${timeOf(newest.at)})`
   return [
-    warn(CLOCK, said, `${CLOCK_ADVICE} If it is right now, it was ahead then: touch the file.`),
+    warn(
+      'clock_behind',
+      CLOCK,
+      said,
+      `${CLOCK_ADVICE} If it is right now, it was ahead then: touch the file.`,
+    ),
   ]
+}
+
+/** A name that Node does not know means UTC to it, without a word. */
+const zoneCheck = ({ env: { TZ = '' } }: Config): Check[] => {
+  const name = TZ.replace(/^:/, '')
+  if (name === '' || isZone(name)) return []
+  const said = `TZ is ${TZ}, which is no time zone: tasks run at UTC`
+  const advice = 'Set TZ to a name such as Europe/Berlin, or remove it.'
+  return [warn('time_zone_unknown', 'time zone', said, advice)]
 }
 
 const openFilesCheck = ({ openFileLimit }: Machine): Check[] => {
   const limit = openFileLimit()
   if (limit === null || limit >= MIN_OPEN_FILES) return []
   const said = `The process may open only ${limit} files at the same time`
-  return [warn('open files', said, `Raise the limit: ulimit -n 65536, or LimitNOFILE of the unit.`)]
+  return [
+    warn(
+      'open_files_low',
+      'open files',
+      said,
+      `Raise the limit: ulimit -n 65536, or LimitNOFILE of the unit.`,
+    ),
+  ]
 }
 
 const tracingCheck = ({ env }: Config): Check[] => {
@@ -239,7 +347,14 @@ const tracingCheck = ({ env }: Config): Check[] => {
     const settings = readTracingSettings(env)
     return settings === null ? [] : [ok('traces', `sent to ${settings.url}`)]
   } catch (error) {
-    return [fail('traces', messageOf(error), 'Fix the variable, or remove it to send no traces.')]
+    return [
+      fail(
+        'traces_invalid',
+        'traces',
+        messageOf(error),
+        'Fix the variable, or remove it to send no traces.',
+      ),
+    ]
   }
 }
 
@@ -256,12 +371,14 @@ export const startChecks = (
   const isUsable = state.every(({ level }) => level !== 'fail')
   return [
     ...state,
-    ...(isUsable ? [keyCheck(config.stateDir)] : []),
+    ...(isUsable ? [...restoreCheck(config), keyCheck(config.stateDir)] : []),
     ...passwordCheck(config),
     ...tlsCheck(config, machine),
+    ...clientSecretCheck(config),
     ...basePathCheck(config, ownNames),
     ...tracingCheck(config),
     ...clockCheck(isUsable && isDirectory(config.stateDir) ? config.stateDir : null, machine),
+    ...zoneCheck(config),
     ...openFilesCheck(machine),
     ...formerStateChecks(config),
   ]

@@ -1,5 +1,5 @@
 /** Composition: metrics and traces. Their libraries are loaded only where the configuration turns them on. */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { isSameSecret } from '../base/sha256.ts'
 import type { Agent } from '../agent/types.ts'
 import type { Config } from '../config.ts'
 import type { CountedRequest } from '../http/write-response.ts'
@@ -33,18 +33,15 @@ type Telemetry = Pick<TelemetryServices, 'metrics' | 'onRequest'> & {
 
 type Options = { version: string; log: Pick<Log, 'info' | 'warn'>; sources: Sources }
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-
 const openMetrics = async (
   { metricsToken }: Config,
   { version, sources }: Options,
 ): Promise<{ metrics: Metrics; isToken: (given: string) => boolean } | undefined> => {
   if (metricsToken === null) return undefined
   const { createMetrics } = await import('../telemetry/metrics.ts')
-  const expected = digest(metricsToken)
   return {
     metrics: await createMetrics(version, sources),
-    isToken: given => timingSafeEqual(digest(given), expected),
+    isToken: given => isSameSecret(given, metricsToken),
   }
 }
 

@@ -53,7 +53,7 @@ export const composeActivity = (
     cron: Pick<Cron, 'count' | 'nextDue'>
     processes: Pick<ProcessRegistry, 'isAnyRunning'>
     terminals: Pick<Terminals, 'isAnyOpen'>
-    backups: Pick<Backups, 'isRunning' | 'dueAt'>
+    backups: Pick<Backups, 'isRunning'>
     notifications: Pick<Notifications, 'nextDue'>
   },
 ): Activity => {
@@ -66,9 +66,7 @@ export const composeActivity = (
       of.terminals.isAnyOpen() ||
       of.backups.isRunning(),
     nextDue() {
-      const times = [of.cron.nextDue(), of.backups.dueAt(), of.notifications.nextDue()].filter(
-        time => time !== null,
-      )
+      const times = [of.cron.nextDue(), of.notifications.nextDue()].filter(time => time !== null)
       return times.length === 0 ? null : Math.min(...times)
     },
   }

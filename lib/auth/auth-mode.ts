@@ -1,5 +1,6 @@
 /** What decides about sign-ins at the moment: no password, AGENT_WEBUI_PASSWORD, the stored password, or the setup token. */
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { sha256 } from '../base/sha256.ts'
 import { unavailable } from '../errors.ts'
 import { normalizePassword } from './normalize-password.ts'
 import type { Hasher } from './password.ts'
@@ -25,8 +26,7 @@ export type AuthModeOptions = {
 }
 
 /** Binds a sign-in to the password it was made with. The hash itself is not stored in the sign-in file. */
-export const fingerprintOf = (hash: string): string =>
-  createHash('sha256').update(hash).digest('hex').slice(0, 16)
+export const fingerprintOf = (hash: string): string => sha256(hash).slice(0, 16)
 
 export type AuthModes = ReturnType<typeof createAuthModes>
 

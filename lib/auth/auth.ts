@@ -1,5 +1,6 @@
 /** Sign-in: an optional password for the server, passwords of further people, sign-ins with cookies, and the signed-in devices. */
 import { join } from 'node:path'
+import { isSameSecret } from '../base/sha256.ts'
 import { type Clock, fromSeconds } from '../base/clock.ts'
 import { accountOf } from './account.ts'
 import { conflict, UserError, unauthorized } from '../errors.ts'
@@ -11,7 +12,7 @@ import { createConfirmed } from './confirmed.ts'
 import { createDevices, deviceIdOf } from './devices.ts'
 import { openSignIns, type SignIn, type SignInMethod } from './login-sessions.ts'
 import { normalizePassword, passwordCandidates, passwordProblem } from './normalize-password.ts'
-import { createPasswordHasher, isSameHash } from './password.ts'
+import { createPasswordHasher } from './password.ts'
 import { createPersonalPasswords, type PeopleOfSignIn, stampOf } from './personal-passwords.ts'
 import {
   openPasswordRecord,
@@ -68,7 +69,7 @@ export type MadeBy = {
   person?: string | undefined
 }
 
-/** Cache of verified cookies: one HMAC per request would cost a third of the throughput (storage.md, B5). */
+/** Cache of verified cookies: one HMAC per request would cost a third of the throughput. */
 const MAX_VERIFIED = 1_000
 
 export const PASSWORD_FROM_ENVIRONMENT =
@@ -247,7 +248,7 @@ export const createAuth = (options: AuthOptions) => {
     if (candidates.length === 0) return undefined
     const expected = await modes.expectedHash(current)
     for (const candidate of candidates)
-      if (isSameHash(expected, await hasher.hash(candidate))) return expected
+      if (isSameSecret(expected, await hasher.hash(candidate))) return expected
     return undefined
   }
 

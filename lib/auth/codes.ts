@@ -2,7 +2,8 @@
  * One-time codes (TOTP, RFC 6238) as a second factor to the password, and recovery codes for a lost phone. A code works
  * once; wrong codes are counted for all clients together, because they are only reached with the right password.
  */
-import { createHash, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
+import { sha256 } from '../base/sha256.ts'
 import type { TOTP } from 'otpauth'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { conflict, forbidden, tooMany, unauthorized } from '../errors.ts'
@@ -20,8 +21,6 @@ const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789'
 const PENDING_MS = 600_000
 const MAX_WRONG = 5
 const WINDOW_MS = 15 * 60_000
-
-const hashOf = (code: string): string => createHash('sha256').update(code).digest('hex')
 
 /** People type recovery codes with and without the hyphen, and apps show codes in groups. */
 const normalize = (code: string): string => code.replace(/[\s-]/g, '').toLowerCase()
@@ -78,14 +77,14 @@ export const createCodes = ({ people, throttlePath, clock, warn, onSecret }: Opt
       const step = stepOf(generator, code)
       return step === undefined || step <= totp.last_step ? undefined : { ...totp, last_step: step }
     }
-    const hash = hashOf(code)
+    const hash = sha256(code)
     if (!totp.recovery.includes(hash)) return undefined
     return { ...totp, recovery: totp.recovery.filter(each => each !== hash) }
   }
 
   const createRecovery = () => {
     const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode)
-    return { shown: codes.map(grouped), recovery: codes.map(hashOf) }
+    return { shown: codes.map(grouped), recovery: codes.map(sha256) }
   }
 
   const required = (): Totp => {

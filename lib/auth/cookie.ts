@@ -1,5 +1,6 @@
 /** The session cookie: a random token with an HMAC that proves this server issued it. */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
+import { isSameSecret } from '../base/sha256.ts'
 import { toSeconds } from '../base/clock.ts'
 import { formatCookie } from '../http/cookies.ts'
 import { PAIRED_LIFETIME_MS, SIGN_IN_LIFETIME_MS } from './login-sessions.ts'
@@ -20,9 +21,7 @@ export const signToken = (key: Buffer, token: string): string =>
 export const verifyCookie = (key: Buffer, cookie: string): string | undefined => {
   if (!/^[0-9a-f]{64}\.[0-9a-f]{32}$/.test(cookie)) return undefined
   const [token = '', signature = ''] = cookie.split('.')
-  return timingSafeEqual(Buffer.from(signature), Buffer.from(signatureOf(key, token)))
-    ? token
-    : undefined
+  return isSameSecret(signature, signatureOf(key, token)) ? token : undefined
 }
 
 /** The `Set-Cookie` header of a sign-in. */

@@ -1,5 +1,5 @@
 /** Identities that someone else vouches for: an OpenID Connect provider, or a trusted proxy. */
-import { createHash } from 'node:crypto'
+import { sha256 } from '../base/sha256.ts'
 
 export type ExternalIdentity = {
   /** The provider's issuer URL, or `proxy`. */
@@ -17,7 +17,7 @@ const PROXY_ISSUER = 'proxy'
 
 /** Names an identity in the file of sign-ins. */
 export const identityKey = ({ issuer, subject }: Pick<ExternalIdentity, 'issuer' | 'subject'>) =>
-  createHash('sha256').update(`${issuer}\n${subject}`).digest('hex').slice(0, 32)
+  sha256(`${issuer}\n${subject}`).slice(0, 32)
 
 /**
  * Email addresses are the same in upper and lower case. Only ASCII letters are folded: the lower case of the Kelvin sign is

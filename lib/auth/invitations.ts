@@ -1,5 +1,6 @@
 /** People other than the first owner: inviting them by a link that works once, changing what they may do, and removing them. */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { isSameSecret, sha256 } from '../base/sha256.ts'
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { conflict, missing, unauthorized } from '../errors.ts'
 import type { Role } from '../schema/person.ts'
@@ -9,8 +10,6 @@ const INVITATION_MS = 86_400_000
 /** 160 bits: too many to guess, and the QR code stays small. */
 const CODE_BYTES = 20
 const MAX_PEOPLE = 100
-
-const hashOf = (code: string): Buffer => createHash('sha256').update(code).digest()
 
 export type PersonChange = {
   name?: string | undefined
@@ -51,9 +50,6 @@ export const createInvitations = ({ people, clock, onRemoved }: Options) => {
           : [],
       )
 
-  const isSame = (a: string, b: string): boolean =>
-    timingSafeEqual(Buffer.from(a, 'hex'), Buffer.from(b, 'hex'))
-
   const expired = () =>
     unauthorized('This invitation has expired or was already used. Ask for a new one.', {
       code: 'invitation_expired',
@@ -63,7 +59,7 @@ export const createInvitations = ({ people, clock, onRemoved }: Options) => {
   const newInvitation = () => {
     const code = randomBytes(CODE_BYTES).toString('base64url')
     const expires_at = Math.floor(toSeconds(clock.now() + INVITATION_MS))
-    return { code, invitation: { hash: hashOf(code).toString('hex'), expires_at } }
+    return { code, invitation: { hash: sha256(code), expires_at } }
   }
 
   return {
@@ -105,8 +101,8 @@ export const createInvitations = ({ people, clock, onRemoved }: Options) => {
 
     /** What a code opens. Throws a 401 when it has expired, was used, or never existed. */
     read(code: string): { key: string; person: Person } {
-      const given = hashOf(code).toString('hex')
-      const found = open().find(({ key }) => isSame(key, given))
+      const given = sha256(code)
+      const found = open().find(({ key }) => isSameSecret(key, given))
       if (!found) throw expired()
       return found
     },
@@ -116,7 +112,7 @@ export const createInvitations = ({ people, clock, onRemoved }: Options) => {
      * person joins by other means. An earlier password ends in any case: it was forgotten, or someone else knows it.
      */
     accept(key: string, password: string | null): Person {
-      const found = open().find(each => isSame(each.key, key))
+      const found = open().find(each => isSameSecret(each.key, key))
       if (!found) throw expired()
       people.change(found.person.id, { invitation: null, password })
       return required(found.person.id)

@@ -1,5 +1,5 @@
 /** Sign-ins: hashes of tokens in a private file, so that they survive a restart. */
-import { createHash } from 'node:crypto'
+import { sha256 } from '../base/sha256.ts'
 import { z } from 'zod'
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
@@ -50,9 +50,7 @@ const SignIn = z.object({
   seen_address: z.string().optional(),
 })
 export type SignIn = z.infer<typeof SignIn>
-const File = z.object({ version: z.literal(1), sessions: z.array(SignIn) })
-
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+export const SignInsFile = z.object({ version: z.literal(1), sessions: z.array(SignIn) })
 
 export type NewSignIn = {
   address: string
@@ -79,7 +77,7 @@ export const openSignIns = (path: string, clock: Clock, warn: (text: string) => 
       return []
     }
     try {
-      return File.parse(JSON.parse(text)).sessions
+      return SignInsFile.parse(JSON.parse(text)).sessions
     } catch {
       // Truncated or edited; the next sign-in replaces it.
       warn(`${path} is damaged; everyone has to sign in again`)
@@ -115,7 +113,7 @@ export const openSignIns = (path: string, clock: Clock, warn: (text: string) => 
     add(token: string, { agent, how, ...from }: NewSignIn): void {
       const created_at = seconds()
       const lifetime = how === 'pairing' ? PAIRED_LIFETIME_MS : SIGN_IN_LIFETIME_MS
-      const hash = hashOf(token)
+      const hash = sha256(token)
       const expires_at = created_at + toSeconds(lifetime)
       all.set(hash, { hash, created_at, expires_at, agent: agent.slice(0, 200), how, ...from })
       write()
@@ -144,7 +142,7 @@ export const openSignIns = (path: string, clock: Clock, warn: (text: string) => 
     },
     /** Undefined when unknown or expired. */
     find(token: string): SignIn | undefined {
-      const entry = all.get(hashOf(token))
+      const entry = all.get(sha256(token))
       return entry && !isOver(entry) ? entry : undefined
     },
     list: (): SignIn[] => [...all.values()].filter(entry => !isOver(entry)),

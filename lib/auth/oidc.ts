@@ -7,9 +7,10 @@ import type { Configuration } from 'openid-client'
 import type { Dispatcher } from 'undici'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import type { OidcConfig } from '../config.ts'
-import { messageOf, UserError } from '../errors.ts'
+import { UserError } from '../errors.ts'
 import { formatCookie } from '../http/cookies.ts'
 import { describeNetworkError } from '../http/network-error.ts'
+import { fileReason } from '../store/file-error.ts'
 import { readWholeText } from '../store/read-text.ts'
 import { createChallenges } from './challenges.ts'
 import type { ExternalIdentity } from './external-identity.ts'
@@ -62,7 +63,7 @@ export const readClientSecret = ({ clientSecret, clientSecretFile }: OidcConfig)
   try {
     text = readWholeText(clientSecretFile).trim()
   } catch (error) {
-    throw new Error(`AGENT_WEBUI_OIDC_CLIENT_SECRET_FILE cannot be read: ${messageOf(error)}`)
+    throw new Error(`AGENT_WEBUI_OIDC_CLIENT_SECRET_FILE cannot be read: ${fileReason(error)}`)
   }
   if (text === '') throw new Error('AGENT_WEBUI_OIDC_CLIENT_SECRET_FILE is empty')
   return text

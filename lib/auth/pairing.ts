@@ -1,5 +1,6 @@
 /** Pairing codes: each signs one further device in, once, within five minutes. In memory, as hashes: a restart ends them. */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { isSameSecret, sha256 } from '../base/sha256.ts'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { conflict } from '../errors.ts'
 
@@ -12,15 +13,13 @@ const MAX_CODES = 5
 export type PairingStatus = { state: 'waiting' | 'gone' } | { state: 'paired'; name: string }
 
 type Code = {
-  hash: Buffer
+  hash: string
   expiresAt: number
   /** Hash of the sign-in that made it. */
   by: string
   /** The device that used it. */
   name?: string
 }
-
-const hashOf = (code: string): Buffer => createHash('sha256').update(code).digest()
 
 export type Pairing = ReturnType<typeof createPairing>
 
@@ -50,15 +49,15 @@ export const createPairing = ({
         })
       const code = randomBytes(CODE_BYTES).toString('base64url')
       const id = randomBytes(8).toString('hex')
-      codes.set(id, { hash: hashOf(code), expiresAt: clock.now() + LIFETIME_MS, by })
+      codes.set(id, { hash: sha256(code), expiresAt: clock.now() + LIFETIME_MS, by })
       return { id, code, expires_in: toSeconds(LIFETIME_MS) }
     },
 
     /** Uses a code up, for the device of this name. Returns the sign-in that made it; undefined when it is not valid. */
     use(code: string, name: string): string | undefined {
       dropOld()
-      const hash = hashOf(code)
-      const found = [...codes.values()].find(each => timingSafeEqual(each.hash, hash))
+      const hash = sha256(code)
+      const found = [...codes.values()].find(each => isSameSecret(each.hash, hash))
       // One tick from the lookup to the mark, so that two devices cannot both use it.
       if (!found || !isOpen(found)) return undefined
       found.name = name

@@ -2,7 +2,7 @@
  * The stored password hash, sealed with the signing key. Once a password was set, only a sealed record can turn it off:
  * a missing or damaged file, or one of another key, never does.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import {
   type BigIntStats,
   closeSync,
@@ -11,8 +11,10 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  existsSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { isSameSecret } from '../base/sha256.ts'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
@@ -46,7 +48,7 @@ const RECORD = '.password'
 const MARKER = '.password_set'
 const MAX_RECORD_BYTES = 4_096
 
-const Content = z.strictObject({
+export const PasswordRecord = z.strictObject({
   version: z.literal(1),
   /** Null: the password was removed. */
   hash: z
@@ -82,10 +84,13 @@ type Read =
   /** `foreign`: the hash of a record that another signing key has sealed. */
   | { kind: 'bad'; why: string; foreign?: string | null }
 
+/** Whether a password was ever set here and not removed since, in whatever state its record is. */
+export const hasPassword = (dir: string): boolean => existsSync(join(dir, MARKER))
+
 /** Whether the stored password was sealed with another key than this one. `key`: null when there is none. */
 export const isForeignRecord = (dir: string, key: Buffer | null): boolean => {
   try {
-    const { hash, seal } = Content.parse(JSON.parse(readRegular(join(dir, RECORD))))
+    const { hash, seal } = PasswordRecord.parse(JSON.parse(readRegular(join(dir, RECORD))))
     return hash !== null && (key === null || seal !== sealOf(key, hash))
   } catch {
     // No record, or a damaged one, which has a check of its own.
@@ -119,10 +124,10 @@ export const openPasswordRecord = ({
     let text = ''
     try {
       text = readRegular(path)
-      const content = Content.safeParse(JSON.parse(text))
+      const content = PasswordRecord.safeParse(JSON.parse(text))
       if (!content.success) return { kind: 'bad', why: `${path} is damaged` }
       const { hash, seal } = content.data
-      if (!timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(key, hash))))
+      if (!isSameSecret(seal, sealOf(key, hash)))
         return { kind: 'bad', why: `${path} was made with another signing key`, foreign: hash }
       return { kind: 'read', hash }
     } catch (error) {

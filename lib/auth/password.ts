@@ -1,11 +1,11 @@
 /** Password hashing: PBKDF2-SHA256 on the thread pool, one hash at a time. */
-import { pbkdf2, timingSafeEqual } from 'node:crypto'
+import { pbkdf2 } from 'node:crypto'
 import { promisify } from 'node:util'
 import { tooMany } from '../errors.ts'
 
 const derive = promisify(pbkdf2)
 
-/** spec.md; changing it makes existing passwords invalid. */
+/** Changing it makes existing passwords invalid. */
 const ITERATIONS = 600_000
 /** Hashes share four threads with all file I/O; twenty at once would block it for most of a second. */
 const MAX_WAITING = 8
@@ -36,11 +36,4 @@ export const createPasswordHasher = (key: Buffer, iterations = ITERATIONS): Hash
       }
     },
   }
-}
-
-/** Constant-time comparison for hashes of equal length. */
-export const isSameHash = (a: string, b: string): boolean => {
-  const left = Buffer.from(a)
-  const right = Buffer.from(b)
-  return left.length === right.length && timingSafeEqual(left, right)
 }

@@ -1,10 +1,11 @@
 /** Passwords and sign-ins of people beside the first owner, who has the password of the server. */
+import { isSameSecret } from '../base/sha256.ts'
 import { unauthorized } from '../errors.ts'
 import { fingerprintOf } from './auth-mode.ts'
 import { verifyCookie } from './cookie.ts'
 import type { SignIn, SignIns } from './login-sessions.ts'
 import { normalizePassword, passwordCandidates } from './normalize-password.ts'
-import { type Hasher, isSameHash } from './password.ts'
+import type { Hasher } from './password.ts'
 import type { People, Person } from './people.ts'
 
 export type PeopleOfSignIn = Pick<People, 'caller' | 'find' | 'hasOthers' | 'named' | 'owner'>
@@ -38,7 +39,7 @@ export const createPersonalPasswords = ({ people, hasher, key, signIns, lookup }
   ): Promise<boolean> => {
     for (const candidate of passwordCandidates(password)) {
       const hash = await hasher.hash(textOf(id, candidate))
-      if (expected && isSameHash(expected, hash)) return true
+      if (expected && isSameSecret(expected, hash)) return true
     }
     return false
   }

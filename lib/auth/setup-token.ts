@@ -1,5 +1,6 @@
 /** The setup token: printed to the server's log, it allows one sign-in while no password is set. */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { isSameSecret } from '../base/sha256.ts'
 
 /** Without look-alike letters and digits. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789'
@@ -17,8 +18,6 @@ const createToken = (): string => {
     letters.slice(i * GROUP, (i + 1) * GROUP).join(''),
   ).join('-')
 }
-
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /** `isExposed`: the server can be reached from other machines; otherwise other people may sign in. */
 export const createSetupToken = (warn: (text: string) => void, isExposed = true) => {
@@ -40,7 +39,7 @@ export const createSetupToken = (warn: (text: string) => void, isExposed = true)
     /** Whether this is the token. A used token is replaced. */
     use(text: string): boolean {
       const right = token ?? announce()
-      if (!timingSafeEqual(digest(text.trim().toLowerCase()), digest(right))) return false
+      if (!isSameSecret(text.trim().toLowerCase(), right)) return false
       announce()
       return true
     },

@@ -51,7 +51,7 @@ export type Slot = {
 }
 
 /** Client → times of its attempts, in milliseconds since 1970. */
-const Saved = z.record(z.string(), z.array(z.number()))
+export const ThrottleFile = z.record(z.string(), z.array(z.number()))
 
 export type ThrottleOptions = {
   /** Absent: attempts are lost at a restart. */
@@ -76,9 +76,9 @@ export const openThrottle = ({
 }: ThrottleOptions): Throttle => {
   const load = (): [string, number[]][] => {
     if (path === undefined) return []
-    let saved: z.infer<typeof Saved>
+    let saved: z.infer<typeof ThrottleFile>
     try {
-      saved = Saved.parse(JSON.parse(readWholeText(path)))
+      saved = ThrottleFile.parse(JSON.parse(readWholeText(path)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
         warn(`${path} cannot be read; earlier sign-in attempts are not counted`)

@@ -22,8 +22,6 @@ export type BackupOptions = {
   /** Absolute path of the new file. */
   target: string
   passphrase: string | null
-  /** Keys are saved like other files, and the target may be in `updates/` of the state directory. */
-  isSnapshot?: boolean
   withoutKeys: (path: string, text: string) => string | null
   /** Version of the program. */
   version: string
@@ -71,12 +69,12 @@ const removeLeftovers = (dir: string, now: number): void => {
   }
 }
 
-const checkTarget = ({ target, places, isSnapshot }: BackupOptions): string => {
+const checkTarget = ({ target, places }: BackupOptions): string => {
   const dir = realPath(dirname(target))
   if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory())
     throw missing(`There is no directory ${dirname(target)}. Create it first.`)
   const place = places.find(each => isInside(each.dir, dir))
-  if (place && !isSnapshot)
+  if (place)
     throw invalid(
       `${target} is inside ${place.dir}, which is what gets saved. Choose a directory outside of it, best on another disk.`,
     )
@@ -131,7 +129,6 @@ const write = async (partial: string, options: BackupOptions, dir: string): Prom
   const { places, excluded, passphrase, version, withoutKeys, workFactor, addon } = options
   const problems: Problem[] = []
   const walk = createWalk({
-    keysInPlace: options.isSnapshot === true,
     excluded: [...excluded, ...places.map(place => place.dir)],
     onProblem: (path, reason) => problems.push({ path, reason }),
   })

@@ -1,34 +1,38 @@
-/** Scheduled backups of the service: settings in a file, a run when one is due or asked for, and deleting what is not kept. */
-import { readdirSync, rmSync, statSync } from 'node:fs'
+/** Backups that the page asks for: the folder, the last result, and the files. A timer of the system calls `agent-webui backup` instead. */
+import { readdirSync, statSync } from 'node:fs'
 import { isAbsolute, join, normalize } from 'node:path'
 import { z } from 'zod'
-import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
+import { type Clock, toSeconds } from '../base/clock.ts'
 import { conflict, invalid, messageOf, missing, UserError } from '../errors.ts'
-import { BackupResult, BackupSettings, type BackupState } from '../schema/backup.ts'
+import { BackupResult, type BackupSettings, type BackupState } from '../schema/backup.ts'
 import { fileReason } from '../store/file-error.ts'
 import { jsonFile } from '../store/json-file.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { isInside } from '../store/path-within.ts'
 import type { Backup } from './backup.ts'
-import { backupName, expired, timeOfName } from './retention.ts'
 
-const DEFAULTS: BackupSettings = {
-  enabled: false,
-  dir: '',
-  every: 'day',
-  at: '03:00',
-  weekday: 0,
-  keep_daily: 7,
-  keep_weekly: 4,
+const NAME = /^agent-webui-(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})Z\.tar\.zst$/
+
+/** `agent-webui-2026-11-23T03-00-00Z.tar.zst`, in UTC so that names sort by time. */
+const backupName = (ms: number): string =>
+  `agent-webui-${new Date(ms).toISOString().slice(0, 19).replaceAll(':', '-')}Z.tar.zst`
+
+/** Milliseconds since 1970; undefined for any other file. */
+const timeOfName = (name: string): number | undefined => {
+  const [, day, hours, minutes, seconds] = NAME.exec(name) ?? []
+  const ms = day === undefined ? Number.NaN : Date.parse(`${day}T${hours}:${minutes}:${seconds}Z`)
+  return Number.isNaN(ms) ? undefined : ms
 }
 
-const File = z.object({
+export const BackupsFile = z.object({
   version: z.literal(1).default(1),
-  settings: BackupSettings.partial()
-    .default({})
-    .transform(given => ({ ...DEFAULTS, ...given })),
-  /** Milliseconds since 1970: due times before it are not made up for. */
-  since: z.number().default(0),
+  settings: z
+    .object({
+      dir: z.string().default(''),
+      /** Of versions that made backups on a schedule. */
+      enabled: z.boolean().optional(),
+    })
+    .default({ dir: '' }),
   last: BackupResult.nullable().default(null),
 })
 
@@ -41,10 +45,6 @@ export type BackupsOptions = {
   hasKeys: boolean
   /** A directory outside of what is saved. */
   suggestedDir: string
-  /** The first due time after `from`, in milliseconds since 1970. */
-  nextDue: (settings: BackupSettings, from: number) => number | null
-  /** Called once for each backup that failed. */
-  onFailure: (result: BackupResult) => void
   log: { info(text: string): void; warn(text: string): void }
   clock: Clock
 }
@@ -52,8 +52,8 @@ export type BackupsOptions = {
 export type Backups = ReturnType<typeof createBackups>
 
 export const createBackups = (options: BackupsOptions) => {
-  const { path, saved, make, hasKeys, suggestedDir, nextDue, onFailure, log, clock } = options
-  const file = jsonFile(path, value => File.parse(value ?? {}))
+  const { path, saved, make, hasKeys, suggestedDir, log, clock } = options
+  const file = jsonFile(path, value => BackupsFile.parse(value ?? {}))
   const stopped = new AbortController()
   let running: Promise<void> | null = null
 
@@ -98,29 +98,6 @@ export const createBackups = (options: BackupsOptions) => {
     }
   }
 
-  const dueAt = (): number | null => {
-    const { settings, since, last } = file.read()
-    if (!settings.enabled) return null
-    return nextDue(settings, Math.max(since, fromSeconds(last?.at ?? 0)))
-  }
-
-  const removeExpired = ({ dir, keep_daily, keep_weekly }: BackupSettings): void => {
-    // One from the future, made while the clock was ahead, neither counts nor goes.
-    const names = filesIn(dir)
-      .filter(({ at }) => fromSeconds(at) <= clock.now())
-      .map(({ name }) => name)
-    for (const name of expired(names, { daily: keep_daily, weekly: keep_weekly }))
-      rmSync(join(dir, name), { force: true })
-  }
-
-  /** Times that a clock that was ahead left: with them, no backup would be due until then. */
-  const forgetFuture = (): void => {
-    const { since, last, ...others } = file.read()
-    const now = clock.now()
-    if (Math.max(since, fromSeconds(last?.at ?? 0)) <= now) return
-    file.write({ ...others, since: now, last: last && { ...last, at: toSeconds(now) } })
-  }
-
   const perform = async (startedAt: number): Promise<BackupResult> => {
     const { settings } = file.read()
     const at = toSeconds(startedAt)
@@ -130,7 +107,6 @@ export const createBackups = (options: BackupsOptions) => {
       const { problems } = await make(join(settings.dir, name), stopped.signal)
       for (const { path: problem, reason } of problems.slice(0, 20))
         log.warn(`backup: ${problem}: ${reason}`)
-      removeExpired(settings)
       return { at, ok: true, name, error: '', problems: problems.length }
     } catch (error) {
       if (!(error instanceof UserError)) log.warn(`backup: ${messageOf(error)}`)
@@ -146,11 +122,10 @@ export const createBackups = (options: BackupsOptions) => {
     const startedAt = clock.now()
     running = perform(startedAt)
       .then(last => {
-        // The service ends, which is no failure: the backup is made at the next start.
+        // The service ends, which is no failure.
         if (stopped.signal.aborted) return
         file.write({ ...file.read(), last })
         if (last.ok) log.info(`backup: ${last.name}`)
-        else onFailure(last)
       })
       .catch((error: unknown) => log.warn(`backup: ${messageOf(error)}`))
       .finally(() => {
@@ -160,12 +135,11 @@ export const createBackups = (options: BackupsOptions) => {
 
   const state = (): BackupState => {
     const { settings, last } = file.read()
-    const next = dueAt()
     return {
-      settings,
+      settings: { dir: settings.dir },
+      was_scheduled: settings.enabled === true,
       running: running !== null,
       last,
-      next_at: next === null ? null : toSeconds(next),
       has_keys: hasKeys,
       files: filesIn(settings.dir),
       suggested_dir: suggestedDir,
@@ -175,15 +149,12 @@ export const createBackups = (options: BackupsOptions) => {
   return {
     state,
     /** Throws a UserError for a directory that cannot be used. */
-    save(patch: Partial<BackupSettings>): BackupState {
-      const current = file.read()
-      const settings = { ...current.settings, ...patch }
-      if (patch.dir !== undefined) settings.dir = normalize(patch.dir.trim())
-      if (settings.enabled || patch.dir !== undefined) checkDir(settings.dir)
-      file.write({ ...current, settings, since: clock.now() })
+    save(given: BackupSettings): BackupState {
+      const dir = normalize(given.dir.trim())
+      checkDir(dir)
+      file.write({ ...file.read(), settings: { dir } })
       return state()
     },
-    /** Starts a backup now, whether or not backups are scheduled. */
     start(): BackupState {
       if (running) throw conflict('A backup is being made.', { code: 'backup_running' })
       checkDir(file.read().settings.dir)
@@ -198,14 +169,6 @@ export const createBackups = (options: BackupsOptions) => {
       return join(dir, name)
     },
     isRunning: () => running !== null,
-    /** When the next one is due, in milliseconds since 1970; null when none is scheduled. */
-    dueAt,
-    /** Called every minute: starts a backup that is due. */
-    tick(): void {
-      forgetFuture()
-      const due = dueAt()
-      if (!running && due !== null && due <= clock.now()) run()
-    },
     /** Resolves when no backup is being made. */
     idle: async (): Promise<void> => {
       await running

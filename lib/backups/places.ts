@@ -1,4 +1,5 @@
 /** Which files a backup has: what is saved, what is left out because it can be rebuilt, and what is a key. */
+import { stateEntry } from '../store/state-files.ts'
 
 /** One directory to save. */
 export type Place = {
@@ -20,52 +21,13 @@ const DATABASE = /\.(?:db|sqlite3?)$/i
 const DATABASE_PART = /\.(?:db|sqlite3?)-(?:wal|shm|journal)$/i
 const UNFINISHED = /(?:\.tmp|\.partial)$/
 
-/** Where the agent and people work: every file is theirs, whatever its name. */
-const WORK = new Set(['workspace', 'worktrees'])
-
-/** Of the state directory, with the reason in ARCHITECTURE.md (On disk). A file in none of these lists is treated like a key. */
-const STATE_SAVED = new Set([
-  'sessions',
-  'conflicts',
-  'live',
-  'trash',
-  'file-trash',
-  'tool-output',
-  'grants.json',
-  'workspaces.json',
-  'projects.json',
-  'accepted-guards.json',
-  'last_workspace.txt',
-  'location.json',
-  'audit.jsonl',
-  'audit.1.jsonl',
-  'backups.json',
-])
-const STATE_KEYS = new Set([
-  '.signing_key',
-  '.password',
-  '.password_set',
-  '.second_factor',
-  'people.json',
-  'auth-sessions.json',
-  'accepted-settings.json',
-  'api-tokens.json',
-  'shares.json',
-  'vapid.json',
-  'notifications.json',
-  'notifications-outbox.json',
-  'cells',
-])
-const STATE_SKIPPED =
-  /^(?:cache|incoming|request-keys|updates|instance\..*|cluster\.json|auth(?:-code)?-throttle\.json|.*\.db(?:-\w+)?)$/
-
 /** Caches of a home, and what describes running processes. */
 const HOME_SKIPPED =
-  /^(?:cache|image_cache|audio_cache|document_cache|bin|node|node_modules|gateway\.pid|gateway_state\.json|processes\.json|models_dev_cache\.json|context_length_cache\.yaml|\.skills_prompt_snapshot\.json|\.update_.*|.*\.lock)$/
+  /^(?:cache|image_cache|audio_cache|document_cache|node|node_modules|gateway\.pid|gateway_state\.json|processes\.json|models_dev_cache\.json|context_length_cache\.yaml|\.skills_prompt_snapshot\.json|\.update_.*|.*\.lock)$/
 
 /** Names of files with keys, directly in a home and in its private home for programs (`home/`). */
 const KEY_NAMES =
-  /^(?:auth\.json.*|.*(?:oauth|token|secret|credential).*|\.netrc|\.pgpass|\.npmrc|\.pypirc|id_[a-z0-9]+|.*\.(?:pem|key|p12|pfx|kdbx))$/i
+  /^(?:auth\.json.*|.*(?:oauth|token|secret|credential|password).*|\.netrc|\.pgpass|\.npmrc|\.pypirc|id_[a-z0-9]+|.*\.(?:pem|key|p12|pfx|kdbx))$/i
 /** Directories in which everything is a key, in the same places. */
 const KEY_DIRS =
   /^(?:mcp-tokens|pairing|whatsapp|\.ssh|\.gnupg|\.aws|\.azure|\.kube|\.docker|\.config)$/i
@@ -83,13 +45,19 @@ const byName = (name: string, isAppended: boolean): Treatment => {
 
 const isEnvFile = (name: string): boolean => ENV_FILE.test(name) && !ENV_EXAMPLE.test(name)
 
+/** Of a name that this version does not know: a later one may keep keys there. */
+const mayHaveKeys = (part: string): boolean =>
+  part.startsWith('.') || KEY_NAMES.test(part) || KEY_DIRS.test(part)
+
 const inState = (parts: readonly string[]): Treatment => {
   const [top = ''] = parts
   const name = parts.at(-1) ?? ''
-  if (WORK.has(top)) return isEnvFile(name) ? 'key' : byName(name, false)
-  if (STATE_SKIPPED.test(top) || UNFINISHED.test(name)) return 'skip'
-  if (top === 'settings.json') return 'strip'
-  return STATE_SAVED.has(top) ? byName(name, true) : 'key'
+  const known = stateEntry(top)
+  if (known === 'work') return isEnvFile(name) ? 'key' : byName(name, false)
+  if (known === 'skip' || UNFINISHED.test(name)) return 'skip'
+  if (known === 'key' || known === 'strip') return known
+  if (known === undefined && parts.some(mayHaveKeys)) return 'key'
+  return byName(name, known === 'save')
 }
 
 const inHome = (parts: readonly string[]): Treatment => {
@@ -113,7 +81,5 @@ export const treatmentOf = ({ kind }: Pick<Place, 'kind'>, path: string): Treatm
 /** The entry of the state directory that `path` of an archive belongs to and that this version knows nothing about; null for all others. */
 export const unknownEntry = (path: string): string | null => {
   const [root, top = ''] = path.split('/')
-  if (root !== 'state') return null
-  const isKnown = WORK.has(top) || STATE_KEYS.has(top) || top === 'settings.json'
-  return isKnown || STATE_SAVED.has(top) ? null : `state/${top}`
+  return root === 'state' && stateEntry(top) === undefined ? `state/${top}` : null
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { createZstdDecompress } from 'node:zlib'
+import { sha256 } from '../base/sha256.ts'
 import { invalid, missing, type UserError } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
 import {
@@ -120,9 +121,8 @@ const createChecker = (reader: ArchiveReader) => {
   const limited = async ({ header, content }: TarEntry, limit: number): Promise<Buffer> => {
     if (header.type !== 'file' || header.size > limit) throw damaged(`${header.path} is too large`)
     const bytes = await buffer(content)
-    const sha256 = createHash('sha256').update(bytes).digest('hex')
     const { mode, size } = header
-    seen.set(header.path, { type: 'file', mode: mode & 0o777, size, sha256 })
+    seen.set(header.path, { type: 'file', mode: mode & 0o777, size, sha256: sha256(bytes) })
     return bytes
   }
 

@@ -13,16 +13,17 @@ import {
   utimesSync,
 } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { toSeconds } from '../base/clock.ts'
 import { conflict, diskFull } from '../errors.ts'
 import { syncDir } from '../store/atomic-write.ts'
 import { errorCode } from '../store/file-error.ts'
 import { isDiskFull } from '../store/journal.ts'
 import { makeDir } from '../store/make-dir.ts'
-import { checkPath, type Head } from './format.ts'
+import { checkPath, type Head, rootOf } from './format.ts'
 import { decryptKeys } from './keys.ts'
 import { type ArchiveEntry, type ReadArchive, readArchive } from './read-archive.ts'
+import { endRestore, noteRestore, unfinishedRestore } from './unfinished.ts'
 
 export type RestoreOptions = {
   file: string
@@ -92,8 +93,12 @@ const writeSparse = async (
   await handle.truncate(at)
 }
 
-/** Private to the person: the owner's bits only. */
-const fileMode = (mode: number): number => (mode & 0o700) | 0o400
+/**
+ * Private to the person: directories are closed, so are keys and what is directly in a home or in the state directory. A file further
+ * below keeps its mode, which undoing its changes compares.
+ */
+const fileMode = (path: string, mode: number, isKey: boolean): number =>
+  (mode & (isKey || dirname(path) === rootOf(path) ? 0o700 : 0o777)) | 0o400
 
 const createTarget = (aside: string) => {
   const at = (path: string) => join(aside, path)
@@ -103,11 +108,12 @@ const createTarget = (aside: string) => {
   const writeFile = async (
     { path, mode, mtimeMs }: Pick<ArchiveEntry, 'path' | 'mode' | 'mtimeMs'>,
     content: AsyncIterable<Buffer> | readonly Buffer[],
+    isKey = false,
   ): Promise<void> => {
     const handle = await open(at(path), 'wx', 0o600)
     try {
       await writeSparse(handle, content)
-      await handle.chmod(fileMode(mode))
+      await handle.chmod(fileMode(path, mode, isKey))
       await handle.utimes(toSeconds(mtimeMs), toSeconds(mtimeMs))
       await handle.sync()
     } finally {
@@ -130,7 +136,7 @@ const createTarget = (aside: string) => {
         checkPath(path)
         makeDir(dirname(at(path)))
         rmSync(at(path), { force: true })
-        await writeFile({ path, mode, mtimeMs }, [content])
+        await writeFile({ path, mode, mtimeMs }, [content], true)
       }
     },
     /** Links last: nothing can be written through one. */
@@ -171,7 +177,7 @@ const moveAll = (moves: readonly Move[]): void => {
   }
 }
 
-/** Puts the parts of the archive together, and says where they belong; the outer directory last. */
+/** Puts the parts of the archive together, and says where they belong; the state directory, or what it is in, first. */
 const movesOf = (aside: string, { home, state }: RestoreOptions, head: Head): Move[] => {
   const parts = { home: join(aside, 'home'), state: join(aside, 'state') }
   makeDir(parts.home)
@@ -213,12 +219,17 @@ const placeAside = (home: string): { aside: string; isInside: boolean } => {
 }
 
 /** Into a home that stays: one move for each entry of the new one. */
-const movesInto = (moves: readonly Move[], home: string): Move[] =>
-  moves.flatMap(move =>
-    move.to === home
-      ? readdirSync(move.from).map(name => ({ from: join(move.from, name), to: join(home, name) }))
-      : [move],
-  )
+const movesInto = (moves: readonly Move[], { home, state }: RestoreOptions): Move[] =>
+  moves
+    .flatMap(move =>
+      move.to === home
+        ? readdirSync(move.from).map(name => ({
+            from: join(move.from, name),
+            to: join(home, name),
+          }))
+        : [move],
+    )
+    .toSorted((a, b) => Number(isBelow(b.to, `${state}/`)) - Number(isBelow(a.to, `${state}/`)))
 
 /**
  * Throws a UserError when a place is not empty, the file is not a whole backup, or the passphrase is wrong. Nothing is left then.
@@ -226,6 +237,8 @@ const movesInto = (moves: readonly Move[], home: string): Move[] =>
  */
 export const restoreBackup = async (options: RestoreOptions): Promise<Restored> => {
   const { file, home, state } = options
+  const unfinished = unfinishedRestore(state, home)
+  if (unfinished) throw conflict(`${unfinished.said}. ${unfinished.advice}`)
   checkEmpty(home)
   checkEmpty(state)
   const { aside, isInside } = placeAside(home)
@@ -247,8 +260,14 @@ export const restoreBackup = async (options: RestoreOptions): Promise<Restored> 
     const { passphrase, encrypted } = given
     if (encrypted && passphrase !== null) await target.addKeys(encrypted, passphrase)
     target.finish(read)
-    const moves = movesOf(aside, options, read.head)
-    moveAll(isInside ? movesInto(moves, home) : moves)
+    const whole = movesOf(aside, options, read.head)
+    const moves = isInside ? movesInto(whole, options) : whole
+    const [first] = moves
+    if (first && moves.length > 1 && isBelow(first.to, `${state}/`)) {
+      noteRestore(join(first.from, relative(first.to, state)), home)
+      moveAll(moves)
+      endRestore(state)
+    } else moveAll(moves)
     return { ...read, hasKeys: encrypted !== null && passphrase !== null }
   } catch (error) {
     if (errorCode(error) === 'EXDEV')

@@ -2,6 +2,7 @@
 import { lstat, readdir, readlink, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, posix, relative, resolve, sep } from 'node:path'
 import { messageOf } from '../errors.ts'
+import { isBelow } from '../store/path-within.ts'
 import { isGone } from './read-file.ts'
 import { type Place, treatmentOf, type Treatment } from './places.ts'
 
@@ -14,8 +15,6 @@ export type Found =
 export type WalkOptions = {
   /** Real paths that are not entered: other places, the target, checkouts. */
   excluded: readonly string[]
-  /** Keys are saved like other files. */
-  keysInPlace: boolean
   /** Something is not in the backup, and why. */
   onProblem: (path: string, reason: string) => void
 }
@@ -23,31 +22,22 @@ export type WalkOptions = {
 /** Listing a directory again finds what was moved into it while it was read. */
 const MAX_LISTINGS = 3
 
-const withinRoot = (root: string, path: string): boolean => {
-  const way = relative(root, path)
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
-}
-
 /** The link as it is, or relative where it is absolute or leaves the directory and returns; null when it leads outside. */
 const targetWithin = async (place: Place, full: string, target: string): Promise<string | null> => {
   const lexical = resolve(dirname(full), target)
-  if (!isAbsolute(target) && withinRoot(place.dir, lexical)) return target
+  if (!isAbsolute(target) && isBelow(place.dir, lexical)) return target
   try {
     const real = await realpath(full)
-    if (!withinRoot(place.dir, real)) return null
+    if (!isBelow(place.dir, real)) return null
     return relative(await realpath(dirname(full)), real) || '.'
   } catch {
     // A dangling link.
-    return withinRoot(place.dir, lexical) ? relative(dirname(full), lexical) || '.' : null
+    return isBelow(place.dir, lexical) ? relative(dirname(full), lexical) || '.' : null
   }
 }
 
-export const createWalk = ({ excluded, keysInPlace, onProblem }: WalkOptions) => {
+export const createWalk = ({ excluded, onProblem }: WalkOptions) => {
   const seen = new Set<string>()
-  const treat = (place: Place, path: string): Treatment => {
-    const treatment = treatmentOf(place, path)
-    return keysInPlace && (treatment === 'key' || treatment === 'strip') ? 'save' : treatment
-  }
 
   /** A link to a file outside is saved as that file, because people keep config.yaml in a repository and link to it. */
   async function* link(place: Place, path: string, full: string): AsyncGenerator<Found> {
@@ -59,7 +49,7 @@ export const createWalk = ({ excluded, keysInPlace, onProblem }: WalkOptions) =>
       return
     }
     const found = await stat(full).catch(() => null)
-    const treatment = treat(place, path)
+    const treatment = treatmentOf(place, path)
     if (found?.isFile() && treatment !== 'skip') {
       yield { type: 'file', path: name, file: await realpath(full), treatment }
       return
@@ -73,7 +63,7 @@ export const createWalk = ({ excluded, keysInPlace, onProblem }: WalkOptions) =>
     if (excluded.includes(full)) return
     // Saved in an earlier listing.
     const isNew = !seen.has(name)
-    const treatment = treat(place, path)
+    const treatment = treatmentOf(place, path)
     if (treatment === 'skip') return
     if (name.includes('\uFFFD')) return onProblem(name, 'its name is not UTF-8')
     const found = await lstat(full)

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { constants, createZstdCompress } from 'node:zlib'
+import { sha256 } from '../base/sha256.ts'
 import { invalid, messageOf } from '../errors.ts'
 import { type Head, HEAD, KEYS, MANIFEST, type ManifestLine } from './format.ts'
 import { encryptKeys, type KeyFile, MAX_KEYS_BYTES } from './keys.ts'
@@ -61,8 +62,7 @@ const createEntries = (
   ): Promise<void> => {
     const size = content.length
     await writer.add({ path, type: 'file', mode, mtimeMs, size, target: null }, content)
-    const sha256 = createHash('sha256').update(content).digest('hex')
-    note({ path, type: 'file', mode: mode & 0o777, size, sha256, ...extra })
+    note({ path, type: 'file', mode: mode & 0o777, size, sha256: sha256(content), ...extra })
   }
   const count = (size: number): void => {
     written.files += 1
@@ -118,13 +118,7 @@ const createEntries = (
   }
 
   const addKey = async (file: FoundFile): Promise<void> => {
-    if (passphrase === null) {
-      const unknown = unknownEntry(file.path)
-      if (unknown === null) written.keyFiles.push(file.path)
-      else if (!problems.some(({ path }) => path === unknown))
-        problems.push({ path: unknown, reason: 'it may have keys; --with-keys saves it' })
-      return
-    }
+    if (passphrase === null) return void written.keyFiles.push(file.path)
     const whole = await readWhole(file)
     if (whole) keepKey(whole)
   }
@@ -191,6 +185,19 @@ const createEntries = (
     }
   }
 
+  const noteUnknown = ({ path, treatment }: FoundFile): void => {
+    const entry = unknownEntry(path)
+    if (entry === null) return
+    const isMissing = treatment === 'key' && passphrase === null
+    // A file that may have keys is named itself, the other ones by their entry.
+    const named = isMissing ? path : entry
+    if (problems.some(each => each.path === named)) return
+    const reason = isMissing
+      ? 'not saved, because it may have keys; --with-keys saves it'
+      : 'saved, but this version does not know it: see whether it has keys'
+    problems.push({ path: named, reason })
+  }
+
   const add = {
     save: addContent,
     journal: addContent,
@@ -205,7 +212,10 @@ const createEntries = (
     keys,
     addBytes,
     async add(entry: Found): Promise<void> {
-      if (entry.type === 'file') return add[entry.treatment](entry)
+      if (entry.type === 'file') {
+        noteUnknown(entry)
+        return add[entry.treatment](entry)
+      }
       const { path, type, mtimeMs } = entry
       const mode = entry.mode & 0o777
       const target = entry.type === 'link' ? entry.target : null

@@ -271,35 +271,3 @@ export const run = (
     })
     child.stdin.end(input ?? '')
   })
-
-/**
- * Starts a program that outlives this process. With `ready` it resolves when the program has written its first output, and
- * rejects when it ends before that; output on standard error is that of this process.
- */
-export const startDetached = (
-  file: string,
-  args: readonly string[],
-  {
-    cwd,
-    env,
-    ready = false,
-  }: { cwd: string; env: Readonly<Record<string, string>>; ready?: boolean },
-): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const child = spawn(file, [...args], {
-      cwd,
-      env,
-      detached: true,
-      stdio: ready ? ['ignore', 'pipe', 'inherit'] : ['ignore', 'inherit', 'inherit'],
-    })
-    child.once('error', reject)
-    child.once('exit', code => reject(new Error(`${file} ended with code ${code}`)))
-    const started = () => {
-      child.removeAllListeners('exit')
-      child.stdout?.destroy()
-      child.unref()
-      resolve()
-    }
-    if (ready) child.stdout?.once('data', started)
-    else child.once('spawn', started)
-  })

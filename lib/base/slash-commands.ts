@@ -2,6 +2,7 @@
  * The slash commands of the composer: names, arguments and English descriptions. `GET /api/commands` lists them; the page runs
  * them (`public/features/composer/slash-commands.ts` holds one function for each name).
  */
+import { EFFORTS } from './efforts.ts'
 
 type SlashCommandEntry = {
   /** Typed after the slash. Translations and the page's functions are keyed by it. */
@@ -51,7 +52,7 @@ const SLASH_COMMANDS = [
     description: 'Set the reasoning effort, or show or hide reasoning',
     category: 'Configuration',
     args_hint: '[none … xhigh, show or hide]',
-    subcommands: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'show', 'hide', 'on', 'off'],
+    subcommands: [...EFFORTS, 'show', 'hide', 'on', 'off'],
   },
   { name: 'title', description: 'Rename this chat', category: 'Session', args_hint: '<text>' },
   { name: 'retry', description: 'Send the last message again', category: 'Session' },

@@ -1,4 +1,5 @@
 /** Approvals that no one gave although no one denied them: too late, by a setting, or because what asked is gone. */
+import { Refusal } from './refusal.ts'
 
 /** `policy`: no person can be asked, and a setting denies. `withdrawn`: what asked is gone. */
 export type UnapprovedReason = 'timeout' | 'policy' | 'withdrawn'
@@ -13,13 +14,13 @@ const SENTENCES = {
   withdrawn: 'Not approved: what asked for it has ended.',
 } as const
 
-/** The message is for the model: it must not blame the user for a denial. The page recognizes how it begins (`tool-result.ts`). */
-export class Unapproved extends Error {
+/** The message is for the model: it must not blame the user for a denial. */
+export class Unapproved extends Refusal {
+  override readonly name = 'Unapproved'
   readonly reason: UnapprovedReason
 
   constructor(cause: keyof typeof SENTENCES) {
-    super(SENTENCES[cause])
-    this.name = 'Unapproved'
+    super(cause === 'timeout' ? 'timeout' : 'policy', SENTENCES[cause])
     this.reason = cause === 'timeout' || cause === 'withdrawn' ? cause : 'policy'
   }
 }

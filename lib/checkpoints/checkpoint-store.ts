@@ -1,16 +1,16 @@
 /** Storage of one workspace's checkpoints: file versions in git (plain copies where git is missing) and the records of turns. */
-import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { sha256 } from '../base/sha256.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import type { Content } from './file-content.ts'
 import { OpenRecord, TurnRecord, type Version } from './records.ts'
 import { blobId, type GitOptions, openShadowGit } from './shadow-git.ts'
 import { readWhole, readWholeText } from '../store/read-text.ts'
 
-/** agent-home §1.1: the directory is named by a hash of the workspace's absolute path. */
+/** The directory is named by a hash of the workspace's absolute path, as the host agent names it. */
 export const checkpointDir = (homeDir: string, root: string): string =>
-  join(homeDir, 'checkpoints', createHash('sha256').update(root).digest('hex').slice(0, 16))
+  join(homeDir, 'checkpoints', sha256(root).slice(0, 16))
 
 export type CheckpointStore = Awaited<ReturnType<typeof openCheckpointStore>>
 

@@ -12,7 +12,7 @@ import { createStepCapture, type MayChange } from './record-steps.ts'
 import { WorkspaceTooLargeError } from './scan-workspace.ts'
 import type { CheckpointHome, CheckpointWorkspaces } from './workspaces.ts'
 
-/** agent-home §2.1, `checkpoints`. */
+/** Default of `checkpoints.max_snapshots`. */
 export const MAX_TURNS = 50
 /** A turn waits at most this long for its files to be recorded. */
 const TIMEOUT_MS = 15_000

@@ -5,20 +5,9 @@ import { fromSeconds } from '../base/clock.ts'
 import { HELP } from './help.ts'
 
 /** `serve` starts the server, as no command does. */
-export type CliCommand =
-  | Exclude<keyof typeof HELP, 'serve'>
-  | 'help'
-  | 'version'
-  | 'watch-update'
-  | 'unknown'
+export type CliCommand = Exclude<keyof typeof HELP, 'serve'> | 'help' | 'version' | 'unknown'
 
-/** `watch-update` is started by an update, not by a person. */
-const COMMANDS = [
-  ...(Object.keys(HELP) as (keyof typeof HELP)[]),
-  'help',
-  'version',
-  'watch-update',
-] as const
+const COMMANDS = [...(Object.keys(HELP) as (keyof typeof HELP)[]), 'help', 'version'] as const
 
 export type ChatArguments = {
   message: string | null
@@ -57,8 +46,9 @@ const WAIT_MS = 30_000
 /** Fewer letters differ in a slip of the fingers. */
 const MAX_SLIPS = 2
 
-/** A sentence when the first argument is meant as a command and is none; a port is a number. */
-export const unknownCommand = ([first = '']: readonly string[]): string | null => {
+/** A sentence when an argument is meant as a command and is none; a port is a number. */
+export const unknownCommand = (argv: readonly string[]): string | null => {
+  const [first = ''] = argv[0] === 'help' ? argv.slice(1) : argv
   if (!/^[a-z]/i.test(first) || COMMANDS.some(name => name === first)) return null
   const nearest = closest(first, [...COMMANDS])
   return distance(first, nearest) <= MAX_SLIPS
@@ -68,10 +58,12 @@ export const unknownCommand = ([first = '']: readonly string[]): string | null =
 
 /** Null when the arguments start the server. */
 export const commandOf = (argv: readonly string[]): CliCommand | null => {
-  const [first] = argv
-  if (argv.includes('--help') || argv.includes('-h')) return 'help'
-  if (first === '--version' || first === '-V') return 'version'
+  const [first, second] = argv
   if (unknownCommand(argv) !== null) return 'unknown'
+  if (argv.includes('--help') || argv.includes('-h')) return 'help'
+  if (first === '--version' || first === '-V' || first === '-v') return 'version'
+  // Said to the agent, it is a message.
+  if (second === 'help' && argv.length === 2 && first !== 'chat') return 'help'
   const command = COMMANDS.find(name => name === first)
   return command === undefined || command === 'serve' ? null : command
 }

@@ -8,7 +8,7 @@ import { type Backup, makeBackup } from '../backups/backup.ts'
 import { readArchive, type ReadArchive } from '../backups/read-archive.ts'
 import { type Restored, restoreBackup } from '../backups/restore.ts'
 import type { Config } from '../config.ts'
-import { forbidden, invalid } from '../errors.ts'
+import { forbidden, invalid, missing } from '../errors.ts'
 import { isStartedByAgent } from '../own-processes/started-by-agent.ts'
 import { createHomes } from '../profiles/homes.ts'
 import { readText } from '../store/read-text.ts'
@@ -156,6 +156,8 @@ export const restore = async (
     return 0
   }
   checkPerson(config)
+  // Before anything is said about the place.
+  if (!existsSync(path)) throw missing(`There is no file ${path}.`)
   const home = to === null ? config.baseHome : resolve(cwd, to)
   const state = to === null ? config.stateDir : join(home, 'webui')
   const restored = await restoreBackup({

@@ -100,7 +100,7 @@ const jsonOf = (text: string): Record<string, unknown> => {
 const toCheck = (about: string, text: string): Check => {
   const sentence = visibleWords(text.slice(0, MAX_SENTENCE)).replace(/\s+/g, ' ')
   const [, said = sentence, advice] = /^(.+?)\.\s+(.+)$/s.exec(sentence) ?? []
-  return fail(about, said, advice ?? GUIDE)
+  return fail('server_refuses', about, said, advice ?? GUIDE)
 }
 
 const certificateCheck = (url: URL, answer: IncomingMessage): Check[] => {
@@ -110,7 +110,14 @@ const certificateCheck = (url: URL, answer: IncomingMessage): Check[] => {
   if (authorized) return [ok('certificate', 'valid')]
   const problem = CERTIFICATE_PROBLEMS[String(code)] ?? `is not trusted (${String(code)})`
   const said = `The certificate of ${url.host} ${problem}`
-  return [warn('certificate', said, 'Browsers warn of it or refuse it. Give the proxy another.')]
+  return [
+    warn(
+      'certificate_untrusted',
+      'certificate',
+      said,
+      'Browsers warn of it or refuse it. Give the proxy another.',
+    ),
+  ]
 }
 
 const unreachable = (url: URL, { status, headers, text }: Answer): Check => {
@@ -118,6 +125,7 @@ const unreachable = (url: URL, { status, headers, text }: Answer): Check => {
   if (typeof error === 'string') return toCheck('page', error)
   if (isGatewayStatus(status))
     return fail(
+      'proxy_without_server',
       'page',
       `The proxy at ${url.host} answers ${status}: it does not reach agent-webui`,
       'Start agent-webui, and compare its address with the one in the configuration of the proxy.',
@@ -126,17 +134,20 @@ const unreachable = (url: URL, { status, headers, text }: Answer): Check => {
   const to = status >= 301 && status <= 308 && URL.parse(location, url.href)
   if (to && to.hostname === url.hostname)
     return fail(
+      'page_redirected',
       'page',
       `${url.href} leads to ${to.origin}${to.pathname}`,
       `Check that address: agent-webui doctor --url ${to.origin}${to.pathname}`,
     )
   if (to || status === 401 || status === 407)
     return warn(
+      'proxy_asks_sign_in',
       'page',
       `The proxy at ${url.host} asks for a sign-in of its own${to ? ` at ${to.host}` : ` (${status})`}`,
       'Run this where it does not, or check in a browser.',
     )
   return fail(
+    'page_unknown',
     'page',
     `${url.href} answers ${status}, and not from agent-webui`,
     `Compare the address with the configuration of the proxy. ${GUIDE}`,
@@ -159,11 +170,13 @@ const pathOfPage = ({ status, headers, text }: Answer, url: URL): string | null 
 const wrongPath = (found: string, wanted: string): Check =>
   wanted === ''
     ? fail(
+        'path_wrong',
         'path',
         `The page is made for the path ${found}, but the proxy serves it at /`,
         'Remove AGENT_WEBUI_BASE_PATH, or X-Forwarded-Prefix from the configuration of the proxy.',
       )
     : fail(
+        'path_wrong',
         'path',
         `The page is made for the path ${found || '/'}, but the proxy serves it below ${wanted}`,
         `Make the proxy send "X-Forwarded-Prefix: ${wanted}", or set AGENT_WEBUI_BASE_PATH=${wanted}.`,
@@ -179,6 +192,7 @@ const headerChecks = (url: URL, answer: Answer): Check[] => {
   if (isProxied(answer) && isForwarded === false)
     return [
       warn(
+        'proxy_headers_missing',
         'proxy headers',
         'The proxy does not say for whom it asks, so all visitors count as this machine',
         'Make it send X-Forwarded-For (nginx: proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;).',
@@ -193,6 +207,7 @@ const originCheck = (url: URL, { status, text }: Answer): Check => {
     return ok('origin', 'changes from this address are accepted')
   if (typeof error === 'string' && status !== 404) return toCheck('origin', error)
   return fail(
+    'page_unknown',
     'page',
     `${url.href} does not know this check (${status}): it is another program, or an older agent-webui`,
     `Compare the address with the configuration of the proxy. ${GUIDE}`,
@@ -206,10 +221,10 @@ const uploadCheck = async (url: URL, post: (body: string) => Promise<Answer>): P
   try {
     const { status } = await post(JSON.stringify({ padding: 'x'.repeat(LARGE_BYTES) }))
     if (status === 200) return ok('uploads', `${megabytes} MB arrive`)
-    return fail('uploads', `${said} (${status})`, advice)
+    return fail('upload_refused', 'uploads', `${said} (${status})`, advice)
   } catch (error) {
     // Some close the connection while the body is sent.
-    return fail('uploads', `${said}: ${url.host}: ${reasonOf(error)}`, advice)
+    return fail('upload_refused', 'uploads', `${said}: ${url.host}: ${reasonOf(error)}`, advice)
   }
 }
 
@@ -217,6 +232,7 @@ const uploadCheck = async (url: URL, post: (body: string) => Promise<Answer>): P
 const streamCheck = async (url: URL, waitMs: number, connect: Connect): Promise<Check> => {
   const about = 'event stream'
   const late = fail(
+    'stream_held_back',
     about,
     'The proxy holds event streams back, so answers arrive all at once',
     'Turn buffering off for the path (nginx: proxy_buffering off;).',
@@ -234,9 +250,14 @@ const streamCheck = async (url: URL, waitMs: number, connect: Connect): Promise<
   }
   try {
     if (answer.statusCode === 429)
-      return warn(about, 'Too many checks run at the same time', 'Run it again in ten seconds.')
+      return warn(
+        'too_many_checks',
+        about,
+        'Too many checks run at the same time',
+        'Run it again in ten seconds.',
+      )
     if (answer.statusCode !== 200)
-      return fail(about, `The event stream answers ${answer.statusCode}`, GUIDE)
+      return fail('stream_failed', about, `The event stream answers ${answer.statusCode}`, GUIDE)
     const first = (async (): Promise<boolean> => {
       let text = ''
       for await (const chunk of answer) {
@@ -299,6 +320,6 @@ export const addressChecks = async (
     ]
   } catch (error) {
     const advice = 'Check the address, and whether the proxy runs.'
-    return [fail('address', `${root.origin}: ${reasonOf(error)}`, advice)]
+    return [fail('address_unreachable', 'address', `${root.origin}: ${reasonOf(error)}`, advice)]
   }
 }

@@ -24,5 +24,5 @@ export const clockAgainst = (host: string, header: string | undefined, now: numb
   const ahead = now - theirs
   if (Math.abs(ahead) <= MAX_MS) return [ok(CLOCK, `agrees with ${host}`)]
   const said = `The clock is ${lengthOf(Math.abs(ahead))} ${ahead > 0 ? 'ahead of' : 'behind'} that of ${host}`
-  return [warn(CLOCK, said, CLOCK_ADVICE)]
+  return [warn('clock_differs', CLOCK, said, CLOCK_ADVICE)]
 }

@@ -1,6 +1,7 @@
 /** Checks of the database of a cluster. Nothing of it is loaded where none is configured. */
 import { clusterUrl, readClusterKey } from '../app/cell.ts'
 import { messageOf, SetupError } from '../errors.ts'
+import { describeNetworkError } from '../http/network-error.ts'
 import { type Check, type CheckContext, fail, ok, warn } from './check.ts'
 
 const ABOUT = 'cluster'
@@ -16,6 +17,7 @@ export const clusterChecks = async ({
     if (key !== null) return [ok(ABOUT, 'the database answers, and its tables are known')]
     return [
       warn(
+        'cluster_without_key',
         ABOUT,
         'the database answers, and there is no key: settings, sign-ins, and keys stay on this machine',
         'Set AGENT_WEBUI_CLUSTER_KEY_FILE before the first start, or keep these files on every machine.',
@@ -26,6 +28,9 @@ export const clusterChecks = async ({
       error instanceof SetupError
         ? 'A start ends with exit code 78 until this is corrected.'
         : 'Start the database, or correct AGENT_WEBUI_CLUSTER_URL. A start waits until it answers.'
-    return [fail(ABOUT, messageOf(error), advice)]
+    // The text of the system has codes and calls.
+    const isOfSystem = error instanceof Error && 'syscall' in error
+    const said = isOfSystem ? `the database: ${describeNetworkError(error)}` : messageOf(error)
+    return [fail('cluster_unusable', ABOUT, said, advice)]
   }
 }

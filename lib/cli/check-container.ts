@@ -13,6 +13,7 @@ export const containerChecks = async ({ home, config }: CheckContext): Promise<C
       ? [ok(about, `commands run in ${image} (${engine}, ${program})`)]
       : [
           warn(
+            'image_missing',
             about,
             `the image ${image} is not here`,
             `The first command downloads it; or run: ${engine} pull ${image}`,
@@ -21,6 +22,8 @@ export const containerChecks = async ({ home, config }: CheckContext): Promise<C
   } catch (error) {
     // An unreadable configuration has a check of its own.
     if (error instanceof UserError && error.extra.config_problem === true) return []
-    return [fail(about, messageOf(error), 'No command runs until this is solved.')]
+    return [
+      fail('container_unusable', about, messageOf(error), 'No command runs until this is solved.'),
+    ]
   }
 }

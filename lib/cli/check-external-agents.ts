@@ -22,7 +22,12 @@ const checkAgent = async (
 ): Promise<Check> => {
   const about = `agent ${id}`
   if (command === null)
-    return warn(about, `${name} was not found`, 'Install it, or fix acp_command in config.yaml.')
+    return warn(
+      'agent_missing',
+      about,
+      `${name} was not found`,
+      'Install it, or fix acp_command in config.yaml.',
+    )
   if (isFetched(command)) return ok(about, `${name}, downloaded on first use: ${command.join(' ')}`)
   const isRemote = settings.files === 'agent'
   const empty = mkdtempSync(join(tmpdir(), 'agent-check-'))
@@ -37,10 +42,20 @@ const checkAgent = async (
       startMs: settings.startMs ?? startTimeoutMs(command),
     })
     return signedOut
-      ? warn(about, `${title}: ${signedOut.failure.message}`, signedOut.failure.hint ?? '')
+      ? warn(
+          'agent_signed_out',
+          about,
+          `${title}: ${signedOut.failure.message}`,
+          signedOut.failure.hint ?? '',
+        )
       : ok(about, `${title} answers and opens a session, ${command[0]}`)
   } catch (error) {
-    return warn(about, messageOf(error), `Run it in a terminal to see why: ${command.join(' ')}`)
+    return warn(
+      'agent_fails',
+      about,
+      messageOf(error),
+      `Run it in a terminal to see why: ${command.join(' ')}`,
+    )
   } finally {
     rmSync(empty, { recursive: true, force: true })
   }

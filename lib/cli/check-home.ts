@@ -1,8 +1,10 @@
 /** Checks of the profile's files: unreadable ones, invalid values, and safeguards that are not supported. */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { callableSkills } from '../commands.ts'
+import { createFileCheck } from '../file-problems.ts'
 import { jobsFile } from '../cron/jobs-file.ts'
+import { readSchedule } from '../cron/parse-schedule.ts'
 import { UserError } from '../errors.ts'
 import { createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { shownChanges } from '../guards/setting-changes.ts'
@@ -35,7 +37,12 @@ const homeOwnerCheck = ({ home: { dir }, machine: { uid, ownerOf } }: CheckConte
   if (uid === undefined || uid === owner) return []
   const said = `${dir} belongs to user ${owner}, and this is user ${uid}`
   return [
-    warn('home', said, `Run agent-webui as user ${owner}, or set AGENT_HOME to your own home.`),
+    warn(
+      'home_foreign',
+      'home',
+      said,
+      `Run agent-webui as user ${owner}, or set AGENT_HOME to your own home.`,
+    ),
   ]
 }
 
@@ -52,7 +59,7 @@ const skippedLineChecks = ({ home }: CheckContext): Check[] => {
     lines.length === 1
       ? `line ${numbers} is not NAME=value and is ignored`
       : `lines ${numbers} are not NAME=value and are ignored`
-  return [warn('.env', said, `Correct ${path}. Comments begin with #.`)]
+  return [warn('env_lines_ignored', '.env', said, `Correct ${path}. Comments begin with #.`)]
 }
 
 /** Nothing fails until something is to be changed. */
@@ -61,6 +68,7 @@ const homeAccessCheck = ({ home: { dir }, config, machine }: CheckContext): Chec
   if (error === null) return []
   return [
     warn(
+      'home_not_writable',
       'home',
       `${dir} cannot be written (${fileReason(error)}), so keys and settings of models cannot be changed`,
       'Make it writable for this user.',
@@ -73,14 +81,15 @@ const activeProfileChecks = ({ config: { baseHome } }: CheckContext): Check[] =>
   const name = missingActiveProfile(baseHome)
   if (name === null) return []
   const said = `the active profile ${JSON.stringify(name)} does not exist; default is used`
-  return [warn('profile', said, 'Choose another profile on the page.')]
+  return [warn('profile_missing', 'profile', said, 'Choose another profile on the page.')]
 }
 
 export const homeChecks = (looked: CheckContext): Check[] => {
-  const { home } = looked
+  const { home, config } = looked
   if (!existsSync(home.dir))
     return [
       warn(
+        'home_missing',
         'home',
         `${home.dir} does not exist yet`,
         'It is created when the server first starts.',
@@ -88,6 +97,15 @@ export const homeChecks = (looked: CheckContext): Check[] => {
           does: `create ${home.dir}`,
           apply: () => makeDir(home.dir),
         },
+      ),
+    ]
+  if (!statSync(home.dir).isDirectory())
+    return [
+      fail(
+        'home_not_directory',
+        'home',
+        `${home.dir} is not a directory`,
+        'Move it away, or set AGENT_HOME to another directory.',
       ),
     ]
   const problems = home.problems()
@@ -98,31 +116,60 @@ export const homeChecks = (looked: CheckContext): Check[] => {
     ...homeAccessCheck(looked),
     ...activeProfileChecks(looked),
     ...skippedLineChecks(looked),
-    ...problems.map(({ file, reason }) =>
-      fail(
-        file === home.config.path ? 'config.yaml' : file.slice(home.dir.length + 1),
-        reason,
-        `Fix ${file}. Until then, no turn runs with it.`,
-      ),
-    ),
     ...(problems.some(({ file }) => file === home.config.path)
       ? []
-      : [ok('config.yaml', isThere ? 'OK' : 'not found; using defaults')]),
+      : isThere || config.configPath === null
+        ? [ok('config.yaml', isThere ? 'OK' : 'not found; using defaults')]
+        : [
+            warn(
+              'config_missing',
+              'config.yaml',
+              `AGENT_CONFIG_PATH names ${config.configPath}, which does not exist, so defaults apply`,
+              'Create it, or fix the variable.',
+            ),
+          ]),
   ]
 }
 
-/** The profile's own list files; those of the server are in `startChecks`. */
-export const listChecks = ({ home, config }: CheckContext): Check[] => {
-  const file = join(home.dir, 'cron', 'jobs.json')
-  const reason = jobsFile(join(home.dir, 'cron'), () => '').problem()
-  const workspaces =
-    home.name === DEFAULT_PROFILE
-      ? null
-      : createWorkspaces(config, () => config.userHome).problem(home)
-  return [reason === null ? null : { file, reason }, workspaces].flatMap(problem =>
-    problem
-      ? [fail(problem.file.slice(home.dir.length + 1), problem.reason, `Fix ${problem.file}.`)]
-      : [],
+/** Written by hand or by another program: the page refuses such a schedule. */
+export const taskChecks = ({ home, machine }: CheckContext): Check[] =>
+  jobsFile(join(home.dir, 'cron'), () => '')
+    .read()
+    .filter(({ schedule }) => readSchedule(schedule, machine.clock.now(), 'UTC') === undefined)
+    .map(({ id }) =>
+      warn(
+        'task_schedule_invalid',
+        `task ${id}`,
+        'its schedule cannot be read, so it never runs',
+        'Give it another one in Tasks.',
+      ),
+    )
+
+/** As the page names them: files of every profile that cannot be read. Those of the service are in `known-files.ts`. */
+export const fileChecks = (
+  { homes, home, config }: CheckContext,
+  isStateUsable: boolean,
+): Check[] => {
+  const workspaces = createWorkspaces(config, () => config.userHome)
+  const nameOf = (file: string): string => {
+    if (file === home.config.path) return 'config.yaml'
+    const place = [home.dir, config.baseHome].find(dir => file.startsWith(`${dir}/`))
+    return place === undefined ? file : file.slice(place.length + 1)
+  }
+  const find = createFileCheck({
+    homes,
+    // The one of the default profile is in the state directory.
+    workspaces: isStateUsable ? workspaces : { problem: () => null },
+    own: [],
+    jobsOf: each => jobsFile(join(each.dir, 'cron'), () => ''),
+  })
+  return find().map(({ file, reason, profile }) =>
+    fail(
+      'file_unreadable',
+      nameOf(file),
+      reason,
+      `Fix ${file}. Until then, what profile ${profile} needs of it is refused.`,
+    ),
   )
 }
 
@@ -141,6 +188,7 @@ const unreadChecks = ({ home }: CheckContext): Check[] => {
       ? []
       : [
           warn(
+            'key_unknown',
             'config.yaml',
             `these keys have no effect here: ${unknown.join(', ')}`,
             'Correct their names, or leave them for the program that reads them. docs/configuration-keys.md has all that are read.',
@@ -153,9 +201,18 @@ const unreadChecks = ({ home }: CheckContext): Check[] => {
 const settingsChecks = ({ home }: CheckContext): Check[] => [
   ...home
     .configProblems()
-    .map(({ key, reason }) => warn(key, reason, `Correct ${key} in ${home.config.path}.`)),
+    .map(({ key, reason }) =>
+      warn('value_invalid', key, reason, `Correct ${key} in ${home.config.path}.`),
+    ),
   ...(home.lenient.settings().approvals.mode === 'smart'
-    ? [warn('approvals.mode', 'smart counts as manual: no model answers for you', 'Set manual.')]
+    ? [
+        warn(
+          'value_invalid',
+          'approvals.mode',
+          'smart counts as manual: no model answers for you',
+          'Set manual.',
+        ),
+      ]
     : []),
 ]
 
@@ -167,6 +224,7 @@ const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Che
       ? []
       : [
           fail(
+            'accepted_settings_unreadable',
             'confirmed settings',
             `${accepted.path}: ${problem}. Settings that loosen what the agent may do stay off`,
             'Run agent-webui config, then accept them.',
@@ -178,6 +236,7 @@ const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Che
       const keys = found.changes.map(({ key }) => key).join(', ')
       return [
         warn(
+          'settings_unconfirmed',
           keys,
           `${found.file} was changed by something else than the page, so the earlier values stay in force`,
           `Accept or restore them under Settings → Security, or run agent-webui config${home.name === DEFAULT_PROFILE ? '' : ` -p ${home.name}`}.`,
@@ -190,9 +249,7 @@ const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Che
 /** An unsupported safeguard that was not accepted blocks the agent: that is a failure. */
 export const guardChecks = (looked: CheckContext): Check[] => {
   const { home, config, acceptedSettings } = looked
-  const path = join(config.stateDir, 'accepted-guards.json')
-  const accepted = createAcceptedGuards(path)
-  const problem = accepted.problem()
+  const accepted = createAcceptedGuards(join(config.stateDir, 'accepted-guards.json'))
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
   const { list } = createGuards({
     acceptedGuards: accepted,
@@ -201,15 +258,6 @@ export const guardChecks = (looked: CheckContext): Check[] => {
     skillNames: skills.names,
   })
   return [
-    ...(problem === null
-      ? []
-      : [
-          fail(
-            'accepted guards',
-            `${path}: ${problem}`,
-            'Delete it, then accept the safeguards again on the page.',
-          ),
-        ]),
     ...settingsChecks(looked),
     ...unreadChecks(looked),
     ...changedChecks(looked),
@@ -217,13 +265,20 @@ export const guardChecks = (looked: CheckContext): Check[] => {
       list(home).map(({ key, value, why, closes, accepted: isAccepted }) =>
         isAccepted
           ? warn(
+              'guard_accepted',
               key,
               `${value}: ${closes.length === 0 ? 'has no effect here; dismissed' : 'not supported here; accepted'}`,
               why,
             )
           : closes.length === 0
-            ? warn(key, `${value}: ${why}`, 'Change it, or dismiss it under Settings → Security.')
+            ? warn(
+                'guard_without_effect',
+                key,
+                `${value}: ${why}`,
+                'Change it, or dismiss it under Settings → Security.',
+              )
             : fail(
+                'guard_unsupported',
                 key,
                 `${value}: ${why} Blocked because of it: ${closes.join(', ')}.`,
                 'Change it, or accept it under Settings → Security.',

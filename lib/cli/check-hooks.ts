@@ -27,6 +27,7 @@ export const hookChecks = ({ home }: CheckContext): Check[] =>
         ? 'Until then it blocks every call.'
         : 'Until then it has no effect.'
       return warn(
+        'hook_missing',
         about,
         `${command}: ${missing} does not exist or is not executable`,
         `Fix it, or its command in ${home.config.path}. ${effect}`,

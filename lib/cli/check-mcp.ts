@@ -48,10 +48,20 @@ const httpCheck = async (
   const state = signInState(home.dir, server)
   const problem = usesProxy(config) ? null : await connectProblem(url)
   if (problem !== null)
-    return warn(about, `${url.origin}: ${problem}`, 'Start the server, or fix its url.')
+    return warn(
+      'mcp_unreachable',
+      about,
+      `${url.origin}: ${problem}`,
+      'Start the server, or fix its url.',
+    )
   if (state === 'none') return ok(about, url.origin)
   if (state === 'signed_in') return ok(about, `${url.origin}, signed in`)
-  return warn(about, `${url.origin}: nobody is signed in`, 'Sign in under Settings → MCP servers.')
+  return warn(
+    'mcp_signed_out',
+    about,
+    `${url.origin}: nobody is signed in`,
+    'Sign in under Settings → MCP servers.',
+  )
 }
 
 const programCheck = (
@@ -62,6 +72,7 @@ const programCheck = (
   findProgram(server.env.PATH ?? home.lenient.env().PATH ?? '', server.command)
     ? ok(about, server.command)
     : fail(
+        'mcp_program_missing',
         about,
         `the program "${server.command}" was not found`,
         'Install it, or fix the command.',
@@ -74,6 +85,7 @@ const sectionCheck = ({ home }: CheckContext): Check[] => {
     ? []
     : [
         fail(
+          'mcp_section_invalid',
           'mcp_servers',
           'is not a mapping from names to settings, so no server is used',
           `Correct mcp_servers in ${home.config.path}.`,
@@ -86,7 +98,8 @@ export const mcpChecks = async (looked: CheckContext): Promise<Check[]> => {
   const servers = await Promise.all(
     emptyIfUnreadable(() => parseServers(home.settings())).map(async server => {
       const about = `mcp ${server.name}`
-      if (isInvalid(server)) return fail(about, server.problem, 'Fix its entry in mcp_servers.')
+      if (isInvalid(server))
+        return fail('mcp_entry_invalid', about, server.problem, 'Fix its entry in mcp_servers.')
       if (!server.enabled) return ok(about, 'disabled')
       if (server.kind === 'http') return httpCheck(looked, about, server)
       return programCheck(home, about, server)

@@ -42,6 +42,7 @@ const unreachable = ({ url, isOwn }: Address, error: unknown): Check[] => {
   if (!isOwn || what === undefined) return []
   return [
     warn(
+      'model_server_unreachable',
       'model server',
       `${url.host} ${what}`,
       'Start it, or correct its address (base_url) in config.yaml.',

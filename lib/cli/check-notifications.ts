@@ -2,34 +2,25 @@
 import { join } from 'node:path'
 import { fromSeconds, systemClock } from '../base/clock.ts'
 import { NOTIFICATION_PROBLEMS } from '../base/notification-problems.ts'
-import { messageOf } from '../errors.ts'
 import { openOutbox, OUTBOX } from '../notifications/outbox.ts'
 import type { Receiver } from '../notifications/receivers.ts'
 import { openNotificationStore, SETTINGS } from '../notifications/store.ts'
-import { readVapid } from '../notifications/vapid.ts'
-import { type Check, type CheckContext, fail, ok, warn } from './check.ts'
-
-const RESTORE = 'Restore it from a backup, or remove it.'
+import { type Check, type CheckContext, ok, warn } from './check.ts'
 
 const nameOf = (receiver: Receiver): string =>
   'subscription' in receiver ? receiver.name : `${receiver.type} ${new URL(receiver.url).host}`
 
 export const notificationChecks = ({ config: { stateDir } }: CheckContext): Check[] => {
   const problems: Check[] = []
-  const unreadable = (said: string) => void problems.push(fail('notifications', said, RESTORE))
-  const options = { clock: systemClock, warn: unreadable }
-  const store = openNotificationStore(join(stateDir, SETTINGS), options)
-  const outbox = openOutbox(join(stateDir, OUTBOX), unreadable)
-  try {
-    readVapid(stateDir)
-  } catch (error) {
-    unreadable(messageOf(error))
-  }
+  // Files that cannot be read have a check of their own.
+  const store = openNotificationStore(join(stateDir, SETTINGS), { clock: systemClock })
+  const outbox = openOutbox(join(stateDir, OUTBOX), () => undefined)
   const receivers: Receiver[] = [...store.devices(), ...store.services()]
   if (problems.length === 0 && receivers.length === 0) return [ok('notifications', 'not set up')]
   if (store.services().length > 0 && !store.settings().base_url)
     problems.push(
       warn(
+        'page_address_missing',
         'notifications',
         'links and buttons of ntfy, Gotify, and webhooks need the address of the page',
         'Enter it under Settings → Notifications → Address of this page.',
@@ -41,7 +32,7 @@ export const notificationChecks = ({ config: { stateDir } }: CheckContext): Chec
       const about = `notifications to ${nameOf(receiver)}`
       const { problem, problem_code: code, last_sent_at: at } = outbox.statusOf(receiver.id)
       if (problem !== null && code !== null)
-        return warn(about, problem, NOTIFICATION_PROBLEMS[code])
+        return warn('notification_failed', about, problem, NOTIFICATION_PROBLEMS[code])
       return ok(
         about,
         at === null ? 'nothing sent yet' : `last sent ${new Date(fromSeconds(at)).toISOString()}`,

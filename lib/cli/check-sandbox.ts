@@ -11,8 +11,15 @@ export const sandboxChecks = async ({ config, home }: CheckContext): Promise<Che
     if (isOff)
       return [ok('sandbox', `off: ${DIRECT}${problem === null ? '; it would work here' : ''}`)]
     if (problem === null) return [ok('sandbox', `on: commands run in it, ${toWords(network)}`)]
-    if (enabled === 'auto') return [warn('sandbox', `off: ${DIRECT}`, problem)]
-    return [fail('sandbox', problem, 'Until then commands are refused. docs/sandbox.md has more.')]
+    if (enabled === 'auto') return [warn('sandbox_off', 'sandbox', `off: ${DIRECT}`, problem)]
+    return [
+      fail(
+        'sandbox_unusable',
+        'sandbox',
+        problem,
+        'Until then commands are refused. docs/sandbox.md has more.',
+      ),
+    ]
   } catch (error) {
     // An unreadable configuration has a check of its own.
     if (error instanceof UserError) return []

@@ -14,8 +14,12 @@ const initFileChecks = async ({ home }: CheckContext): Promise<Check[]> => {
   const problem = await home.sourceInitFiles()
   const found = files.filter(file => existsSync(file))
   return [
-    ...missing.map(file => warn(about, `${file} does not exist`, 'Fix terminal.shell_init_files.')),
-    ...(problem === null ? [] : [warn(about, problem, 'Source it in a new bash to see why.')]),
+    ...missing.map(file =>
+      warn('init_file_missing', about, `${file} does not exist`, 'Fix terminal.shell_init_files.'),
+    ),
+    ...(problem === null
+      ? []
+      : [warn('init_file_fails', about, problem, 'Source it in a new bash to see why.')]),
     ...(problem === null && found.length > 0 ? [ok(about, found.join(', '))] : []),
   ]
 }

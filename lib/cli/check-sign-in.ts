@@ -2,8 +2,8 @@
 import { systemClock } from '../base/clock.ts'
 import { createProxyDispatcher } from '../agent/providers/registry.ts'
 import { createOidc, readClientSecret } from '../auth/oidc.ts'
-import { messageOf } from '../errors.ts'
-import { type Check, type CheckContext, fail, ok } from './check.ts'
+import { hasPassword } from '../auth/password-record.ts'
+import { type Check, type CheckContext, fail, ok, warn } from './check.ts'
 
 const WHAT = 'single sign-on'
 
@@ -12,8 +12,9 @@ const oidcCheck = async ({ config: { oidc: config, env } }: CheckContext): Promi
   let clientSecret: string | null
   try {
     clientSecret = readClientSecret(config)
-  } catch (error) {
-    return [fail(WHAT, messageOf(error), 'The server does not start without it.')]
+  } catch {
+    // A check of the start says why.
+    return []
   }
   const warnings: string[] = []
   const oidc = createOidc({
@@ -30,6 +31,7 @@ const oidcCheck = async ({ config: { oidc: config, env } }: CheckContext): Promi
     // The reason is in the warning.
     return [
       fail(
+        'oidc_unreachable',
         WHAT,
         `${config.issuer}: ${warnings.join('; ') || 'no answer'}`,
         'Check AGENT_WEBUI_OIDC_ISSUER: <issuer>/.well-known/openid-configuration must answer. The password keeps working.',
@@ -40,12 +42,26 @@ const oidcCheck = async ({ config: { oidc: config, env } }: CheckContext): Promi
   }
 }
 
+/** Anyone who reaches the service can then only enter the setup token, which is in its log. */
+const passwordCheck = ({ config }: CheckContext): Check[] => {
+  if (!config.isExposed || config.password !== null || hasPassword(config.stateDir)) return []
+  return [
+    warn(
+      'password_missing',
+      'password',
+      `${config.host} can be reached from other machines, and no password is set`,
+      'Set one: agent-webui password. Until then the page asks for the setup token of the log.',
+    ),
+  ]
+}
+
 const headerCheck = ({ config: { authHeader, trustedProxies } }: CheckContext): Check[] =>
   authHeader === null
     ? []
     : [ok('proxy sign-in', `${authHeader}, from ${trustedProxies.join(', ')} only`)]
 
 export const signInChecks = async (looked: CheckContext): Promise<Check[]> => [
+  ...passwordCheck(looked),
   ...(await oidcCheck(looked)),
   ...headerCheck(looked),
 ]

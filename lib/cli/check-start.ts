@@ -1,44 +1,69 @@
 /** Checks of what is in the state directory, and of the address. What a start needs is in `lib/app/start-checks.ts`. */
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { knownFiles } from '../app/known-files.ts'
 import { startChecks } from '../app/start-checks.ts'
+import { BackupsFile } from '../backups/backups.ts'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
 import { fetchHealth, StartError, tryListen, urlOf } from '../preflight.ts'
 import { unreadableSessions } from '../sessions/unreadable-files.ts'
 import { fileReason } from '../store/file-error.ts'
-import { runningPid } from '../store/instance-lock.ts'
+import { parseSettings } from '../settings.ts'
 import { jsonFile } from '../store/json-file.ts'
+import { runningPid } from '../store/instance-lock.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { readWholeText } from '../store/read-text.ts'
 import { usableWorkspace } from '../workspaces/workspace-paths.ts'
 import { type Check, fail, type CheckContext, type Fix, ok, warn } from './check.ts'
 
-/** JSON files of the server, and what is the case while one cannot be read. It is never replaced. */
-const STATE_FILES: Readonly<Record<string, string>> = {
-  'settings.json':
-    'Until then, settings cannot be changed and defaults apply; the password in .password counts.',
-  'people.json': 'Until then, sign-in stays closed.',
-  '.password': 'Until then, sign-in stays closed.',
-  'api-tokens.json': 'Until then, the API for other programs stays off.',
-  'shares.json': 'Until then, share links stay off.',
-  'workspaces.json': 'Until then, workspaces cannot be changed.',
-  'projects.json': 'Until then, projects cannot be changed.',
-  'grants.json': 'Until then, permissions that were given for good do not apply.',
-  'backups.json': 'Until then, no backups are made.',
-  'auth-sessions.json': 'Everyone has to sign in again.',
-  'auth-throttle.json': 'Earlier sign-in attempts are not counted.',
-  'auth-code-throttle.json': 'Earlier sign-in attempts are not counted.',
+const stateFileChecks = ({ config }: CheckContext): Check[] =>
+  knownFiles(config.stateDir).flatMap(({ name, path, until, isReplaced, problem }) => {
+    const found = problem()
+    if (found === null) return existsSync(path) ? [ok(name, 'OK')] : []
+    return isReplaced
+      ? [warn('file_replaced', name, found.reason, `Nothing: the service replaces it. ${until}`)]
+      : [
+          fail(
+            'file_unreadable',
+            name,
+            found.reason,
+            `Fix ${path}, or restore it from a backup. ${until}`,
+          ),
+        ]
+  })
+
+/** Of the last one that the page made, which says so, too. */
+const backupCheck = ({ config }: CheckContext): Check[] => {
+  const { last } = jsonFile(join(config.stateDir, 'backups.json'), value =>
+    BackupsFile.parse(value ?? {}),
+  ).read()
+  return last === null || last.ok
+    ? []
+    : [warn('backup_failed', 'backup', last.error, 'See Settings → Backups.')]
 }
 
-const stateFileChecks = ({ config }: CheckContext): Check[] =>
-  Object.entries(STATE_FILES).flatMap(([name, consequence]) => {
-    const path = join(config.stateDir, name)
-    if (!existsSync(path)) return []
-    const problem = jsonFile(path, value => value).problem()
-    if (problem === null) return [ok(name, 'OK')]
-    return [fail(name, problem, `Fix ${path}, or restore it from a backup. ${consequence}`)]
-  })
+const settingsWorkspace = ({ stateDir }: CheckContext['config']): string | null => {
+  const { default_workspace: path } = jsonFile(
+    join(stateDir, 'settings.json'),
+    parseSettings,
+  ).read()
+  return typeof path === 'string' && path !== '' ? path : null
+}
+
+const savedWorkspaceCheck = ({ config }: CheckContext): Check[] => {
+  const wanted = settingsWorkspace(config)
+  return wanted === null || usableWorkspace(wanted, config.userHome)
+    ? []
+    : [
+        warn(
+          'workspace_unusable',
+          'workspace',
+          `${wanted} of the settings does not exist or cannot be used, so new chats begin elsewhere`,
+          'Create it, or choose another under Settings → General.',
+        ),
+      ]
+}
 
 const workspaceCheck = ({ config }: CheckContext): Check[] => {
   const wanted = config.defaultWorkspace
@@ -47,6 +72,7 @@ const workspaceCheck = ({ config }: CheckContext): Check[] => {
     ? [ok('workspace', wanted)]
     : [
         fail(
+          'workspace_unusable',
           'workspace',
           `${wanted} does not exist or cannot be used`,
           'Create it, or fix AGENT_WEBUI_DEFAULT_WORKSPACE.',
@@ -55,7 +81,7 @@ const workspaceCheck = ({ config }: CheckContext): Check[] => {
 }
 
 const environmentChecks = ({ config }: CheckContext): Check[] =>
-  config.warnings.map(said => warn('environment', said, 'Fix the variable.'))
+  config.warnings.map(said => warn('variable_ignored', 'environment', said, 'Fix the variable.'))
 
 /** Of the agent's commands and of programs that they run. */
 const temporaryCheck = ({ config: { env }, machine }: CheckContext): Check[] => {
@@ -65,6 +91,7 @@ const temporaryCheck = ({ config: { env }, machine }: CheckContext): Check[] => 
     ? []
     : [
         warn(
+          'temporary_files_unusable',
           'temporary files',
           `${dir} cannot be used (${fileReason(error)})`,
           'Create it, or fix TMPDIR.',
@@ -78,7 +105,14 @@ const sessionCheck = ({ config }: CheckContext): Check[] => {
   try {
     readdirSync(dir)
   } catch (error) {
-    return [fail('sessions', `${dir}: ${fileReason(error)}`, `Make ${dir} readable for this user.`)]
+    return [
+      fail(
+        'sessions_unreadable',
+        'sessions',
+        `${dir}: ${fileReason(error)}`,
+        `Make ${dir} readable for this user.`,
+      ),
+    ]
   }
   const { looked, bad, complete } = unreadableSessions(dir)
   const extent = complete ? '' : ' (newest only)'
@@ -87,6 +121,7 @@ const sessionCheck = ({ config }: CheckContext): Check[] => {
   const more = bad.length > 3 ? ` and ${bad.length - 3} more` : ''
   return [
     warn(
+      'session_damaged',
       'sessions',
       `${bad.length} of ${looked} are empty or have unreadable lines: ${names}${more}`,
       'Their other lines are shown. If messages are missing, restore the files from a backup.',
@@ -128,14 +163,16 @@ const stoppedCheck = ({ config }: CheckContext, address: string): Check => {
   const pid = runningPid(config.stateDir)
   const said = `${address} does not respond`
   if (pid === undefined || pid === process.pid)
-    return warn('service', said, 'Start it: agent-webui')
+    return warn('service_stopped', 'service', said, 'Start it: agent-webui')
   if (isAlive(pid))
     return fail(
+      'service_hangs',
       'service',
       `${said}, but its process ${pid} runs`,
       `Look at its log. If it hangs, end it: kill ${pid}`,
     )
   return warn(
+    'service_killed',
     'service',
     `not running; process ${pid} of ${address} was killed or crashed`,
     'Look at its log for the reason, and start it: agent-webui',
@@ -150,14 +187,19 @@ const serviceCheck = async (looked: CheckContext): Promise<Check> => {
   const status = address ? await fetchHealth(address, HEALTH_MS).catch(() => null) : null
   if (address && status === 200) return ok(about, `running at ${address}`)
   if (address && status !== null)
-    return fail(about, `${address} responds with status ${status}`, 'Check its log.')
+    return fail(
+      'service_unhealthy',
+      about,
+      `${address} responds with status ${status}`,
+      'Check its log.',
+    )
   try {
     await tryListen(config)
     if (address) return stoppedCheck(looked, address)
     return ok(about, `not running; ${urlOf(config, config.port)} is free`)
   } catch (error) {
     if (!(error instanceof StartError)) throw error
-    return fail('address', error.said, error.advice)
+    return fail('address_unusable', 'address', error.said, error.advice)
   }
 }
 
@@ -188,7 +230,9 @@ export const serverChecks = async (looked: CheckContext): Promise<ServerChecks> 
   const checks = [
     ...environmentChecks(looked),
     ...withStateFix(first, looked),
-    ...(isStateUsable ? stateFileChecks(looked) : []),
+    ...(isStateUsable
+      ? [...stateFileChecks(looked), ...savedWorkspaceCheck(looked), ...backupCheck(looked)]
+      : []),
     ...workspaceCheck(looked),
     ...temporaryCheck(looked),
     ...(isStateUsable ? sessionCheck(looked) : []),

@@ -15,9 +15,110 @@ export type Fix = {
   apply: () => void
 }
 
+/** What can be found, for programs that read `doctor --json`: sentences may change, codes do not. */
+export const CHECK_CODES = [
+  'accepted_settings_unreadable',
+  'address_unreachable',
+  'address_unusable',
+  'agent_fails',
+  'agent_missing',
+  'agent_signed_out',
+  'backup_failed',
+  'base_path_taken',
+  'certificate_expired',
+  'certificate_expires',
+  'certificate_untrusted',
+  'certificate_unusable',
+  'clock_behind',
+  'clock_differs',
+  'cluster_unusable',
+  'cluster_without_key',
+  'config_missing',
+  'container_unusable',
+  'database_unusable',
+  'disk_full',
+  'disk_low',
+  'env_lines_ignored',
+  'environment_invalid',
+  'file_exposed',
+  'file_replaced',
+  'file_unreadable',
+  'guard_accepted',
+  'guard_unsupported',
+  'guard_without_effect',
+  'home_foreign',
+  'home_missing',
+  'home_not_directory',
+  'home_not_writable',
+  'hook_missing',
+  'image_missing',
+  'init_file_fails',
+  'init_file_missing',
+  'key_invalid',
+  'key_placeholder',
+  'key_unknown',
+  'mcp_entry_invalid',
+  'mcp_program_missing',
+  'mcp_section_invalid',
+  'mcp_signed_out',
+  'mcp_unreachable',
+  'model_demo',
+  'model_server_unreachable',
+  'model_unusable',
+  'notification_failed',
+  'oidc_secret_unreadable',
+  'oidc_unreachable',
+  'open_files_low',
+  'page_address_missing',
+  'page_redirected',
+  'page_unknown',
+  'password_invalid',
+  'password_missing',
+  'path_wrong',
+  'profile_missing',
+  'program_missing',
+  'proxy_asks_sign_in',
+  'proxy_headers_missing',
+  'proxy_without_server',
+  'restore_unfinished',
+  'ripgrep_missing',
+  'runs_as_root',
+  'sandbox_off',
+  'sandbox_unusable',
+  'server_refuses',
+  'service_hangs',
+  'service_killed',
+  'service_stopped',
+  'service_unhealthy',
+  'session_damaged',
+  'sessions_unreadable',
+  'settings_unconfirmed',
+  'sign_in_expired',
+  'signing_key_foreign',
+  'signing_key_unreadable',
+  'state_foreign',
+  'state_not_directory',
+  'state_not_file',
+  'state_not_writable',
+  'stream_failed',
+  'stream_held_back',
+  'task_schedule_invalid',
+  'temporary_files_unusable',
+  'time_zone_unknown',
+  'too_many_checks',
+  'traces_invalid',
+  'upload_refused',
+  'value_invalid',
+  'variable_ignored',
+  'workspace_unusable',
+] as const
+export type CheckCode = (typeof CHECK_CODES)[number]
+
 export type Check = {
   about: string
   level: Level
+  /** Present unless the level is ok. */
+  code?: CheckCode
   said: string
   /** What to do. Present unless the level is ok. */
   advice?: string
@@ -40,17 +141,16 @@ export type CheckContext = {
 }
 
 export const ok = (about: string, said: string): Check => ({ about, level: 'ok', said })
-export const warn = (about: string, said: string, advice: string, fix?: Fix): Check => ({
-  about,
-  level: 'warn',
-  said,
-  advice,
-  ...(fix && { fix }),
-})
-export const fail = (about: string, said: string, advice: string, fix?: Fix): Check => ({
-  about,
-  level: 'fail',
-  said,
-  advice,
-  ...(fix && { fix }),
-})
+
+const finding =
+  (level: 'warn' | 'fail') =>
+  (code: CheckCode, about: string, said: string, advice: string, fix?: Fix): Check => ({
+    about,
+    level,
+    code,
+    said,
+    advice,
+    ...(fix && { fix }),
+  })
+export const warn = finding('warn')
+export const fail = finding('fail')

@@ -10,7 +10,7 @@ import { unusableKeys } from '../models/credentials.ts'
 import { readSetup } from '../models/provider-config.ts'
 import { listProviders } from '../models/provider-keys.ts'
 import { findExposed } from '../profiles/file-permissions.ts'
-import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-home.ts'
+import { emptyIfUnreadable, fileChecks, guardChecks, homeChecks, taskChecks } from './check-home.ts'
 import { errorCode } from '../store/file-error.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 import { modelServerChecks } from './check-model-server.ts'
@@ -29,9 +29,14 @@ const secretChecks = ({ config }: CheckContext): Check[] => {
   if (open.length === 0) return [ok('secrets', 'no file with secrets is open to other users')]
   return open.map(({ path, said, mode }) => {
     if (mode === null)
-      return warn('secrets', `${path} ${said}`, 'Change its mode where this home is managed.')
+      return warn(
+        'file_exposed',
+        'secrets',
+        `${path} ${said}`,
+        'Change its mode where this home is managed.',
+      )
     const octal = mode.toString(8)
-    return warn('secrets', `${path} ${said}`, `chmod ${octal} "${path}"`, {
+    return warn('file_exposed', 'secrets', `${path} ${said}`, `chmod ${octal} "${path}"`, {
       does: `set the mode of ${path} to ${octal}`,
       apply: () => chmodSync(path, mode),
     })
@@ -46,6 +51,7 @@ const providerChecks = ({ home }: CheckContext): Check[] => {
     .filter(row => row.needs_sign_in)
     .map(({ display_name: name }) =>
       warn(
+        'sign_in_expired',
         'sign-in',
         `the sign-in of ${name} has expired`,
         'Sign in again with the command line (hermes model).',
@@ -54,11 +60,13 @@ const providerChecks = ({ home }: CheckContext): Check[] => {
   const unusable = emptyIfUnreadable(() => unusableKeys(readSetup(home))).map(({ name, why }) =>
     why === 'removed'
       ? fail(
+          'key_placeholder',
           'providers',
           `${name} was removed from the backup that was restored`,
           'Enter the key again.',
         )
       : fail(
+          'key_invalid',
           'providers',
           `the value of ${name} cannot be sent as a key: it has spaces or other characters that keys do not have`,
           'Correct it.',
@@ -100,6 +108,7 @@ const modelCheck = async ({ home, models }: CheckContext): Promise<Check[]> => {
     if (endpoint.apiMode === 'demo')
       return [
         warn(
+          'model_demo',
           'model',
           'demo model (scripted, offline)',
           'Add an API key to .env, or choose a provider in the settings.',
@@ -109,7 +118,7 @@ const modelCheck = async ({ home, models }: CheckContext): Promise<Check[]> => {
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     const advice = MODEL_ADVICE[String(error.code)] ?? 'Choose another default model.'
-    return [fail('model', error.message, advice)]
+    return [fail('model_unusable', 'model', error.message, advice)]
   }
 }
 
@@ -122,17 +131,19 @@ const TOOLS: readonly [name: string, without: string][] = [
 const programChecks = ({ config }: CheckContext): Check[] =>
   TOOLS.map(([name, advice]) => {
     const path = findProgram(config.env.PATH ?? '', name)
-    return path ? ok(name, path) : warn(name, 'was not found', advice)
+    return path ? ok(name, path) : warn('program_missing', name, 'was not found', advice)
   })
 
 const searchCheck = async ({ config }: CheckContext): Promise<Check> => {
   const found = await findRipgrep(config.env.PATH ?? '')
-  return ok(
-    'search',
-    found
-      ? `${found.path}, ripgrep ${found.version}`
-      : 'built-in; ripgrep was not found, so large folders take longer',
-  )
+  return found
+    ? ok('search', `${found.path}, ripgrep ${found.version}`)
+    : warn(
+        'ripgrep_missing',
+        'search',
+        'ripgrep 14 or newer was not found',
+        'Install ripgrep (rg). Without it, the agent cannot search the contents of files.',
+      )
 }
 
 const DATABASE_PROBLEMS: Readonly<Record<string, string>> = {
@@ -161,7 +172,7 @@ const databaseCheck = ({ home, addon }: CheckContext): Check => {
     return ok('state.db', `schema ${found.version ?? '?'}, ${found.n} sessions`)
   } catch (error) {
     const advice = `Move ${file} away. Command-line sessions cannot be read from it.`
-    return fail('state.db', `${file} ${databaseProblem(error)}`, advice)
+    return fail('database_unusable', 'state.db', `${file} ${databaseProblem(error)}`, advice)
   }
 }
 
@@ -170,6 +181,7 @@ const rootCheck = ({ machine }: CheckContext): Check[] =>
     ? []
     : [
         warn(
+          'runs_as_root',
           'user',
           'runs as root, so commands of the agent can change everything on this machine',
           'Run agent-webui as a user of its own.',
@@ -187,7 +199,9 @@ export const runChecks = async (looked: CheckContext, version: string): Promise<
   const server = await serverChecks(looked)
   return [
     ...homeChecks(looked),
-    ...(server.isStateUsable ? [...listChecks(looked), ...guardChecks(looked)] : []),
+    ...fileChecks(looked, server.isStateUsable),
+    ...taskChecks(looked),
+    ...(server.isStateUsable ? guardChecks(looked) : []),
     ...hookChecks(looked),
     ...secretChecks(looked),
     ...providerChecks(looked),

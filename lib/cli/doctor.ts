@@ -96,7 +96,7 @@ export const reportBadEnvironment = async (
   { json, terminal }: { json: boolean; terminal: Terminal },
 ): Promise<number> => {
   const advice = 'Fix the environment variable, then run doctor again.'
-  const checks: Check[] = [fail('environment', said, advice)]
+  const checks: Check[] = [fail('environment_invalid', 'environment', said, advice)]
   terminal.out(
     json ? `${JSON.stringify({ ok: false, checks }, null, 2)}\n` : report(checks, [], false),
   )

@@ -130,6 +130,9 @@ page: the agent can change the file. Programs of the agent cannot run this.`,
 
 const commands: readonly (readonly [string, CommandHelp])[] = Object.entries(HELP)
 
+/** Nothing is beside an executable. */
+const DOCS = 'The pages of docs/ are in the source, and beside the program in the npm package.'
+
 const overview = (): string => `agent-webui: an AI agent on your own machine, in the browser
 
 Usage: agent-webui [command] [options]
@@ -139,7 +142,10 @@ ${commands.map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`).join('
 agent-webui <command> --help describes a command, agent-webui --version prints the version.
 
 Exit code: 0 done, 1 failed (doctor: a problem was found), 2 wrong command or arguments,
-128 + n ended by signal n, such as 130 for Ctrl-C.
+78 a start that ends the same way until something is corrected, 128 + n ended by signal n,
+such as 130 for Ctrl-C.
+
+${DOCS}
 `
 
 /** `argv` is that of the program: `chat --help`, `help chat`, `--help`. */
@@ -149,5 +155,6 @@ export const helpFor = (argv: readonly string[]): string => {
   if (!found) return overview()
   const [name, { usage, summary, details }] = found
   const text = `${summary[0]?.toUpperCase()}${summary.slice(1)}.\n\nUsage: ${`agent-webui ${name} ${usage}`.trim()}\n`
-  return details === undefined ? text : `${text}\n${details}\n`
+  if (details === undefined) return text
+  return `${text}\n${details}\n${details.includes('docs/') ? `\n${DOCS}\n` : ''}`
 }

@@ -1,5 +1,6 @@
 /** Sessions of a program without the server: its engine runs their turns, and the state.db of a profile keeps them. */
-import type { Effort, ModelEndpoint, Outcome } from '../agent/types.ts'
+import type { ModelEndpoint, Outcome } from '../agent/types.ts'
+import type { Effort } from '../base/efforts.ts'
 import { missing, UserError } from '../errors.ts'
 import {
   createSessionRecorder,

@@ -1,16 +1,7 @@
 /** Checks the directory that a client names for a session. */
-import { statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
+import { isDirectory } from '../base/directories.ts'
 import { invalid } from '../errors.ts'
-
-const isDirectory = (path: string): boolean => {
-  try {
-    return statSync(path).isDirectory()
-  } catch {
-    // Missing, not reachable, or not a possible path: a NUL byte, a name that is too long.
-    return false
-  }
-}
 
 /** Returns the path. Throws a 400 unless it is the absolute path of a directory; `field` names the parameter. */
 export const requireDirectory = (path: string, field: string): string => {

@@ -4,7 +4,7 @@ import { systemClock } from '../base/clock.ts'
 import type { Machine } from '../app/machine.ts'
 import { type Config, readConfig } from '../config.ts'
 import { messageOf, SetupError, UserError } from '../errors.ts'
-import { sentenceOf } from '../store/file-error.ts'
+import { errorCode, sentenceOf } from '../store/file-error.ts'
 import { packedHere } from '../packed.ts'
 import { redact } from '../redact/redact.ts'
 import { readVersion } from '../version.ts'
@@ -131,10 +131,6 @@ export const runCommand = async (
       const { changeCells, parseCells } = await import('./cells.ts')
       return await changeCells(parseCells(rest), { config, terminal })
     }
-    if (command === 'watch-update') {
-      const { watchUpdate } = await import('./watch-update.ts')
-      return await watchUpdate(rest[0] ?? '', { config, terminal })
-    }
     if (command === 'restore') {
       const { restore } = await import('./backup.ts')
       return await restore(parseRestore(rest), { config, terminal, cwd })
@@ -176,6 +172,8 @@ export const runCommand = async (
     const isBug = error instanceof TypeError || error instanceof ReferenceError
     terminal.note(redact(isBug ? String(error.stack) : sentenceOf(error)))
     await terminal.drain()
-    return error instanceof UserError || error instanceof SetupError ? 1 : 2
+    // Of the system and of SQLite: what was asked for was right.
+    const hasFailed = isBug || errorCode(error) !== ''
+    return hasFailed || error instanceof UserError || error instanceof SetupError ? 1 : 2
   }
 }

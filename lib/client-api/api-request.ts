@@ -1,5 +1,6 @@
 /** A request of a program in one form, whichever API it was written for, and what it gets back. */
-import type { Effort, Tool } from '../agent/types.ts'
+import type { Tool } from '../agent/types.ts'
+import type { Effort } from '../base/efforts.ts'
 import type { FailureType } from '../schema/failure-type.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { RequestedFormat } from './answer-format.ts'

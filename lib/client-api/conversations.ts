@@ -3,9 +3,10 @@
  * and the message at which that history ended. A cache: without it, a conversation continues in a new session with the
  * history that was sent.
  */
-import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { sha256 } from '../base/sha256.ts'
+import { oneLine } from '../base/shorten.ts'
 import { messageOf } from '../errors.ts'
 import {
   type Database,
@@ -33,22 +34,19 @@ const SCHEMA = `
 `
 
 /** Programs trim texts and change line breaks, so only the words count, and the images. */
-const words = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 const identity = (message: ApiMessage): unknown[] => {
   if (message.role === 'user') {
     const images = message.parts.flatMap(part => (part.type === 'image' ? [part.url] : []))
-    return ['user', words(textOf(message.parts)), ...images]
+    return ['user', oneLine(textOf(message.parts)), ...images]
   }
   if (message.role === 'result') return ['result', message.callId]
-  return ['assistant', words(message.text), message.calls.map(({ id }) => id)]
+  return ['assistant', oneLine(message.text), message.calls.map(({ id }) => id)]
 }
 
 /** A key for a history: the same for the same conversation in each of the three formats. */
 export const historyKey = (messages: readonly ApiMessage[]): string =>
-  `history:${createHash('sha256')
-    .update(JSON.stringify(messages.map(identity)))
-    .digest('hex')}`
+  `history:${sha256(JSON.stringify(messages.map(identity)))}`
 
 export type Conversations = ReturnType<typeof openConversations>
 

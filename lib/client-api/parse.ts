@@ -1,6 +1,7 @@
 /** Parses what the three request formats share. Errors name the parameter, as the original APIs do. */
 import { z } from 'zod'
-import type { Effort, Tool } from '../agent/types.ts'
+import type { Tool } from '../agent/types.ts'
+import { type Effort, EFFORTS } from '../base/efforts.ts'
 import { CALL_TOOL, TOOL_SEARCH } from '../agent/deferred-calls.ts'
 import { asObject, asString, type JsonObject, isObject, isObjectOrArray } from '../base/json.ts'
 import { type UserError, invalid } from '../errors.ts'
@@ -60,7 +61,7 @@ export const isEmptyList = (value: unknown): boolean => Array.isArray(value) && 
 export const isFalse = (value: unknown): boolean => value === false
 
 export const EffortName = z
-  .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+  .enum([...EFFORTS, 'max'])
   .transform((name): Effort => (name === 'max' ? 'xhigh' : name))
 
 /** Claude Code offers those of all its MCP servers. A provider that accepts fewer gets fewer. */

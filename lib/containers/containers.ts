@@ -1,8 +1,8 @@
 /** The containers of this process: one per profile, workspace, and settings; removed when unused, at the end, and after a crash. */
-import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { sha256 } from '../base/sha256.ts'
 import { type Clock, every } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import { readText } from '../store/read-text.ts'
@@ -27,8 +27,7 @@ export type ContainerRequest = Omit<ContainerPlan, 'name' | 'labels'> & {
   env: Readonly<Record<string, string>>
 }
 
-const digest = (value: unknown): string =>
-  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16)
+const digest = (value: unknown): string => sha256(JSON.stringify(value)).slice(0, 16)
 
 /** Which home, settings, and process a container belongs to. `owner` is null for one that outlasts its process. */
 export const containerLabels = ({

@@ -9,7 +9,7 @@ import { activeSpans } from '../sessions/fold.ts'
 import { isEmptyRow } from '../sessions/list-row.ts'
 import { createRecentReads } from '../sessions/recent-reads.ts'
 import type { Sessions } from '../sessions/types.ts'
-import { toolSummaries } from '../sessions/tool-call-summaries.ts'
+import { toolSummaries, withShownSummaries } from '../sessions/tool-call-summaries.ts'
 import { queuedOf } from '../sessions/queued.ts'
 import { withVersions } from '../sessions/versions.ts'
 import type { Turns } from '../turns/runner.ts'
@@ -141,7 +141,11 @@ export const createSessionViews = ({
     row = sessions.require(id),
   ): Session => {
     const { messages, ...page } = sessions.tail(row.session_id, { limit, before })
-    const session = assemble(row, { ...page, messages: messages.map(elide), tool_calls: [] })
+    const session = assemble(row, {
+      ...page,
+      messages: messages.map(message => elide(withShownSummaries(message))),
+      tool_calls: [],
+    })
     const end = before === undefined ? Number.MAX_SAFE_INTEGER : lineOf(before)
     const turn_usage = sessions.turnUsage(row.session_id, lineOf(messages[0]?.id), end)
     return { ...session, turn_usage }

@@ -1,5 +1,6 @@
 /** Creates sessions and starts turns: resolves home, workspace and model. */
-import type { Effort, ModelEndpoint } from '../agent/types.ts'
+import type { ModelEndpoint } from '../agent/types.ts'
+import type { Effort } from '../base/efforts.ts'
 import { conflict, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
@@ -31,6 +32,8 @@ export type TurnStarterOptions = {
   }
   workspaces: {
     check: (home: Home, path: string) => string
+    /** Undefined for a missing folder, or one that this profile may not use. */
+    allowed: (home: Home, path: string | undefined) => string | undefined
     last: (home: Home) => string
     setLast: (home: Home, path: string) => void
   }
@@ -115,19 +118,8 @@ export const createTurnStarter = ({
         values: { profile: row.profile ?? 'default' },
       })
     turns.requireIdle(row.session_id)
-    const workspace = allowedWorkspace(home, row.workspace) ?? workspaces.last(home)
+    const workspace = workspaces.allowed(home, row.workspace) ?? workspaces.last(home)
     sessions.append(row.session_id, [{ t: 'meta', patch: { profile: home.name, workspace } }])
-  }
-
-  /** Undefined for a missing folder, or one that this profile may not use. */
-  const allowedWorkspace = (home: Home, path: string | undefined): string | undefined => {
-    if (!path) return undefined
-    try {
-      return workspaces.check(home, path)
-    } catch (error) {
-      if (error instanceof UserError) return undefined
-      throw error
-    }
   }
 
   /** Nothing may await between the checks in here and `turns.start`, which reserves the session. */
@@ -181,7 +173,7 @@ export const createTurnStarter = ({
         {
           ...meta,
           title: meta.title || 'Imported session',
-          workspace: allowedWorkspace(home, meta.workspace) ?? workspaces.last(home),
+          workspace: workspaces.allowed(home, meta.workspace) ?? workspaces.last(home),
           model: model || null,
           profile: home.name,
         },

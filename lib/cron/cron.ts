@@ -47,8 +47,6 @@ export type CronOptions = {
   log: (line: string, extra?: Record<string, unknown>) => void
   /** A run has ended, or a due time was missed or skipped, as the history records it. Must not throw. */
   onRun?: ((home: Home, run: EndedRun) => void) | undefined
-  /** Called with every tick of the clock: other work that is due at a time. Must not throw. */
-  onTick?: (() => void) | undefined
   clock: Clock
 }
 
@@ -138,7 +136,6 @@ export const createCron = (deps: CronOptions) => {
   }
 
   const tick = async (): Promise<void> => {
-    deps.onTick?.()
     const homes = new Set(deps.homes())
     for (const [home, { scheduler }] of byHome)
       if (!homes.has(home) && scheduler.running().length === 0) byHome.delete(home)

@@ -1,6 +1,7 @@
 /** Output files of runs: `cron/output/<job id>/<YYYY-MM-DD_HH-MM-SS>.md`, in the host agent's format. */
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { oneLine } from '../base/shorten.ts'
 import { JOB_ID } from '../schema/cron.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { toIso, toStamp } from '../base/time-zone.ts'
@@ -15,8 +16,6 @@ export type Report = {
   denied: readonly string[]
   result: { response: string } | { error: string }
 }
-
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /** The Markdown document; clients show what follows the line `## Response`. */
 const formatReport = (report: Report, at: number, zone: string): string => {

@@ -1,4 +1,5 @@
 /** Which diagnostics are new since before an edit, as lines for the model. */
+import { shorten } from '../base/shorten.ts'
 import { asArray, asObject, asString } from '../base/json.ts'
 
 export type Found = {
@@ -36,7 +37,7 @@ export const readFound = (path: string, text: string, items: unknown): Found[] =
       // Version 3.18 of the protocol has messages in Markdown as well.
       const words = asString(message) || asString(asObject(message).value)
       const plain = words.replace(/[\s\p{Cc}]+/gu, ' ').trim()
-      const short = plain.length > MAX_CHARS ? `${plain.slice(0, MAX_CHARS)}…` : plain
+      const short = shorten(plain, MAX_CHARS)
       return [
         {
           path,

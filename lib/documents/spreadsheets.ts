@@ -1,4 +1,5 @@
 /** Cells of Excel and OpenDocument spreadsheets: one line per row, with the row's number first and tabs between cells. */
+import { oneLine } from '../base/shorten.ts'
 import type { Archive } from './archive.ts'
 import { attributesOf, isIn, readOdfContent, readRequired, relationsOf } from './text-documents.ts'
 import type { OnPart, Range } from './types.ts'
@@ -51,8 +52,6 @@ const createRows = () => {
   }
 }
 type Rows = ReturnType<typeof createRows>
-
-const oneLine = (text: string = ''): string => text.replace(/\s+/g, ' ').trim()
 
 /** `BC12` is in column 54. */
 const columnOf = (reference: string): number =>

@@ -1,5 +1,5 @@
 /** Unsupported guards the user accepted, by profile, key and value. A changed value must be accepted again. */
-import { createHash } from 'node:crypto'
+import { sha256 } from '../base/sha256.ts'
 import { z } from 'zod'
 import { isObjectOrArray } from '../base/json.ts'
 import { conflict } from '../errors.ts'
@@ -7,8 +7,8 @@ import { type JsonFile, jsonFile } from '../store/json-file.ts'
 import type { UnsupportedGuard } from './guard-rules.ts'
 
 /** Profile → key → id of the value. */
-const Accepted = z.record(z.string(), z.record(z.string(), z.string()))
-type Accepted = z.output<typeof Accepted>
+export const AcceptedGuardsFile = z.record(z.string(), z.record(z.string(), z.string()))
+type AcceptedGuardsFile = z.output<typeof AcceptedGuardsFile>
 
 /** Sorts keys, so that their order does not matter. */
 const ordered = (value: unknown): unknown => {
@@ -23,10 +23,7 @@ const ordered = (value: unknown): unknown => {
 
 /** A hash that identifies a value. The value itself may contain a secret. */
 export const valueId = ({ key, value }: Pick<UnsupportedGuard, 'key' | 'value'>): string =>
-  createHash('sha256')
-    .update(JSON.stringify([key, ordered(value)]) ?? '')
-    .digest('hex')
-    .slice(0, 32)
+  sha256(JSON.stringify([key, ordered(value)]) ?? '').slice(0, 32)
 
 export type AcceptedGuards = {
   has(profile: string, guard: UnsupportedGuard): boolean
@@ -37,8 +34,10 @@ export type AcceptedGuards = {
 
 /** An unreadable file accepts nothing. */
 export const createAcceptedGuards = (path: string): AcceptedGuards => {
-  const file: JsonFile<Accepted> = jsonFile(path, value => Accepted.parse(value ?? {}))
-  const all = (): Accepted => (file.problem() === null ? file.read() : {})
+  const file: JsonFile<AcceptedGuardsFile> = jsonFile(path, value =>
+    AcceptedGuardsFile.parse(value ?? {}),
+  )
+  const all = (): AcceptedGuardsFile => (file.problem() === null ? file.read() : {})
   return {
     has: (profile, guard) => {
       const own = all()[profile]

@@ -3,10 +3,11 @@
  * holder of the signing key can make, so that it says nothing when another program wrote it. What was read once stays in force
  * in this process while the file is missing or damaged.
  */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { isSameSecret } from '../base/sha256.ts'
 import { z } from 'zod'
 import type { JsonObject } from '../base/json.ts'
 import { cachedFile, type FileText } from '../store/cached-file.ts'
@@ -105,9 +106,7 @@ export const openAcceptedSettings = (
       .digest('hex')
   const isOurs = ({ digest, version: of, profiles }: z.output<typeof Stored>): boolean => {
     const key = signing.key()
-    if (!key) return false
-    const [given, wanted] = [Buffer.from(digest), Buffer.from(digestOf(key, profiles, of))]
-    return given.length === wanted.length && timingSafeEqual(given, wanted)
+    return key !== undefined && isSameSecret(digest, digestOf(key, profiles, of))
   }
 
   let good: Profiles | undefined

@@ -1,5 +1,5 @@
 /**
- * Protections configured in the shared home ("guards") that this service does not support (agent-home §2.2, §8). The
+ * Protections configured in the shared home ("guards") that this service does not support. The
  * command line uses the same home, so a protection switched on there must not be silently off here: what it protects is
  * refused until the user accepts that value. Settings that merely have no effect (an unknown toolset, secrets that are
  * masked anyway) are reported and refuse nothing.

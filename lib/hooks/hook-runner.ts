@@ -1,4 +1,5 @@
 /** Runs single hooks of a turn and reports their failures; `turn-hooks.ts` decides which run and joins their answers. */
+import { shortenCounting } from '../base/shorten.ts'
 import type { HookActivity } from '../schema/hook.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { Hook } from './config.ts'
@@ -30,10 +31,8 @@ export type Fired = { answer: HookReply; failure: string | null }
 const SHOWN_COMMAND_CHARS = 80
 const SHOWN_TEXT_CHARS = 200
 
-export const shorten = (text: string, max = SHOWN_TEXT_CHARS): string =>
-  text.length > max ? `${text.slice(0, max)}… (${text.length - max} more characters)` : text
-
-export const shownCommand = ({ command }: Hook): string => shorten(command, SHOWN_COMMAND_CHARS)
+export const shownCommand = ({ command }: Hook): string =>
+  shortenCounting(command, SHOWN_COMMAND_CHARS)
 
 export type HookRunner = ReturnType<typeof createHookRunner>
 
@@ -58,9 +57,9 @@ export const createHookRunner = (scope: HookScope) => {
 
     activity: (hook: Hook, action: HookActivity['action'], text = ''): HookActivity => ({
       event: hook.name,
-      hook: shorten(redact(hook.command), SHOWN_COMMAND_CHARS),
+      hook: shortenCounting(redact(hook.command), SHOWN_COMMAND_CHARS),
       action,
-      ...(text !== '' && { text: shorten(redact(text)) }),
+      ...(text !== '' && { text: shortenCounting(redact(text), SHOWN_TEXT_CHARS) }),
     }),
 
     /** Rejects only with the signal's reason. An asynchronous hook is not waited for, and what it answers is ignored. */

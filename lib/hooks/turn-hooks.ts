@@ -1,10 +1,10 @@
 /** The hooks of one turn: runs those configured for an event, one after the other in the order of the file, and joins their answers. */
+import { shortenCounting } from '../base/shorten.ts'
 import type { AfterCall, BeforeCall, HookedCall, HookedEnd, Hooks } from '../agent/hooks.ts'
 import {
   createHookRunner,
   type HookRunner,
   type HookScope,
-  shorten,
   shownCommand,
   type TurnHooksOptions,
 } from './hook-runner.ts'
@@ -52,7 +52,7 @@ const bounded = (texts: readonly string[]): string[] => {
   let left = MAX_CONTEXT_CHARS
   return texts.flatMap(text => {
     if (left <= 0) return []
-    const cut = shorten(text, left)
+    const cut = shortenCounting(text, left)
     left -= text.length
     return [cut]
   })

@@ -1,8 +1,9 @@
 /** Access to the host agent's `state.db`: opened per call, read by the columns that exist, schema never changed. */
-import { existsSync, statSync } from 'node:fs'
+import { lstatSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { messageOf, unavailable, UserError } from '../errors.ts'
+import { errorCode } from '../store/file-error.ts'
 import { type Database, isBusy, openDatabase } from '../store/sqlite.ts'
 
 export type { Database } from '../store/sqlite.ts'
@@ -11,6 +12,17 @@ export type { Database } from '../store/sqlite.ts'
 export type HostHome = { readonly name: string; readonly dir: string }
 
 export const stateDbPath = (home: HostHome): string => join(home.dir, 'state.db')
+
+/** Also a link to a disk that is not mounted: a database that cannot be read is not an absent one. */
+const isThere = (file: string): boolean => {
+  try {
+    return lstatSync(file, { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    // The home is no directory, so nothing is in it.
+    if (errorCode(error) === 'ENOTDIR') return false
+    throw error
+  }
+}
 
 /** Readers never wait in WAL mode; this is for databases in another journal mode. */
 const READ_WAIT_MS = 200
@@ -43,7 +55,7 @@ export const readState = <T>(
   addon: string | undefined,
   work: (db: Database) => T,
 ): T | undefined => {
-  if (!existsSync(file)) return undefined
+  if (!isThere(file)) return undefined
   const options = { pragmas: ['query_only = ON'], timeoutMs: READ_WAIT_MS }
   return open(file, addon, options, db => db.transaction(() => work(db))())
 }
@@ -65,7 +77,7 @@ export const writeState = async <T>(
   addon: string | undefined,
   work: (db: Database) => T,
 ): Promise<T | undefined> => {
-  for (let attempt = 1; existsSync(file); attempt += 1) {
+  for (let attempt = 1; isThere(file); attempt += 1) {
     try {
       return writeOnce(file, addon, work)
     } catch (error) {

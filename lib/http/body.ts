@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { isObject, isObjectOrArray } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 
-/** Limit of every request body, uploads included (decision 1). */
+/** Limit of every request body, uploads included. */
 export const MAX_BODY_BYTES = 20 * 1024 * 1024
 const MAX_DEPTH = 100
 

@@ -1,6 +1,6 @@
 /** Lets only requests of a forwarder pass: other programs of this machine, such as those of other cells, can connect as well. */
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import { isSameSecret } from '../base/sha256.ts'
 import { FORWARDER_HEADER, PERSON_HEADER } from './forwarded-headers.ts'
 import type { Listener } from './request-listener.ts'
 
@@ -15,8 +15,6 @@ const NO_PERSON = 'The forwarder does not say who you are. Set AGENT_WEBUI_AUTH_
 const OTHER_PERSON =
   'The forwarder reads another header than this service. Set AGENT_WEBUI_AUTH_HEADER to the same name at both.'
 const EARLIER = 'Another process is served here now.'
-
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 const refuse = (res: ServerResponse, status: number, error: string): void => {
   res.writeHead(status, { 'Content-Type': 'application/json', Connection: 'close' })
@@ -34,11 +32,10 @@ export const createForwardedOnly = ({
   userHeader: string | null
   onRequest: (res: ServerResponse) => void
 }): ((listener: Listener) => Listener) => {
-  const expected = digest(token)
   return listener => (req, res) => {
     const { headers } = req
     const given = headers[FORWARDER_HEADER]
-    const isForwarder = typeof given === 'string' && timingSafeEqual(digest(given), expected)
+    const isForwarder = typeof given === 'string' && isSameSecret(given, token)
     const isOpen = OPEN.test(req.url ?? '')
     if (!isForwarder && isOpen) {
       // The service believes every address what it says about a browser, so nothing may be left of it.

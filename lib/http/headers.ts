@@ -22,7 +22,7 @@ export const contentPolicy = (styleNonce?: string): string =>
 
 const CONTENT_POLICY = contentPolicy()
 
-/** `agent-webui/1.2.3`, or only the name when the version is unknown (spec.md, Versioning 3). */
+/** `agent-webui/1.2.3`, or only the name when the version is unknown. */
 export const serverName = (version: string): string =>
   version === 'unknown' ? 'agent-webui' : `agent-webui/${version.replace(/^v/, '')}`
 

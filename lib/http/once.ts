@@ -2,7 +2,7 @@
  * Requests with an `Idempotency-Key` are carried out once: a repeated one gets the first one's reply, waits for it while it
  * is made, and is carried out when the first one failed. https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
  */
-import { createHash } from 'node:crypto'
+import { sha256 } from '../base/sha256.ts'
 import { isObject } from '../base/json.ts'
 import { conflict, invalid, mismatch } from '../errors.ts'
 import type { AnyEndpoint } from './endpoint.ts'
@@ -51,9 +51,7 @@ const canonical = (value: unknown): string =>
   )
 
 const fingerprintOf = ({ method, path }: Exchange, input: unknown): string =>
-  createHash('sha256')
-    .update(canonical([method, path, input]))
-    .digest('hex')
+  sha256(canonical([method, path, input]))
 
 /** Who makes the request, and with which rights: someone whose profiles have changed does not get replies of before. */
 const callerOf = ({ person, req, endpoint }: Exchange): readonly unknown[] => {
@@ -64,9 +62,7 @@ const callerOf = ({ person, req, endpoint }: Exchange): readonly unknown[] => {
 
 /** Names a request: keys are chosen by clients, and each has only those of its own. */
 const requestId = (caller: readonly unknown[], key: string): string =>
-  createHash('sha256')
-    .update(JSON.stringify([...caller, key]))
-    .digest('hex')
+  sha256(JSON.stringify([...caller, key]))
 
 const keyOf = ({ req, endpoint }: Exchange): string | undefined => {
   const { 'idempotency-key': key } = req.headers

@@ -37,7 +37,7 @@ const rejected = (hint: string | null = null) =>
   forbidden(hint === null ? REJECTED : `${REJECTED}. ${hint}`, { code: 'cross_origin' })
 
 /**
- * Throws a 403 for requests from pages of other sites (contract §0.6). Programs that send neither Origin nor Referer pass;
+ * Throws a 403 for requests from pages of other sites. Programs that send neither Origin nor Referer pass;
  * browsers send Sec-Fetch-Site even when a page suppresses both.
  */
 export const checkOrigin = (
@@ -62,7 +62,7 @@ export const isCrossSite = (req: IncomingMessage): boolean => {
 }
 
 /**
- * Returns a check of host names for a server without a password (decision 23). DNS rebinding can point any name at
+ * Returns a check of host names for a server without a password. DNS rebinding can point any name at
  * 127.0.0.1 and make its pages same-origin with us; IP addresses cannot be rebound.
  */
 export const createHostCheck = (

@@ -1,5 +1,5 @@
 /** Parses `mcp_servers` of config.yaml. Entries are checked one by one: a mistake disables one server, not all. */
-import { createHash } from 'node:crypto'
+import { sha256 } from '../base/sha256.ts'
 import { z } from 'zod'
 import { fromSeconds, toSeconds } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
@@ -187,8 +187,7 @@ const oauthOf = ({ auth, oauth }: z.output<typeof Entry>): OAuthSettings => ({
     (oauth?.redirect_port ? `http://${oauth.redirect_host}:${oauth.redirect_port}/callback` : null),
 })
 
-const hashOf = (value: unknown): string =>
-  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16)
+const hashOf = (value: unknown): string => sha256(JSON.stringify(value)).slice(0, 16)
 
 const parseOne = (name: string, value: unknown): ServerConfig | InvalidServer => {
   const parsed = Entry.safeParse(value ?? {})

@@ -85,6 +85,7 @@ const requestApproval = async (
   return {
     content: JSON.stringify({ error, hint: 'Do not try the same by another way.' }),
     isError: true,
+    refusedBy: 'user',
   }
 }
 

@@ -1,5 +1,5 @@
 /** Names of MCP tools and of their arguments: characters every provider accepts, unique, at most 64 characters. */
-import { createHash } from 'node:crypto'
+import { sha256 } from '../base/sha256.ts'
 
 /** The limit of the strictest providers. */
 const MAX_NAME = 64
@@ -9,7 +9,7 @@ const clean = (text: string): string => text.replace(/[^A-Za-z0-9_-]/g, '_')
 /** Deterministic: a name in an old transcript still means the same tool. */
 const shorten = (name: string): string => {
   if (name.length <= MAX_NAME) return name
-  const mark = createHash('sha256').update(name).digest('hex').slice(0, 8)
+  const mark = sha256(name).slice(0, 8)
   return `${name.slice(0, MAX_NAME - mark.length - 1)}_${mark}`
 }
 

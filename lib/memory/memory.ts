@@ -1,7 +1,7 @@
 /** The notes of a profile (MEMORY.md, USER.md, SOUL.md), written under the file lock that the host agent uses too. */
-import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { sha256 } from '../base/sha256.ts'
 import { toSeconds } from '../base/clock.ts'
 import { conflict, invalid } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
@@ -38,8 +38,7 @@ export type Note = {
   version: string
 }
 
-const versionOf = (text: string): string =>
-  createHash('sha256').update(text).digest('hex').slice(0, 16)
+const versionOf = (text: string): string => sha256(text).slice(0, 16)
 
 /** The text without encoding and byte order mark; `writeNote` restores both. */
 const textOf = (bytes: Buffer): string => {

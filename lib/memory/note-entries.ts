@@ -1,4 +1,5 @@
 /** Adds, replaces and removes single entries of the notes, within their limits: the operations of the memory tool. */
+import { shorten } from '../base/shorten.ts'
 import { LOCK_WAIT_MS, limitsOf, type MemoryHome, readNote, writeNote } from './memory.ts'
 import { reveal } from '../redact/redact.ts'
 import { type FileLockOptions, withFileLock } from '../store/flock.ts'
@@ -89,8 +90,6 @@ const checkContent = (content: string): string | null => {
   return threat && `This was not stored: it holds ${threat}, and the note is part of every prompt.`
 }
 
-const clip = (entry: string): string => (entry.length > 80 ? `${entry.slice(0, 80)}…` : entry)
-
 /** The entries after the change, or why it is rejected. */
 const apply = (
   entries: readonly string[],
@@ -108,10 +107,10 @@ const apply = (
   const wanted = change.oldText.trim()
   if (!wanted) return { error: 'old_text is required: a part of the entry that is meant.' }
   const found = entries.filter(entry => entry.includes(wanted))
-  if (found.length === 0) return { error: `No entry holds "${clip(wanted)}".` }
+  if (found.length === 0) return { error: `No entry holds "${shorten(wanted, 80)}".` }
   if (found.length > 1)
     return {
-      error: `${found.length} entries hold "${clip(wanted)}"; give more of the one you mean: ${found.map(entry => `"${clip(entry)}"`).join(', ')}`,
+      error: `${found.length} entries hold "${shorten(wanted, 80)}"; give more of the one you mean: ${found.map(entry => `"${shorten(entry, 80)}"`).join(', ')}`,
     }
   if (change.action === 'remove')
     return { entries: entries.filter(entry => entry !== found[0]), message: 'Entry removed.' }

@@ -1,4 +1,4 @@
-/** Whether the model stored in a session can still be served, and which one replaces it if not (contract §5.5, decision 2). */
+/** Whether the model stored in a session can still be served, and which one replaces it if not. */
 import type { ModelGroup } from '../schema/model.ts'
 import { toFamily, toProviderId } from './provider-ids.ts'
 import type { DefaultConfig } from './default-model.ts'

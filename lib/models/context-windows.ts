@@ -1,22 +1,18 @@
-/** Context lengths in tokens by model family: the last fallback of `resolveEndpoint` in endpoint.ts, which decides. */
+/**
+ * Context lengths in tokens for models that neither their provider's list nor the table of prices knows: the last fallback of
+ * `resolveEndpoint` in endpoint.ts, which decides. One row per family that reads more than the fallback, so that a model of next
+ * month, or one of a local server, is not compacted early. Single models do not belong here.
+ */
 
 /** Parts of model names; the longest match wins. */
 const FAMILIES: readonly (readonly [fragment: string, tokens: number])[] = [
-  ['claude-opus-4.6', 1_000_000],
-  ['claude-opus-4-6', 1_000_000],
-  ['claude-sonnet-4.6', 1_000_000],
-  ['claude-sonnet-4-6', 1_000_000],
   ['claude', 200_000],
-  ['gpt-4.1', 1_047_576],
-  ['gpt-5', 128_000],
-  ['gpt-4', 128_000],
+  // The table of prices has no window for most of these three.
   ['gemini', 1_048_576],
-  ['deepseek', 128_000],
-  ['llama', 131_072],
-  ['qwen', 131_072],
   ['glm', 202_752],
   ['kimi', 262_144],
-  ['minimax', 1_048_576],
+  ['llama', 131_072],
+  ['qwen', 131_072],
 ]
 
 const FALLBACK = 128_000

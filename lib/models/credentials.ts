@@ -1,4 +1,4 @@
-/** The API keys of a home, and the hosts each of them may be sent to (contract, decisions 5 and 8). */
+/** The API keys of a home, and the hosts each of them may be sent to. */
 import { isLocalUrl } from '../base/local-network.ts'
 import { PROVIDERS } from './providers.ts'
 import type { ModelSetup, PoolEntry } from './provider-config.ts'
@@ -116,7 +116,7 @@ const canSendKey = (
 const sourceOf = (setup: ModelSetup, variable: string): 'env_file' | 'env_var' =>
   Object.hasOwn(setup.dotenv, variable) ? 'env_file' : 'env_var'
 
-/** Keys from .env come before keys from the process environment, whatever the variables are called (decision 8). */
+/** Keys from .env come before keys from the process environment, whatever the variables are called. */
 const fromEnvironment = (setup: ModelSetup, provider: string): Credential[] => {
   const found = variablesOf(provider).flatMap(name => {
     const key = setup.env[name]
@@ -266,8 +266,8 @@ export const credentialsOf = (setup: ModelSetup, provider: string): Credential[]
 ]
 
 /**
- * The key config.yaml gives a provider: `providers.<id>.api_key`, else `model.api_key` of the active provider
- * (spec.md, Models: only a provider-scoped key or model.api_key, not a top-level one).
+ * The key config.yaml gives a provider: `providers.<id>.api_key`, else `model.api_key` of the active provider. A top-level
+ * `api_key` belongs to no provider.
  */
 export const configuredKey = (setup: ModelSetup, provider: string): string | null => {
   const scoped = setup.providers.get(provider)?.apiKey
@@ -353,7 +353,7 @@ export const credentialFor = (
 }
 
 /**
- * Providers a home is set up for (decision 5): the active one, those with pooled keys, with a key variable or with models
+ * Providers a home is set up for: the active one, those with pooled keys, with a key variable or with models
  * in config.yaml, and custom ones. Ambient tokens such as GH_TOKEN do not count.
  */
 export const configuredProviders = (setup: ModelSetup): Set<string> => {

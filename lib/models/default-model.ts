@@ -15,7 +15,7 @@ export type EditableHome = ModelHome & {
   readonly config: Pick<YamlFile, 'read' | 'edit' | 'editAll'>
 }
 
-/** config.yaml, then AGENT_WEBUI_DEFAULT_MODEL, then AGENT_MODEL, OPENAI_MODEL or LLM_MODEL, then '' (decision 7). */
+/** config.yaml, then AGENT_WEBUI_DEFAULT_MODEL, then AGENT_MODEL, OPENAI_MODEL or LLM_MODEL, then ''. */
 export const defaultModelOf = (setup: ModelSetup, config: DefaultConfig): string =>
   setup.model || config.defaultModel.trim() || config.modelOverride.trim()
 
@@ -122,7 +122,7 @@ export const setDefaultModel = (home: EditableHome, id: string): string => {
   return model
 }
 
-/** Moves the default model of an old settings.json to config.yaml, unless the home has one (decision 39). */
+/** Moves the default model of an old settings.json to config.yaml, unless the home has one. */
 export const migrateDefaultModel = (home: EditableHome, id: string): void => {
   const model = id.trim()
   if (!model || readSetup(home).model) return

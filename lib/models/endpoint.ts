@@ -1,5 +1,6 @@
 /** Turns a resolved {provider, model} pair into a callable endpoint: address, key, wire format, limits. */
-import type { Effort, HttpApiMode, ModelEndpoint } from '../agent/types.ts'
+import type { HttpApiMode, ModelEndpoint } from '../agent/types.ts'
+import { type Effort, isEffort } from '../base/efforts.ts'
 import { invalid, unavailable } from '../errors.ts'
 import { agentEndpoint } from './external-agents.ts'
 import { toProviderId } from './provider-ids.ts'
@@ -33,20 +34,18 @@ const DEMO: ModelEndpoint = {
   contextLength: 131_072,
 }
 
-const EFFORTS: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
-
 /** Effort levels of newer command lines; they count as `xhigh`. */
 const HIGHER: ReadonlySet<string> = new Set(['max', 'ultra'])
 
 const effortOf = ({ effort }: ModelSetup): Effort | undefined =>
-  HIGHER.has(effort) ? 'xhigh' : EFFORTS.find(known => known === effort)
+  HIGHER.has(effort) ? 'xhigh' : isEffort(effort) ? effort : undefined
 
 /** The `custom_providers` entry of a provider id. */
 export const customEntry = (setup: ModelSetup, provider: string): CustomProvider | undefined =>
   setup.custom.find(({ slug }) => provider === `custom${slug ? `:${slug}` : ''}`)
 
 /**
- * The provider of a model when none is configured (agent-home §3.5): the first with a key, preferring one that lists the
+ * The provider of a model when none is configured: the first with a key, preferring one that lists the
  * model, because the model menu shows it there. Ambient tokens do not count.
  */
 const chooseProvider = (setup: ModelSetup, model: string): string | null => {

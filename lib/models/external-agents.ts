@@ -25,7 +25,7 @@ const program = (id: string, name: string, command: string): AgentProgram => ({
   command: command.split(' '),
 })
 
-/** Launch commands (agent-home §10.4). Only installed programs are offered; nothing is downloaded. */
+/** Launch commands. Only installed programs are offered; nothing is downloaded. */
 const KNOWN_AGENTS: readonly AgentProgram[] = [
   program('claude', 'Claude Code', 'claude-agent-acp'),
   program('claude', 'Claude Code', 'claude-code-acp'),
@@ -127,7 +127,7 @@ const settingsOf = ({ agents }: ModelSetup, id: string): ExternalAgentSettings |
   }
 }
 
-/** `copilot-acp`, the only provider of the table that is an external agent (agent-home §10.2). */
+/** `copilot-acp`, the only provider of the table that is an external agent. */
 const copilot = ({ env }: ModelSetup): AgentProgram => {
   const file = env.AGENT_COPILOT_ACP_COMMAND?.trim() || env.COPILOT_CLI_PATH?.trim() || 'copilot'
   const args = env.AGENT_COPILOT_ACP_ARGS?.trim() || '--acp --stdio'

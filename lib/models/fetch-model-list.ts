@@ -37,7 +37,7 @@ const MAX_BYTES = 8 * 1024 * 1024
 const MAX_MODELS = 2_000
 const MAX_ID_CHARS = 300
 
-/** Host names that contain one of these may resolve to a private address (contract §5.6). */
+/** Host names that contain one of these may resolve to a private address. */
 const LOCAL_NAMES = ['ollama', 'localhost', '127.0.0.1', 'lmstudio', 'lm-studio']
 
 const count = (...values: unknown[]): number =>

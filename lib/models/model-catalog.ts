@@ -77,7 +77,7 @@ export const createModelCatalog = ({
     }
   }
 
-  /** The model of a local server that serves exactly one: it needs no configured default (agent-home §2.2). */
+  /** The model of a local server that serves exactly one: it needs no configured default. */
   const onlyModel = (home: ModelHome, setup: ModelSetup): string => {
     if (!setup.active || !setup.baseUrl || !isLocalUrl(setup.baseUrl)) return ''
     const remote = live.cached(home, setup.active)
@@ -138,7 +138,7 @@ export const createModelCatalog = ({
       await Promise.all([prices.ready(), needsModel ? ask(home, [setup.active ?? '']) : undefined])
     },
 
-    /** The models of one provider: its remote list, else config.yaml, else the built-in list (spec.md, Models). */
+    /** The models of one provider: its remote list, else config.yaml, else the built-in list. */
     async of(home: ModelHome, name: string): Promise<ProviderModels> {
       const setup = readSetup(home)
       const provider = toProviderId(name)

@@ -1,4 +1,4 @@
-/** Groups the models of a home by provider (contract §5.6). */
+/** Groups the models of a home by provider. */
 import type { ModelGroup, ModelList, ModelOption } from '../schema/model.ts'
 import { agentGroup, type ExternalAgentSources } from './external-agents.ts'
 import { toProviderId } from './provider-ids.ts'
@@ -32,7 +32,7 @@ const demoGroup = (): ModelGroup => ({
 const asOptions = (ids: Iterable<string>, label: (id: string) => string): ModelOption[] =>
   [...ids].map(id => ({ id, label: label(id) }))
 
-/** Ids of the active provider stay bare, as do all ids while no provider is active; others get an `@provider:` hint (decision 4). */
+/** Ids of the active provider stay bare, as do all ids while no provider is active; others get an `@provider:` hint. */
 export const withProviderHint = (id: string, provider: string, active: string | null): string =>
   active === null || active === provider || id.startsWith('@') ? id : `@${provider}:${id}`
 
@@ -57,7 +57,7 @@ const addressFor = (setup: ModelSetup, provider: string): string =>
 
 /**
  * Whether to fetch the provider's own model list: for custom providers, when no list is configured or built in, and at an
- * address the home chose, which may serve anything (decision 5, contract §5.6).
+ * address the home chose, which may serve anything.
  */
 export const usesRemoteList = (setup: ModelSetup, provider: string): boolean => {
   if (provider === 'demo' || provider === 'openrouter') return false

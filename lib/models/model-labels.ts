@@ -1,4 +1,4 @@
-/** Display names derived from model ids (contract §1.4, §5.6). */
+/** Display names derived from model ids. */
 
 const CASING: ReadonlyMap<string, string> = new Map(
   ['GPT', 'GLM', 'API', 'AI', 'XL', 'MoE'].map(token => [token.toLowerCase(), token]),

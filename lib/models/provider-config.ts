@@ -245,7 +245,7 @@ const readCustom = (raw: Readonly<JsonObject>, env: ModelSetup['env']): CustomPr
   return { ...entry, models, model, slug: entry.name && toSlug(entry.name) }
 }
 
-/** A token that was created for other purposes, such as the GitHub CLI's (contract §3.7). */
+/** A token that was created for other purposes, such as the GitHub CLI's. */
 const isAmbient = (raw: Readonly<JsonObject>): boolean => {
   const says = (value: unknown, ...words: string[]) => words.includes(text(value).toLowerCase())
   return (
@@ -255,7 +255,7 @@ const isAmbient = (raw: Readonly<JsonObject>): boolean => {
   )
 }
 
-/** Cooldown of a key after a rate limit or quota error without a reset time (agent-home §3.4). */
+/** Cooldown of a key after a rate limit or quota error without a reset time. */
 export const COOLDOWN_MS = 60 * 60_000
 
 const cooldownOf = (raw: Readonly<JsonObject>): number => {

@@ -1,6 +1,6 @@
 /** Canonical provider ids and their aliases. */
 
-/** Canonical id → aliases (contract §5.1, and those of the command line). */
+/** Canonical id → aliases, those of the host agent's command line included. */
 const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
   zai: ['glm', 'z-ai', 'z.ai', 'zhipu'],
   copilot: ['github', 'github-copilot', 'github-models', 'github-model'],
@@ -59,7 +59,7 @@ const FAMILY_PREFIXES = [
   ['custom', 'custom'],
 ] as const
 
-/** A coarser mapping, for session-model compatibility only (contract §5.1); '' when unknown. */
+/** A coarser mapping, for session-model compatibility only; '' when unknown. */
 export const toFamily = (name: string): string => {
   const id = name.trim().toLowerCase()
   return FAMILIES.get(id) ?? FAMILY_PREFIXES.find(([prefix]) => id.startsWith(prefix))?.[1] ?? ''

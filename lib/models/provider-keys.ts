@@ -29,10 +29,10 @@ export type ProviderRow = {
   models: ModelOption[]
 }
 
-/** Providers with OAuth sign-in through the command line (contract §1.4). */
+/** Providers with OAuth sign-in through the command line. */
 const OAUTH: ReadonlySet<string> = new Set(['copilot', 'openai-codex', 'nous', 'qwen-oauth'])
 
-/** Exceptions: keys are saved to this variable instead of the provider's first one (contract §5.3). */
+/** Exceptions: keys are saved to this variable instead of the provider's first one. */
 const WRITTEN_AS: ReadonlyMap<string, string> = new Map(
   Object.entries({ gemini: 'GEMINI_API_KEY', google: 'GOOGLE_API_KEY' }),
 )

@@ -183,7 +183,7 @@ const FACTS: Readonly<Record<string, ProviderFacts>> = {
   },
 }
 
-/** In the order in which a provider is chosen when none is configured (agent-home §3.5). See contract §5.3, agent-home §3.2. */
+/** In the order in which a provider is chosen when none is configured. */
 export const PROVIDERS: ReadonlyMap<string, ProviderFacts> = new Map(Object.entries(FACTS))
 
 const NAMES: Readonly<Record<string, string>> = {
@@ -209,7 +209,7 @@ const NAMES: Readonly<Record<string, string>> = {
   mistralai: 'Mistral',
   qwen: 'Qwen',
   'x-ai': 'xAI',
-  // Not in the contract's table; title case would be wrong.
+  // Title case would be wrong.
   xai: 'xAI',
   'ai-gateway': 'AI Gateway',
   kilocode: 'Kilo Code',

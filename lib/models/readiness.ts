@@ -1,4 +1,4 @@
-/** Whether a home is ready to chat: provider, model and key, judged from its files only (contract §1.15). */
+/** Whether a home is ready to chat: provider, model and key, judged from its files only. */
 import { isLocalUrl } from '../base/local-network.ts'
 import { asObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'

@@ -1,13 +1,12 @@
 /** Reasoning effort and visibility: `agent.reasoning_effort` and `display.show_reasoning`, shared with the command line. */
-import type { Effort, ModelEndpoint } from '../agent/types.ts'
+import type { ModelEndpoint } from '../agent/types.ts'
+import { type Effort, EFFORTS, isEffort } from '../base/efforts.ts'
 import { asObject } from '../base/json.ts'
 import { invalid, UserError } from '../errors.ts'
 import type { EditableHome } from './default-model.ts'
 import type { ModelHome } from './provider-config.ts'
 
 export type Reasoning = { show_reasoning: boolean; reasoning_effort: string }
-
-const EFFORTS: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
 
 const SHOWN: ReadonlyMap<string, boolean> = new Map(
   Object.entries({
@@ -61,7 +60,7 @@ export const parseDisplay = (value: unknown): boolean => {
 export const parseEffort = (value: unknown): string => {
   const effort = typeof value === 'string' ? value.trim().toLowerCase() : ''
   if (!effort) throw invalid('effort is required', { code: 'missing_fields' })
-  if (effort !== 'default' && !EFFORTS.some(known => known === effort))
+  if (effort !== 'default' && !isEffort(effort))
     throw invalid(
       `Unknown reasoning effort '${effort.slice(0, 100)}'. Valid: ${EFFORTS.join(', ')}.`,
     )

@@ -1,4 +1,4 @@
-/** Recovery from provider failures within a turn: rotate to another key of the provider, then to a fallback model (decision 31). */
+/** Recovery from provider failures within a turn: rotate to another key of the provider, then to a fallback model. */
 import type { AgentRequest, ModelEndpoint, Recovery } from '../agent/types.ts'
 import type { FailureType } from '../schema/failure-type.ts'
 import type { Candidate } from './credentials.ts'

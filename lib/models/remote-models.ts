@@ -10,13 +10,12 @@ import { requestOptionsFor } from './request-options.ts'
 import { baseUrlOf } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 
-/** spec.md, Limits. */
 const LIST_TIMEOUT_MS = 8_000
 const TTL_MS = 60_000
 /** Failures are retried sooner. */
 const FAILURE_TTL_MS = 15_000
 
-/** Model list addresses of providers whose base URL has none (contract §5.6). */
+/** Model list addresses of providers whose base URL has none. */
 const KNOWN_LISTS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     zai: 'https://api.z.ai/v1',

@@ -1,4 +1,4 @@
-/** Resolves a model id to {provider, model}. No other code guesses providers (contract §5.4). */
+/** Resolves a model id to {provider, model}. No other code guesses providers. */
 import { toProviderId, toSlug } from './provider-ids.ts'
 import { STATIC_MODELS } from './builtin-models.ts'
 import { AGGREGATORS, isEndpoint, PROVIDERS, providerNames } from './providers.ts'

@@ -1,5 +1,5 @@
 /**
- * `provider_routing` of config.yaml: which of OpenRouter's providers may serve a request (agent-home §2.2). Sent as
+ * `provider_routing` of config.yaml: which of OpenRouter's providers may serve a request. Sent as
  * `provider`. An invalid value stops requests instead of being ignored: `data_collection: deny` protects privacy.
  */
 import { isObject, type JsonObject } from '../base/json.ts'

@@ -30,8 +30,8 @@ export const visionIn = (raw: Readonly<JsonObject>): boolean | undefined => {
 }
 
 /**
- * Families by parts of their names, first match wins; a name without a match is unknown. From the makers' model pages,
- * November 2026. A wrong entry costs one rejected request; see `agent/providers/image-rejections.ts`.
+ * Families by parts of their names, first match wins; a name without a match is unknown. Needed because the table of prices has
+ * no modalities, and half of the providers' lists say nothing either. From the makers' model pages, November 2026. A wrong entry costs one rejected request; see `agent/providers/image-rejections.ts`.
  */
 const FAMILIES: readonly (readonly [family: RegExp, acceptsImages: boolean])[] = [
   // Parts that makers use for models of any family.

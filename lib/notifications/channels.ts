@@ -155,7 +155,12 @@ const sendGotify = ({ url, secret = '' }: Service, message: Addressed, post: Pos
 }
 
 /** The signature of Standard Webhooks: HMAC-SHA256 over id, timestamp and body, with the decoded key. */
-const sign = (secret: string, id: string, timestamp: number, body: string): string => {
+export const signWebhook = (
+  secret: string,
+  id: string,
+  timestamp: number,
+  body: string,
+): string => {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
 }
@@ -189,7 +194,7 @@ const sendWebhook = (
       ...json,
       'webhook-id': id,
       'webhook-timestamp': `${timestamp}`,
-      'webhook-signature': sign(secret, id, timestamp, body),
+      'webhook-signature': signWebhook(secret, id, timestamp, body),
     },
     body,
     allow: anyButMetadata,

@@ -1,5 +1,6 @@
 /** What a notification says: one title, one short text, and the answers it offers. */
 import { createHash } from 'node:crypto'
+import { oneLine, shorten } from '../base/shorten.ts'
 import { visibleWords } from '../base/visible.ts'
 import type { NotificationKind, NotificationSettings } from '../schema/notification.ts'
 import type { Approval, Question } from '../schema/question.ts'
@@ -58,13 +59,6 @@ const BARE = {
   task_failed: 'title.task_failed',
   task_done: 'title.task_done',
 } as const satisfies Readonly<Record<NotificationKind, TextKey>>
-
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
-
-const cut = (text: string, max: number): string => {
-  const points = [...text]
-  return points.length <= max ? text : `${points.slice(0, max - 1).join('')}…`
-}
 
 /** A code span, or the marks around emphasized words; those inside a word (`file_name`, `2*3`) belong to it. */
 const MARKS =
@@ -132,29 +126,29 @@ const failedText = ({ failure }: Fact, text: string, t: Translate): string => {
   if (failure === 'interrupted') return t('interrupted')
   const reason = `reason.${failure}`
   return isReason(reason)
-    ? cut(t('reason', { reason: t(reason), text }), MAX_TEXT)
-    : t('failed', { text: cut(text, roomIn('failed', t)) })
+    ? shorten(t('reason', { reason: t(reason), text }), MAX_TEXT)
+    : t('failed', { text: shorten(text, roomIn('failed', t)) })
 }
 
 const textOf = (fact: Fact, { question, redact, t }: MessageOptions): string => {
   const { kind, settled, missed } = fact
   if (settled) return t(`settled.${settled}`)
-  // The reason is in the page, in its language.
-  if (fact.subject) return t(`${fact.subject}.text`)
   if (question?.kind === 'clarify' && question.plan) return t('plan')
   const text = oneLine(visibleWords(redact(fact.text)))
   if (missed !== undefined) return t('task_failed', { text: t('missed', { count: missed }) })
   if (text === '') return ''
   if (kind === 'failed') return failedText(fact, text, t)
-  if (kind === 'budget') return cut(translateBudget(text, t), MAX_TEXT)
-  return kind === 'finished' ? cut(text, MAX_TEXT) : t(kind, { text: cut(text, roomIn(kind, t)) })
+  if (kind === 'budget') return shorten(translateBudget(text, t), MAX_TEXT)
+  return kind === 'finished'
+    ? shorten(text, MAX_TEXT)
+    : t(kind, { text: shorten(text, roomIn(kind, t)) })
 }
 
 export const toMessage = (fact: Fact, options: MessageOptions): Message => {
   const { settings, redact, question, chat, t } = options
   const { settled } = fact
-  const title = cut(oneLine(visibleWords(redact(fact.title ?? chat ?? ''))), MAX_TITLE)
-  const bare = t(settled ? `settled.${settled}` : (fact.subject ?? BARE[fact.kind]))
+  const title = shorten(oneLine(visibleWords(redact(fact.title ?? chat ?? ''))), MAX_TITLE)
+  const bare = t(settled ? `settled.${settled}` : BARE[fact.kind])
   return {
     kind: fact.kind,
     title: settings.content && title ? title : bare,

@@ -86,10 +86,7 @@ const lastChangeOf = ({ stateDir }: NotificationsOptions): number => {
 
 const openParts = (options: NotificationsOptions) => {
   const { stateDir, clock, log } = options
-  const store = openNotificationStore(join(stateDir, SETTINGS), {
-    clock,
-    warn: log.warn,
-  })
+  const store = openNotificationStore(join(stateDir, SETTINGS), { clock })
   const outbox = openOutbox(join(stateDir, OUTBOX), log.warn)
   const vapid = createVapid(stateDir)
   const closing = new AbortController()

@@ -4,8 +4,9 @@
  * The file is replaced, not synced: a killed process loses nothing, and a turn never waits for the disk. It also has the keys of
  * facts that were queued before, so that none is queued twice, and hashes of the tokens with which a notification is answered.
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { sha256 } from '../base/sha256.ts'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { FailureType } from '../schema/failure-type.ts'
@@ -33,8 +34,6 @@ const Fact = z.object({
   profile: z.string(),
   /** Of a task; that of a chat is looked up when it is sent. */
   title: z.string().optional(),
-  /** What it is about, if neither a chat nor a task: a text in the language of the receiver. */
-  subject: z.literal('backup').optional(),
   text: z.string(),
   /** Relative address of the page to open; default: the chat. */
   url: z.string().optional(),
@@ -90,7 +89,7 @@ const Status = z.object({
 export type Status = z.infer<typeof Status>
 const UNUSED: Status = { last_sent_at: null, problem: null, problem_code: null }
 
-const File = z.object({
+export const OutboxFile = z.object({
   version: z.literal(1),
   items: z.array(Item),
   seen: z.array(z.string()),
@@ -99,14 +98,12 @@ const File = z.object({
   shown: z.array(Shown).default([]),
   statuses: z.record(z.string(), Status).default({}),
 })
-type File = z.infer<typeof File>
+type OutboxFile = z.infer<typeof OutboxFile>
 
-const NONE: File = { version: 1, items: [], seen: [], tokens: [], shown: [], statuses: {} }
+const NONE: OutboxFile = { version: 1, items: [], seen: [], tokens: [], shown: [], statuses: {} }
 
 /** Recognizable, so that `lib/redact/shapes.ts` masks tokens although only their hashes are known. */
 const PREFIX = 'awn_'
-
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
 
 /** Without those of earlier attempts to send the same notification, but for the one before: it may have arrived although its reply was lost. */
 const lastAttempts = (tokens: readonly AnswerToken[]): AnswerToken[] => {
@@ -125,9 +122,9 @@ const lastAttempts = (tokens: readonly AnswerToken[]): AnswerToken[] => {
 export type Outbox = ReturnType<typeof openOutbox>
 
 export const openOutbox = (path: string, warn: (text: string) => void) => {
-  const read = (): File => {
+  const read = (): OutboxFile => {
     try {
-      return File.parse(JSON.parse(readWholeText(path)))
+      return OutboxFile.parse(JSON.parse(readWholeText(path)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
         warn(`${path} cannot be read; notifications that were not sent yet are lost`)
@@ -137,7 +134,7 @@ export const openOutbox = (path: string, warn: (text: string) => void) => {
   let state = read()
   let isBroken = false
 
-  const update = (patch: Partial<File>): void => {
+  const update = (patch: Partial<OutboxFile>): void => {
     state = { ...state, ...patch }
     try {
       // A leftover of a killed process must not be followed or reused.
@@ -216,7 +213,7 @@ export const openOutbox = (path: string, warn: (text: string) => void) => {
       if (given.length === 0) return []
       const made = given.map(each => {
         const token = `${PREFIX}${randomBytes(32).toString('base64url')}`
-        return { token, record: { ...each, hash: hashOf(token) } }
+        return { token, record: { ...each, hash: sha256(token) } }
       })
       const valid = state.tokens.filter(each => each.expires_at > now)
       const kept = lastAttempts([...valid, ...made.map(each => each.record)])
@@ -228,7 +225,7 @@ export const openOutbox = (path: string, warn: (text: string) => void) => {
 
     /** What a token answers at `now`; undefined when it is unknown or expired. Compares hashes only. */
     find(token: string, now: number): AnswerToken | undefined {
-      const hash = hashOf(token)
+      const hash = sha256(token)
       const found = state.tokens.find(each => each.hash === hash)
       return found && found.expires_at > now ? found : undefined
     },

@@ -1,5 +1,6 @@
 /** The private file of notifications: settings, devices with their keys, services with their secrets, and muted chats. */
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { sha256 } from '../base/sha256.ts'
 import { z } from 'zod'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { zoneOf } from '../base/time-zone.ts'
@@ -60,7 +61,7 @@ const Service = z.object({
 })
 export type Service = z.infer<typeof Service>
 
-const File = z.object({
+export const NotificationsFile = z.object({
   version: z.literal(1),
   settings: NotificationSettings.partial(),
   /** Kinds of a profile, in place of those of the settings. */
@@ -69,9 +70,16 @@ const File = z.object({
   devices: z.array(Device),
   services: z.array(Service),
 })
-type File = z.infer<typeof File>
+type NotificationsFile = z.infer<typeof NotificationsFile>
 
-const NONE: File = { version: 1, settings: {}, profiles: {}, muted: [], devices: [], services: [] }
+const NONE: NotificationsFile = {
+  version: 1,
+  settings: {},
+  profiles: {},
+  muted: [],
+  devices: [],
+  services: [],
+}
 
 const defaults = (): NotificationSettings => ({
   kinds: ['approval', 'question', 'finished', 'failed', 'budget', 'task_failed'],
@@ -83,8 +91,7 @@ const defaults = (): NotificationSettings => ({
 })
 
 /** The page computes the same id from its own subscription. */
-const deviceId = (endpoint: string): string =>
-  createHash('sha256').update(endpoint).digest('hex').slice(0, 16)
+const deviceId = (endpoint: string): string => sha256(endpoint).slice(0, 16)
 
 const signingKey = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
@@ -107,16 +114,12 @@ const isFrom =
 export type NotificationStore = ReturnType<typeof openNotificationStore>
 
 /** With an unreadable file nothing is sent, and the file is not replaced. */
-export const openNotificationStore = (
-  path: string,
-  { clock, warn }: { clock: Pick<Clock, 'now'>; warn: (text: string) => void },
-) => {
-  const read = (): File | 'damaged' => {
+export const openNotificationStore = (path: string, { clock }: { clock: Pick<Clock, 'now'> }) => {
+  const read = (): NotificationsFile | 'damaged' => {
     try {
-      return File.parse(JSON.parse(readWholeText(path)))
+      return NotificationsFile.parse(JSON.parse(readWholeText(path)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return NONE
-      warn(`${path} cannot be read; no notifications are sent`)
       return 'damaged'
     }
   }
@@ -135,7 +138,7 @@ export const openNotificationStore = (
   }
   collectSecrets()
 
-  const write = (patch: Partial<File>): void => {
+  const write = (patch: Partial<NotificationsFile>): void => {
     if (found === 'damaged')
       throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`, {
         code: 'file_damaged',
@@ -152,7 +155,7 @@ export const openNotificationStore = (
 
   return {
     settings: (): NotificationSettings => ({ ...defaults(), ...state.settings }),
-    profiles: (): File['profiles'] => state.profiles,
+    profiles: (): NotificationsFile['profiles'] => state.profiles,
     devices: (): readonly Device[] => state.devices,
     services: (): readonly Service[] => state.services,
     isMuted: (sessionId: string): boolean => state.muted.includes(sessionId),

@@ -5,16 +5,16 @@ import { unavailable } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { readWholeText } from '../store/read-text.ts'
 
-const Keys = z.object({ publicKey: z.string(), privateKey: z.string() })
-export type VapidKeys = z.infer<typeof Keys>
+export const VapidFile = z.object({ publicKey: z.string(), privateKey: z.string() })
+export type VapidKeys = z.infer<typeof VapidFile>
 
 const pathIn = (stateDir: string): string => join(stateDir, 'vapid.json')
 
 /** Null: none was made yet. A damaged file is not replaced: every subscription is bound to its key. */
-export const readVapid = (stateDir: string): VapidKeys | null => {
+const readVapid = (stateDir: string): VapidKeys | null => {
   const path = pathIn(stateDir)
   try {
-    return Keys.parse(JSON.parse(readWholeText(path)))
+    return VapidFile.parse(JSON.parse(readWholeText(path)))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw unavailable(

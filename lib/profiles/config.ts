@@ -3,6 +3,7 @@
  * The keys of models and providers are in config-models.ts.
  */
 import type { z } from 'zod'
+import { EFFORTS } from '../base/efforts.ts'
 import type { JsonObject } from '../base/json.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
 import {
@@ -118,7 +119,7 @@ const agent = {
       'JSON file with messages sent at the beginning of every chat; relative to the home.',
     ),
     reasoning_effort: word(
-      ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'],
+      [...EFFORTS, 'max', 'ultra'],
       '',
       'How long the model thinks. Blank leaves it to the model; `max` and `ultra` count as `xhigh`.',
     ),

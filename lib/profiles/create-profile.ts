@@ -22,7 +22,7 @@ import { type Home, openHome } from './home.ts'
 import { BAD_NAME, DEFAULT_PROFILE, type Homes } from './homes.ts'
 import { reportWrite } from '../store/write-reports.ts'
 
-/** Directories of every home (agent-home §1.2). */
+/** Directories of every home. */
 const DIRECTORIES = [
   'memories',
   'sessions',

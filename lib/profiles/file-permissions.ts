@@ -2,6 +2,7 @@
 import { closeSync, constants, fchmodSync, fstatSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileReason } from '../store/file-error.ts'
+import { protectedPaths } from '../store/state-files.ts'
 import { homesOf, secretFiles } from './secret-files.ts'
 
 const isMissing = (error: unknown): boolean =>
@@ -50,6 +51,13 @@ const exposedDirectory = (path: string): Exposed[] => {
   return [{ path, mode: found.mode & 0o755, said: WRITABLE }]
 }
 
+/** What the service and the agent run, obey or sign in with. */
+const HOME_DIRS = ['bin', 'cron', 'hooks', 'mcp-tokens', 'memories', 'plugins', 'scripts', 'skills']
+
+/** In a place that others cannot enter, the modes of what is below do not matter. */
+const ifEntered = (place: string, dirs: readonly string[]): readonly string[] =>
+  ((statOrNull(place)?.mode ?? 0) & 0o011) === 0 ? [] : dirs
+
 type Places = { baseHome: string; stateDir: string; configPath?: string | null }
 
 /**
@@ -62,7 +70,18 @@ export const findExposed = ({ baseHome, stateDir, configPath }: Places): Exposed
     secretFiles(baseHome, stateDir).map(({ path, isManaged }) => [path, isManaged]),
   )
   if (configPath && !files.has(configPath)) files.set(configPath, false)
-  const places = [...homes, join(baseHome, 'profiles'), stateDir]
+  const places = [
+    ...homes,
+    join(baseHome, 'profiles'),
+    stateDir,
+    ...homes.flatMap(home =>
+      ifEntered(
+        home,
+        HOME_DIRS.map(name => join(home, name)),
+      ),
+    ),
+    ...ifEntered(stateDir, protectedPaths(stateDir)),
+  ]
   return [
     ...[...new Set(places)].flatMap(exposedDirectory),
     ...[...files].flatMap(([path, isManaged]) => exposedFile(path, isManaged)),

@@ -1,6 +1,7 @@
 /** Resolves profile names to homes, and the active profile of a process or request. */
-import { readdirSync, rmSync, statSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { isDirectory, namesIn } from '../base/directories.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import type { AcceptedSettings } from '../guards/accepted-settings.ts'
@@ -42,24 +43,6 @@ export type Homes = {
   readonly base: Home
   /** `<base>/profiles`. */
   readonly dir: string
-}
-
-const isDirectory = (path: string): boolean => {
-  try {
-    return statSync(path).isDirectory()
-  } catch {
-    // Missing or not accessible: not a profile.
-    return false
-  }
-}
-
-const namesIn = (dir: string): string[] => {
-  try {
-    return readdirSync(dir)
-  } catch {
-    // No profiles directory yet: only the base home exists.
-    return []
-  }
 }
 
 /** Blank when the file is missing or not a text file. */

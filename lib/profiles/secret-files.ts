@@ -1,6 +1,7 @@
 /** Which files hold secrets. Masking reads them, the start and `doctor --fix` make them private. */
-import { type Dirent, existsSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { entriesIn } from '../base/directories.ts'
 
 /** Credential files of related programs, beside auth.json. */
 export const CREDENTIAL_FILES = [
@@ -50,18 +51,9 @@ const TABLE: readonly SecretFiles[] = [
 ]
 
 /** None for a directory that is missing or cannot be read. */
-const entriesOf = (dir: string): Dirent[] => {
-  try {
-    return readdirSync(dir, { withFileTypes: true })
-  } catch {
-    // Whether a directory is there and can be read is a check of its own.
-    return []
-  }
-}
-
 export const homesOf = (baseHome: string): string[] => {
   const dir = join(baseHome, 'profiles')
-  const profiles = entriesOf(dir).filter(entry => entry.isDirectory())
+  const profiles = entriesIn(dir).filter(entry => entry.isDirectory())
   return [baseHome, ...profiles.map(({ name }) => join(dir, name))]
 }
 
@@ -76,7 +68,7 @@ export const secretFiles = (baseHome: string, stateDir: string): SecretFile[] =>
   return roots.flatMap(root => {
     const isManaged = root.kind === 'home' && existsSync(join(root.dir, '.managed'))
     return TABLE.filter(row => row.in === root.kind).flatMap(({ dir, names, start }) =>
-      entriesOf(join(root.dir, dir))
+      entriesIn(join(root.dir, dir))
         .filter(entry => !entry.isDirectory() && names.test(entry.name))
         .map(({ name }) => ({ path: join(root.dir, dir, name), start, isManaged })),
     )

@@ -2,8 +2,9 @@
  * Directories of tool managers (nvm, pyenv, cargo, Homebrew, …). They are added to PATH by the files of an interactive
  * shell, so a service started by systemd or launchd does not have them.
  */
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { isDirectory } from '../base/directories.ts'
 import { readText } from '../store/read-text.ts'
 
 type Variables = Readonly<Record<string, string>>
@@ -72,15 +73,6 @@ const nvmDirectory = (nvm: string): string[] => {
   const prefix = `v${wanted.replace(/^v/, '')}`
   const chosen = versions.find(version => version === prefix || version.startsWith(`${prefix}.`))
   return [join(nvm, 'versions', 'node', chosen ?? versions[0] ?? '', 'bin')]
-}
-
-const isDirectory = (path: string): boolean => {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-  } catch {
-    // Not accessible, so nothing in it can run either.
-    return false
-  }
 }
 
 const candidates = (env: Variables): string[] => {

@@ -1,5 +1,6 @@
 /** The arguments of bubblewrap (bwrap) for a list of mounts. */
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
+import { isDirectory } from '../base/directories.ts'
 import { FILTER_DESCRIPTOR } from '../base/process.ts'
 import { isInside } from '../store/path-within.ts'
 import { type Mount, systemMounts } from './mounts.ts'
@@ -41,9 +42,6 @@ const KERNEL_SETTINGS = [
 
 /** Entries of /proc about all of this computer, which no namespace changes. */
 const KERNEL_KEYS = ['/proc/keys', '/proc/key-users'] as const
-
-const isDirectory = (path: string): boolean =>
-  statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 
 /** The file that resolves names may be outside /etc: systemd-resolved has it below /run. */
 const resolverFile = (): string[] => {

@@ -1,6 +1,7 @@
 /** What a sandboxed command sees of the file system: a list of paths, of which the most specific one decides. */
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join, sep } from 'node:path'
+import { isBelow } from '../store/path-within.ts'
 import { type GitDirectories, gitDirectories } from './git-directories.ts'
 import {
   CREDENTIALS,
@@ -36,10 +37,6 @@ export type Place = {
   ownTmp: string
 }
 
-/** Compares the names only: paths here are real ones. */
-export const contains = (root: string, path: string): boolean =>
-  root === '/' || path === root || path.startsWith(`${root}/`)
-
 const realOrNull = (path: string): string | null => {
   try {
     // The native one also returns the spelling of a file system that ignores case.
@@ -56,7 +53,7 @@ const prefixOf = (dir: string, home: string): string => {
   const isPrefix =
     /\/(?:bin|sbin|shims)$/.test(dir) &&
     ['lib', 'libexec'].some(name => existsSync(join(parent, name)))
-  return isPrefix && parent !== '/' && !contains(parent, home) ? parent : dir
+  return isPrefix && parent !== '/' && !isBelow(parent, home) ? parent : dir
 }
 
 /** Directories of the programs on PATH and of tool managers that would not be visible otherwise. */
@@ -84,10 +81,10 @@ const toolDirectories = (
     const real = realOrNull(dir)
     return (
       real !== null &&
-      !isBelow(system, real) &&
-      !changeable.some(root => contains(root, real)) &&
+      !isBelowAny(system, real) &&
+      !changeable.some(root => isBelow(root, real)) &&
       // It would show the whole home directory.
-      !(realHome !== null && contains(real, realHome))
+      !(realHome !== null && isBelow(real, realHome))
     )
   })
 }
@@ -95,7 +92,7 @@ const toolDirectories = (
 /** The most specific mount that contains the path. */
 const effective = (mounts: readonly Mount[], path: string): Mount | undefined =>
   mounts
-    .filter(each => contains(each.path, path))
+    .filter(each => isBelow(each.path, path))
     .toSorted((a, b) => b.path.length - a.path.length)[0]
 
 /** It shows a directory of the sandbox's own, and nothing of this computer. */
@@ -124,9 +121,9 @@ export const workspaceProblem = ({
   const home = env.HOME && env.HOME !== '/' ? (realOrNull(env.HOME) ?? env.HOME) : null
   const what = hidden.some(path => (realOrNull(path) ?? path) === real)
     ? 'it is the home of this service'
-    : real === '/' || (home !== null && contains(real, home))
+    : real === '/' || (home !== null && isBelow(real, home))
       ? 'it contains your home directory'
-      : OF_EVERY_PROGRAM.some(path => contains(real, realOrNull(path) ?? path))
+      : OF_EVERY_PROGRAM.some(path => isBelow(real, realOrNull(path) ?? path))
         ? 'it contains files of other programs'
         : isLink(join(real, '.git'))
           ? 'its .git is a link, which a command could replace'
@@ -193,7 +190,7 @@ export const planMounts = (
   for (const path of [place.ownTmp, place.ownHome]) add(path, 'write', path)
   for (const path of toolDirectories(place, program, system)) add(path, 'read')
   for (const path of place.readable) add(path, 'read')
-  const isInWorkspace = (path: string) => workspace !== null && contains(workspace, path)
+  const isInWorkspace = (path: string) => workspace !== null && isBelow(workspace, path)
   if (git && git.root !== workspace) add(git.root, 'read')
   for (const path of place.writable) add(path, 'write')
   if (workspace !== null) add(workspace, 'write')
@@ -204,7 +201,9 @@ export const planMounts = (
     const real = realOrNull(path)
     if (real === null) return
     const parent = effective([...mounts.values()], real)
-    const isShown = parent ? parent.access !== 'hide' && !isPrivate(parent) : isBelow(system, real)
+    const isShown = parent
+      ? parent.access !== 'hide' && !isPrivate(parent)
+      : isBelowAny(system, real)
     if (isShown && (access === 'hide' || parent?.access === 'write'))
       mounts.set(real, { path: real, access })
   }
@@ -241,7 +240,7 @@ export const reachOf = (
   system: readonly string[] = SYSTEM,
 ): 'read' | 'write' | null => {
   const found = effective(mounts, path)
-  if (found === undefined) return isBelow(system, path) ? 'read' : null
+  if (found === undefined) return isBelowAny(system, path) ? 'read' : null
   const isElsewhere = found.source !== undefined && found.source !== found.path
   return found.access === 'hide' || isElsewhere ? null : found.access
 }
@@ -254,9 +253,9 @@ const underAliases = (
 ): Mount[] =>
   [...aliases].flatMap(([alias, real]) => {
     const parent = effective(mounts, alias)
-    if (parent ? !isPrivate(parent) : isBelow(system, alias)) return []
+    if (parent ? !isPrivate(parent) : isBelowAny(system, alias)) return []
     return mounts
-      .filter(({ path }) => contains(real, path))
+      .filter(({ path }) => isBelow(real, path))
       .map(({ path, access, source = path }) => ({
         path: alias + path.slice(real.length),
         access,
@@ -289,13 +288,13 @@ const SYSTEM = [
   '/sys',
 ] as const
 
-const isBelow = (roots: readonly string[], path: string): boolean =>
-  roots.some(root => contains(root, path))
+const isBelowAny = (roots: readonly string[], path: string): boolean =>
+  roots.some(root => isBelow(root, path))
 
 /** Whether the path exists below the workspace and no part of the way is a symlink. */
 const isReal = (path: string, workspace: string): boolean => {
   const root = realOrNull(workspace)
-  if (root === null || !contains(workspace, path)) return false
+  if (root === null || !isBelow(workspace, path)) return false
   return realOrNull(path) === root + path.slice(workspace.length)
 }
 

@@ -1,5 +1,5 @@
 /** Private directories of sandboxes: a home and a /tmp for each owner, kept from one command to the next. */
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import {
   existsSync,
   lstatSync,
@@ -14,6 +14,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { sha256 } from '../base/sha256.ts'
 import { readText } from '../store/read-text.ts'
 import { TOOLS_OF_HOME } from './places.ts'
 
@@ -75,7 +76,7 @@ export const createOwnDirectories = (linksTools: boolean) => {
       // A command made it unusable: the next one gets a new home. The old one may still be mounted, so it is only renamed.
       if (known) renameSync(known.home, `${known.home}-${randomUUID()}`)
       root ??= realpathSync(mkdtempSync(join(parentDir(), 'agent-sandbox-')))
-      const name = createHash('sha256').update(owner).digest('hex').slice(0, 12)
+      const name = sha256(owner).slice(0, 12)
       const dir = join(root, name)
       const own = {
         root,

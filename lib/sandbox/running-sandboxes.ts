@@ -4,7 +4,8 @@
  * cannot be renamed. So what was created later (`.git`, `.vscode`) must not be a mount until that command has ended.
  */
 import { readdirSync, readFileSync } from 'node:fs'
-import { contains, type Mount } from './mounts.ts'
+import { isBelow } from '../store/path-within.ts'
+import type { Mount } from './mounts.ts'
 
 /** A mount of a sandbox: the real path, its name inside, and whether it can be changed through it. */
 type Shown = { source: string; path: string; canWrite: boolean }
@@ -53,9 +54,9 @@ const toShown = (mounts: readonly Mount[]): Shown[] =>
 /** Whether a command in that sandbox could rename the path or a directory above it. A mount point cannot be renamed. */
 const canReplace = (shown: readonly Shown[], real: string): boolean =>
   shown.some(mount => {
-    if (!mount.canWrite || mount.source === real || !contains(mount.source, real)) return false
+    if (!mount.canWrite || mount.source === real || !isBelow(mount.source, real)) return false
     const path = mount.path + real.slice(mount.source.length)
-    return !shown.some(other => other.path.length > mount.path.length && contains(other.path, path))
+    return !shown.some(other => other.path.length > mount.path.length && isBelow(other.path, path))
   })
 
 export const createMountCheck = () => {
@@ -71,7 +72,7 @@ export const createMountCheck = () => {
       const changeable = mounts.filter(({ access, source }) => access === 'write' && !source)
       return mounts.filter(({ path, access, source = path }) => {
         const isInWorkspace = changeable.some(
-          each => each.path !== path && contains(each.path, path),
+          each => each.path !== path && isBelow(each.path, path),
         )
         const isFixed = access === 'hide' || !isInWorkspace
         return isFixed || !others.some(shown => canReplace(shown, source))

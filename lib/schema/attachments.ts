@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { isObject } from '../base/json.ts'
 
-/** Per message (contract §1.6, §6.1). */
+/** Per message. */
 const MAX_ATTACHMENTS = 20
 
 export const fileNameOf = (item: unknown): string | null => {

@@ -1,19 +1,10 @@
-/** Scheduled backups: settings, the last result, and the files. */
+/** Backups that the page asks for: the folder, the last result, and the files. */
 import { z } from 'zod'
 
 export const BackupSettings = z
   .object({
-    enabled: z.boolean(),
     /** Absolute path of the directory; empty: none was chosen yet. */
     dir: z.string().max(4_000),
-    every: z.enum(['day', 'week']),
-    /** In the server's time zone. */
-    at: z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'a time like 03:00'),
-    /** Of weekly backups: 0 is Sunday. */
-    weekday: z.int().min(0).max(6),
-    /** The newest backup of each of so many days, and of each of so many weeks. */
-    keep_daily: z.int().min(1).max(365),
-    keep_weekly: z.int().min(0).max(520),
   })
   .meta({ id: 'BackupSettings' })
 export type BackupSettings = z.infer<typeof BackupSettings>
@@ -44,8 +35,8 @@ export const BackupState = z
     settings: BackupSettings,
     running: z.boolean(),
     last: BackupResult.nullable(),
-    /** Seconds since 1970; null when none is scheduled. */
-    next_at: z.number().nullable(),
+    /** An earlier version made backups on a schedule, which this one does not. Choosing a folder clears it. */
+    was_scheduled: z.boolean(),
     /** Keys are saved as well, because the server has a passphrase for them. */
     has_keys: z.boolean(),
     /** Newest first. */

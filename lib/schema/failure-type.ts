@@ -1,7 +1,7 @@
 /** Why a turn or a request to a provider failed. */
 import { z } from 'zod'
 
-/** Types of failure of a turn (contract, decision 30), also used for provider failures. One more only where the page offers another step. */
+/** Types of failure of a turn, also used for provider failures. One more only where the page offers another step. */
 export const FailureType = z.enum([
   'quota_exhausted',
   'rate_limit',

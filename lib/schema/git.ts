@@ -11,7 +11,7 @@ const counts = {
   behind: z.number(),
 }
 
-/** The six fields are sent twice, for two kinds of clients (decision 12). Only `git: null` without a repository. */
+/** The six fields are sent twice, for two kinds of clients. Only `git: null` without a repository. */
 export const GitInfo = z
   .object({
     git: z.object({ ...counts, is_git: z.literal(true) }).nullable(),

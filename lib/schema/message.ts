@@ -3,7 +3,9 @@ import { z } from 'zod'
 import { RunsIn } from './command-place.ts'
 import { Decision } from './decision.ts'
 import { HookActivity } from './hook.ts'
+import { RefusedBy } from './refused-by.ts'
 import { StoredImage } from './image.ts'
+import { RecordedSummary } from './recorded-summary.ts'
 
 export const ToolCall = z
   .looseObject({
@@ -64,8 +66,14 @@ export const Message = z
     _hooks: z.array(HookActivity).exactOptional(),
     /** Where the command of a tool call ran; of several, the one with the widest reach. Shown, never sent to a provider. */
     _ran_in: RunsIn.exactOptional(),
+    /** The tool call failed; one that was refused has not. Shown, never sent to a provider. */
+    _failed: z.literal(true).exactOptional(),
+    /** Who refused the tool call. Shown, never sent to a provider. */
+    _refused_by: RefusedBy.exactOptional(),
     /** Approvals and questions of the agent after this message, in order, as they were settled. Shown, never sent to a provider. */
     _decisions: z.array(Decision).exactOptional(),
+    /** Tool calls that were recorded beside the messages. Shown, never sent to a provider. */
+    _tool_summaries: z.array(RecordedSummary).exactOptional(),
   })
   .meta({ id: 'Message' })
 export type Message = z.infer<typeof Message>

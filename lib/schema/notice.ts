@@ -14,7 +14,6 @@ export const NoticeCode = z.enum([
   'file_readable',
   'settings_changed',
   'settings_unconfirmed',
-  'backup_failed',
   'process_ended',
   'prompt_done',
   'prompt_unfinished',

@@ -1,4 +1,4 @@
-/** A profile: exactly these nine fields (contract §1.12, decision 10). */
+/** A profile: exactly these nine fields. */
 import { z } from 'zod'
 
 export const Profile = z

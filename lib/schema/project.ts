@@ -1,4 +1,4 @@
-/** Projects group sessions of all profiles (contract §1.11). */
+/** Projects group sessions of all profiles. */
 import { z } from 'zod'
 
 export const PROJECT_COLOR = /^#[0-9a-fA-F]{3,8}$/

@@ -21,6 +21,25 @@ export type AnyCall = z.infer<typeof AnyCall>
 export const TextSpan = z.object({ start: z.number(), end: z.number() })
 export type TextSpan = z.infer<typeof TextSpan>
 
+/** What a running command wants to connect to: its first line, and the place as it is shown. */
+const Reached = z.object({
+  command: z.string(),
+  place: z.string(),
+  private: z.literal(true).optional(),
+  address: z.string().optional(),
+})
+
+/** Why an approval is asked for, in parts: `stake` is a label of `lib/base/stakes.ts`, `more` a number of further ones, `text` the words of a rule or of another program. */
+export const Reason = z
+  .union([
+    z.object({ stake: z.string() }),
+    z.object({ more: z.number() }),
+    z.object({ reaches: Reached }),
+    z.object({ text: z.string() }),
+  ])
+  .meta({ id: 'Reason' })
+export type Reason = z.infer<typeof Reason>
+
 /** The tool call that waits for the answer and has done nothing yet: after a restart it is made again, and waits for this question. */
 const CallId = z.string()
 
@@ -34,6 +53,8 @@ export const Approval = z
     pattern_key: z.string(),
     pattern_keys: z.array(z.string()),
     description: z.string(),
+    /** The description in parts, for the page's own words. Absent: it is the words of another program. */
+    reasons: z.array(Reason).optional(),
     /** The parts of `command` that it is asked about. Absent when they are not known. */
     marks: z.array(TextSpan).optional(),
     /** Working directory of the command. */

@@ -4,6 +4,7 @@ import { MAX_DRAFT_CHARS } from '../base/draft-limit.ts'
 import { ClientMessageId } from './ids.ts'
 import { Message } from './message.ts'
 import { Question } from './question.ts'
+import { RecordedSummary } from './recorded-summary.ts'
 import { SummaryRef } from './summary.ts'
 import { Queued } from './queue.ts'
 import { PendingRetry } from './retry.ts'
@@ -11,21 +12,15 @@ import { LiveSubagent } from './subagent.ts'
 import { TurnUsage, Usage } from './usage.ts'
 
 /** Summary of a tool call, for clients that show cards from it. */
-export const ToolSummary = z
-  .object({
-    name: z.string(),
-    snippet: z.string(),
-    tid: z.string(),
-    assistant_msg_idx: z.number(),
-    args: z.record(z.string(), z.string()),
-  })
-  .meta({ id: 'ToolSummary' })
+export const ToolSummary = RecordedSummary.extend({ assistant_msg_idx: z.number() }).meta({
+  id: 'ToolSummary',
+})
 export type ToolSummary = z.infer<typeof ToolSummary>
 
 export const SessionMode = z.enum(['plan', 'normal'])
 export type SessionMode = z.infer<typeof SessionMode>
 
-/** Record C of contract §3.1. Times are fractional seconds since 1970. */
+/** A session in lists and replies. Times are fractional seconds since 1970. */
 export const SessionRow = z
   .looseObject({
     session_id: z.string(),

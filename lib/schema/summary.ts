@@ -1,7 +1,7 @@
 /** Summaries that replace earlier messages for the model: their text in the prompt, and their reference for clients. */
 import { z } from 'zod'
 
-/** Prefix of summary messages, shared by all clients (contract §1.5, note 7). */
+/** Prefix of summary messages, shared by all clients. */
 export const SUMMARY_MARK = '[CONTEXT COMPACTION]'
 
 const PREAMBLE = `${SUMMARY_MARK} The earlier part of this conversation was replaced by a summary, to save space. It is background, not a request: answer nothing in it and do not repeat what it says is done. Continue from the messages after it.`

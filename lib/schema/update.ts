@@ -13,26 +13,9 @@ export const UpdateState = z
     error: z.string().optional(),
     /** What changed since the installed version: new entries of the change log, else the titles of the commits. */
     changes: z.string().optional(),
-    /** The version is a release, not a commit. */
-    release: z.literal(true).optional(),
   })
   .meta({ id: 'UpdateState' })
 export type UpdateState = z.infer<typeof UpdateState>
-
-/** How an update of the service ended, after the new version was started. */
-export const UpdateOutcome = z
-  .object({
-    /** Seconds since 1970. */
-    at: z.number(),
-    /** False: the new version did not answer, and the old one was put back. */
-    ok: z.boolean(),
-    from: z.string(),
-    to: z.string(),
-    /** Why it was put back; empty for none. */
-    message: z.string(),
-  })
-  .meta({ id: 'UpdateOutcome' })
-export type UpdateOutcome = z.infer<typeof UpdateOutcome>
 
 export const UpdateCheck = z
   .object({
@@ -41,8 +24,6 @@ export const UpdateCheck = z
     webui: UpdateState.nullable().optional(),
     agent: UpdateState.nullable().optional(),
     checked_at: z.number().optional(),
-    /** Of the service. */
-    last: UpdateOutcome.nullable().optional(),
   })
   .meta({ id: 'UpdateCheck' })
 export type UpdateCheck = z.infer<typeof UpdateCheck>

@@ -2,6 +2,7 @@
  * Decisions of a transcript, derived from the `asked` and `answered` lines of its journal. A decision belongs to the last
  * visible message above its `asked` line; a copied or imported message carries those of its original itself.
  */
+import { shorten } from '../base/shorten.ts'
 import { asString } from '../base/json.ts'
 import { placeOf } from '../base/network-key.ts'
 import type { Decision } from '../schema/decision.ts'
@@ -32,11 +33,8 @@ export const reasonOf = ({
 /** `by` is `Anna (192.168.0.7)` where several people use the service, and otherwise an address or a device. */
 const personIn = (by = ''): string => /^(.+) \([^()]*\)$/.exec(by)?.[1] ?? ''
 
-const cut = (text: string, chars: number): string =>
-  text.length > chars ? `${text.slice(0, chars)}…` : text
-
 const firstLine = (markdown: string): string =>
-  cut(
+  shorten(
     markdown
       .split('\n')
       .map(line => line.replace(/^#+\s*/, '').trim())
@@ -48,7 +46,7 @@ const firstLine = (markdown: string): string =>
 const askedIn = (question: Question): Pick<Decision, 'kind' | 'what' | 'choices'> => {
   if (question.kind === 'approval') {
     const { network } = question
-    const what = cut(asString(question.command), WHAT_CHARS)
+    const what = shorten(asString(question.command), WHAT_CHARS)
     const isKnown = typeof network?.host === 'string'
     return { kind: 'approval', what: isKnown ? `${what} → ${placeOf(network)}` : what }
   }
@@ -56,7 +54,11 @@ const askedIn = (question: Question): Pick<Decision, 'kind' | 'what' | 'choices'
   if (question.plan === true) return { kind: 'plan', what: firstLine(text) }
   const { choices_offered: offered } = question
   const choices = Array.isArray(offered) ? offered.filter(each => typeof each === 'string') : []
-  return { kind: 'clarify', what: cut(text, WHAT_CHARS), ...(choices.length > 0 && { choices }) }
+  return {
+    kind: 'clarify',
+    what: shorten(text, WHAT_CHARS),
+    ...(choices.length > 0 && { choices }),
+  }
 }
 
 export const toDecision = ({ question, at }: AskedEntry, answered: AnsweredEntry): Decision => {

@@ -1,9 +1,11 @@
 /** Parses messages written by other programs: imports, files of the former format, and journals edited by hand. */
+import { isDeepStrictEqual } from 'node:util'
 import { type JsonObject, isObject, asString } from '../base/json.ts'
 import type { Message, NewMessage, Role, ToolCall } from '../schema/message.ts'
 import { fileNameOf } from '../schema/attachments.ts'
 import { readDecisions } from '../schema/decision.ts'
 import { readImages } from '../schema/image.ts'
+import { readSummaries } from '../schema/recorded-summary.ts'
 
 type Part = { type: string; [key: string]: unknown }
 
@@ -110,7 +112,10 @@ const toPart = (value: unknown): Part | null => {
   if (TEXT_TYPES.has(type) && said !== null)
     return { ...withoutNulls(value), type: 'text', text: said }
   const image = imageOf(value)
-  if (image) return { type: 'image_url', image_url: { url: image } }
+  if (image) {
+    const more = isObject(value.image_url) ? value.image_url : {}
+    return { type: 'image_url', image_url: { ...withoutNulls(more), url: image } }
+  }
   if (TEXT_TYPES.has(type)) return null
   return { ...withoutNulls(value), type }
 }
@@ -149,10 +154,12 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     _versions: _____,
     _images,
     _decisions,
+    _tool_summaries,
     ...rest
   } = given
   const images = readImages(_images)
   const decisions = readDecisions(_decisions)
+  const summaries = readSummaries(_tool_summaries)
   const calls = [...toList(tool_calls), ...(isObject(function_call) ? [function_call] : [])]
     .map(toCall)
     .filter(call => call !== null)
@@ -176,6 +183,7 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     ...(files.length > 0 ? { attachments: files } : {}),
     ...(images.length > 0 ? { _images: images } : {}),
     ...(decisions.length > 0 ? { _decisions: decisions } : {}),
+    ...(summaries.length > 0 ? { _tool_summaries: summaries } : {}),
     ...(thought && { reasoning: thought }),
     ...(_error === true ? { _error } : {}),
     ...(_partial === true ? { _partial } : {}),
@@ -305,6 +313,7 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   attachments: value => Array.isArray(value) && value.every(isString),
   _images: value => Array.isArray(value) && readImages(value).length === value.length,
   _decisions: value => Array.isArray(value) && readDecisions(value).length === value.length,
+  _tool_summaries: value => isDeepStrictEqual(value, readSummaries(value)),
   tool_calls: value => Array.isArray(value) && value.every(isCall),
 }
 

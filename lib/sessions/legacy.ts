@@ -1,5 +1,4 @@
 /** Sessions in the former format, one `<id>.json` each: read as they are, converted on the first write. */
-import { createHash } from 'node:crypto'
 import {
   closeSync,
   existsSync,
@@ -10,13 +9,15 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { sha256 } from '../base/sha256.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { diskFull } from '../errors.ts'
 import { syncDir } from '../store/atomic-write.ts'
 import { isDiskFull } from '../store/journal.ts'
 import { type Entry, formatEntry, type Meta, withoutMark } from './entries.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
-import { toMessages, toTime } from './import-messages.ts'
+import { toTime } from './import-messages.ts'
+import { toTranscript } from './tool-call-summaries.ts'
 import { toMeta } from './import-record.ts'
 import { readWhole } from '../store/read-text.ts'
 import { reportWrite } from '../store/write-reports.ts'
@@ -50,11 +51,24 @@ const pendingMessage = (file: JsonObject): NewMessage[] => {
   ]
 }
 
+/** Python also writes numbers that JSON does not have; as values of a session they say nothing. */
+const NOT_JSON = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g
+
+const parsePython = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const asJson = text.replace(NOT_JSON, token => (token.startsWith('"') ? token : 'null'))
+    if (asJson === text) throw error
+    return JSON.parse(asJson)
+  }
+}
+
 /** The file as journal lines; null when it is not a session. Deterministic: numbers and ids are the same each time. */
 export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
   let file: unknown
   try {
-    file = JSON.parse(withoutMark(bytes.toString()))
+    file = parsePython(withoutMark(bytes.toString()))
   } catch {
     // Half written or another kind of file: not a session, and never changed.
     return null
@@ -73,8 +87,8 @@ export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
     meta.title = `${meta.title ?? 'Untitled'} (other version)`
   const created = meta.created_at ?? 0
   const updated = meta.updated_at ?? created
-  const from = { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
-  const messages = [...said.flatMap(toMessages), ...pendingMessage(file)]
+  const from = { size: bytes.length, sha256: sha256(bytes) }
+  const messages = [...toTranscript(said, file.tool_calls), ...pendingMessage(file)]
   return [
     {
       n: 1,
@@ -149,7 +163,7 @@ export const begins = (with_: readonly string[], whole: readonly string[]): bool
   with_.length <= whole.length && with_.every((text, at) => text === whole[at])
 
 /** A short id derived from the content: a file that is written repeatedly gets the same one. */
-const idFor = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
+const idFor = (text: string): string => sha256(text).slice(0, 12)
 
 /**
  * Handles a `.json` file beside a journal that was not made from it: a program of the former format still writes it. When
@@ -188,7 +202,7 @@ export const finishConversion = (json: string, header: Entry | null): boolean =>
   if (!from) return false
   const bytes = readWhole(json)
   if (bytes.length !== from.size) return false
-  if (createHash('sha256').update(bytes).digest('hex') !== from.sha256) return false
+  if (sha256(bytes) !== from.sha256) return false
   renameSync(json, `${json}.migrated`)
   reportWrite(json)
   reportWrite(`${json}.migrated`)

@@ -66,6 +66,6 @@ export const toRow = (
   }
 }
 
-/** Untitled and without messages: not in any list (contract, decision 9). */
+/** Untitled and without messages: not in any list. */
 export const isEmptyRow = (row: SessionRow): boolean =>
   row.title === UNTITLED && row.message_count === 0

@@ -1,4 +1,5 @@
 /** Session titles: cleans generated ones, and derives provisional and fallback titles from the first message. */
+import { oneLine } from '../base/shorten.ts'
 
 const TITLE_CHARS = 80
 const PROVISIONAL_CHARS = 64
@@ -8,8 +9,6 @@ const NO_TOPIC = 'Conversation topic'
 
 /** Truncates by code point, so that no surrogate pair is split. */
 const cut = (text: string, chars: number): string => [...text].slice(0, chars).join('').trim()
-
-const squeeze = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /** Also removes an unclosed block, and one of which only the closing tag is left. */
 const withoutThinking = (text: string): string =>
@@ -114,7 +113,7 @@ const isRejected = (title: string): boolean =>
 /** The title in a model's response; null when there is none. A `#word` stays: clients treat it as a tag. */
 export const cleanTitle = (raw: string): string | null => {
   for (const line of withoutThinking(raw).split('\n')) {
-    const title = cut(unwrapped(squeeze(line)), TITLE_CHARS)
+    const title = cut(unwrapped(oneLine(line)), TITLE_CHARS)
     // Only a label: the title is on the next line.
     if (title === '' || ONLY_LABEL.test(title) || FENCE.test(line.trim())) continue
     return isRejected(title) ? null : title
@@ -127,7 +126,7 @@ const READ_CHARS = 8_000
 
 /** The beginning of the user's own text, without the lines that we or the page add. */
 const ownWords = (text: string): string =>
-  squeeze(
+  oneLine(
     text
       .slice(0, READ_CHARS)
       .replace(/^\[Workspace: [^\]\n]*\]\n/, '')
@@ -140,7 +139,7 @@ export const provisionalTitle = (text: string): string =>
 
 /** True for a default title, or one that is the beginning of `firstText`. */
 export const isProvisional = (title: string | null | undefined, firstText?: string): boolean => {
-  const given = squeeze(title ?? '')
+  const given = oneLine(title ?? '')
   if (given === '' || /^(?:untitled|new chat|new conversation)$/i.test(given)) return true
   return firstText !== undefined && given === provisionalTitle(firstText)
 }

@@ -10,7 +10,7 @@ import type { Folded } from './fold.ts'
 import { toMessages } from './import-messages.ts'
 import { toMeta } from './import-record.ts'
 import { toRow, UNTITLED } from './list-row.ts'
-import { toolSummaries } from './tool-call-summaries.ts'
+import { callsOnlyRecorded, toolSummaries, toTranscript } from './tool-call-summaries.ts'
 import { toPreview } from './fold.ts'
 
 type Masking = { text: (text: string) => string; value: <T>(value: T) => T }
@@ -53,7 +53,7 @@ export const toRecord = (folded: Folded, { text, value } = UNMASKED) => {
   const record = {
     ...value(meta),
     ...row,
-    messages: value(messages),
+    messages: value(messages.map(({ _tool_summaries: ____, ...message }) => message)),
     tool_calls: value(toolSummaries(messages)),
     pending_user_message: null,
     pending_attachments: [],
@@ -105,6 +105,10 @@ const markdownOf = (message: Message): string => {
   for (const call of message.tool_calls ?? []) {
     parts.push(`Tool call: ${call.function.name}`, block(call.function.arguments, 'json'))
   }
+  for (const { name, args, snippet } of callsOnlyRecorded(message)) {
+    parts.push(`Tool call: ${name}`, block(JSON.stringify(args), 'json'))
+    if (snippet) parts.push(block(snippet))
+  }
   if (message.attachments?.length) parts.push(`Attached: ${message.attachments.join(', ')}`)
   parts.push(...(message._decisions ?? []).map(decisionMarkdown))
   return parts.join('\n\n')
@@ -147,6 +151,10 @@ const htmlOf = (message: Message): string => {
     call =>
       `<details><summary>${escapeHtml(call.function.name)}</summary><pre>${escapeHtml(call.function.arguments)}</pre></details>`,
   )
+  const recorded = callsOnlyRecorded(message).map(
+    ({ name, args, snippet }) =>
+      `<details><summary>${escapeHtml(name)}</summary><pre>${escapeHtml([JSON.stringify(args), snippet].join('\n'))}</pre></details>`,
+  )
   const body =
     message.role === 'tool'
       ? `<details><summary>Result</summary><pre>${text}</pre></details>`
@@ -157,7 +165,7 @@ const htmlOf = (message: Message): string => {
   const decisions = (message._decisions ?? []).map(decisionHtml).join('')
   const kind = message._error ? `${message.role} error` : message.role
   const when = timeOf(message)
-  return `<article class="${kind}"><h2>${SPEAKERS[message.role]}${when && ` · <time>${when}</time>`}</h2>${body}${calls.join('')}${files}${decisions}</article>`
+  return `<article class="${kind}"><h2>${SPEAKERS[message.role]}${when && ` · <time>${when}</time>`}</h2>${body}${[...calls, ...recorded].join('')}${files}${decisions}</article>`
 }
 
 /** One document without scripts or network requests; all session content is escaped text. */
@@ -229,12 +237,10 @@ export const fromExport = (value: unknown): Imported => {
   if (!('messages' in value) || !Array.isArray(value.messages)) {
     throw invalid('JSON must contain a "messages" array', { code: 'import_invalid' })
   }
-  const messages = value.messages.flatMap((message, index) => {
-    const read = toMessages(message)
-    if (read.length === 0)
-      throw invalid(`Message ${index + 1} has an unknown role`, { code: 'import_invalid' })
-    return read
-  })
+  const unknown = value.messages.findIndex(message => toMessages(message).length === 0)
+  if (unknown >= 0)
+    throw invalid(`Message ${unknown + 1} has an unknown role`, { code: 'import_invalid' })
+  const messages = toTranscript(value.messages, 'tool_calls' in value ? value.tool_calls : null)
   const meta = toMeta(
     Object.fromEntries(
       Object.entries(value).filter(([key, inner]) => !NOT_IMPORTED.has(key) && inner !== null),

@@ -7,15 +7,6 @@ import { idOfName, withFile } from './files.ts'
 import { toEntries } from './legacy.ts'
 import { readWhole } from '../store/read-text.ts'
 
-export const isDirectory = (path: string): boolean => {
-  try {
-    return statSync(path).isDirectory()
-  } catch {
-    // Not accessible.
-    return false
-  }
-}
-
 /** True when there are lines and every one is readable, which lines of a newer version are. */
 const isReadable = (path: string): boolean => {
   if (!statSync(path).isFile()) return false

@@ -1,5 +1,6 @@
 /** Links to shared chats, and whether they are allowed: a private file with hashes of their tokens, so that both survive a restart. */
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { sha256 } from '../base/sha256.ts'
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { z } from 'zod'
 import { conflict, unavailable } from '../errors.ts'
@@ -21,10 +22,12 @@ const Stored = Share.extend({
   before: z.number().int().positive(),
 })
 export type StoredShare = z.infer<typeof Stored>
-const File = z.object({ version: z.literal(1), enabled: z.boolean(), shares: z.array(Stored) })
-type File = z.infer<typeof File>
-
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+export const SharesFile = z.object({
+  version: z.literal(1),
+  enabled: z.boolean(),
+  shares: z.array(Stored),
+})
+type SharesFile = z.infer<typeof SharesFile>
 
 const toShare = ({ hash: _, before: __, ...share }: StoredShare): Share => share
 
@@ -36,18 +39,14 @@ export type Shares = ReturnType<typeof openShares>
 /** An unreadable file keeps all links off and is not replaced. */
 export const openShares = (
   path: string,
-  {
-    clock,
-    log,
-  }: { clock: Pick<Clock, 'now'>; log: { info(text: string): void; warn(text: string): void } },
+  { clock, log }: { clock: Pick<Clock, 'now'>; log: { info(text: string): void } },
 ) => {
-  const none: File = { version: 1, enabled: false, shares: [] }
-  const read = (): File | 'damaged' => {
+  const none: SharesFile = { version: 1, enabled: false, shares: [] }
+  const read = (): SharesFile | 'damaged' => {
     try {
-      return File.parse(JSON.parse(readWholeText(path)))
+      return SharesFile.parse(JSON.parse(readWholeText(path)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return none
-      log.warn(`${path} cannot be read; share links stay off`)
       return 'damaged'
     }
   }
@@ -57,7 +56,7 @@ export const openShares = (
   const isCurrent = ({ expires_at }: StoredShare): boolean => fromSeconds(expires_at) > clock.now()
 
   /** On disk first: a link that was not stored must not work until the next start only. */
-  const write = (next: File): void => {
+  const write = (next: SharesFile): void => {
     if (found === 'damaged')
       throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`, {
         code: 'file_damaged',
@@ -106,7 +105,7 @@ export const openShares = (
         created_at: Math.floor(toSeconds(now)),
         expires_at: Math.floor(toSeconds(now + days * DAY_MS)),
         opened_at: null,
-        hash: hashOf(token),
+        hash: sha256(token),
       }
       write({ ...state, shares: [...state.shares, share] })
       const until = new Date(fromSeconds(share.expires_at)).toISOString()
@@ -119,7 +118,7 @@ export const openShares = (
     endProfile: (profile: string): number => remove(share => share.profile === profile),
     /** The link of a token; undefined when it is unknown, revoked or expired, or all links are off. Compares hashes only. */
     find(token: string): StoredShare | undefined {
-      const hash = hashOf(token)
+      const hash = sha256(token)
       const share = state.shares.find(each => each.hash === hash)
       return state.enabled && share && isCurrent(share) ? share : undefined
     },

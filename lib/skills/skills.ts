@@ -16,7 +16,7 @@ import { readText, readWholeText } from '../store/read-text.ts'
 
 export type Skills = ReturnType<typeof createSkills>
 
-/** Names are never used as patterns; those that look like one are rejected anyway (decision 14). */
+/** Names are never used as patterns; those that look like one are rejected anyway. */
 const GLOB = /[*?[\]]/
 
 const isUsable = ({ enabled, compatible }: FoundSkill): boolean => enabled && compatible

@@ -1,7 +1,7 @@
 /** One skill as a whole: its text, its files, and what it needs that is not there yet. */
-import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { sha256 } from '../base/sha256.ts'
 import { toSeconds } from '../base/clock.ts'
 import { findProgram } from '../base/find-program.ts'
 import { isObject } from '../base/json.ts'
@@ -15,8 +15,7 @@ import { readWholeText } from '../store/read-text.ts'
 type Values = Readonly<Record<string, unknown>>
 type Wanted = { name: string; [key: string]: unknown }
 
-export const versionOf = (text: string): string =>
-  createHash('sha256').update(text).digest('hex').slice(0, 16)
+export const versionOf = (text: string): string => sha256(text).slice(0, 16)
 
 export const toSkillRow = ({ name, description, category, ...skill }: FoundSkill): SkillRow => ({
   name,

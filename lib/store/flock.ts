@@ -139,7 +139,7 @@ const createMarker = (path: string): boolean => {
   }
 }
 
-/** For machines without flock(1). The host agent does not see this lock, so a writer also rereads and renames (decision 37). */
+/** For machines without flock(1). The host agent does not see this lock, so a writer also rereads and renames. */
 const lockWithMarker = async (path: string, timeoutMs: number): Promise<Release | undefined> => {
   const until = performance.now() + timeoutMs
   for (;;) {

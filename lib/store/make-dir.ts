@@ -1,10 +1,8 @@
 /** Creates a directory and its parents. */
-import { mkdirSync, statSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { isDirectory } from '../base/directories.ts'
 import { errorCode } from './file-error.ts'
-
-const isDirectory = (path: string): boolean =>
-  statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 
 /**
  * Like `mkdir -p`. Node's recursive mkdir loops forever where the system returns ENOENT for a name below an existing

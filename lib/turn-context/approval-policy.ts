@@ -1,4 +1,5 @@
 /** The approval policy: allows what the configuration, the session or a grant covers, and asks about the rest. */
+import { shownReason } from '../agent/reasons.ts'
 import { isAllowed } from '../agent/shell/labels.ts'
 import { spansIn } from './shown-spans.ts'
 import { suggestedPrefix } from '../agent/shell/prefix.ts'
@@ -78,6 +79,7 @@ export const createApprovalPolicy =
         pattern_key: ask.patternKeys[0] ?? '',
         pattern_keys: ask.patternKeys,
         description: deps.shown(ask.description),
+        ...(ask.reasons && { reasons: ask.reasons.map(each => shownReason(each, deps.shown)) }),
         ...(marks.length > 0 && { marks }),
         cwd: deps.shown(ask.cwd),
         ...(ask.runsIn && { runs_in: ask.runsIn }),

@@ -24,7 +24,7 @@ type Limits = { each: number; total: number }
 
 /** Characters of the instruction files in the prompt. */
 const PROMPT_LIMITS: Limits = { each: 20_000, total: 40_000 }
-/** Of those that a tool result adds (agent-home §6). */
+/** Of those that a tool result adds. */
 const RESULT_LIMITS: Limits = { each: 8_000, total: 16_000 }
 /** Less than this of a file is not worth including. */
 const MIN_CHARS = 500

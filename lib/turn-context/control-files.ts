@@ -1,19 +1,10 @@
 /** Control files and our own ports: commands that touch them always need approval, because they configure the agent itself. */
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { namesIn } from '../base/directories.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 /** Directories in the state directory that the agent may use: its workspace, its offloaded results, and worktrees of chats. */
 const OPEN_DIRS = ['workspace', 'tool-output', 'worktrees']
-
-const namesIn = (dir: string): string[] => {
-  try {
-    return readdirSync(dir)
-  } catch {
-    // Does not exist yet.
-    return []
-  }
-}
 
 export type ControlPaths = {
   /** The session's home, and the base home that contains all profiles. */

@@ -1,6 +1,7 @@
 /** What git says about a repository at the start of a session: branch, changes, recent commits. Bounded in time and length. */
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
+import { shorten } from '../base/shorten.ts'
 import { visibleName } from '../base/visible.ts'
 import { openGit, type Git, type WorkspaceGitOptions } from '../workspaces/git.ts'
 
@@ -11,11 +12,6 @@ const COMMITS = 5
 const MAX_SUBJECT_CHARS = 72
 const MAX_NAME_CHARS = 60
 const MAX_BYTES = 1024 * 1024
-
-export const clip = (text: string, max: number): string => {
-  const characters = [...text]
-  return characters.length > max ? `${characters.slice(0, max - 1).join('')}…` : text
-}
 
 /** Without the submodules' own changes: their configuration could name filters. */
 export const STATUS = [
@@ -53,7 +49,7 @@ const changesLine = (status: string | null): string[] => {
   if (status === null) return []
   const files = changedFiles(status)
   if (files.length === 0) return ['no uncommitted changes']
-  const names = files.slice(0, MAX_FILES).map(name => clip(visibleName(name), MAX_NAME_CHARS))
+  const names = files.slice(0, MAX_FILES).map(name => shorten(visibleName(name), MAX_NAME_CHARS))
   const more = files.length > names.length ? ', …' : ''
   return [
     `${files.length} uncommitted ${files.length === 1 ? 'file' : 'files'}: ${names.join(', ')}${more}`,
@@ -86,13 +82,13 @@ export const gitFacts = async (root: string, options: WorkspaceGitOptions): Prom
   const state = [
     branch === null
       ? 'no branch checked out'
-      : `branch ${clip(visibleName(branch), MAX_NAME_CHARS)}`,
-    ...(mainName ? [`default branch ${clip(visibleName(mainName), MAX_NAME_CHARS)}`] : []),
+      : `branch ${shorten(visibleName(branch), MAX_NAME_CHARS)}`,
+    ...(mainName ? [`default branch ${shorten(visibleName(mainName), MAX_NAME_CHARS)}`] : []),
     ...kindOf(root),
     ...changesLine(status),
   ]
   const commits = (log ?? '').split('\n').filter(Boolean)
-  const subjects = commits.map(subject => `  - ${clip(visibleName(subject), MAX_SUBJECT_CHARS)}`)
+  const subjects = commits.map(subject => `  - ${shorten(visibleName(subject), MAX_SUBJECT_CHARS)}`)
   return [
     `- Git: ${state.join('; ')}`,
     ...(subjects.length > 0 ? [`- Last commits:\n${subjects.join('\n')}`] : []),

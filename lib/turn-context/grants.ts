@@ -1,7 +1,7 @@
 /** Permanent approvals of a profile: one command in one folder, or a rule. */
-import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { sha256 } from '../base/sha256.ts'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { z } from 'zod'
 import type { ApprovalRequest } from '../agent/types.ts'
@@ -31,10 +31,9 @@ export const Grant = z
   .meta({ id: 'Grant' })
 export type Grant = z.infer<typeof Grant>
 
-const GrantFile = z.object({ version: z.literal(1), grants: z.array(Grant) })
+export const GrantFile = z.object({ version: z.literal(1), grants: z.array(Grant) })
 
-const digest = (...parts: unknown[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+const digest = (...parts: unknown[]): string => sha256(JSON.stringify(parts))
 
 /**
  * Identifies what was shown: one command, or one call with its arguments or its change, in one folder with its reasons. A

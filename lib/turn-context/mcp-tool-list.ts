@@ -4,7 +4,7 @@
  * `tool_search` are: our own that few conversations need, those of MCP servers when they are many, and those of a server that was
  * not ready when the session began.
  */
-import { createHash } from 'node:crypto'
+import { sha256 } from '../base/sha256.ts'
 import { z } from 'zod'
 import { describeTool, describeTools, type ToolDescription } from '../agent/tool-schema.ts'
 import { estimateTextTokens } from '../agent/tokens.ts'
@@ -53,11 +53,9 @@ const basisOf = (
   const { mcp_servers, tools, platform_toolsets, agent } = config
   const toolsets = [platform_toolsets.cli, agent.disabled_toolsets, meta.enabled_toolsets ?? null]
   const spans = sessions.head(sessionId).spans.map(({ n }) => n)
-  return createHash('sha256')
-    .update(
-      JSON.stringify([model, mcp_servers ?? null, tools, toolsets, spans, ...rulesBasis(config)]),
-    )
-    .digest('hex')
+  return sha256(
+    JSON.stringify([model, mcp_servers ?? null, tools, toolsets, spans, ...rulesBasis(config)]),
+  )
 }
 
 /** Gemini writes `{}` for an object whose properties are not declared (github.com/livekit/agents/issues/7170). */

@@ -1,10 +1,10 @@
 /** What the files of a workspace say about it: its entries, its package managers, and the commands that run its tests. */
 import { opendirSync } from 'node:fs'
 import { join } from 'node:path'
+import { shorten } from '../base/shorten.ts'
 import { asObject, isObject } from '../base/json.ts'
 import { visibleName } from '../base/visible.ts'
 import type { Bounds } from '../store/dir-handle.ts'
-import { clip } from './git-facts.ts'
 import { readContextFile } from './read-context-file.ts'
 
 const MAX_NAMES = 40
@@ -54,7 +54,7 @@ const readEntries = (dir: string): Entries | null => {
   const shown: string[] = []
   let chars = 0
   for (const { name, isDir } of found.slice(0, MAX_NAMES)) {
-    const text = clip(visibleName(name), MAX_NAME_CHARS) + (isDir ? '/' : '')
+    const text = shorten(visibleName(name), MAX_NAME_CHARS) + (isDir ? '/' : '')
     chars += text.length + 2
     if (chars > MAX_LISTING_CHARS) break
     shown.push(text)

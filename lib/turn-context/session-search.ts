@@ -1,5 +1,6 @@
 /** Session search for the agent: sessions of its own profile, and the host agent's sessions in the same home. */
 import { setImmediate } from 'node:timers/promises'
+import { shorten } from '../base/shorten.ts'
 import { invalid, missing } from '../errors.ts'
 import type { FoundSession, SessionSearchStore } from '../agent/tools/session-search.ts'
 import type { HostSessions } from '../host-db/host-sessions.ts'
@@ -38,9 +39,6 @@ const textOf = ({ content }: Message): string =>
   typeof content === 'string'
     ? content
     : content.map(part => (typeof part.text === 'string' ? part.text : '')).join('\n')
-
-const clip = (text: string, most: number): string =>
-  text.length > most ? `${text.slice(0, most)}…` : text
 
 /** The text around the first match. */
 const excerpt = (text: string, words: readonly string[]): string => {
@@ -91,7 +89,7 @@ export const createSessionSearch = ({ sessions, hostSessions, redact }: SessionS
   /** Masked before it is cut: half a secret is not recognized. */
   const toFound = (row: SessionRow, messages: readonly FoundMessage[], words: string[]) => {
     const neighborText = (text: string | null) =>
-      text === null ? null : clip(redact(text.trim()), NEIGHBOR_CHARS)
+      text === null ? null : shorten(redact(text.trim()), NEIGHBOR_CHARS)
     return {
       ...head(row),
       matches: messages.map(({ role, text, timestamp, before, after }) => ({
@@ -138,7 +136,7 @@ export const createSessionSearch = ({ sessions, hostSessions, redact }: SessionS
     const shown: NonNullable<FoundSession['messages']> = []
     let chars = 0
     for (const message of said.toReversed()) {
-      const text = clip(redact(textOf(message).trim()), READ_MESSAGE_CHARS)
+      const text = shorten(redact(textOf(message).trim()), READ_MESSAGE_CHARS)
       chars += text.length
       if (chars > MAX_READ_CHARS && shown.length > 0) break
       const { role, timestamp } = message

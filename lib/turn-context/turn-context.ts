@@ -126,7 +126,7 @@ export type TurnContextOptions = {
  */
 const UNATTENDED_RETRIES = { minAttempts: 8, maxRetryWaitMs: 15 * 60_000 }
 
-/** Attempts per model call (agent-home §2.2); undefined uses the engine's default. */
+/** Attempts per model call; undefined uses the engine's default. */
 const maxAttemptsOf = ({ config }: TurnScope): number | undefined => {
   const configured = config.agent.api_max_retries
   return configured === undefined ? undefined : Math.max(1, Math.floor(configured))

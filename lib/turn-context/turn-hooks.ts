@@ -1,5 +1,5 @@
 /** Binds the hooks of a home to a turn, and adds what they say about a message of the user to it. */
-import { statSync } from 'node:fs'
+import { isDirectory } from '../base/directories.ts'
 import { type ParsedHooks, parseHooks } from '../hooks/config.ts'
 import type { HookRecords } from '../hooks/records.ts'
 import { scriptsOf } from '../hooks/scripts.ts'
@@ -30,9 +30,6 @@ export type HooksFor = (
   scope: TurnScope,
   given: { model: string; env: Readonly<Record<string, string>> },
 ) => TurnHooks
-
-const isDirectory = (path: string): boolean =>
-  statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
 /** The files that the hooks of a home name, as absolute paths. */
 export const hookScripts = (home: Home, workspace: string): string[] => {

@@ -7,7 +7,7 @@ type Render = () => Promise<readonly Buffer[]>
 
 /**
  * The rendered session by log: concurrent readers share the bytes, which are released when the
- * last reader is done. In the log it would be stored once per turn and sent from there to each reader (storage.md, A5).
+ * last reader is done. In the log it would be stored once per turn and sent from there to each reader.
  */
 const shared = new WeakMap<EventLog, { readers: number; parts: Promise<readonly Buffer[]> }>()
 

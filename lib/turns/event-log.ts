@@ -2,8 +2,8 @@
  * The event log of one turn: append-only, on disk before it is sent, readable from any position by many readers.
  *
  * `live/<stream_id>.jsonl`: a header `{"v":1,"session_id","stream_id","at"}`, then one line per event,
- * `{"pos":n,"type":…,"data":…}`, positions from 1 without gaps. The newest events also stay in memory; a reader that
- * needs older ones is served from the file. There is no flush timer: a line is written, then it is sent.
+ * `{"pos":n,"type":…,"data":…}`, positions from 1 without gaps. The newest events also stay in memory until the turn has ended; a
+ * reader that needs others is served from the file. There is no flush timer: a line is written, then it is sent.
  */
 import { existsSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -60,6 +60,9 @@ export const createEventLog = (
   if (!resumed) file.append([JSON.stringify({ v: 1, ...header })])
   let pos = resumed?.events.at(-1)?.pos ?? 0
   let closed = false
+  /** It has events that are not in the file. */
+  let isUnsaved = false
+  let reading = 0
   let tail: TailLine[] = []
   let tailBytes = 0
   const encode = createTextPool()
@@ -96,10 +99,18 @@ export const createEventLog = (
   /** Sends an event without writing it: the last events of a turn when the disk is full. */
   const emitUnsaved = (event: TurnEvent): void => {
     if (closed) return
+    isUnsaved = true
     pos += 1
     pushTail(lineOf(pos, event), file.size)
     onAppend(event, pos)
     wake()
+  }
+
+  /** The logs of ended turns stay readable for minutes, and each has up to a megabyte here. */
+  const dropTail = (): void => {
+    if (!closed || isUnsaved || reading > 0) return
+    tail = []
+    tailBytes = 0
   }
 
   /** Lines of the file from `offset` on, read in chunks. */
@@ -131,6 +142,16 @@ export const createEventLog = (
    * reached is none of it: the reader gets everything.
    */
   async function* frames(after: number, signal: AbortSignal): AsyncGenerator<LogFrame> {
+    reading += 1
+    try {
+      yield* follow(after, signal)
+    } finally {
+      reading -= 1
+      dropTail()
+    }
+  }
+
+  async function* follow(after: number, signal: AbortSignal): AsyncGenerator<LogFrame> {
     let at = after > pos ? 0 : Math.max(0, after)
     /** File offset at or before the line that follows `at`, so that a reader that falls behind again does not start over. */
     let offset = 0
@@ -186,17 +207,21 @@ export const createEventLog = (
     read,
     frames,
     position: () => pos,
+    /** Bytes of the events in memory. */
+    heldBytes: () => tailBytes,
     isClosed: () => closed,
     /** No more events: readers finish and end. The file stays until `remove`. */
     close(): void {
       if (closed) return
       closed = true
       file.close()
+      dropTail()
       wake()
     },
     remove(): void {
       rmSync(path, { force: true })
-      tail = []
+      isUnsaved = false
+      dropTail()
     },
   }
 }

@@ -3,6 +3,7 @@
  *
  * The first answer wins. A later answer gets the winning one back; no answer in time counts as no, and is recorded as such.
  */
+import { shownReason } from '../agent/reasons.ts'
 import { randomBytes } from 'node:crypto'
 import { toSeconds } from '../base/clock.ts'
 import type { AutoApproval } from '../schema/decision.ts'
@@ -37,6 +38,7 @@ const shownApproval = ({ diff, cwd, ...ask }: Asked<Approval>): Asked<Approval> 
   pattern_key: visibleText(ask.pattern_key),
   pattern_keys: ask.pattern_keys.map(visibleText),
   description: visibleText(ask.description),
+  ...(ask.reasons && { reasons: ask.reasons.map(each => shownReason(each, visibleText)) }),
   ...(cwd !== undefined && { cwd: visibleText(cwd) }),
   ...(diff !== undefined && { diff: visibleText(diff) }),
 })

@@ -1,9 +1,7 @@
 /** Checks the git remotes for updates; results are cached for half an hour. */
 import { type Clock, toSeconds } from '../base/clock.ts'
-import { messageOf } from '../errors.ts'
-import type { UpdateCheck, UpdateOutcome, UpdateState } from '../schema/update.ts'
+import type { UpdateCheck, UpdateState } from '../schema/update.ts'
 import { compareRef, FETCH_MS, type Git, gitIn, isCheckout, outputOf } from './git.ts'
-import { fetchRelease, isNewer } from './release.ts'
 
 const CACHE_MS = 30 * 60_000
 
@@ -15,12 +13,6 @@ export type Checkouts = {
 
 export type CheckOptions = {
   checkouts: () => Checkouts
-  /** Address of the list of releases; null for none, and for a program that is no single file. */
-  releases?: string | null | undefined
-  /** The version that is running. */
-  version?: string | undefined
-  /** How the last update ended. */
-  last?: (() => UpdateOutcome | null) | undefined
   env: Readonly<Record<string, string>>
   clock: Clock
 }
@@ -60,18 +52,6 @@ const changesSince = async (git: Git, branch: string): Promise<string> => {
   return titles.slice(0, MAX_CHANGES_CHARS)
 }
 
-const releaseState = async (address: string, version: string): Promise<UpdateState> => {
-  const name = 'webui'
-  try {
-    const { version: latest_sha, notes: changes } = await fetchRelease(address)
-    const behind = isNewer(latest_sha, version) ? 1 : 0
-    const state = { name, behind, current_sha: version, latest_sha, release: true as const }
-    return { ...state, ...(behind && changes && { changes }) }
-  } catch (error) {
-    return { name, behind: 0, release: true, error: messageOf(error) }
-  }
-}
-
 /** Made-up updates for trying out the page. */
 export const simulatedUpdates: UpdateCheck = {
   webui: {
@@ -92,7 +72,7 @@ export const simulatedUpdates: UpdateCheck = {
 }
 
 export const createUpdateChecker = (options: CheckOptions) => {
-  const { checkouts, env, releases = null, version = '', last, clock } = options
+  const { checkouts, env, clock } = options
   let cached: { at: number; found: UpdateCheck } | null = null
   let running: Promise<UpdateCheck> | null = null
 
@@ -100,18 +80,8 @@ export const createUpdateChecker = (options: CheckOptions) => {
     const { webui, agent } = checkouts()
     const one = (name: string, dir: string | null) =>
       isCheckout(dir) ? stateOf(name, gitIn(dir, env)) : null
-    const own =
-      !isCheckout(webui) && releases !== null
-        ? releaseState(releases, version)
-        : one('webui', webui)
-    const [ours, theirs] = await Promise.all([own, one('agent', agent)])
-    const outcome = last?.() ?? null
-    return {
-      webui: ours,
-      agent: theirs,
-      checked_at: toSeconds(clock.now()),
-      ...(outcome && { last: outcome }),
-    }
+    const [ours, theirs] = await Promise.all([one('webui', webui), one('agent', agent)])
+    return { webui: ours, agent: theirs, checked_at: toSeconds(clock.now()) }
   }
 
   return {

@@ -6,7 +6,7 @@ const MAX_ERROR_CHARS = 300
 const STASH_NAME = 'agent-webui: local changes set aside for an update'
 
 /**
- * `from` is the commit before the update, for going back. `changed`: HEAD is another commit now, which is also true when
+ * `from` is the commit before the update. `changed`: HEAD is another commit now, which is also true when
  * only restoring the local changes has failed.
  */
 export type PullResult = { from: string; changed: boolean; failure?: UpdateResult }
@@ -34,7 +34,7 @@ const stashChanges = async (git: Git): Promise<string | undefined> => {
 }
 
 /** False when they no longer apply: they stay in the stash, and the checkout is clean. */
-export const restoreStash = async (git: Git, stash: string): Promise<boolean> => {
+const restoreStash = async (git: Git, stash: string): Promise<boolean> => {
   if (stash === '') return true
   if ((await git(['stash', 'pop', '--quiet', '--index'])).ok) return true
   await git(['reset', '--quiet', '--hard'])
@@ -98,11 +98,4 @@ export const resetToRemote = async (git: Git): Promise<PullResult> => {
   const reset = await git(['reset', '--quiet', '--hard', ref], PULL_MS)
   if (!reset.ok) return failed(from, `Reset failed: ${reset.message.slice(0, MAX_ERROR_CHARS)}`)
   return { from, changed: (await outputOf(git(['rev-parse', 'HEAD']))) !== from }
-}
-
-/** Resets to the commit `from`; local changes are kept. */
-export const revertTo = async (git: Git, from: string): Promise<boolean> => {
-  const stash = await stashChanges(git)
-  const back = await git(['reset', '--quiet', '--hard', from])
-  return (await restoreStash(git, stash ?? '')) && back.ok
 }

@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { type ApplyOptions, createUpdateRunner } from './apply.ts'
 import { createUpdateChecker } from './check.ts'
-import { lastOutcome } from './switch-program.ts'
 
 /** The checkout this program runs from: the folder of router.ts, or the one above dist/. */
 export const ownCheckout = (directory: string): string | null => {
@@ -20,16 +19,7 @@ export type UpdatesOptions = Omit<ApplyOptions, 'whenIdle' | 'onApplied'>
 export type Updates = ReturnType<typeof createUpdates>
 
 export const createUpdates = (deps: UpdatesOptions) => {
-  const { clock, checkouts, env, program, version } = deps
-  const stateDir = program?.stateDir
-  const checker = createUpdateChecker({
-    checkouts,
-    env,
-    clock,
-    version,
-    releases: program ? deps.releases : null,
-    last: stateDir === undefined ? undefined : () => lastOutcome(stateDir),
-  })
+  const checker = createUpdateChecker(deps)
   const applier = createUpdateRunner({
     ...deps,
     whenIdle: checker.whenIdle,

@@ -1,6 +1,7 @@
 /** The files that requests of a session may reach: its workspace, without the service's state and the secrets of any home. */
-import { type BigIntStats, lstatSync, readdirSync } from 'node:fs'
+import { type BigIntStats, lstatSync } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
+import { namesIn } from '../base/directories.ts'
 import type { Config } from '../config.ts'
 import { missing } from '../errors.ts'
 import type { Bounds } from '../store/dir-handle.ts'
@@ -38,15 +39,6 @@ const fileAt = (path: string): BigIntStats | undefined => {
 const identityOf = (path: string): string | undefined => {
   const stat = fileAt(path)
   return stat && `${stat.dev}:${stat.ino}`
-}
-
-const namesIn = (dir: string): string[] => {
-  try {
-    return readdirSync(dir)
-  } catch {
-    // A file, deleted, or not readable: no names to protect.
-    return []
-  }
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Changes of the index, of branches and of files that the person makes in the Changes tab. */
-import { createHash } from 'node:crypto'
 import { closeSync, constants, lstatSync, readFileSync, unlinkSync } from 'node:fs'
+import { sha256 } from '../base/sha256.ts'
 import { conflict, invalid, missing } from '../errors.ts'
 import type { GitLogEntry, GitOperation } from '../schema/git.ts'
 import { openDirHandle, openEntry } from '../store/dir-handle.ts'
@@ -40,7 +40,7 @@ const diffChanged = () =>
     },
   )
 
-const idOf = (diff: Buffer): string => createHash('sha256').update(diff).digest('hex').slice(0, 32)
+const idOf = (diff: Buffer): string => sha256(diff).slice(0, 32)
 
 /** The diff of one file, byte by byte. */
 const rawDiff = async (git: PersonGit, path: string, kind: ChangeKind): Promise<Buffer> => {

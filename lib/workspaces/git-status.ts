@@ -101,7 +101,7 @@ export const readStatus = async (
   }
 }
 
-/** contract §1.10; `null` also where git cannot say. */
+/** `git` is null outside of a repository, and where git cannot say. */
 export const readInfo = async (git: Git | undefined): Promise<GitInfo> => {
   const { is_git, branch, ahead, behind, files } = git ? await runStatus(git, false) : NONE
   if (!is_git) return { git: null }

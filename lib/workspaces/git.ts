@@ -5,7 +5,6 @@ import { configEnv, type GitConfig, localGitEnv, runGit } from '../base/git.ts'
 import { messageOf, unavailable } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
 
-/** spec.md, Limits. */
 const TIMEOUT_MS = 3_000
 
 export type WorkspaceGitOptions = {

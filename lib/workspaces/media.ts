@@ -45,7 +45,7 @@ const HOME_FOLDERS = [
 
 const notAllowed = () => forbidden('Path not in allowed location', { code: 'path_not_allowed' })
 
-/** An absolute path in the workspace, in one of those folders, or in /tmp; secrets nowhere (decision 21). */
+/** An absolute path in the workspace, in one of those folders, or in /tmp; secrets nowhere. */
 export const mediaFile = (
   workspace: FileScope,
   homeDir: string,

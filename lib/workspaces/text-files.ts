@@ -24,7 +24,7 @@ import { rewriteText } from '../store/text-rewrite.ts'
 import type { FileScope } from './file-scope.ts'
 import { moveUnlessTaken } from './move-entries.ts'
 
-/** Larger files are not shown as text (contract §6.1). */
+/** Larger files are not shown as text. */
 const MAX_TEXT_BYTES = 200_000
 /** A NUL this early makes a file binary. */
 const HEAD_BYTES = 8_192
@@ -89,7 +89,7 @@ export const readText = (area: FileScope, path: string): TextFile =>
         code: 'file_too_large',
         values: { max: MAX_TEXT_BYTES / 1_000 },
       })
-    // Every other encoding is shown as UTF-8 with replacement characters (contract §6.4); saving keeps its bytes.
+    // Every other encoding is shown as UTF-8 with replacement characters; saving keeps its bytes.
     const isWide = file?.encoding.startsWith('UTF-16')
     const content = file && isWide ? `\ufeff${file.text}` : bytes.toString('utf8')
     return { path, content, size: bytes.length, lines: content.split('\n').length, version }

@@ -1,4 +1,4 @@
-/** Checks whether the agent may work in a directory (contract §1.9, decision 15). */
+/** Checks whether the agent may work in a directory. */
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { invalid } from '../errors.ts'

@@ -3,7 +3,7 @@ import { basename, join, resolve, sep } from 'node:path'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
 import type { Home } from '../profiles/home.ts'
-import { invalid, missing } from '../errors.ts'
+import { invalid, missing, UserError } from '../errors.ts'
 import type { Workspace } from '../schema/workspace.ts'
 import { cachedFile } from '../store/cached-file.ts'
 import { isInside, realPath } from '../store/path-within.ts'
@@ -21,7 +21,8 @@ export type WorkspaceHome = {
   readonly lenient: Pick<Home, 'settings'>
 }
 
-type Stored = { path: string; name: string }
+/** With the keys of other programs, which stay. */
+type Stored = { path: string; name: string; [key: string]: unknown }
 
 export type Workspaces = {
   /** Cleaned; a list that has nothing left shows the default workspace as Home. */
@@ -35,8 +36,10 @@ export type Workspaces = {
   defaultOf(home: WorkspaceHome): string
   last(home: WorkspaceHome): string
   setLast(home: WorkspaceHome, path: string): void
-  /** The real path a session may work in; refuses with the sentence of contract §1.9. */
+  /** The real path a session may work in; throws a UserError otherwise. */
   check(home: WorkspaceHome, path: string): string
+  /** The same; undefined for no path, and where `check` refuses. */
+  allowed(home: WorkspaceHome, path: string | undefined): string | undefined
   /** Why its list cannot be read, and whether an earlier version of it still counts; null when all is well. */
   problem(home: WorkspaceHome): { file: string; reason: string; in_force: boolean } | null
   /** At most twelve directories that begin like this. */
@@ -49,10 +52,10 @@ const ARTIFACT = 'webui-mvp-test'
 const parseEntry = (raw: unknown): Stored[] => {
   if (typeof raw === 'string') return raw ? [{ path: raw, name: basename(raw) || raw }] : []
   if (!isObject(raw)) return []
-  const { path, name, label } = raw as Readonly<Record<string, unknown>>
+  const { path, name, label, ...rest } = raw as Readonly<Record<string, unknown>>
   if (typeof path !== 'string' || !path) return []
   const word = [name, label].find(text => typeof text === 'string' && text.trim())
-  return [{ path, name: typeof word === 'string' ? word : basename(path) || path }]
+  return [{ ...rest, path, name: typeof word === 'string' ? word : basename(path) || path }]
 }
 
 /** Undefined when there is no file. */
@@ -75,12 +78,13 @@ const normalizeList = (
   home: WorkspaceHome,
 ): Stored[] => {
   const kept = new Map<string, Stored>()
-  for (const { path, name } of entries) {
+  for (const entry of entries) {
+    const { path, name } = entry
     const real = realDirectory(path)
     if (real === undefined || resolve(path).split(sep).includes(ARTIFACT)) continue
     if (belongsToOtherProfile(profilesDir, home, real)) continue
     const label = name.trim().toLowerCase() === 'default' ? 'Home' : name
-    if (!kept.has(real)) kept.set(real, { path: real, name: label })
+    if (!kept.has(real)) kept.set(real, { ...entry, path: real, name: label })
   }
   return [...kept.values()]
 }
@@ -166,9 +170,28 @@ export const createWorkspaces = (
     saved: shown(home).map(({ path }) => path),
   })
 
+  const check = (home: WorkspaceHome, path: string): string => {
+    if (!path.trim()) return defaultOf(home)
+    const real = checkWorkspace(path, trust(home))
+    if (belongsToOtherProfile(profilesDir, home, real))
+      throw invalid('Path belongs to another profile', { code: 'workspace_of_profile' })
+    return real
+  }
+
+  const allowed = (home: WorkspaceHome, path: string | undefined): string | undefined => {
+    try {
+      return path?.trim() ? check(home, path) : undefined
+    } catch (error) {
+      if (error instanceof UserError) return undefined
+      throw error
+    }
+  }
+
   return {
     list,
     defaultOf,
+    check,
+    allowed,
     add(home, path, name) {
       const real = checkDirectory(path, {
         userHome,
@@ -196,7 +219,7 @@ export const createWorkspaces = (
         throw missing('Workspace not found', { code: 'workspace_not_found' })
       return write(
         home,
-        entries.map(entry => (entry.path === path ? { path, name: label } : entry)),
+        entries.map(entry => (entry.path === path ? { ...entry, name: label } : entry)),
       )
     },
     reorder(home, paths) {
@@ -212,23 +235,15 @@ export const createWorkspaces = (
     },
     last(home) {
       for (const read of [filesOf(home).last, ...(hasMembers() ? [] : [global.last])]) {
-        const path = read()
-        const found = path ? realDirectory(path) : undefined
-        // The service-wide one may have been left there by another profile.
-        if (found && !belongsToOtherProfile(profilesDir, home, found)) return found
+        // The service-wide one may have been left there by another profile, and one in a copied home may be the original's.
+        const found = allowed(home, read())
+        if (found !== undefined) return found
       }
       return defaultOf(home)
     },
     setLast(home, path) {
       const { last, lastPath } = filesOf(home)
       if (last() !== path) replaceText(lastPath, `${path}\n`)
-    },
-    check(home, path) {
-      if (!path.trim()) return defaultOf(home)
-      const real = checkWorkspace(path, trust(home))
-      if (belongsToOtherProfile(profilesDir, home, real))
-        throw invalid('Path belongs to another profile', { code: 'workspace_of_profile' })
-      return real
     },
     problem(home) {
       const { list: file } = filesOf(home)

@@ -350,8 +350,6 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   container_in_use:
     'Commands run in a container (terminal.backend). Set terminal.backend to local first.',
   sandbox_unavailable: 'The sandbox can’t be used: {reason}',
-  update_not_replaceable:
-    'The server may not write to {folder}. Update it the way it was installed.',
   onboarding_local_only:
     'Without sign-in, this can only be set up from the local network. Set a password, or AGENT_WEBUI_ONBOARDING_OPEN=1.',
   server_starting: 'The server is starting. Try again in a moment.',
@@ -367,14 +365,6 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   backup_not_found: 'That backup no longer exists.',
   backup_keys_too_large:
     'The files with keys are too large: {file}. The limit is {max} MB in all. Nothing was saved.',
-  update_address: 'AGENT_WEBUI_RELEASES must be an https address.',
-  update_unreachable: 'Couldn’t reach the release server.',
-  update_cut: 'The download ended early. Nothing was changed.',
-  update_no_file: 'Version {version} isn’t available for this system.',
-  update_checksum: 'The download doesn’t have the checksum of the release. Nothing was changed.',
-  update_not_running: 'The new version doesn’t run here: {reason}. Nothing was changed.',
-  update_backup_failed: 'The backup before the update failed, so nothing was changed: {reason}',
-  update_no_space: 'There’s no space left in {folder} for the new version. Nothing was changed.',
   mcp_not_https: '{host} has no https address, so you can’t sign in there.',
   mcp_other_server: 'The answer was for another server, so it wasn’t used.',
   mcp_not_registered:

@@ -18,7 +18,6 @@ const t = translator({
     '{file} was changed: {keys}. The earlier values stay in force until you accept the change under Settings → Security.',
   settings_unconfirmed:
     '{file} can’t be used: {reason}. Settings that loosen what the agent may do stay off until you accept them under Settings → Security.',
-  backup_failed: 'The backup failed. Settings → Backups says why.',
   process_ended: 'Exited with code {code}: {command}',
   prompt_done: '“{title}” is done.',
   prompt_unfinished: '“{title}” didn’t finish.',

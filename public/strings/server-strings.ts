@@ -53,8 +53,6 @@ const NETWORK = [
   'the authorization server answered “{code}”',
   'it answered {status}',
   'The answer of the authorization server is larger than 1 MB',
-  'it does not say its version',
-  'doctor found no way to check the setup',
 ] as const
 
 const TURNS = [

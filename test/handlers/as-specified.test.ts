@@ -1,4 +1,4 @@
-/** Small promises of the contract, one test each. */
+/** Small promises to clients, one test each. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -111,7 +111,7 @@ test('keeps the reasoning of a stopped turn and never sends it', async ({ chat }
   )
 })
 
-test('spec, cancel: an agent blocked in a tool call does not leave the session stuck', async ({
+test('cancel: an agent blocked in a tool call does not leave the session stuck', async ({
   chat,
 }) => {
   const { app, provider, newSession, send, follow } = chat
@@ -127,7 +127,7 @@ test('spec, cancel: an agent blocked in a tool call does not leave the session s
   assert.ok(types(await follow(next, 'done')).includes('done'))
 })
 
-test('spec, chat start: returns effective_model when the session’s model was normalized; never rewrites a session without a model', async ({
+test('chat start: returns effective_model when the session’s model was normalized; never rewrites a session without a model', async ({
   chat,
 }) => {
   const { app, provider, follow } = chat
@@ -149,7 +149,7 @@ test('spec, chat start: returns effective_model when the session’s model was n
   assert.is((await app.get(`/api/session?session_id=${id}`)).body.session.model, null)
 })
 
-test('spec: the session id is the agent’s gateway session key, which its child processes see', async ({
+test('the session id is the agent’s gateway session key, which its child processes see', async ({
   chat,
 }) => {
   const { provider, newSession, turn, messages } = chat
@@ -172,7 +172,7 @@ test('spec: the session id is the agent’s gateway session key, which its child
   assert.ok(output.includes(chat.app.home))
 })
 
-test('spec, GET /api/session: the model shown is computed read-only and never written back', async ({
+test('GET /api/session: the model shown is computed read-only and never written back', async ({
   chat,
 }) => {
   const { app } = chat
@@ -184,7 +184,7 @@ test('spec, GET /api/session: the model shown is computed read-only and never wr
   assert.is(existsSync(file) ? readFileSync(file, 'utf8') : '', before)
 })
 
-test('spec: reasoning effort takes effect on the next turn', async ({ chat }) => {
+test('reasoning effort takes effect on the next turn', async ({ chat }) => {
   const { app, provider, newSession, send, follow } = chat
   await app.post('/api/reasoning', { effort: 'high' })
   provider.push({ text: 'ok' })
@@ -192,7 +192,7 @@ test('spec: reasoning effort takes effect on the next turn', async ({ chat }) =>
   assert.is(provider.requests.at(-1)?.body.reasoning_effort, 'high')
 })
 
-test('spec, Session.title: generation uses the first real answer and skips empty tool-call placeholders', async ({
+test('Session.title: generation uses the first real answer and skips empty tool-call placeholders', async ({
   chat,
 }) => {
   const { provider, newSession, turn } = chat
@@ -207,9 +207,7 @@ test('spec, Session.title: generation uses the first real answer and skips empty
   assert.match(asked, /The real answer\./)
 })
 
-test('spec, Session.workspace: an imported session uses the last-used workspace', async ({
-  chat,
-}) => {
+test('Session.workspace: an imported session uses the last-used workspace', async ({ chat }) => {
   const { app } = chat
   const work = join(app.userHome, 'last-used')
   mkdirSync(work)
@@ -220,7 +218,7 @@ test('spec, Session.workspace: an imported session uses the last-used workspace'
   assert.is(body.session.workspace, work)
 })
 
-test('spec, Session.profile: a missing profile is reported as "default"', async ({ chat }) => {
+test('Session.profile: a missing profile is reported as "default"', async ({ chat }) => {
   const { app } = chat
   writeFileSync(
     join(app.state, 'sessions', 'abcdefabcdef.json'),
@@ -238,7 +236,7 @@ test('spec, Session.profile: a missing profile is reported as "default"', async 
   assert.is(sessions.find((row: { title: string }) => row.title === 'Old').profile, 'default')
 })
 
-test('spec, Message: _error messages, reasoning and attachments are not sent; partial ones are', async ({
+test('_error messages, reasoning and attachments are not sent; partial ones are', async ({
   chat,
 }) => {
   const { app, provider, send, follow } = chat
@@ -259,7 +257,7 @@ test('spec, Message: _error messages, reasoning and attachments are not sent; pa
   assert.match(text, /half an ans/)
 })
 
-test('spec, Message.timestamp: set on every message without one when a turn completes, else kept', async ({
+test('timestamp of a message: set on every message without one when a turn completes, else kept', async ({
   chat,
 }) => {
   const { app, provider, turn, messages } = chat
@@ -279,7 +277,7 @@ test('spec, Message.timestamp: set on every message without one when a turn comp
   for (const message of all) assert.type(message.timestamp, 'number')
 })
 
-test('spec, Message.tool_calls: persisted with a snapshot of the call arguments', async ({
+test('tool_calls of a message: persisted with a snapshot of the call arguments', async ({
   chat,
 }) => {
   const { provider, newSession, turn, messages, app } = chat
@@ -319,7 +317,7 @@ test('contract 9.3: retry and undo remove the tool call summaries of the removed
   }
 })
 
-test('spec, POST /api/default-model: the model list cache is dropped so that the response is fresh', async ({
+test('POST /api/default-model: the model list cache is dropped so that the response is fresh', async ({
   chat: { app, useProvider },
 }) => {
   await app.get('/api/models')
@@ -330,7 +328,7 @@ test('spec, POST /api/default-model: the model list cache is dropped so that the
   useProvider()
 })
 
-test('spec, updates: the check is skipped when the checkout has no .git or the setting is off', async ({
+test('updates: the check is skipped when the checkout has no .git or the setting is off', async ({
   chat: { app },
 }) => {
   const { body } = await app.get('/api/updates/check')
@@ -339,7 +337,7 @@ test('spec, updates: the check is skipped when the checkout has no .git or the s
   assert.is((await app.get('/api/updates/check')).body.disabled, true)
 })
 
-test('spec, session/new: an explicit profile overrides the active one, and its turns use its home', async ({
+test('session/new: an explicit profile overrides the active one, and its turns use its home', async ({
   chat,
 }) => {
   const { app, provider, follow } = chat
@@ -365,7 +363,7 @@ test('spec, session/new: an explicit profile overrides the active one, and its t
   assert.is(received.headers.authorization, 'Bearer key-of-theirs')
 })
 
-test('spec, POST /api/reasoning: default removes the key and is returned afterwards', async ({
+test('POST /api/reasoning: default removes the key and is returned afterwards', async ({
   chat: { app },
 }) => {
   await app.post('/api/reasoning', { effort: 'high' })

@@ -22,7 +22,6 @@ test('refuses a folder in the home, and a file that is no backup', async ({ chat
     assert.is(status, 400)
     assert.match(body.error, /full path|gets saved/)
   }
-  assert.is((await app.post('/api/backups', { at: '25:00' })).status, 400)
   assert.is((await app.post('/api/backups/run', {})).status, 400)
   for (const name of ['../settings.json', 'x'])
     assert.is((await app.get(`/api/backups/file?name=${encodeURIComponent(name)}`)).status, 404)
@@ -46,7 +45,7 @@ test('a backup of real turns, made while the service runs, is restored byte for 
   writeFileSync(join(app.home, 'SOUL.md'), 'You are careful.')
 
   const dir = join(app.userHome, 'backups')
-  assert.is((await app.post('/api/backups', { dir, enabled: true })).body.settings.dir, dir)
+  assert.is((await app.post('/api/backups', { dir })).body.settings.dir, dir)
   assert.is((await app.post('/api/backups/run', {})).status, 200)
   let state = (await app.get('/api/backups')).body
   while (state.running) state = (await app.get('/api/backups')).body

@@ -46,56 +46,53 @@ edits('POST /api/crons/*: rejects invalid values with a reason', async ({ app })
   assert.not.ok(existsSync(join(app.home, 'cron', 'jobs.json')))
 })
 
-edits(
-  'spec, Cron: create accepts skills; list returns every key of contract §3.8',
-  async ({ app }) => {
-    const { body } = await app.post('/api/crons/create', {
-      prompt: 'tell me',
-      schedule: '0 9 * * 1-5',
-      skills: ['news', 'style'],
-      model: 'some-model',
-    })
-    assert.is(body.ok, true)
-    const [job] = (await app.get('/api/crons')).body.jobs
-    assert.equal(job, body.job)
-    assert.match(job.id, /^[0-9a-f]{12}$/)
-    const { id, created_at, next_run_at, ...rest } = job
-    assert.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?[+-]\d\d:\d\d$/)
-    assert.match(next_run_at, /T09:00:00[+-]\d\d:\d\d$/)
-    assert.equal(rest, {
-      name: 'tell me',
-      prompt: 'tell me',
-      skills: ['news', 'style'],
-      skill: 'news',
-      model: 'some-model',
-      provider: null,
-      base_url: null,
-      script: null,
-      schedule: { kind: 'cron', expr: '0 9 * * 1-5', display: '0 9 * * 1-5' },
-      schedule_display: '0 9 * * 1-5',
-      repeat: { times: null, completed: 0 },
-      enabled: true,
-      state: 'scheduled',
-      paused_at: null,
-      paused_reason: null,
-      last_run_at: null,
-      last_status: null,
-      last_error: null,
-      last_delivery_error: null,
-      deliver: 'local',
-      origin: null,
-      words: 'At 09:00, Monday through Friday',
-      running: false,
-    })
-    const file = join(app.home, 'cron', 'jobs.json')
-    assert.is(statSync(file).mode & 0o777, 0o600)
-    const stored = JSON.parse(readFileSync(file, 'utf8')).jobs[0]
-    assert.equal(
-      ['words', 'running'].filter(key => key in stored),
-      [],
-    )
-  },
-)
+edits('Cron: create accepts skills; list returns every key of a job', async ({ app }) => {
+  const { body } = await app.post('/api/crons/create', {
+    prompt: 'tell me',
+    schedule: '0 9 * * 1-5',
+    skills: ['news', 'style'],
+    model: 'some-model',
+  })
+  assert.is(body.ok, true)
+  const [job] = (await app.get('/api/crons')).body.jobs
+  assert.equal(job, body.job)
+  assert.match(job.id, /^[0-9a-f]{12}$/)
+  const { id, created_at, next_run_at, ...rest } = job
+  assert.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?[+-]\d\d:\d\d$/)
+  assert.match(next_run_at, /T09:00:00[+-]\d\d:\d\d$/)
+  assert.equal(rest, {
+    name: 'tell me',
+    prompt: 'tell me',
+    skills: ['news', 'style'],
+    skill: 'news',
+    model: 'some-model',
+    provider: null,
+    base_url: null,
+    script: null,
+    schedule: { kind: 'cron', expr: '0 9 * * 1-5', display: '0 9 * * 1-5' },
+    schedule_display: '0 9 * * 1-5',
+    repeat: { times: null, completed: 0 },
+    enabled: true,
+    state: 'scheduled',
+    paused_at: null,
+    paused_reason: null,
+    last_run_at: null,
+    last_status: null,
+    last_error: null,
+    last_delivery_error: null,
+    deliver: 'local',
+    origin: null,
+    words: 'At 09:00, Monday through Friday',
+    running: false,
+  })
+  const file = join(app.home, 'cron', 'jobs.json')
+  assert.is(statSync(file).mode & 0o777, 0o600)
+  const stored = JSON.parse(readFileSync(file, 'utf8')).jobs[0]
+  assert.equal(
+    ['words', 'running'].filter(key => key in stored),
+    [],
+  )
+})
 
 edits(
   'POST /api/crons/preview: describes the schedule in words, with the next three runs',
@@ -143,7 +140,7 @@ edits(
 )
 
 edits(
-  '§9.3: update parses a plain schedule; null and the stored form change nothing',
+  'update parses a plain schedule; null and the stored form change nothing',
   async ({ app }) => {
     const id = await create(app)
     const { body } = await app.post('/api/crons/update', {

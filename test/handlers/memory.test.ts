@@ -157,7 +157,7 @@ test('shows redacted text and never writes it back', async ({ app, notes }) => {
   assert.not.match(late.text, secret)
 })
 
-test('decision 37: a writer waits for the command line’s lock', async ({ app, notes }) => {
+test('a writer waits for the command line’s lock', async ({ app, notes }) => {
   put(notes, 'MEMORY.md', 'before')
   const lock = join(notes, 'MEMORY.md.lock')
   const agent = spawn('flock', [lock, 'cat'], { stdio: ['pipe', 'pipe', 'ignore'] })

@@ -1,6 +1,6 @@
 /** An installation that was restored or copied elsewhere: every chat goes on, and nothing refers to the former place. */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync } from 'node:fs'
-import { rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -232,6 +232,173 @@ test('a start that was interrupted is done again: below the former place, too', 
     root: folder,
   })
   rmSync(dir, { recursive: true })
+})
+
+/** Homes below one directory, and what `startMove` does to a list of strings in one of them. */
+const openMoves = () => {
+  const dir = mkdtempSync(join(tmpdir(), 'move-'))
+  const lines: string[] = []
+  const log = createLog({ out: text => lines.push(text), err: text => lines.push(text) })
+  const places = (name: string) => {
+    const env = { HOME: join(dir, name), AGENT_HOME: join(dir, name, 'agent home') }
+    return { ...readConfig(env, []), cluster: null }
+  }
+  const jobs = (name: string) => join(places(name).baseHome, 'cron', 'jobs.json')
+  return {
+    dir,
+    lines,
+    places,
+    write(name: string, texts: readonly string[]) {
+      for (const path of [places(name).stateDir, join(places(name).baseHome, 'cron')])
+        mkdirSync(path, { recursive: true })
+      writeFileSync(jobs(name), JSON.stringify({ jobs: [{ texts }] }))
+    },
+    read: (name: string): string[] => JSON.parse(readFileSync(jobs(name), 'utf8')).jobs[0].texts,
+    start: (name: string) =>
+      startMove(
+        places(name),
+        log,
+      )({
+        sessions: { list: () => ({ body: [Buffer.from('[]')] }) } as never,
+        workspaces: {} as never,
+        homes: {} as never,
+      }),
+    carry(from: string, to: string) {
+      mkdirSync(join(dir, to), { recursive: true })
+      cpSync(places(from).baseHome, places(to).baseHome, { recursive: true })
+    },
+  }
+}
+
+test('only paths of the former place change: moved twice, back, and beside each other', () => {
+  const { dir, write, read, start, carry, places } = openMoves()
+  const texts = (name: string) => {
+    const home = join(dir, name)
+    return [
+      `${home}/agent home`,
+      `${home}/agent home/`,
+      `${home}/agent home/webui/workspace/größe`,
+      `${home}/code/../code/x`,
+    ]
+  }
+  const others = [
+    `${dir}/anna/agent home/x`,
+    `${dir}/ann.bak/x`,
+    `${dir}/ann/../anna/x`,
+    `/${dir}/ann/agent home/x`,
+    `C:\\Users\\ann\\agent home`,
+    'C:/Users/ann/agent home',
+    `\\\\server\\ann`,
+    `in ${dir}/ann/agent home is a file`,
+    `file://${dir}/ann/agent home/x`,
+    '/',
+    '',
+  ]
+  write('ann', [...texts('ann'), ...others])
+  start('ann')
+  assert.equal(read('ann'), [...texts('ann'), ...others])
+  const way = ['ann', 'anna', 'ann bob ö', 'ann']
+  for (const [at, to] of way.slice(1).entries()) {
+    const from = way[at]!
+    if (to === 'ann') rmSync(places(to).baseHome, { recursive: true })
+    carry(from, to)
+    // Twice: the second start finds nothing to do.
+    for (let times = 0; times < 2; times++) start(to)
+    const foreign = others.filter(text => !text.startsWith(`${dir}/anna/`))
+    assert.equal(read(to).slice(0, 4), texts(to), to)
+    assert.equal(read(to).slice(5), foreign, to)
+    assert.equal(read(from).slice(0, 4), texts(from), 'the original stays')
+  }
+  rmSync(dir, { recursive: true })
+})
+
+test('paths by a link to the former place move, and settings that name it are listed', () => {
+  const { dir, lines, write, read, start, places } = openMoves()
+  mkdirSync(join(dir, 'disk'))
+  symlinkSync(join(dir, 'disk'), join(dir, 'ann'))
+  const linked = join(places('ann').baseHome, 'projects')
+  write('ann', [linked])
+  start('ann')
+  mkdirSync(join(dir, 'bob'))
+  renameSync(join(dir, 'disk', 'agent home'), places('bob').baseHome)
+  rmSync(join(dir, 'ann'))
+  writeFileSync(
+    join(places('bob').baseHome, 'config.yaml'),
+    `a: 1\ncommand: ${linked}/x\nother: ${dir}/annabel\nlast: "${dir}/disk"\n`,
+  )
+  start('bob')
+  assert.equal(read('bob'), [join(places('bob').baseHome, 'projects')])
+  assert.match(lines.join(''), /config\.yaml names the former place; .*: line 2, 4\b/)
+  rmSync(dir, { recursive: true })
+})
+
+test('a folder of another user is looked for below this one where no place was noted', () => {
+  const { dir, write, read, start, places } = openMoves()
+  const { stateDir } = places('bob')
+  const texts = ['/home/nobody-here/code', '/home/nobody-here/other', '/home/nobody-hereafter/code']
+  write('bob', texts)
+  mkdirSync(join(dir, 'bob', 'code'))
+  mkdirSync(join(stateDir, 'sessions'))
+  const head = { n: 1, t: 'session', meta: { workspace: texts[0] } }
+  writeFileSync(join(stateDir, 'sessions', 'a.jsonl'), `${JSON.stringify(head)}\n`)
+  // A backup before the first start says where it is, not where its chats were.
+  noteFirstLocation(places('bob'))
+  start('bob')
+  assert.equal(read('bob'), [join(dir, 'bob', 'code'), ...texts.slice(1)])
+  rmSync(dir, { recursive: true })
+})
+
+test('a folder that is gone does not mean that the home was moved', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'move-'))
+  const env = { HOME: '/home/nobody-here', AGENT_HOME: join(dir, 'agent') }
+  const config = { ...readConfig(env, []), cluster: null }
+  const prompts = join(config.stateDir, 'cache', 'prompts')
+  mkdirSync(prompts, { recursive: true })
+  writeFileSync(join(config.stateDir, 'last_workspace.txt'), '/home/nobody-here/gone')
+  const lines: string[] = []
+  startMove(config, createLog({ out: text => lines.push(text), err: text => lines.push(text) }))
+  assert.equal(lines, [])
+  assert.equal(readdirSync(join(config.stateDir, 'cache')), ['prompts'])
+  rmSync(dir, { recursive: true })
+})
+
+test('a home that noted no place, as an earlier version left it: chats say where it was', async () => {
+  const chat = await startChat()
+  const { app } = chat
+  const { sessions, folders } = await fill(chat)
+  await app.restart()
+  const user = otherUser(chat)
+  const home = join(user, '.agent')
+  const former = `${app.userHome}-away`
+  cpSync(app.home, home, { recursive: true })
+  mkdirSync(join(user, 'code'))
+  rmSync(join(home, 'webui', 'instance.lock'), { force: true })
+  rmSync(join(home, 'webui', 'location.json'))
+  renameSync(app.userHome, former)
+  // One of the former format is not converted by a move.
+  const legacy = join(home, 'webui', 'sessions', '5a5b5c5d5e5f.json')
+  const record = { session_id: '5a5b5c5d5e5f', workspace: folders.own, messages: [] }
+  writeFileSync(legacy, JSON.stringify(record))
+  const moved = await startApp({ env: { HOME: user, AGENT_HOME: home } })
+  const places = {
+    own: join(home, 'webui', 'workspace'),
+    inHome: join(home, 'projects', 'a'),
+  }
+  for (const [name, workspace] of Object.entries(places))
+    assert.is(
+      (await moved.get(`/api/session?session_id=${sessions[name]}`)).body.session.workspace,
+      workspace,
+      name,
+    )
+  assert.is(JSON.parse(readFileSync(legacy, 'utf8')).workspace, places.own)
+  const { gone } = sessions
+  const { session } = (await moved.get(`/api/session?session_id=${gone}`)).body
+  assert.is(session.workspace, folders.gone, 'unknown: the person chooses')
+  assert.ok(moved.lines.some(line => line.includes('choose others in the chats')))
+  await moved.close()
+  renameSync(former, app.userHome)
+  await chat.close()
+  rmSync(user, { recursive: true, force: true })
 })
 
 test('file changes can be undone and worktrees are of their repository after a move', async () => {

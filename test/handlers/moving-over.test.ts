@@ -142,6 +142,100 @@ test('leaves a .json without changes in place', async ({ app, sessions }) => {
   assert.ok(existsSync(join(sessions, `${ID}.json`)))
 })
 
+/** As it records them: of a call in the messages, of one that only its progress told of, and of one it could not place. */
+const RECORDED = [
+  {
+    name: 'terminal',
+    snippet: 'a.txt and one more',
+    tid: 'call_1',
+    assistant_msg_idx: 1,
+    args: { command: 'ls -la' },
+  },
+  {
+    name: 'web_search',
+    snippet: 'three results',
+    tid: '',
+    assistant_msg_idx: 3,
+    args: { query: 'kites' },
+    duration: 1.5,
+  },
+  { name: 'read_file', snippet: '', tid: '', assistant_msg_idx: -1, args: {} },
+]
+
+const SEEN = [
+  { type: 'text', text: 'List the files' },
+  { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'high' } },
+]
+
+/** Writes it with these summaries, with keys of a later version, and with a picture. */
+const writeRecorded = (sessions: string): void =>
+  rewrite(sessions, ID, file => ({
+    ...file,
+    later_key: { deep: [1, null, 'x'] },
+    messages: [
+      { ...file.messages[0], content: SEEN },
+      ...file.messages.slice(1, 4),
+      { ...file.messages[4], later_message_key: { kept: true } },
+    ],
+    tool_calls: RECORDED,
+  }))
+
+test('summaries of tool calls are shown and exported as they were recorded, and follow their messages', async ({
+  app,
+  sessions,
+}) => {
+  writeRecorded(sessions)
+  const shown = async (id = ID) => (await app.get(`/api/session?session_id=${id}`)).body.session
+  assert.equal((await shown()).tool_calls, RECORDED)
+
+  await app.post('/api/session/rename', { session_id: ID, title: 'Renamed' })
+  assert.equal((await shown()).tool_calls, RECORDED)
+  const exported = (await app.get(`/api/session/export?session_id=${ID}`)).body
+  assert.equal(exported.tool_calls, RECORDED)
+  assert.equal(exported.later_key, { deep: [1, null, 'x'] })
+  assert.equal(exported.messages[4].later_message_key, { kept: true })
+  assert.equal(exported.messages[0].content, SEEN)
+  // Once, in the place that the other program reads.
+  assert.not.match(JSON.stringify(exported.messages), 'three results')
+  for (const as of ['md', 'html']) {
+    const { text } = await app.get(`/api/session/export?session_id=${ID}&format=${as}`)
+    assert.match(text, 'web_search', as)
+    assert.match(text, 'three results', as)
+  }
+
+  // A page gets those that it has no call for, with ids to tell them apart.
+  const page = (await app.get(`/api/session?session_id=${ID}&limit=50`)).body.session
+  assert.equal(
+    page.messages.map((message: { _tool_summaries?: { tid: string; name: string }[] }) =>
+      message._tool_summaries?.map(({ tid, name }) => `${tid} ${name}`),
+    ),
+    [undefined, [], undefined, ['m5:s0 web_search', 'm5:s1 read_file'], undefined],
+  )
+
+  const imported = (await app.post('/api/session/import', exported)).body.session
+  assert.equal((await shown(imported.session_id)).tool_calls, RECORDED)
+  const copy = (await app.post('/api/session/duplicate', { session_id: ID })).body.session
+  assert.equal((await shown(copy.session_id)).tool_calls, RECORDED)
+
+  await app.post('/api/session/truncate', { session_id: ID, keep_count: 3 })
+  assert.equal((await shown()).tool_calls, RECORDED.slice(0, 1))
+})
+
+test('a file with numbers that only Python writes is a session like any other', async ({
+  app,
+  sessions,
+}) => {
+  rewrite(sessions, ID, file => ({ ...file, title: 'NaN, "Infinity"', estimated_cost: 'COST' }))
+  const path = join(sessions, `${ID}.json`)
+  for (const number of ['NaN', '-Infinity']) {
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/"COST"|NaN(?=,\n)/, number))
+    const { session } = (await app.get(`/api/session?session_id=${ID}`)).body
+    assert.is(session.title, 'NaN, "Infinity"')
+    assert.is(session.messages.length, original.messages.length)
+    assert.is(session.estimated_cost, 0)
+  }
+})
+
 const LATER_KEYS = { hidden_tabs: ['kanban'], pinned_sessions_limit: 3, update_channel: 'stable' }
 
 /** The files beside the sessions, with the keys and the form of the other program. */
@@ -165,7 +259,7 @@ const writeOthers = (app: TestApp): { project: string; folder: string } => {
   })
   const project = { project_id: '0123456789ab', name: 'Maß', color: '#7cb9ff' }
   write('projects.json', [{ ...project, created_at: 1760000000.5 }])
-  write('workspaces.json', [{ path: folder, name: 'Work' }])
+  write('workspaces.json', [{ path: folder, name: 'Work', color: '#7cb9ff' }])
   writeFileSync(join(app.state, 'last_workspace.txt'), folder)
   return { project: project.project_id, folder }
 }
@@ -204,7 +298,9 @@ test('settings, projects, and workspaces are used as the other program wrote the
     projects.map((each: object) => Object.keys(each).toSorted()),
     Array.from({ length: 2 }, () => ['color', 'created_at', 'name', 'project_id']),
   )
-  assert.equal(read(join(app.state, 'workspaces.json')), [{ path: folder, name: 'Renamed' }])
+  assert.equal(read(join(app.state, 'workspaces.json')), [
+    { path: folder, name: 'Renamed', color: '#7cb9ff' },
+  ])
   assert.is(readFileSync(join(app.state, 'last_workspace.txt'), 'utf8').trim(), folder)
   for (const name of ['settings.json', 'projects.json', 'workspaces.json'])
     assert.match(readFileSync(join(app.state, name), 'utf8'), /^[[{]\n {2}\S/, name)

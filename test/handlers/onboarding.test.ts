@@ -41,7 +41,7 @@ const isUntouched = (app: TestApp) =>
 
 const OPENAI = { provider: 'openai', model: 'gpt-5.4', api_key: 'sk-of-openai' }
 
-test('contract §1.15: setup from another network is rejected while sign-in is off', async () => {
+test('setup from another network is rejected while sign-in is off', async () => {
   // 127.0.0.1 is a trusted proxy: what it says about the caller counts.
   const far = { 'X-Forwarded-For': '203.0.113.7', Host: 'localhost' }
   await withApp({}, async app => {
@@ -63,7 +63,7 @@ test('contract §1.15: setup from another network is rejected while sign-in is o
   })
 })
 
-test('contract §1.15: names missing fields', async () => {
+test('names missing fields', async () => {
   await withApp({}, async app => {
     const custom = { provider: 'custom', model: 'm', api_key: 'sk-of-custom' }
     const cases: [Record<string, unknown>, string][] = [
@@ -98,7 +98,7 @@ test('a removed config.yaml is noticed by the next request', async () => {
   })
 })
 
-test('contract §1.15: an existing config.yaml is changed only after confirmation', async () => {
+test('an existing config.yaml is changed only after confirmation', async () => {
   await withApp({}, async app => {
     const before = '# mine\nagent:\n  max_turns: 5 # few\n'
     writeFileSync(join(app.home, 'config.yaml'), before)
@@ -115,7 +115,7 @@ test('contract §1.15: an existing config.yaml is changed only after confirmatio
   })
 })
 
-test('spec.md, Configuration: SKIP_ONBOARDING=1 skips, and setup writes nothing', async () => {
+test('SKIP_ONBOARDING=1 skips, and setup writes nothing', async () => {
   for (const name of ['SKIP_ONBOARDING', 'AGENT_WEBUI_SKIP_ONBOARDING']) {
     await withApp({ env: { [name]: '1' } }, async app => {
       assert.is((await app.get('/api/onboarding/status')).body.completed, true)
@@ -126,7 +126,7 @@ test('spec.md, Configuration: SKIP_ONBOARDING=1 skips, and setup writes nothing'
   }
 })
 
-test('contract §1.15: a provider outside of the table completes onboarding and writes nothing', async () => {
+test('a provider outside of the table completes onboarding and writes nothing', async () => {
   await withApp({}, async app => {
     const answer = await setup(app, { provider: 'nous', model: 'x', api_key: 'sk-12345678' })
     assert.equal([answer.status, answer.body.completed], [200, true])
@@ -169,7 +169,7 @@ test('a new home needs a provider, detects the agent, and offers the demo with a
   })
 })
 
-test('contract §1.15: a successful setup writes model, address and key to their files', async () => {
+test('a successful setup writes model, address and key to their files', async () => {
   await withApp({}, async app => {
     const { body } = await setup(app, { ...OPENAI, model: 'openai/gpt-5.4' })
     assert.equal([body.completed, body.system.chat_ready], [true, true])
@@ -234,7 +234,7 @@ const stateWith = async (files: Record<string, unknown>, env: Record<string, str
   return state.found
 }
 
-test('spec.md, Authentication 9: readiness honors both locations in auth.json and fails closed', async () => {
+test('readiness honors both locations in auth.json and fails closed', async () => {
   const config = 'model: {provider: openai-codex, default: gpt-5.4}\n'
   const ready: unknown[] = [
     { providers: { 'openai-codex': { access_token: 'x-token' } } },
@@ -291,7 +291,7 @@ test('an expired sign-in that cannot be renewed is not ready, and says what to d
   })
 })
 
-test('spec.md, Authentication 9: an auth.json that breaks at runtime no longer counts', async () => {
+test('an auth.json that breaks at runtime no longer counts', async () => {
   await withApp({}, async app => {
     const auth = { providers: { nous: { refresh_token: 'x-token' } } }
     writeFileSync(join(app.home, 'config.yaml'), 'model: {provider: nous, default: m}\n')
@@ -302,7 +302,7 @@ test('spec.md, Authentication 9: an auth.json that breaks at runtime no longer c
   })
 })
 
-test('contract §1.15: the setup state of a home', async () => {
+test('the setup state of a home', async () => {
   const model = (text: string) => ({ 'config.yaml': `model: {${text}}\n` })
   assert.is(await stateWith(model('provider: openai')), 'needs_provider')
   assert.is(await stateWith(model('provider: openai, default: m')), 'provider_incomplete')

@@ -1,8 +1,11 @@
 /** What an operator sees: request ids, secrets in the log, readiness, metrics. */
-import { chmodSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../_clock.ts'
+import { thisMachine } from '../../lib/app/machine.ts'
 import { createReadiness } from '../../lib/app/readiness.ts'
 import { startApp, type TestApp, tokenHeaders } from '../_app.ts'
 
@@ -193,8 +196,9 @@ test('ready: not before the start, not during the shutdown, not on a full or los
   let free = 1e12
   let error: unknown = null
   const clock = createTestClock()
-  const machine = { accessError: () => error, freeBytes: () => free }
-  const readiness = createReadiness('/state', machine, { clock })
+  const state = mkdtempSync(join(tmpdir(), 'state-'))
+  const machine = { ...thisMachine, accessError: () => error, freeBytes: () => free }
+  const readiness = createReadiness(state, machine, { clock })
   const codes = async () => {
     await clock.advance(1_000)
     return readiness.reasons().map(({ code }) => code)
@@ -214,7 +218,11 @@ test('ready: not before the start, not during the shutdown, not on a full or los
     readiness.reasons().map(({ code }) => code),
     ['stopping', 'state_not_writable'],
   )
-  assert.not.match(JSON.stringify(readiness.reasons()), '/state')
+  assert.not.match(JSON.stringify(readiness.reasons()), state)
+  rmSync(state, { recursive: true })
+  error = null
+  // Deleted while the service runs.
+  assert.equal(await codes(), ['stopping', 'state_not_writable'])
 })
 
 test.run()

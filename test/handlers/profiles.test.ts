@@ -1,4 +1,4 @@
-/** Profiles over HTTP: listed, made, entered and deleted, each with real homes on a real disk (spec.md, Profiles). */
+/** Profiles over HTTP: listed, made, entered and deleted, each with real homes on a real disk. */
 import {
   chmodSync,
   existsSync,

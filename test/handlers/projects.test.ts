@@ -1,4 +1,4 @@
-/** Projects over HTTP: five endpoints over one file that other programs may write too (spec.md, Project). */
+/** Projects over HTTP: five endpoints over one file that other programs may write too. */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'

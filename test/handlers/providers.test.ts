@@ -47,7 +47,7 @@ const rowsOf = async (app: TestApp, cookie = ''): Promise<Map<string, Row>> => {
 }
 const envOf = (dir: string) => readFileSync(join(dir, '.env'), 'utf8')
 
-test('contract §1.4: rejects invalid keys and writes nothing', async ({ app }) => {
+test('rejects invalid keys and writes nothing', async ({ app }) => {
   const cases: [Record<string, unknown>, RegExp][] = [
     [{}, /provider/],
     [{ provider: ' ', api_key: 'sk-12345678' }, /provider is required/],
@@ -71,7 +71,7 @@ test('contract §1.4: rejects invalid keys and writes nothing', async ({ app }) 
   assert.not.ok(existsSync(join(app.home, '.env')))
 })
 
-test('contract §1.4: writes a key to .env of the request’s profile, keeping comments and order, mode 0600', async ({
+test('writes a key to .env of the request’s profile, keeping comments and order, mode 0600', async ({
   app,
 }) => {
   const work = join(app.home, 'profiles', 'work')
@@ -101,7 +101,7 @@ test('contract §1.4: writes a key to .env of the request’s profile, keeping c
   assert.is(envOf(work), '# mine\nA=1\nB=2\n')
 })
 
-test('contract §5.3: each provider has its variable; a blank key removes it', async ({ app }) => {
+test('each provider has its variable; a blank key removes it', async ({ app }) => {
   const variables: [string, string][] = [
     ['openrouter', 'OPENROUTER_API_KEY'],
     ['anthropic', 'ANTHROPIC_API_KEY'],
@@ -142,7 +142,7 @@ test('the source of a key is returned, its value never', async ({ app }) => {
   assert.equal(source('deepseek'), ['config_yaml', 'model.api_key'])
   assert.equal(source('xai'), ['config_yaml', 'providers.xai.api_key'])
   assert.equal(source('anthropic'), ['pool', 'the credential pool'])
-  // §9.3: model.api_key is the configured provider's; an ambient token does not count.
+  // model.api_key is the configured provider's; an ambient token does not count.
   for (const id of ['openai', 'openrouter', 'gemini', 'copilot'])
     assert.equal(source(id), ['none', null])
   const answer = await app.get('/api/providers')
@@ -151,9 +151,7 @@ test('the source of a key is returned, its value never', async ({ app }) => {
   assert.is(answer.headers['cache-control'], 'no-store')
 })
 
-test('contract §1.4: lists every known id, sorted; aliases name their provider', async ({
-  app,
-}) => {
+test('lists every known id, sorted; aliases name their provider', async ({ app }) => {
   const rows = await rowsOf(app)
   const ids = [...rows.keys()]
   assert.equal(ids, ids.toSorted())

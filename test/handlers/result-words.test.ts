@@ -8,73 +8,28 @@ import { visionAnalyzeTool } from '../../lib/agent/tools/vision-analyze.ts'
 import { webExtractTool } from '../../lib/agent/tools/web-extract.ts'
 import { webSearchTool } from '../../lib/agent/tools/web-search.ts'
 import type { ToolContext, ToolResult } from '../../lib/agent/types.ts'
-import { Unapproved } from '../../lib/base/unapproved.ts'
 import {
   describeToolCall,
   isDescribed,
 } from '../../public/features/tool-calls/describe-tool-call.ts'
 import { parseResult } from '../../public/features/tool-calls/result-body.ts'
-import { outcomeOf } from '../../public/features/tool-calls/outcome.ts'
-import { looksFailed, looksRefused } from '../../public/features/tool-calls/tool-result.ts'
+import { hasFailed, outcomeOf } from '../../public/features/tool-calls/outcome.ts'
 import type { ScriptedCall } from '../_provider.ts'
 import { startChat } from './_chat.ts'
 
 const test = suite('result words')
 
-test('a refused call says who refused it, and has not failed', () => {
-  const REFUSALS = [
-    [
-      'user',
-      {
-        status: 'blocked',
-        output: '',
-        exit_code: -1,
-        error: 'The user denied this command (recursive delete).',
-      },
-    ],
-    ['user', { error: 'The user denied this call.' }],
-    ['timeout', { error: new Unapproved('timeout').message }],
-    ['policy', { error: new Unapproved('task').message }],
-    ['policy', { error: new Unapproved('token').message }],
-    ['policy', { error: new Unapproved('noOne').message }],
-    ['hook', { error: 'A hook of the user blocked this call: not on Fridays' }],
-    [
-      'rule',
-      {
-        error:
-          'Refused, and no approval can allow it: the rule "Bash(rm *)" of permissions.deny in config.yaml forbids it.',
-      },
-    ],
-    ['plan', { error: 'Plan mode is on: nothing may change before the user approves a plan.' }],
-    [
-      'checks',
-      {
-        status: 'blocked',
-        output: '',
-        exit_code: -1,
-        error: 'Refused, and no approval can allow it: a fork bomb.',
-      },
-    ],
-  ] as const
-  for (const [by, result] of REFUSALS) {
-    const content = JSON.stringify(result)
-    assert.equal([outcomeOf(content, true).state, outcomeOf(content, true).by], ['refused', by])
-    assert.equal([looksFailed(content), looksRefused(content)], [false, true], content)
-    const { error, body } = parseResult('terminal', content)
-    assert.equal([error, body.kind], [result.error, 'nothing'])
-  }
-})
-
-test('failures: by exit code, field, or text; a success is none', () => {
-  const FAILED = [
-    '{"output":"x","exit_code":1}',
-    '{"success":false,"error":"x"}',
-    'Error: no such tool',
-  ]
+test('failures of other programs: by exit code or field; a success is none', () => {
+  const FAILED = ['{"output":"x","exit_code":1}', '{"success":false,"error":"x"}', '{"error":"x"}']
   for (const content of FAILED)
-    assert.equal([looksFailed(content), outcomeOf(content).state], [true, 'failed'])
-  for (const content of ['{"output":"x","exit_code":0}', '{"success": true}', ''])
-    assert.equal([looksFailed(content), outcomeOf(content).state], [false, 'ok'])
+    assert.equal([hasFailed(content, {}), outcomeOf(content).state], [true, 'failed'])
+  for (const content of [
+    '{"output":"x","exit_code":0}',
+    '{"success": true}',
+    '',
+    'Error handling: a guide',
+  ])
+    assert.equal([hasFailed(content, {}), outcomeOf(content).state], [false, 'ok'])
   const moved = outcomeOf(
     '{"output":"a","session_id":"proc_1","pid":7,"exit_code":null,"error":null}',
   )

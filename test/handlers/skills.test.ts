@@ -54,7 +54,7 @@ const MANY = [
   'x',
 ]
 
-test('spec, Skills: glob characters are 400 and an unknown name is 404, whichever characters it has', async ({
+test('Skills: glob characters are 400 and an unknown name is 404, whichever characters it has', async ({
   app,
   root,
 }) => {
@@ -74,7 +74,7 @@ test('spec, Skills: glob characters are 400 and an unknown name is 404, whicheve
   }
 })
 
-test('spec, Skills: a linked file path must stay inside of the skill directory', async ({
+test('Skills: a linked file path must stay inside of the skill directory', async ({
   app,
   root,
 }) => {
@@ -239,7 +239,7 @@ test('toggle: edits skills.disabled in config.yaml, keeps comments, rejects unkn
   assert.equal(await names(app), ['ops/deploy'])
 })
 
-test('spec, Skills: a rejected save writes nothing', async ({ app, root }) => {
+test('Skills: a rejected save writes nothing', async ({ app, root }) => {
   const text = skillText('a')
   const cases: [body: Record<string, unknown>, sentence: RegExp][] = [
     [{}, /^Missing required field\(s\): name, content$/],

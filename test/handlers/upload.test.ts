@@ -169,7 +169,7 @@ test('stores the complete file for any field order; returns name, absolute path 
   assert.equal(incoming(desk), [])
 })
 
-test('decision 36: an existing name gets (2), (3); replaces nothing, follows no link', async desk => {
+test('an existing name gets (2), (3); replaces nothing, follows no link', async desk => {
   const { app, root } = desk
   const put = async (filename: string, data: string) =>
     (await upload(desk, { filename, data })).body.filename
@@ -238,7 +238,7 @@ test('removes partial uploads of a killed process at the next start', async desk
   assert.equal(incoming(desk), [])
 })
 
-test('decision 1: rejects more than 20 MiB, declared or not, and stores nothing (400)', async desk => {
+test('rejects more than 20 MiB, declared or not, and stores nothing (400)', async desk => {
   const { app, root } = desk
   const declared = await app.request('POST', '/api/upload', {
     headers: { 'Content-Type': TYPE, 'Content-Length': String(LIMIT + 1), Connection: 'close' },

@@ -201,6 +201,8 @@ test('models, switches, lists', () => {
   })
   assert.equal(origins.allowedOrigins, ['https://a.example', 'http://b.example'])
   assert.is(origins.warnings.length, 2)
+  // Of an earlier version: ignored, and does not stop the start.
+  assert.is(read({ AGENT_WEBUI_RELEASES: 'https://a.example/releases.json' }).warnings.length, 1)
   assert.equal(
     read({ AGENT_WEBUI_TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8,1.2.3.4' }).trustedProxies,
     ['10.0.0.0/8', 'fd00::/8', '1.2.3.4'],

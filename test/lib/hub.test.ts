@@ -192,6 +192,28 @@ hub('a dropped idle session log resets older cursors and serves newer ones', asy
   h.close()
 })
 
+hub(
+  'the logs of all sessions together are bounded; the session that was silent longest loses its own',
+  async () => {
+    const h = createHub({ boot: BOOT, clock: createTestClock() })
+    const text = 'x'.repeat(100_000)
+    h.publish('list', { type: 'row', data: {} })
+    const positions = Array.from({ length: 300 }, (_, i) =>
+      h.publish(`session:s${i}`, { type: 'token', data: { text } }),
+    )
+    const limit = 4 * 1024 * 1024
+    assert.ok(h.logBytes() <= limit && h.logBytes() > limit - 200_000)
+    const gone = reader(h, `s0@${BOOT}-${positions[0]! - 1}`)
+    assert.is((await gone.next())[0]!.event, 'reset')
+    const kept = reader(h, `s299@${BOOT}-${positions[299]! - 1}`)
+    assert.is((await kept.next())[0]!.event, 'token')
+    const list = reader(h, '', `${BOOT}-0`)
+    assert.is((await list.next())[0]!.event, 'row')
+    for (const each of [gone, kept, list]) each.stop()
+    h.close()
+  },
+)
+
 hub('a slow reader has a bounded queue and is resumed or reset without a gap', async () => {
   const h = createHub({ boot: BOOT, clock: createTestClock() })
   const r = reader(h, 'a')

@@ -51,6 +51,18 @@ test('a reply that may not be stored is never in a file, and is gone after a res
   again.close()
 })
 
+test('replies in memory have a common bound: the oldest leave', state => {
+  const keys = open(state)
+  const text = 'x'.repeat(1_000_000)
+  for (const id of ['a', 'b', 'c', 'd', 'e']) {
+    keys.begin(id, 'print')
+    keys.end(id, { ...REPLY, text }, 'memory')
+  }
+  const isKept = (id: string) => keys.find(id)?.reply !== null
+  assert.equal(['a', 'b', 'c', 'd', 'e'].map(isKept), [false, true, true, true, true])
+  keys.close()
+})
+
 test('a request without an end is known as such; a released one is not known', state => {
   const keys = open(state)
   keys.begin('a', 'print')

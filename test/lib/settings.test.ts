@@ -63,7 +63,7 @@ test('a file that breaks while the service runs keeps the password', ({ dir, pat
   assert.equal(settings.password.read(), { kind: 'hash', hash: 'a'.repeat(64) })
 })
 
-test('the defaults are those of the contract', ({ dir }) => {
+test('the defaults, which clients rely on', ({ dir }) => {
   const settings = open(dir).get()
   assert.equal(Settings.parse(settings), {
     default_workspace: join(dir, 'workspace'),
@@ -90,7 +90,7 @@ test('the defaults are those of the contract', ({ dir }) => {
   })
 })
 
-test('values that count as false (decision 38)', () => {
+test('values that count as false', () => {
   for (const value of [
     false,
     0,

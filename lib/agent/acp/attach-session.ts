@@ -1,4 +1,5 @@
 /** Attaches one of our sessions to a session of the external agent: reuses, restores, forks, or opens one. */
+import { oneLine } from '../../base/shorten.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { ExternalAgentContext, ExternalSession } from '../external-agent.ts'
 import type { AgentRequest, LoopMessage, ModelEndpoint } from '../types.ts'
@@ -154,7 +155,7 @@ export const firstChoices = (
   agent: ModelEndpoint['agent'],
 ): Promise<void> => applyFirstChoices(running, session, agent?.settings, Boolean(agent?.model))
 
-const collapseSpace = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, 500)
+const collapseSpace = (text: string): string => oneLine(text).slice(0, 500)
 
 /** Restores the agent's session. If it ended during a message, the replayed history shows whether it received that message. */
 const restoreOwn = async (

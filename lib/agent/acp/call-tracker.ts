@@ -1,4 +1,6 @@
 /** Tracks the tool calls of a turn: shows each call, streams its output, and emits its result with the diff of its edits. */
+import type { Refusal } from '../../base/refusal.ts'
+import { blockedResult } from '../error-result.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Emit } from '../types.ts'
 import { createEdits, type ReadFile } from './edits.ts'
@@ -50,7 +52,7 @@ type Open = {
   startedAt: number
   isShown: boolean
   /** Why it may not run; null: no one refused it. */
-  denied: string | null
+  denied: Refusal | null
 }
 
 export const createCallTracker = (options: CallTrackerOptions) => {
@@ -94,9 +96,10 @@ export const createCallTracker = (options: CallTrackerOptions) => {
     done.add(entry.call.id)
     const ids = terminalsOf(entry.call)
     const diff = edits.done(entry.call)
-    const { content, isError } =
-      entry.denied !== null && entry.call.status === 'failed'
-        ? deniedResult(entry.denied)
+    const refusal = entry.call.status === 'failed' ? entry.denied : null
+    const { content, isError = false } =
+      refusal !== null
+        ? blockedResult(refusal.by, refusal.message)
         : resultOf(entry.call, diff, ids.length > 0 ? options.terminals(ids) : null)
     const { args, preview } = describe(entry.call, workspace)
     const durationMs = clock.monotonic() - entry.startedAt
@@ -105,7 +108,13 @@ export const createCallTracker = (options: CallTrackerOptions) => {
     const { kind } = entry.call
     if (entry.denied === null)
       options.onFinished?.({ callId, name, kind, args }, { content, isError, durationMs })
-    writer.message({ role: 'tool', tool_call_id: entry.id, name: entry.name, content })
+    writer.message({
+      role: 'tool',
+      tool_call_id: entry.id,
+      name: entry.name,
+      content,
+      ...(refusal ? { _refused_by: refusal.by } : isError && { _failed: true as const }),
+    })
     writer.add('text', images.belowCall(entry.call.content))
   }
 
@@ -151,7 +160,7 @@ export const createCallTracker = (options: CallTrackerOptions) => {
     },
 
     /** The user denied the call, or it is blocked. */
-    markDenied(agentCallId: string, why: string): void {
+    markDenied(agentCallId: string, why: Refusal): void {
       const entry = open.get(agentCallId)
       if (entry) entry.denied = why
     },
@@ -168,11 +177,6 @@ export const createCallTracker = (options: CallTrackerOptions) => {
     count: () => calls,
   }
 }
-
-const deniedResult = (error: string) => ({
-  content: JSON.stringify({ status: 'blocked', error }),
-  isError: true,
-})
 
 const terminalsOf = (call: Call): string[] =>
   call.content.flatMap(part => (part.type === 'terminal' ? [part.terminalId] : []))

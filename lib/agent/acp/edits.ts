@@ -1,8 +1,9 @@
 /** Diffs of an agent's edits: the proposed change for an approval, and the change made. */
 import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff'
 import { resolve } from 'node:path'
+import { shortenCounting } from '../../base/shorten.ts'
 import { asObject } from '../../base/json.ts'
-import { type Call, cutLine, pathsOf, shownPath, firstText } from './tool-calls.ts'
+import { type Call, pathsOf, shownPath, firstText } from './tool-calls.ts'
 
 /** A file's current text: null if there is none, undefined if it must not or can't be read as text. */
 export type ReadFile = (path: string) => string | null | undefined
@@ -26,7 +27,7 @@ const fitting = (hunks: readonly StructuredPatchHunk[], limits: DiffLimits) => {
   for (const hunk of hunks) {
     const lines: string[] = []
     for (const line of hunk.lines) {
-      const shown = cutLine(line, MAX_LINE_CHARS)
+      const shown = shortenCounting(line, MAX_LINE_CHARS)
       if (omitted > 0 || lines.length >= limits.lines || shown.length > limits.chars) omitted++
       else {
         lines.push(shown)
@@ -101,7 +102,7 @@ const ownDiff = (rawInput: unknown): string => {
   let charsLeft = MAX_CHARS
   const included = lines
     .slice(0, MAX_LINES)
-    .map(line => cutLine(line, MAX_LINE_CHARS))
+    .map(line => shortenCounting(line, MAX_LINE_CHARS))
     .filter(line => {
       charsLeft -= line.length + 1
       return charsLeft >= 0

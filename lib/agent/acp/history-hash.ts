@@ -1,5 +1,5 @@
 /** Hash chain over the user messages of a history, to detect which part of it an external agent has. */
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../base/sha256.ts'
 import type { LoopMessage } from '../types.ts'
 
 const textOf = ({ content }: LoopMessage): string =>
@@ -11,10 +11,7 @@ const historyHashes = (history: readonly LoopMessage[]): string[] => {
   return history
     .filter(message => message.role === 'user')
     .map(message => {
-      last = createHash('sha256')
-        .update(`${last}\n${textOf(message)}`)
-        .digest('hex')
-        .slice(0, 24)
+      last = sha256(`${last}\n${textOf(message)}`).slice(0, 24)
       return last
     })
 }

@@ -1,4 +1,5 @@
 /** Hooks around what an external agent does: before it acts through us, and after it reports the end of a call. */
+import { Refusal } from '../../base/refusal.ts'
 import { askForHook } from '../hooked-call.ts'
 import type { BeforeCall, HookedCall } from '../hooks.ts'
 import type { AgentRequest, ApprovalRequest } from '../types.ts'
@@ -27,8 +28,8 @@ const toHooked = (
 type Decision = {
   /** Why the call must not happen; null: it may. */
   denied: string | null
-  /** The same for the result of the call, where it begins like the refusals of our own tools. */
-  sentence: string
+  /** The same for the result of the call. */
+  refusal: Refusal | null
   /** `approve` of the call: what a hook allows is not asked about. */
   approve: (ask: ApprovalRequest, callId: string) => ReturnType<AgentRequest['approve']>
 }
@@ -39,13 +40,14 @@ const decide = async (
   { blocked, input, decision, ...rest }: BeforeCall,
 ): Promise<Decision> => {
   const { approve } = request
-  const byHook = (reason: string) => `A hook of the user blocked this call: ${reason}`
+  const byHook = (reason: string) =>
+    new Refusal('hook', `A hook of the user blocked this call: ${reason}`)
   if (blocked !== null)
-    return { denied: `a hook blocked it: ${blocked}`, sentence: byHook(blocked), approve }
+    return { denied: `a hook blocked it: ${blocked}`, refusal: byHook(blocked), approve }
   // The protocol cannot change the arguments of a call, so it must not run with the old ones.
   if (input) {
     const denied = 'a hook wants other arguments, which this agent can’t take'
-    return { denied, sentence: byHook(`${denied}.`), approve }
+    return { denied, refusal: byHook(`${denied}.`), approve }
   }
   const preview = typeof call.args.command === 'string' ? call.args.command : null
   const before = { blocked, input, decision, ...rest }
@@ -54,12 +56,16 @@ const decide = async (
     workspace: request.workspace,
   })
   if (denied)
-    return { denied: 'the user denied it', sentence: 'The user denied this call.', approve }
+    return {
+      denied: 'the user denied it',
+      refusal: new Refusal('user', 'The user denied this call.'),
+      approve,
+    }
   const isFree = (ask: ApprovalRequest) =>
     decision === 'allow' && !ask.isControl && ask.rule === undefined && !ask.network
   return {
     denied: null,
-    sentence: '',
+    refusal: null,
     approve: async (ask, callId) => (isFree(ask) ? 'once' : approve(ask, callId)),
   }
 }
@@ -76,7 +82,7 @@ export const createAgentHooks = (
   const running = new Set<Promise<void>>()
   return {
     async before(call: AgentCall): Promise<Decision> {
-      if (!hooks) return { denied: null, sentence: '', approve: request.approve }
+      if (!hooks) return { denied: null, refusal: null, approve: request.approve }
       return decide(request, call, await hooks.before(toHooked(call, request)))
     },
 

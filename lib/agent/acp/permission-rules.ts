@@ -1,7 +1,9 @@
 /** Permission rules for the requests of an external agent: what a call reaches, and approvals that a rule requires. */
 import { realPath } from '../../store/path-within.ts'
 import { asObject } from '../../base/json.ts'
+import type { Reason } from '../../schema/question.ts'
 import { reasonFor, ruleApproval } from '../permissions/check-call.ts'
+import { because } from '../reasons.ts'
 import { denial } from '../permissions/denied-path.ts'
 import type { Access, RuledCall, Verdict } from '../permissions/types.ts'
 import type { ShellContext } from '../shell/types.ts'
@@ -59,11 +61,8 @@ export const checkFileRequest = async (
 export const addToApproval = (
   verdict: Verdict | null,
   labels: readonly string[],
-  description: string,
+  reasons: readonly (string | Reason)[],
 ) =>
   verdict === null
-    ? { patternKeys: [...labels], description }
-    : {
-        ...ruleApproval(verdict, labels),
-        description: `${reasonFor(verdict)} ${description}`,
-      }
+    ? { patternKeys: [...labels], ...because(...reasons) }
+    : { ...ruleApproval(verdict, labels), ...because(reasonFor(verdict), ...reasons) }

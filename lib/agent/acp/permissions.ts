@@ -1,21 +1,24 @@
 /** Answers an agent's permission requests with our approvals, mapped to the options it offers. */
+import { Refusal } from '../../base/refusal.ts'
 import type {
   PermissionOption,
   RequestPermissionOutcome,
   RequestPermissionRequest,
 } from '@agentclientprotocol/sdk'
-import { CONTROL, describeLabels } from '../shell/labels.ts'
+import { stakesOf } from '../reasons.ts'
+import { CONTROL } from '../shell/labels.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import { CONTROL_APPROVAL } from '../tools/allowed-paths.ts'
 import { isControlled } from '../tools/protected-paths.ts'
 import { isAbsolute } from 'node:path'
+import { shortenCounting } from '../../base/shorten.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { decideCommand } from '../permissions/decide.ts'
 import type { ApprovalChoice } from '../../schema/question.ts'
 import { denial } from '../permissions/denied-path.ts'
 import type { AgentRequest, ApprovalRequest, Guards } from '../types.ts'
 import { addToApproval, ruledCall } from './permission-rules.ts'
-import { type Call, commandOf, cutLine, pathsOf, shownPath } from './tool-calls.ts'
+import { type Call, commandOf, pathsOf, shownPath } from './tool-calls.ts'
 
 export type PermissionContext = {
   /** The agent's display name. */
@@ -38,8 +41,8 @@ export type PermissionContext = {
   /** Approved commands (`allowedKey`), which need no second approval when the agent runs them in our terminal. */
   allowed: Set<string>
   warn: (message: string) => void
-  /** The answer that denies it, where no one is asked; the sentence becomes the result of the call. */
-  refuse: (sentence: string) => RequestPermissionOutcome
+  /** The answer that denies it, where no one is asked; its message becomes the result of the call. */
+  refuse: (refusal: Refusal) => RequestPermissionOutcome
   /** The proposed change; '' if unknown. */
   diff: string
   /** What the agent says about it; '' if nothing. */
@@ -149,7 +152,9 @@ const MAX_EXPLANATION_CHARS = 1_500
 /** Nothing that is shown already. */
 const said = (explanation: string, shown: readonly string[]): string => {
   const plain = explanation.replace(/^```\w*\n([\s\S]*?)\n?```$/, '$1').trim()
-  return shown.some(words => words.trim() === plain) ? '' : cutLine(plain, MAX_EXPLANATION_CHARS)
+  return shown.some(words => words.trim() === plain)
+    ? ''
+    : shortenCounting(plain, MAX_EXPLANATION_CHARS)
 }
 
 const quotedFrom = (words: string): string => (words === '' ? '' : `It says: ${words}`)
@@ -176,7 +181,7 @@ const askOptions = async (
   const question = [
     `${name}: ${call.title || 'how to continue?'}`,
     said(explanation, [call.title]),
-    args === '{}' ? '' : cutLine(args, MAX_EXPLANATION_CHARS),
+    args === '{}' ? '' : shortenCounting(args, MAX_EXPLANATION_CHARS),
   ].filter(words => words !== '')
   const names = options.map(option => option.name)
   let answer: string | null = null
@@ -220,16 +225,23 @@ export const askPermission = async (
   const { rules } = request
   const ruled = ruledCall(call, shell)
   const verdict = rules?.decide(ruled) ?? null
-  const denied =
-    (decision?.kind === 'refuse' ? decision.sentence : null) ??
+  const byRule =
     (command === '' ? deniedByHome(request.guards, call, workspace) : null) ??
-    (rules && verdict?.list === 'deny' ? denial(verdict, rules) : null) ??
-    (forbiddenPath === undefined
-      ? null
-      : `Refused, and no approval can allow it: it touches ${forbiddenPath}.`)
-  if (denied !== null) {
-    warn(refusalWarning(name, command === '' ? 'access' : 'a command', denied))
-    return refuse(denied)
+    (rules && verdict?.list === 'deny' ? denial(verdict, rules) : null)
+  const refusal =
+    decision?.kind === 'refuse'
+      ? decision.refusal
+      : byRule !== null
+        ? new Refusal('rule', byRule)
+        : forbiddenPath !== undefined
+          ? new Refusal(
+              'checks',
+              `Refused, and no approval can allow it: it touches ${forbiddenPath}.`,
+            )
+          : null
+  if (refusal) {
+    warn(refusalWarning(name, command === '' ? 'access' : 'a command', refusal.message))
+    return refuse(refusal)
   }
   if (command === '' && isQuestion(call, options)) {
     if (!request.tools.some(({ kind }) => kind === 'ask')) return answerFor('deny', options)
@@ -240,20 +252,18 @@ export const askPermission = async (
     (isAbsolute(call.title) ? 'access files' : 'use a tool')
   const isOnlyPermanent = !options.some(({ kind }) => kind === 'allow_once')
   const isOutside = command === '' && paths.some(path => !isInside(workspace, path))
-  const description = [
+  const reasons = [
     `${name} asks to ${act}${isOutside ? ' outside the workspace' : ''}.`,
     // In its own words, which must not pass for ours.
     quotedFrom(said(explanation, [command, call.title])),
-    describeLabels(labels),
+    ...stakesOf(labels),
     isOnlyPermanent ? 'It offers no one-time permission: the agent remembers an approval.' : '',
   ]
-    .filter(sentence => sentence !== '')
-    .join(' ')
   const isUnknown = call.kind === 'execute' && command === ''
   const ask: ApprovalRequest = {
     ...(command === '' ? namedAct(call, workspace, name, diff) : { command }),
     cwd: workspace,
-    ...addToApproval(verdict, labels.length > 0 ? labels : [`${name}: ${act}`], description),
+    ...addToApproval(verdict, labels.length > 0 ? labels : [`${name}: ${act}`], reasons),
     ...(diff !== '' && { diff }),
     ...(question && question.marks.length > 0 && { marks: question.marks }),
     ...(question?.lines && { lines: question.lines }),

@@ -1,6 +1,6 @@
 /** Serves an agent's requests during a turn: permissions, files, terminals, and questions. */
 import type { RequestPermissionOutcome } from '@agentclientprotocol/sdk'
-import { Unapproved } from '../../base/unapproved.ts'
+import { Refusal } from '../../base/refusal.ts'
 import { planRefusal } from '../plan-mode.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import type { AgentRequest, ToolContext } from '../types.ts'
@@ -17,32 +17,19 @@ import { CallUpdate } from './updates.ts'
 export const usesOwnFiles = ({ endpoint }: Pick<AgentRequest, 'endpoint'>): boolean =>
   endpoint.agent?.settings?.files === 'agent'
 
+/** For what the agent asks this service to do: nothing of it is offloaded, and it has no tools of ours. */
 export const toolContextOf = (request: AgentRequest, callId: string): ToolContext => ({
+  ...request,
   callId,
-  workspace: request.workspace,
-  env: request.env,
-  forbidden: request.forbidden,
-  controlPaths: request.controlPaths,
-  ownAddresses: request.ownAddresses,
-  outside: request.outside,
-  isOwnProcess: request.isOwnProcess,
-  guards: request.guards,
-  planMode: request.planMode,
-  rules: request.rules,
-  signal: request.signal,
   output: () => undefined,
+  offload: () => null,
   beforeChange: async what => {
     await request.beforeChange?.(what)
     request.signal.throwIfAborted()
   },
   approve: ask => request.approve(ask, callId),
-  allowsNetwork: request.allowsNetwork,
   clarify: (question, choices, signal) => request.clarify(question, choices, callId, signal),
   memo: new Map(),
-  runner: request.runner,
-  canUndo: request.canUndo,
-  secrets: request.secrets,
-  clock: request.clock,
 })
 
 /** `find` throws if the session is unknown. */
@@ -67,9 +54,9 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
       const update = CallUpdate.parse(params.toolCall)
       const { call, id, diff } = turn.transcript.awaitApproval(update)
       const { request, allowed, warn, hooks } = turn
-      let why = 'The user denied this.'
-      const refuse = (sentence: string): RequestPermissionOutcome => {
-        why = sentence
+      let why = new Refusal('user', 'The user denied this.')
+      const refuse = (refusal: Refusal): RequestPermissionOutcome => {
+        why = refusal
         return answerFor('deny', params.options)
       }
       const reply: { answers?: Record<string, string> } = {}
@@ -78,7 +65,7 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
         if (questions.length > 0) {
           const answers = await askQuestions(questions, request, id)
           if (answers) reply.answers = answers
-          else return refuse('The user did not answer.')
+          else return refuse(new Refusal('user', 'The user did not answer.'))
           return answerFor('once', params.options)
         }
         const plan = await answerPlan(request, call, id, params.options)
@@ -86,17 +73,23 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
         const refused = refusedByPlanMode(request, call)
         if (refused !== null) {
           warn(refusalWarning(name, `“${call.title || call.kind}”`, refused))
-          return refuse(refused)
+          return refuse(new Refusal('plan', refused))
         }
         const described = describe(call, request.workspace)
-        const { denied, sentence, approve } = await hooks.before({
+        const { denied, refusal, approve } = await hooks.before({
           ...described,
           callId: id,
           kind: call.kind,
         })
-        if (denied !== null) {
-          warn(refusalWarning(name, `“${described.preview || described.name}”`, denied))
-          return refuse(sentence)
+        if (refusal) {
+          warn(
+            refusalWarning(
+              name,
+              `“${described.preview || described.name}”`,
+              denied ?? refusal.message,
+            ),
+          )
+          return refuse(refusal)
         }
         const own = { ...request, approve }
         return askPermission(params, call, id, {
@@ -110,7 +103,7 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
         })
       }
       const asked = ask().catch((error: unknown) => {
-        if (error instanceof Unapproved) return refuse(error.message)
+        if (error instanceof Refusal) return refuse(error)
         throw error
       })
       const outcome = await turn.whileServing(asked)

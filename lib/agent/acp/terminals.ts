@@ -10,6 +10,7 @@ import { decideCommand } from '../permissions/decide.ts'
 import { approvalFor, shellContextFor } from '../tools/command-gate.ts'
 import { denial } from '../permissions/denied-path.ts'
 import type { RuledCall } from '../permissions/types.ts'
+import { stakesOf } from '../reasons.ts'
 import { addToApproval } from './permission-rules.ts'
 import type { AgentHooks } from './hooks.ts'
 import { allowedKey } from './permissions.ts'
@@ -77,7 +78,7 @@ export const createTerminals = () => {
       const cwd = params.cwd ? resolvePath(ctx, params.cwd) : ctx.workspace
       const shell = shellContextFor(ctx, cwd)
       const decision = decideCommand(line, { ...ctx, shell })
-      if (decision.kind === 'refuse') throw new Error(decision.sentence)
+      if (decision.kind === 'refuse') throw decision.refusal
       const refused = planRefusal(ctx.planMode, line, shell)
       if (refused !== null) throw new Error(refused)
       const unavailable = (await ctx.runner?.problem()) ?? null
@@ -106,18 +107,16 @@ export const createTerminals = () => {
       if (hooked && hooked.denied !== null)
         throw new Error(`The command was refused: ${hooked.denied}.`)
       if ((labels.length > 0 || verdict) && !isAllowed) {
-        const asked = approvalFor(
-          {
-            command: line,
-            cwd,
-            question: question ?? { labels, isControl, marks: [] },
-            runsIn: runsIn(ctx.runner, approved.access),
-          },
-          `${agent.name} asks to run a command.`,
-        )
+        const asked = approvalFor({
+          command: line,
+          cwd,
+          question: question ?? { labels, isControl, marks: [] },
+          runsIn: runsIn(ctx.runner, approved.access),
+        })
+        const who = `${agent.name} asks to run a command.`
         const ask: ApprovalRequest = {
           ...asked,
-          ...addToApproval(verdict, labels, asked.description),
+          ...addToApproval(verdict, labels, [who, ...stakesOf(labels)]),
         }
         const isCovered = (ctx.rules?.covers(call, ask) ?? null) !== null
         const approve = () => hooked?.approve(ask, callId) ?? ctx.approve(ask)

@@ -1,6 +1,7 @@
 /** Converts an agent's tool calls to calls of our tools, so that cards can render them and other models can continue from them. */
 import { resolve, relative, isAbsolute } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
+import { shortenCounting } from '../../base/shorten.ts'
 import { asObject } from '../../base/json.ts'
 import { type Block, type CallContent, type CallUpdate, type PlanEntry, Steps } from './updates.ts'
 
@@ -133,10 +134,6 @@ const plainName = ({ id, name, title, kind, rawInput }: Call): string => {
 
 const MAX_PREVIEW = 200
 
-/** Cuts a line and says so, because a cut command must not look complete. */
-export const cutLine = (line: string, max: number): string =>
-  line.length > max ? `${line.slice(0, max)}… (${line.length - max} more characters)` : line
-
 /** The corresponding tool of ours, and its arguments. */
 export const describe = (
   call: Call,
@@ -148,7 +145,7 @@ export const describe = (
   const as = (name: string, args: Record<string, unknown>, preview = title) => ({
     name,
     args: Object.fromEntries(Object.entries(args).filter(([, value]) => value !== '')),
-    preview: cutLine(preview, MAX_PREVIEW),
+    preview: shortenCounting(preview, MAX_PREVIEW),
   })
   const steps = stepsOf(call)
   if (steps) return { name: 'todo', ...planCall(steps) }

@@ -1,6 +1,6 @@
 /** Unix socket over which a script calls tools: token-protected, sequential, with a call limit. */
-import { timingSafeEqual } from 'node:crypto'
 import { createServer, type Socket } from 'node:net'
+import { isSameSecret } from '../../base/sha256.ts'
 import { z } from 'zod'
 
 /** Longer lines close the connection. */
@@ -25,11 +25,6 @@ export type ToolSocketOptions = {
   callTool: (tool: string, args: Record<string, unknown>) => Promise<string>
 }
 
-const isEqual = (a: string, b: string): boolean => {
-  const [one, other] = [Buffer.from(a), Buffer.from(b)]
-  return one.length === other.length && timingSafeEqual(one, other)
-}
-
 export const openToolSocket = async (options: ToolSocketOptions): Promise<ToolSocket> => {
   const { path, token, maxCalls, callTool } = options
   const sockets = new Set<Socket>()
@@ -45,7 +40,7 @@ export const openToolSocket = async (options: ToolSocketOptions): Promise<ToolSo
       // Not written by our client code.
       return { refused: 'This is not a valid tool call.' }
     }
-    if (!isEqual(call.token, token)) return { refused: 'The token is wrong.' }
+    if (!isSameSecret(call.token, token)) return { refused: 'The token is wrong.' }
     if (count >= maxCalls) return { refused: `A script may make at most ${maxCalls} tool calls.` }
     count++
     return { content: await callTool(call.tool, call.args) }

@@ -1,5 +1,5 @@
 /** Applies permission rules to one tool call: refuses it, asks first, or answers the approvals it asks for. */
-import { describeLabels } from '../shell/labels.ts'
+import { because, stakesOf } from '../reasons.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import { type Decision, decideCommand, decideScript } from './decide.ts'
 import type { ApprovalRequest } from '../tool-services.ts'
@@ -19,9 +19,7 @@ export const reasonFor = ({ rule, isUnsure }: Verdict): string =>
 /** What an approval that a rule requires has in common, whatever is asked. */
 export const ruleApproval = (verdict: Verdict, labels: readonly string[]) => ({
   patternKeys: [ruleKey(verdict.rule), ...labels],
-  description: [reasonFor(verdict), describeLabels([...labels])]
-    .filter(sentence => sentence !== '')
-    .join(' '),
+  ...because(reasonFor(verdict), ...stakesOf(labels)),
   rule: verdict.rule,
   choices: ['once', 'deny'] as const,
 })

@@ -1,11 +1,10 @@
 /** Command patterns of permission rules: `*` stands for any text, and ` *` at the end for any arguments or none. */
+import { oneLine } from '../../base/shorten.ts'
 import { matchesGlob } from '../glob.ts'
 import { readGit } from '../shell/git.ts'
 import { readingParts } from '../shell/readers.ts'
 import { MAX_COMMAND_CHARS, normalizeCommand } from '../shell/syntax.ts'
 import type { Part, ReadCommand, ShellContext, Value } from '../shell/types.ts'
-
-const oneLine = (text: string): string => text.trim().replace(/\s+/g, ' ')
 
 /** As globs. `npm run:*` is another spelling of `npm run *`. */
 const globsOf = (pattern: string): string[] => {

@@ -7,6 +7,8 @@
  * Answers that exist already (rules that allow, remembered approvals, approval modes) are looked up when the user would be
  * asked: `lib/turn-context/approval-policy.ts`.
  */
+import { Refusal } from '../../base/refusal.ts'
+import type { RefusedBy } from '../../schema/refused-by.ts'
 import { shellQuote } from '../../base/shell-quote.ts'
 import { isBelow, isInside, realPath } from '../../store/path-within.ts'
 import { isControlled, isCredential } from '../tools/protected-paths.ts'
@@ -46,10 +48,8 @@ export type Question = {
   lines?: readonly string[]
 }
 
-export type RefusedBy = 'guard' | 'floor' | 'files' | 'sandbox'
-
 export type Decision =
-  | { kind: 'refuse'; by: RefusedBy; sentence: string }
+  | { kind: 'refuse'; refusal: Refusal }
   | { kind: 'run'; approved: Approved; ask: Question | null; isReadOnly: boolean }
 
 export type Site = Pick<
@@ -67,7 +67,10 @@ const DESTRUCTIVE =
 
 const TOO_LONG = 'Refused, and no approval can allow it: a command of this length.'
 
-const refuse = (by: RefusedBy, sentence: string): Decision => ({ kind: 'refuse', by, sentence })
+const refuse = (by: RefusedBy, sentence: string): Decision => ({
+  kind: 'refuse',
+  refusal: new Refusal(by, sentence),
+})
 
 /** `kill -9 123`: whatever the process is called. */
 const endsThisService = ({ name, words }: Part, { isOwnProcess }: ShellContext): boolean =>
@@ -159,15 +162,15 @@ const lostWrite = (
 export const decideCommand = (command: string, site: Site): Decision => {
   const { shell, guards, runner, wanted, canUndo = false, outside = 'changes' } = site
   const denied = guards?.command(command) ?? null
-  if (denied !== null) return refuse('guard', denied)
+  if (denied !== null) return refuse('rule', denied)
   const read = readCommand(command)
-  if (isTooLarge(command) || read.parts.length >= MAX_PARTS) return refuse('floor', TOO_LONG)
+  if (isTooLarge(command) || read.parts.length >= MAX_PARTS) return refuse('checks', TOO_LONG)
   const floor = floorReason(read, command, shell)
-  if (floor !== null) return refuse('floor', `Refused, and no approval can allow it: ${floor}.`)
+  if (floor !== null) return refuse('checks', `Refused, and no approval can allow it: ${floor}.`)
   const kept = forbiddenPath(read, site)
   if (kept !== undefined)
     return refuse(
-      'files',
+      'checks',
       `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
     )
 
@@ -183,7 +186,7 @@ export const decideCommand = (command: string, site: Site): Decision => {
 
   if (runner && (wanted !== 'unconfined' || runner.isReadOnly)) {
     const lost = lostWrite(read, shell, runner)
-    if (lost !== null) return refuse('sandbox', lost)
+    if (lost !== null) return refuse('checks', lost)
     // No checkpoint covers other folders that it may change.
     const isUndoable = canUndo && runner.sharesFolders !== true
     const loses = read.parts.some(losesHistory) || (!isUndoable && read.parts.some(losesWork))
@@ -216,8 +219,8 @@ export const decideScript = (code: string, site: Site): Decision => {
     guards?.commands() ??
     texts.map(text => guards?.command(text) ?? null).find(why => why !== null) ??
     null
-  if (denied !== null) return refuse('guard', denied)
-  if (code.length > MAX_COMMAND_CHARS) return refuse('floor', TOO_LONG)
+  if (denied !== null) return refuse('rule', denied)
+  if (code.length > MAX_COMMAND_CHARS) return refuse('checks', TOO_LONG)
   // Its own command is decided when it is called.
   const beyondTools = code.replace(/\bterminal\(\s*(["'`])(?:(?!\1)[^\n])+\1/g, '')
   const floor = literalsIn(beyondTools)
@@ -225,11 +228,11 @@ export const decideScript = (code: string, site: Site): Decision => {
     .filter(text => /\s/.test(text))
     .map(text => floorReason(readCommand(text), text, shell))
     .find(reason => reason !== null)
-  if (floor) return refuse('floor', `Refused, and no approval can allow it: ${floor}.`)
+  if (floor) return refuse('checks', `Refused, and no approval can allow it: ${floor}.`)
   const kept = forbidden.find(path => code.includes(path))
   if (kept !== undefined)
     return refuse(
-      'files',
+      'checks',
       `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
     )
   if (runner) return { kind: 'run', approved: { access: 'confined' }, ask: null, isReadOnly: false }

@@ -3,8 +3,8 @@
  * `{a,b}`, and a pattern that matches a directory covers everything in it.
  */
 import { join, normalize } from 'node:path/posix'
-import { type Dirent, readdirSync } from 'node:fs'
-import { realPath } from '../../store/path-within.ts'
+import { entriesIn } from '../../base/directories.ts'
+import { isBelow, realPath } from '../../store/path-within.ts'
 import { matchesGlob } from '../glob.ts'
 import { findHardLink, statIfExists } from '../hard-links.ts'
 
@@ -114,18 +114,6 @@ const matches = ({ blocks }: Compiled, names: readonly string[], isGuard: boolea
   })
 }
 
-const isWithin = (root: string, path: string): boolean =>
-  root === '/' || path === root || path.startsWith(`${root}/`)
-
-const entriesOf = (dir: string): Dirent[] => {
-  try {
-    return readdirSync(dir, { withFileTypes: true })
-  } catch {
-    // No directory, or not readable: it shows nothing.
-    return []
-  }
-}
-
 /** Whether a file below `dir` is covered; null when there are too many files. */
 const scan = (
   dir: string,
@@ -135,7 +123,7 @@ const scan = (
   let left = MAX_ENTRIES
   const waiting = [dir]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
-    for (const entry of entriesOf(next)) {
+    for (const entry of entriesIn(next)) {
       if (left-- <= 0) return null
       if (skipsHidden && entry.name.startsWith('.')) continue
       const path = next === '/' ? `/${entry.name}` : `${next}/${entry.name}`
@@ -179,9 +167,9 @@ export const compilePath = (pattern: string, place: Place, isGuard: boolean): Pa
     isBelow(dir, skipsHidden) {
       const found = compiled.map(({ base, hasWildcard }) => {
         if (!hasWildcard)
-          return base !== dir && isWithin(dir, base) && statIfExists(base) !== undefined
-        if (isWithin(dir, base)) return scan(base, matchesName, skipsHidden)
-        return isWithin(base, dir) ? scan(dir, matchesName, skipsHidden) : false
+          return base !== dir && isBelow(dir, base) && statIfExists(base) !== undefined
+        if (isBelow(dir, base)) return scan(base, matchesName, skipsHidden)
+        return isBelow(base, dir) ? scan(dir, matchesName, skipsHidden) : false
       })
       return found.includes(true) ? true : found.includes(null) ? null : false
     },

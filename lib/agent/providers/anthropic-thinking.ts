@@ -1,6 +1,7 @@
-/** Thinking and output limits of Claude models by generation (agent-home §9.6). */
+/** Thinking and output limits of Claude models by generation. */
 import { asObject } from '../../base/json.ts'
-import type { Effort, ModelEndpoint } from '../types.ts'
+import type { ModelEndpoint } from '../types.ts'
+import type { Effort } from '../../base/efforts.ts'
 import { BUDGETS, UP_TO_MAX } from './effort-words.ts'
 
 /** Quirks of an endpoint; `no reasoning state` and `at most` can also apply to a single call. */

@@ -1,5 +1,5 @@
 /** Effort in the words of several servers and formats. */
-import type { Effort } from '../types.ts'
+import { type Effort, EFFORTS } from '../../base/efforts.ts'
 
 /** Thinking budgets in tokens. */
 export const BUDGETS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
@@ -28,7 +28,7 @@ export const UP_TO_MAX = {
   xhigh: 'max',
 } as const
 
-const ASCENDING = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+const ASCENDING: readonly string[] = [...EFFORTS, 'max']
 
 /** The efforts that a rejection names as supported, as the quirk `efforts low,high`; null without such a list. */
 export const supportedEfforts = (message: string): `efforts ${string}` | null => {

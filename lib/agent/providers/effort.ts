@@ -1,6 +1,7 @@
 /** How the configured effort is said in `chat_completions`: one row per server or model family, as its documentation says. */
 import type { JsonObject } from '../../base/json.ts'
-import type { Effort, ModelEndpoint } from '../types.ts'
+import type { ModelEndpoint } from '../types.ts'
+import type { Effort } from '../../base/efforts.ts'
 import { BUDGETS, THREE, UP_TO_MAX } from './effort-words.ts'
 import { effortOf, isReasoning } from './responses-body.ts'
 import { hostname } from './stream-request.ts'
@@ -228,7 +229,7 @@ const ROWS: readonly Row[] = [
   },
 ]
 
-/** Model families of aggregators that reason, and get the default effort where none is configured (agent-home §9.6). */
+/** Model families of aggregators that reason, and get the default effort where none is configured. */
 const REASONING_FAMILY =
   /^(?:deepseek\/|anthropic\/|openai\/|x-ai\/|google\/gemini-(?:2\.5|[3-9])|qwen\/qwen(?:[3-9]|-plus|-max)|moonshotai\/kimi-k(?:2-thinking|2\.[5-9]|[3-9])|z-ai\/glm-(?:4\.[5-9]|[5-9])|minimax\/minimax-m|nvidia\/.*nemotron|xiaomi\/mimo|bytedance-seed\/|stepfun\/step-3|mistralai\/magistral)/i
 /** Families without a single model that reasons: nobody would read the effort. */

@@ -1,11 +1,10 @@
 /** Which efforts make a difference for a model: what nobody reads is not offered, nor two words for the same request. */
-import type { Effort, HttpApiMode, ModelEndpoint } from '../types.ts'
+import type { HttpApiMode, ModelEndpoint } from '../types.ts'
+import { type Effort, EFFORTS } from '../../base/efforts.ts'
 import { thinkingFields } from './anthropic-thinking.ts'
 import { chatEffort } from './effort.ts'
 import { ollamaThinking } from './ollama-chat.ts'
 import { responsesEffort } from './responses-body.ts'
-
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
 
 /** Whose name stands for several that say the same. */
 const NAMING: readonly Effort[] = ['none', 'high', 'low', 'medium', 'minimal', 'xhigh']

@@ -1,5 +1,5 @@
 /** Message changes for strict servers; each is applied only after a rejection. */
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../base/sha256.ts'
 import type { ChatMessage } from './openai-messages.ts'
 
 const SHORT_ID_CHARS = 9
@@ -9,7 +9,7 @@ const isShort = (id: string) => /^[a-zA-Z0-9]{9}$/.test(id)
 const shortId = (id: string): string =>
   isShort(id)
     ? id
-    : BigInt(`0x${createHash('sha256').update(id).digest('hex')}`)
+    : BigInt(`0x${sha256(id)}`)
         .toString(36)
         .slice(0, SHORT_ID_CHARS)
 

@@ -1,18 +1,11 @@
-/** Finds ripgrep, and has it select the files, and the lines of large ones, that our own threads must read. */
+/** Finds ripgrep and runs it: it decides what a match is. The files are named by the listing, which decides what may be read. */
+import { access, constants } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { findProgram } from '../../base/find-program.ts'
 import { run, type RunResult } from '../../base/process.ts'
-import { ALWAYS_IGNORED } from './gitignore.ts'
-import type { Found, Listing } from './list-files.ts'
-import { type LinePlaces, NOT_TEXT_HEADS } from './worker.ts'
+import type { Found } from './list-files.ts'
 
-export type Ripgrep = {
-  path: string
-  version: string
-  from: 'package' | 'PATH'
-  /** It is used for files whose mean size is at least this; default: `MIN_MEAN_BYTES` of `candidates.ts`. */
-  minMeanBytes?: number
-}
+export type Ripgrep = { path: string; version: string; from: 'package' | 'PATH' }
 
 /** The oldest version that the tests were run with. */
 const OLDEST: readonly [number, number] = [14, 0]
@@ -60,170 +53,146 @@ const versionOf = async (path: string): Promise<string | null> => {
 /** Empty: `RIPGREP_CONFIG_PATH` could name a program to run for every file. */
 const ENV = {}
 
-/** Ignore rules, symbolic links, and the kind of a file are decided by the listing and the threads, not by ripgrep. */
-const OPTIONS = ['--no-config', '--no-ignore', '--hidden', '--no-follow', '--text']
-const OUTPUT = ['--encoding=none', '--color=never', '--files-with-matches', '--null']
-/** Files that are no text, so that the threads count them. */
-const escapeBytes = (text: string): string =>
-  [...Buffer.from(text, 'latin1')].map(byte => `\\x${byte.toString(16).padStart(2, '0')}`).join('')
-const HEADS = NOT_TEXT_HEADS.map(escapeBytes).join('|')
-const NOT_TEXT = ['-e', '\\x00', '-e', `(?-u:^(?:${HEADS}))`]
+/** PCRE2 is used for what Rust's regular expressions lack, such as lookarounds. `--text`: what is binary is decided below. */
+const OPTIONS = ['--no-config', '--no-ignore', '--text', '--crlf', '--engine=auto']
+const NAMED = ['--with-filename', '--null', '--color=never', '--line-buffered']
 
-/**
- * A pattern that begins with a literal is fast together with those. For others, such as `\w+x` and those that ignore case,
- * ripgrep has a fast way only if they are alone: up to ten times faster.
- */
-const patternLists = (prefilter: string): string[][] =>
-  /^(?:\w|\\x\w\w){2}/.test(prefilter)
-    ? [['-e', prefilter, ...NOT_TEXT]]
-    : [['-e', prefilter], NOT_TEXT]
-
-/** Limits of a command line; Windows allows 32,767 characters. */
-const MAX_EXCLUDED_CHARS = process.platform === 'win32' ? 16_000 : 200_000
+/** Of the names in one command line, about 4,000: macOS allows 1 MB of arguments, and what was found in a batch is kept when the time is up. */
+const MAX_NAMES_BYTES = 200_000
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 
-export type Selection = {
-  /** The files to read. The others have no match. */
-  files: readonly Found[]
-  /** True if ripgrep did not see every file in time: then files that are not selected may match. */
+/** What is searched for. `encoding`: of files without a byte order mark; absent: UTF-8. */
+export type Query = { source: string; encoding?: 'windows-1252' | undefined }
+
+export type SearchRun = {
+  ripgrep: Ripgrep
+  /** The names of the files are relative to it. */
+  cwd: string
+  signal: AbortSignal
+  /** In milliseconds of `performance.now()`. */
+  until: number
+}
+
+/** False: ripgrep cannot compile it. */
+export const isPattern = async ({ ripgrep, cwd, signal }: SearchRun, source: string) => {
+  const options = { cwd, env: ENV, timeoutMs: VERSION_MS, signal, input: '' }
+  const { code } = await run(ripgrep.path, [...OPTIONS, '-e', source, '--', '-'], options)
+  signal.throwIfAborted()
+  return code !== 2
+}
+
+const batchesOf = (files: readonly Found[]): Found[][] => {
+  const batches: Found[][] = []
+  let room = 0
+  for (const file of files) {
+    const bytes = Buffer.byteLength(file.relative) + 16
+    if (bytes > room) {
+      batches.push([])
+      room = MAX_NAMES_BYTES
+    }
+    batches.at(-1)?.push(file)
+    room -= bytes
+  }
+  return batches
+}
+
+const unreadableOf = async (files: readonly Found[]): Promise<number> => {
+  const checks = files.map(({ fullPath }) =>
+    access(fullPath, constants.R_OK).then(
+      () => 0,
+      () => 1,
+    ),
+  )
+  return (await Promise.all(checks)).reduce<number>((sum, one) => sum + one, 0)
+}
+
+const checkResult = ({ code, stopped, stderr }: RunResult): void => {
+  if (stderr.includes('match limit exceeded'))
+    throw new Error('This pattern takes too long: it tries too many ways to match. Simplify it.')
+  if (stopped === null && ![0, 1, 2].includes(code ?? -1))
+    throw new Error(`ripgrep failed: ${stderr.trim() || `exit code ${code}`}`)
+}
+
+type Output = { text: string; isReadable: boolean; isPartial: boolean }
+
+const runFor = async (
+  { ripgrep, cwd, signal, until }: SearchRun,
+  args: readonly string[],
+  batch: readonly Found[],
+): Promise<Output> => {
+  const timeoutMs = until - performance.now()
+  if (batch.length === 0 || timeoutMs <= 0)
+    return { text: '', isReadable: true, isPartial: batch.length > 0 }
+  const names = batch.map(({ relative }) => `./${relative}`)
+  const options = { cwd, env: ENV, timeoutMs, signal, maxBytes: MAX_OUTPUT_BYTES }
+  const result = await run(ripgrep.path, [...OPTIONS, ...NAMED, ...args, '--', ...names], options)
+  signal.throwIfAborted()
+  checkResult(result)
+  const isPartial = result.stopped !== null
+  return { text: result.stdout.toString(), isReadable: isPartial || result.code !== 2, isPartial }
+}
+
+const patternArguments = ({ source, encoding }: Query): string[] => [
+  ...(encoding ? [`--encoding=${encoding}`] : []),
+  '-e',
+  source,
+]
+
+export type Counts = {
+  /** How many lines match, by relative path; files without a match are left out. */
+  counts: Map<string, number>
+  /** Relative paths of the files with a NUL, which ripgrep and git take for binary. */
+  binary: Set<string>
+  /** Files that were searched to their end, or are binary. */
+  searched: number
+  unreadable: number
   isPartial: boolean
 }
 
-export type SelectOptions = {
-  root: string
-  listing: Listing
-  /** Of `listing`, those that are searched. */
-  files: readonly Found[]
-  prefilter: string
-  signal: AbortSignal
-  timeoutMs: number
-}
-
-/**
- * Selects the files with a line that `prefilter` matches, those that are not text, and those that ripgrep could not
- * read. It walks the directory by itself, without what the listing left out. Null if that is not possible.
- */
-export const selectFiles = async (
-  { path }: Ripgrep,
-  { root, listing, files, prefilter, signal, timeoutMs }: SelectOptions,
-): Promise<Selection | null> => {
-  const exclusions = exclusionsOf(listing)
-  if (exclusions === null) return null
-  const options = { cwd: root, env: ENV, timeoutMs, signal, maxBytes: MAX_OUTPUT_BYTES }
-  const results = await Promise.all(
-    patternLists(prefilter).map(patterns =>
-      run(path, [...OPTIONS, ...OUTPUT, ...exclusions, ...patterns, '--', './'], options)
-        .then(pathsOf)
-        .catch(() => null),
-    ),
-  )
-  signal.throwIfAborted()
-  const named = new Set<string>()
-  for (const paths of results) {
-    if (paths === null) return null
-    for (const one of paths.found) named.add(withoutDot(one))
+/** Binary files are found first, which reads them up to their first NUL only. */
+export const countMatches = async (
+  search: SearchRun,
+  query: Query,
+  files: readonly Found[],
+): Promise<Counts> => {
+  const all: Counts = {
+    counts: new Map(),
+    binary: new Set(),
+    searched: 0,
+    unreadable: 0,
+    isPartial: false,
   }
-  // A name that is not UTF-8 is listed differently.
-  const isSelected = ({ relative }: Found) => named.has(relative) || relative.includes('\ufffd')
-  return {
-    files: files.filter(isSelected),
-    isPartial: results.some(paths => paths?.isPartial),
+  for (const batch of batchesOf(files)) {
+    const found = await runFor(search, ['--files-with-matches', '-e', '\\x00'], batch)
+    for (const path of found.text.split('\0')) if (path) all.binary.add(path.slice('./'.length))
+    const text = batch.filter(({ relative }) => !all.binary.has(relative))
+    const counted = await runFor(search, ['--count', ...patternArguments(query)], text)
+    for (const [, path = '', count] of counted.text.matchAll(/\.\/([^\0]*)\0(\d+)\r?\n/g))
+      all.counts.set(path, Number(count))
+    if (found.isPartial || counted.isPartial) return { ...all, isPartial: true }
+    all.searched += batch.length
+    if (!counted.isReadable) all.unreadable += await unreadableOf(text)
   }
+  return all
 }
 
-/** The paths that ripgrep printed, and those it could not read. Null if it failed. */
-const pathsOf = ({
-  stopped,
-  code,
-  stdout,
-  stderr,
-}: RunResult): { found: string[]; isPartial: boolean } | null => {
-  if (stopped === 'limit') return null
-  const isPartial = stopped === 'timeout'
-  if (!isPartial && ![0, 1, 2].includes(code ?? -1)) return null
-  const unread = isPartial || code !== 2 ? [] : pathsOfErrors(stderr)
-  return unread && { found: [...`${stdout}`.split('\0'), ...unread], isPartial }
-}
+/** `line` counts from 1, `column` in bytes from 1. */
+export type LinePlace = { line: number; column: number }
 
-const LINES = [
-  '--encoding=none',
-  '--color=never',
-  '--no-filename',
-  '--line-number',
-  '--byte-offset',
-]
-/** One short record per line: the match extends to the end of its line and is replaced by nothing. */
-const RECORDS = ['--only-matching', '--replace=']
-const REST_OF_LINE = '(?-u:[^\\n])*'
-/** About 200,000 lines. With more, reading the whole file is as fast. */
-const MAX_RECORD_BYTES = 4 * 1024 * 1024
-
-export type FindOptions = {
-  fullPath: string
-  prefilter: string
-  signal: AbortSignal
-  timeoutMs: number
-}
-
-/** The lines of a file that `prefilter` matches. Null if there are too many, or that is not possible. */
+/** Where the first `max` matching lines of each file are, by relative path. */
 export const findLines = async (
-  { path }: Ripgrep,
-  { fullPath, prefilter, signal, timeoutMs }: FindOptions,
-): Promise<LinePlaces | null> => {
-  const pattern = `(?:${prefilter})${REST_OF_LINE}`
-  const args = ['--no-config', '--no-ignore', '--text', ...LINES, ...RECORDS, '-e', pattern]
-  const options = { cwd: '/', env: ENV, timeoutMs, signal, maxBytes: MAX_RECORD_BYTES }
-  const result = await run(path, [...args, '--', fullPath], options).catch(() => null)
-  signal.throwIfAborted()
-  if (result === null || result.stopped !== null || ![0, 1].includes(result.code ?? -1)) return null
-  const numbers: number[] = []
-  const offsets: number[] = []
-  for (const [, number, offset] of `${result.stdout}`.matchAll(/^(\d+):(\d+):/gm)) {
-    if (Number(number) === numbers.at(-1)) continue
-    numbers.push(Number(number))
-    offsets.push(Number(offset))
+  search: SearchRun,
+  query: Query,
+  { files, max }: { files: readonly Found[]; max: number },
+): Promise<Map<string, LinePlace[]>> => {
+  // The text of a longer line is left out: only its place is needed.
+  const args = ['--line-number', '--column', '--max-columns=1', `--max-count=${max}`]
+  const places = new Map<string, LinePlace[]>(files.map(({ relative }) => [relative, []]))
+  for (const batch of batchesOf(files)) {
+    const { text } = await runFor(search, [...args, ...patternArguments(query)], batch)
+    const found = text.matchAll(/\.\/([^\0]*)\0(\d+):(\d+):[^\n]*\n/g)
+    for (const [, path = '', line, column] of found)
+      places.get(path)?.push({ line: Number(line), column: Number(column) })
   }
-  return { numbers: Uint32Array.from(numbers), offsets: Float64Array.from(offsets) }
-}
-
-const withoutDot = (path: string): string => {
-  const inOurForm = process.platform === 'win32' ? path.replaceAll('\\', '/') : path
-  return inOurForm.replace(/^\.\//, '')
-}
-
-/** Globs for everything that the listing left out. Null if a denied path does not fit. */
-const exclusionsOf = ({ denied, ignoredPaths }: Listing): string[] | null => {
-  const globs = [...ALWAYS_IGNORED].flatMap(name => ['-g', `!${escapeGlob(name)}`])
-  let chars = 0
-  for (const path of denied) {
-    const glob = `!/${escapeGlob(path)}`
-    chars += glob.length
-    globs.push('-g', glob)
-  }
-  if (chars > MAX_EXCLUDED_CHARS) return null
-  // Excluded only to save time: what the listing does not name is dropped from the selection.
-  for (const path of ignoredPaths) {
-    const glob = `!/${escapeGlob(path)}`
-    chars += glob.length
-    if (chars > MAX_EXCLUDED_CHARS) break
-    globs.push('-g', glob)
-  }
-  return globs
-}
-
-/** Character classes, because a backslash is a path separator on Windows. A trailing space would be dropped. */
-const escapeGlob = (path: string): string =>
-  path.replace(/[*?[\]{}\s]/g, '[$&]').replaceAll('\\', '\\\\')
-
-const MAX_ERROR_CHARS = 4_000
-
-/** The paths of messages such as `rg: ./a: Permission denied (os error 13)`. Null if one has another form. */
-const pathsOfErrors = (stderr: string): string[] | null => {
-  if (stderr.length >= MAX_ERROR_CHARS) return null
-  const paths = stderr
-    .split('\n')
-    .filter(Boolean)
-    .map(line => /^(?:rg: )?(\.[\\/].*): [^:]* \(os error \d+\)$/.exec(line)?.[1])
-  const isKnown = paths.length > 0 && paths.every(path => path !== undefined)
-  return isKnown ? paths : null
+  return places
 }

@@ -1,5 +1,5 @@
 /**
- * The host agent's dangerous commands, as patterns over the text (contract.md, appendix B). They are a help against accidents: a
+ * The host agent's dangerous commands, as patterns over the text. They are a help against accidents: a
  * command that runs outside a sandbox can do anything that its user can do. The labels are stored in `command_allowlist`.
  */
 import type { TextSpan } from '../../schema/question.ts'

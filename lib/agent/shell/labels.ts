@@ -1,5 +1,4 @@
-/** Labels of reasons for approval, and what each means. Never change a label: they are stored in `command_allowlist`. */
-import { moreReasons, STAKES } from '../../base/stakes.ts'
+/** Labels of reasons for approval; `lib/base/stakes.ts` says what each means. Never change a label: they are stored in `command_allowlist`. */
 
 /** Outside a sandbox: anything that is not certainly a reader. */
 export const CHANGES = 'command that can change something'
@@ -14,19 +13,6 @@ export const UNCONFINED = 'run outside the sandbox'
 export const OUTSIDE = 'write outside the workspace'
 export const UNSEEN = 'read outside the sandbox'
 export const PROTECTED = 'change a file that other programs run'
-
-const stakeOf = (label: string): string =>
-  STAKES[label] ?? `${label.slice(0, 1).toUpperCase()}${label.slice(1)}.`
-
-const MOST_SENTENCES = 4
-
-/** The text of the approval card: one sentence per reason without repeats; of many, the most severe and a count. */
-export const describeLabels = (labels: readonly string[]): string => {
-  const sentences = [...new Set(labels.map(stakeOf))]
-  const more = sentences.length - MOST_SENTENCES
-  const rest = more > 0 ? [moreReasons(more)] : []
-  return [...sentences.slice(0, MOST_SENTENCES), ...rest].join(' ')
-}
 
 /** Labels for arbitrary text; an allowlist entry doesn't cover them, because the text differs each time. */
 const ARBITRARY = new Set([

@@ -3,8 +3,10 @@ import { diffToApprove } from './edit-diff.ts'
 import { join, relative, resolve, sep } from 'node:path'
 import { isBelow, isInside, realPath } from '../../store/path-within.ts'
 import { statIfExists } from '../hard-links.ts'
+import { Refusal } from '../../base/refusal.ts'
 import { deniedPath } from '../permissions/denied-path.ts'
-import { CONTROL, describeLabels, OUTSIDE, PROTECTED, UNSEEN } from '../shell/labels.ts'
+import { because, stakesOf } from '../reasons.ts'
+import { CONTROL, OUTSIDE, PROTECTED, UNSEEN } from '../shell/labels.ts'
 import type { ApprovalRequest } from '../tool-services.ts'
 import type { ToolContext } from '../types.ts'
 import { asNamedThere } from './look-alike.ts'
@@ -41,7 +43,7 @@ export const displayPath = (ctx: ToolContext, fullPath: string): string => {
 }
 
 /** Compiles the guards once per search instead of once per file. Takes real paths. */
-export const readGuard = (
+const readGuard = (
   ctx: Pick<Place, 'env' | 'forbidden' | 'readable'>,
 ): ((fullPath: string) => boolean) => {
   const home = ctx.env.HOME ?? ''
@@ -88,29 +90,34 @@ const below = (home: string, fullPath: string): string =>
 /** Throws if reading is denied. */
 export const guardRead = (ctx: Place, fullPath: string): void => {
   if (readGuard(ctx)(fullPath))
-    throw new Error(
+    throw new Refusal(
+      'checks',
       `Access to ${fullPath} is denied: it may hold secrets or the state of this service.`,
     )
   const denied = deniedPath(ctx.rules, 'read', fullPath)
-  if (denied !== null) throw new Error(denied)
+  if (denied !== null) throw new Refusal('rule', denied)
 }
 
 /** Throws if writing is denied. */
 export const guardWrite = (ctx: ToolContext, fullPath: string): void => {
   guardRead({ ...ctx, readable: [], rules: undefined }, fullPath)
   const denied = deniedPath(ctx.rules, 'write', fullPath)
-  if (denied !== null) throw new Error(denied)
+  if (denied !== null) throw new Refusal('rule', denied)
   const home = ctx.env.HOME ? realPath(ctx.env.HOME) : ''
   if (SYSTEM.test(fullPath) || STARTUP.test(below(home, fullPath)))
-    throw new Error(
+    throw new Refusal(
+      'checks',
       `Writing to ${fullPath} is denied: it is a protected file of the system or the user.`,
     )
   const forbidden = ctx.guards?.write(fullPath) ?? null
-  if (forbidden !== null) throw new Error(forbidden)
+  if (forbidden !== null) throw new Refusal('rule', forbidden)
   const real = realPath(fullPath)
   const kept = ctx.forbidden.some(path => isBelow(real, realPath(path)))
   if (kept)
-    throw new Error(`Writing to ${fullPath} is denied: it would replace the state of this service.`)
+    throw new Refusal(
+      'checks',
+      `Writing to ${fullPath} is denied: it would replace the state of this service.`,
+    )
 }
 
 /** Control files need approval each time, so only "once" and "deny" are offered. */
@@ -133,7 +140,7 @@ export const mayControl = async (
   const choice = await ctx.approve({
     command: `${verb} ${controlled.join(' ')}`,
     patternKeys: [CONTROL],
-    description: describeLabels([CONTROL]),
+    ...because(...stakesOf([CONTROL])),
     cwd: ctx.workspace,
     ...shownDiff(diff(controlled)),
     ...CONTROL_APPROVAL,
@@ -193,14 +200,9 @@ const askAbout = async (
   const choice = await ctx.approve({
     command,
     patternKeys,
-    description: describeLabels(patternKeys),
+    ...because(...stakesOf(patternKeys)),
     cwd: ctx.workspace,
     ...change,
   })
   return choice !== 'deny'
 }
-
-export const deniedResult = (what: string) => ({
-  content: JSON.stringify({ status: 'blocked', error: `The user denied ${what}.` }),
-  isError: true,
-})

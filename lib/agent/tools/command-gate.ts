@@ -1,22 +1,19 @@
 /** The check of every command before it runs, however it is started: refuse, ask for approval, or run. */
 import type { RunsIn } from '../../schema/command-place.ts'
-import {
-  type Approved,
-  type Decision,
-  decideCommand,
-  type Question,
-} from '../permissions/decide.ts'
-import { describeLabels, UNCONFINED } from '../shell/labels.ts'
+import type { Refusal } from '../../base/refusal.ts'
+import type { RefusedBy } from '../../schema/refused-by.ts'
+import { blockedResult } from '../error-result.ts'
+import { type Approved, decideCommand, type Question } from '../permissions/decide.ts'
+import { because, stakesOf } from '../reasons.ts'
+import { UNCONFINED } from '../shell/labels.ts'
 import type { ShellContext } from '../shell/types.ts'
 import type { CommandAccess } from '../tool-services.ts'
 import type { ApprovalRequest, ToolContext, ToolResult } from '../types.ts'
 import { CONTROL_APPROVAL } from './allowed-paths.ts'
 import { runsIn } from './place-command.ts'
 
-const blockedResult = (error: string, hint: string): ToolResult => ({
-  content: JSON.stringify({ status: 'blocked', output: '', exit_code: -1, error, hint }),
-  isError: true,
-})
+const notRun = (by: RefusedBy, error: string, hint: string): ToolResult =>
+  blockedResult(by, error, { output: '', exit_code: -1, hint })
 
 /** Not for good: in the sandbox, the agent may change the files that the same command runs later. */
 const OUTSIDE = { leavesSandbox: true, choices: ['once', 'session', 'deny'] } as const
@@ -28,17 +25,14 @@ export type Asked = {
   runsIn?: RunsIn | undefined
 }
 
-/** The approval to ask for. `who` asks, where it is not this agent. */
-export const approvalFor = (
-  { command, cwd, question, runsIn: where }: Asked,
-  who = '',
-): ApprovalRequest => {
+/** The approval to ask for. */
+export const approvalFor = ({ command, cwd, question, runsIn: where }: Asked): ApprovalRequest => {
   const { labels, isControl, marks, lines } = question
   return {
     command,
     cwd,
     patternKeys: [...labels],
-    description: [who, describeLabels(labels)].filter(text => text !== '').join(' '),
+    ...because(...stakesOf(labels)),
     ...(marks.length > 0 && { marks: [...marks] }),
     ...(lines && { lines: [...lines] }),
     ...(where && { runsIn: where }),
@@ -53,7 +47,8 @@ export const askApproval = async (
   asked: Asked,
 ): Promise<ToolResult | null> =>
   (await ctx.approve(approvalFor(asked))) === 'deny'
-    ? blockedResult(
+    ? notRun(
+        'user',
         `The user denied this command (${asked.question.labels.join('; ')}).`,
         'Do not try the same by another way.',
       )
@@ -78,16 +73,14 @@ export const unavailableRunner = async ({
   runner,
 }: Pick<ToolContext, 'runner'>): Promise<ToolResult | null> => {
   const problem = (await runner?.problem()) ?? null
-  return problem === null ? null : blockedResult(problem, 'The command was not run.')
+  return problem === null ? null : notRun('checks', problem, 'The command was not run.')
 }
 
-export const refusedResult = ({
-  by,
-  sentence,
-}: Extract<Decision, { kind: 'refuse' }>): ToolResult =>
-  blockedResult(
-    sentence,
-    by === 'guard'
+export const refusedResult = ({ by, message }: Refusal): ToolResult =>
+  notRun(
+    by,
+    message,
+    by === 'rule'
       ? 'The command was not run. Do not try it another way.'
       : 'The command was not run.',
   )
@@ -111,7 +104,7 @@ export const approveCommand = async (
     shell: shellContextFor(ctx, cwd),
     ...(wanted && { wanted }),
   })
-  if (decision.kind === 'refuse') return { refused: refusedResult(decision) }
+  if (decision.kind === 'refuse') return { refused: refusedResult(decision.refusal) }
   const unavailable = await unavailableRunner(ctx)
   if (unavailable) return { refused: unavailable }
   const { approved, ask, isReadOnly } = decision

@@ -62,7 +62,7 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
   async run(ctx, { code }) {
     if (!ctx.call) throw new Error('Scripts cannot call tools here.')
     const decision = decideScript(code, { ...ctx, shell: shellContextFor(ctx, ctx.workspace) })
-    if (decision.kind === 'refuse') return refusedResult(decision)
+    if (decision.kind === 'refuse') return refusedResult(decision.refusal)
     const unavailable = await unavailableRunner(ctx)
     if (unavailable) return unavailable
     const { approved, ask: question } = decision

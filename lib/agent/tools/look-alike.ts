@@ -3,8 +3,9 @@
  * spaces, and the signs of typography. Models write the plain form, whatever the file has.
  */
 import { diffArrays } from 'diff'
-import { lstatSync, readdirSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { namesIn } from '../../base/directories.ts'
 
 const PLAIN: Readonly<Record<string, string>> = Object.fromEntries([
   ...[...'‘’‚‛′'].map(char => [char, "'"]),
@@ -109,12 +110,3 @@ export const asNamedThere = (path: string): string => {
 
 const escaped = (name: string): string =>
   name.replace(/[^\0-\x7f]/gu, char => `\\u{${char.codePointAt(0)?.toString(16)}}`)
-
-const namesIn = (dir: string): string[] => {
-  try {
-    return readdirSync(dir)
-  } catch {
-    // Missing, or not readable: no names.
-    return []
-  }
-}

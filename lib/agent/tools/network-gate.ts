@@ -3,6 +3,8 @@ import { networkKey, placeOf } from '../../base/network-key.ts'
 import { Unapproved } from '../../base/unapproved.ts'
 import { denial } from '../permissions/denied-path.ts'
 import type { RunsIn } from '../../schema/command-place.ts'
+import type { Reason } from '../../schema/question.ts'
+import { because } from '../reasons.ts'
 import type { ApprovalRequest, CheckTarget, NetworkTarget } from '../tool-services.ts'
 import type { ToolContext } from '../types.ts'
 import type { Countdown } from './countdown.ts'
@@ -17,15 +19,14 @@ const nameOf = (command: string): string => {
     : line
 }
 
-const describe = (command: string, target: NetworkTarget): string => {
-  const { isPrivate, address } = target
-  const where = address
-    ? `, which is ${address} in your own network`
-    : isPrivate
-      ? ' in your own network'
-      : ''
-  return `\`${nameOf(command)}\` wants to reach ${placeOf(target)}${where}.`
-}
+const reasonOf = (command: string, target: NetworkTarget): Reason => ({
+  reaches: {
+    command: nameOf(command),
+    place: placeOf(target),
+    ...(target.isPrivate && { private: true as const }),
+    ...(target.address !== undefined && { address: target.address }),
+  },
+})
 
 const END = 'Do not try to reach it another way.'
 
@@ -75,7 +76,7 @@ export const createNetworkGate = (ctx: Context, { command, cwd, runsIn }: Asked)
         cwd,
         ...(runsIn && { runsIn }),
         patternKeys: [key],
-        description: describe(command, target),
+        ...because(reasonOf(command, target)),
         choices: ['once', 'session', 'always', 'deny'],
         network: target,
         signal,

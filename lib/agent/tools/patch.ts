@@ -1,5 +1,6 @@
 /** Tool: edits files by replacing text or by a patch over several files. All or nothing. */
 import { lstatSync } from 'node:fs'
+import { deniedResult } from '../error-result.ts'
 import { z } from 'zod'
 import {
   encode,
@@ -13,7 +14,7 @@ import { openSource } from './patch-match.ts'
 import { planReplacement } from './patch-replace.ts'
 import { isPatchCall, type Operation, parsePatch, planHunks } from './patch-text.ts'
 import { checkEdits } from './check-edits.ts'
-import { deniedResult, guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
+import { guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
 import { clipDiff, diffOfFile } from './edit-diff.ts'
 import { showInEditor, withUnsaved } from './editor-text.ts'
 import { refuseDocument } from './read-document.ts'

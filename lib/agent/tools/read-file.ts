@@ -1,7 +1,8 @@
 /** Tool: reads a text file, or the text of a document, in pages with line numbers; shows an image. */
+import { deniedResult } from '../error-result.ts'
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
-import { deniedResult, displayPath, guardRead, mayRead, resolvePath } from './allowed-paths.ts'
+import { displayPath, guardRead, mayRead, resolvePath } from './allowed-paths.ts'
 import { withUnsaved } from './editor-text.ts'
 import { type ExtractedText, readDocument } from './read-document.ts'
 import { readNotebook } from './read-notebook.ts'

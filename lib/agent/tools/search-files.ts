@@ -1,37 +1,39 @@
 /** Tool: searches file contents or file names, limited in time and results. */
-import { stat } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { isUtf8 } from 'node:buffer'
+import { readFile, stat } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { deniedResult } from '../error-result.ts'
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { globToRegExp } from '../search/gitignore.ts'
-import {
-  deniedResult,
-  displayPath,
-  guardRead,
-  hiddenGuard,
-  mayRead,
-  resolvePath,
-} from './allowed-paths.ts'
+import { displayPath, guardRead, hiddenGuard, mayRead, resolvePath } from './allowed-paths.ts'
 import { toPlainName } from './look-alike.ts'
+import { MAX_TEXT_BYTES } from './text-file.ts'
 import { within } from './within.ts'
-import { countAll, filterFor, LARGE_BYTES } from '../search/candidates.ts'
-import { readPattern } from '../search/pattern.ts'
-import { openThreads, type Setup } from '../search/threads.ts'
-import type { FileCount, LinePlaces, SearchHit } from '../search/worker.ts'
+import { inEitherForm, literally } from '../search/pattern.ts'
+import {
+  type Counts,
+  countMatches,
+  findLines,
+  findRipgrep,
+  isPattern,
+  type LinePlace,
+  type Query,
+  type Ripgrep,
+  type SearchRun,
+} from '../search/ripgrep.ts'
+import { type SearchHit, showLines } from '../search/show-lines.ts'
 import { type Found, type Listing, listFiles } from '../search/list-files.ts'
 
-/** In milliseconds: for the list of files, for all reading, and for lines of the page that were not kept while counting. */
+/** In milliseconds: for the list of files, for counting, and for the lines of the page. */
 const LIMITS = { list: 10_000, read: 20_000, lines: 3_000 }
-/** Lines kept while counting; those of a later page are read again. */
-const MAX_KEPT_LINES = 2_000
-const MAX_LINE_CHARS = 500
 
 const input = z.object({
   pattern: z
     .string()
     .min(1)
     .describe(
-      'content: a regular expression (JavaScript); (?i) before it ignores case. files: a glob such as *.ts or src/**/*.md.',
+      'content: a regular expression as ripgrep takes it (Rust, PCRE2 for lookarounds), matched within one line; (?i) before it ignores case. files: a glob such as *.ts or src/**/*.md.',
     ),
   target: z.enum(['content', 'files']).default('content'),
   path: z.string().default('.').describe('Directory or file to search.'),
@@ -43,12 +45,12 @@ const input = z.object({
 })
 type Input = z.output<typeof input>
 
-type Hit = { path: string; line: number; content: string }
+type Hit = { path: string } & SearchHit
 
 export const createSearchFiles = (limits = LIMITS): Tool<typeof input> => ({
   name: 'search_files',
   summary:
-    'Search file contents by regular expression, or file names by glob (target files). Hidden files are included; .git, node_modules, files that .gitignore names, symbolic links, and binary files are skipped unless path names them. Returns total_count, matches [{path, line, content}], files, or counts, whether the list was cut (truncated), and what was skipped (not_searched).',
+    'Search file contents by regular expression, or file names by glob (target files). Hidden files are included; .git, node_modules, files that .gitignore names, and symbolic links are skipped unless path names them, binary files always. Returns total_count, matches [{path, line, content}], files, or counts, whether the list was cut (truncated), and what was skipped (not_searched).',
   input,
   kind: 'read',
   preview: ({ pattern, path }) => (path === '.' ? pattern : `${pattern} in ${path}`),
@@ -124,68 +126,117 @@ const byName = async ({ ctx, given, listing }: Search) => {
     total_count: found.length,
     files: page.map(({ fullPath }) => displayPath(ctx, fullPath)),
     truncated: offset + limit < found.length || listing.isPartial,
-    ...leftOut(listing, []),
+    ...leftOut(listing),
     ...notes(listing.isPartial && 'Not all directories were listed in time. Narrow path.'),
   }
 }
 
-type Matching = {
-  path: string
-  fullPath: string
-  /** At least. */
-  count: number
-  /** The first ones of its lines. */
-  hits: readonly SearchHit[]
+const NO_RIPGREP =
+  'Searching contents needs ripgrep 14 or newer, which this computer does not have. Use grep -rn in the terminal; target files works without it.'
+
+/** Looked for once in a run. */
+const ripgrepFor = async (ctx: ToolContext): Promise<Ripgrep> => {
+  const known = ctx.memo.get('ripgrep')
+  const found = known instanceof Promise ? known : findRipgrep(ctx.env.PATH ?? '')
+  ctx.memo.set('ripgrep', found)
+  const ripgrep = await (found as Promise<Ripgrep | null>)
+  if (!ripgrep) throw new Error(NO_RIPGREP)
+  return ripgrep
 }
 
-const byContent = async (search: Search) => {
-  const { ctx, given, listing, until } = search
-  const { file_glob: glob, limit, offset, output_mode: mode } = given
-  const pattern = readPattern(given.pattern)
-  const files = glob === undefined ? listing.files : listing.files.filter(matcher(glob))
-  const { source, flags, literal, isPlain } = pattern
-  const filter = await filterFor(ctx, pattern, until)
-  const largeBytes = filter ? LARGE_BYTES : Infinity
-  const setup = { source, flags, literal, isPlain, maxLineChars: MAX_LINE_CHARS, largeBytes }
-  const threads = openThreads(setup, { signal: ctx.signal, until })
+/** A file with matches. */
+type Matching = { file: Found; query: Query; count: number }
+
+type Matches = Omit<Counts, 'counts'> & { matching: Matching[] }
+
+/** A file without a byte order mark that is no UTF-8. */
+const isLegacy = async ({ fullPath }: Found): Promise<boolean> => {
   try {
-    const selection = search.isFile ? null : await filter?.select(search.root, listing, files)
-    const lines = mode === 'content' && offset + limit <= MAX_KEPT_LINES ? offset + limit : 0
-    const page = { lines, context: given.context }
-    const found = await countAll(threads, filter, files, selection, page)
-    const { counts } = found
-    if (search.isFile && counts[0] === 'binary') throw new Error(`${given.path} is a binary file.`)
-    if (search.isFile && counts[0] === 'unreadable')
-      throw new Error(`${given.path} cannot be read.`)
-    const matching = files.flatMap(({ fullPath }, at): Matching[] => {
-      const count = counts[at] ?? found.partial.get(at)
-      return typeof count === 'number' && count > 0
-        ? [{ path: displayPath(ctx, fullPath), fullPath, count, hits: found.hits.get(at) ?? [] }]
-        : []
-    })
-    const total = matching.reduce((sum, { count }) => sum + count, 0)
-    const isPartial = listing.isPartial || counts.includes(undefined)
-    const shown = mode === 'content' ? total : matching.length
-    const listed = matching.slice(offset, offset + limit)
-    const isEnd = offset > 0 && offset >= shown
-    return {
-      total_count: total,
-      ...(isPartial && { total_is_lower_bound: true }),
-      ...(mode === 'content' && { matches: await hitsOf(setup, matching, search, found.placesOf) }),
-      ...(mode === 'files_only' && { files: listed.map(({ path }) => path) }),
-      ...(mode === 'count' && {
-        counts: Object.fromEntries(listed.map(({ path, count }) => [path, count])),
-      }),
-      truncated: offset + limit < shown || isPartial,
-      ...leftOut(listing, counts),
-      ...notes(
-        pattern.isText && 'The pattern is no regular expression; it was searched as plain text.',
-        isPartial && outOfTime(counts, listing),
-        isEnd && `offset ${offset} is beyond the end: there are ${shown} results.`,
-      ),
-    }
-  } finally {
-    threads.end()
+    const { size } = await stat(fullPath)
+    return size <= MAX_TEXT_BYTES && !isUtf8(await readFile(fullPath))
+  } catch {
+    // Deleted since it was searched.
+    return false
+  }
+}
+
+/** A letter beyond ASCII is another byte in an old text file, which ripgrep takes for UTF-8. */
+const searchLegacy = async (
+  search: SearchRun,
+  source: string,
+  files: readonly Found[],
+): Promise<Matching[]> => {
+  if (!/[^\0-\x7f]/.test(source)) return []
+  const query: Query = { source, encoding: 'windows-1252' }
+  const { counts } = await countMatches(search, query, files)
+  const found = files.filter(({ relative }) => counts.has(relative))
+  const legacy = await Promise.all(found.map(isLegacy))
+  return found
+    .filter((_, at) => legacy[at])
+    .map(file => ({ file, query, count: counts.get(file.relative) ?? 0 }))
+}
+
+const searchAll = async (
+  search: SearchRun,
+  source: string,
+  files: readonly Found[],
+): Promise<Matches> => {
+  const { counts, ...others } = await countMatches(search, { source }, files)
+  const matching = files
+    .filter(({ relative }) => counts.has(relative))
+    .map(file => ({ file, query: { source }, count: counts.get(file.relative) ?? 0 }))
+  const left = files.filter(({ relative }) => !counts.has(relative) && !others.binary.has(relative))
+  const legacy = await searchLegacy(search, source, left)
+  const all = [...matching, ...legacy]
+  all.sort((a, b) => (a.file.relative < b.file.relative ? -1 : 1))
+  return { ...others, matching: all }
+}
+
+const byContent = async ({ ctx, given, listing, root, isFile, until, limits }: Search) => {
+  const { file_glob: glob, limit, offset, output_mode: mode, pattern, context } = given
+  const files = glob === undefined ? listing.files : listing.files.filter(matcher(glob))
+  const cwd = isFile ? dirname(root) : root
+  const search = { ripgrep: await ripgrepFor(ctx), cwd, signal: ctx.signal, until }
+  const regular = inEitherForm(pattern.replaceAll('\0', '\\x00'))
+  const isText = !(await isPattern(search, regular))
+  const source = isText ? inEitherForm(literally(pattern)) : regular
+  const found = await searchAll(search, source, files)
+  if (isFile && found.binary.size > 0) throw new Error(`${given.path} is a binary file.`)
+  if (isFile && found.unreadable > 0) throw new Error(`${given.path} cannot be read.`)
+  const { matching } = found
+  const total = matching.reduce((sum, { count }) => sum + count, 0)
+  const isPartial = listing.isPartial || found.isPartial
+  const shown = mode === 'content' ? total : matching.length
+  const listed = matching.slice(offset, offset + limit)
+  const isEnd = offset > 0 && offset >= shown
+  const searched = Math.max(found.searched, matching.length + found.binary.size)
+  const forLines = { ...search, until: performance.now() + limits.lines }
+  const pathOf = ({ file }: Matching) => displayPath(ctx, file.fullPath)
+  return {
+    total_count: total,
+    ...(isPartial && { total_is_lower_bound: true }),
+    ...(mode === 'content' && {
+      matches: await hitsOf(ctx, forLines, { matching, offset, limit, context }),
+    }),
+    ...(mode === 'files_only' && { files: listed.map(pathOf) }),
+    ...(mode === 'count' && {
+      counts: Object.fromEntries(listed.map(one => [pathOf(one), one.count])),
+    }),
+    truncated: offset + limit < shown || isPartial,
+    ...leftOut(listing, {
+      binary: found.binary.size,
+      unreadable: found.unreadable,
+      outOfTime: found.isPartial ? files.length - searched : 0,
+    }),
+    ...notes(
+      isText && 'The pattern is no regular expression; it was searched as plain text.',
+      total === 0 &&
+        /\n|\\n/.test(pattern) &&
+        'A match is within one line: search for one of them.',
+      isPartial &&
+        `Only ${searched} of ${listing.isPartial ? `more than ${files.length}` : files.length} files were searched to their end: the time was up. Narrow path or file_glob.`,
+      isEnd && `offset ${offset} is beyond the end: there are ${shown} results.`,
+    ),
   }
 }
 
@@ -194,54 +245,62 @@ const notes = (...sentences: (string | false)[]) => {
   return note !== '' && { note }
 }
 
-const outOfTime = (counts: Counts, { isPartial }: Listing): string => {
-  const searched = counts.filter(count => count !== undefined).length
-  const all = isPartial ? `more than ${counts.length}` : counts.length
-  return `Only ${searched} of ${all} files were searched to their end: the time was up. Narrow path or file_glob.`
+/** The part of a page that is in one file. */
+type Part = Matching & { skip: number; take: number }
+
+const partsOf = (matching: readonly Matching[], offset: number, limit: number): Part[] => {
+  let passed = 0
+  let left = limit
+  return matching.flatMap(one => {
+    const skip = Math.max(0, offset - passed)
+    const take = Math.min(left, one.count - skip)
+    passed += one.count
+    if (take <= 0) return []
+    left -= take
+    return [{ ...one, skip, take }]
+  })
 }
 
-/** The lines of the requested page. Those that were not kept while counting are read again. */
+/** The lines of the requested page. */
 const hitsOf = async (
-  setup: Setup,
-  matching: readonly Matching[],
-  { ctx, given: { offset, limit, context }, limits }: Search,
-  placesOf: ReadonlyMap<string, LinePlaces | null>,
+  ctx: ToolContext,
+  search: SearchRun,
+  page: { matching: readonly Matching[]; offset: number; limit: number; context: number },
 ): Promise<Hit[]> => {
+  const parts = partsOf(page.matching, page.offset, page.limit)
+  // The lines before the page are in the first of its files only.
+  const first = parts.slice(0, 1)
+  const groups = [first, ...Object.values(Object.groupBy(parts.slice(1), ofEncoding))]
+  const places = new Map<Found, LinePlace[]>()
+  for (const group of groups) {
+    const query = group?.[0]?.query
+    if (!query) continue
+    const files = group.map(({ file }) => file)
+    const max = Math.max(...group.map(({ skip, take }) => skip + take))
+    const found = await findLines(search, query, { files, max })
+    for (const { file, skip, take } of group)
+      places.set(file, (found.get(file.relative) ?? []).slice(skip, skip + take))
+  }
   const hits: Hit[] = []
-  const until = performance.now() + limits.lines
-  let threads: ReturnType<typeof openThreads> | undefined
-  let passed = 0
-  try {
-    for (const { path, fullPath, count, hits: kept } of matching) {
-      const skip = Math.max(0, offset - passed)
-      const take = Math.min(limit - hits.length, count - skip)
-      passed += count
-      if (hits.length >= limit) break
-      if (take <= 0) continue
-      let lines = kept.slice(skip, skip + take)
-      if (lines.length < take) {
-        threads ??= openThreads(setup, { signal: ctx.signal, until })
-        const places = placesOf.get(fullPath) ?? null
-        const again = await threads.lines({ fullPath, skip, take, context, places })
-        if (again.length > lines.length) lines = again
-      }
-      hits.push(...lines.map(hit => ({ path, ...hit })))
-    }
-  } finally {
-    threads?.end()
+  for (const { file } of parts) {
+    if (performance.now() > search.until) break
+    const wanted = { places: places.get(file) ?? [], context: page.context }
+    const path = displayPath(ctx, file.fullPath)
+    hits.push(...(await showLines(ctx, file.fullPath, wanted)).map(hit => ({ path, ...hit })))
   }
   return hits
 }
 
-type Counts = readonly (FileCount | undefined)[]
+const ofEncoding = ({ query }: Matching): string => query.encoding ?? 'utf-8'
 
-const leftOut = (listing: Listing, counts: Counts) => {
-  const countOf = (what: FileCount | undefined) => counts.filter(count => count === what).length
+const NOTHING_UNREAD = { binary: 0, unreadable: 0, outOfTime: 0 }
+
+const leftOut = (listing: Listing, { binary, unreadable, outOfTime } = NOTHING_UNREAD) => {
   const not_searched = {
     ...some('ignored', listing.ignoredPaths.length),
-    ...some('binary', countOf('binary')),
-    ...some('unreadable', listing.unreadable + countOf('unreadable')),
-    ...some('files_out_of_time', countOf(undefined)),
+    ...some('binary', binary),
+    ...some('unreadable', listing.unreadable + unreadable),
+    ...some('files_out_of_time', outOfTime),
     ...(listing.isPartial && { directories_out_of_time: true }),
   }
   return Object.keys(not_searched).length > 0 && { not_searched }

@@ -1,8 +1,9 @@
 /** Tool: creates and updates skills. */
+import { deniedResult } from '../error-result.ts'
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { applyEdits, planReplacement } from './patch-replace.ts'
-import { deniedResult, mayControl } from './allowed-paths.ts'
+import { mayControl } from './allowed-paths.ts'
 import { withUserErrors } from './error-result.ts'
 
 /** Every method throws an error with a sentence for the model; nothing is written then. */

@@ -1,5 +1,5 @@
 /** Tool: runs a shell command in the workspace, in the foreground or in the background. */
-import { statSync } from 'node:fs'
+import { isDirectory } from '../../base/directories.ts'
 import { z } from 'zod'
 import type { Approved } from '../permissions/decide.ts'
 import { failureHint } from './failure-hint.ts'
@@ -67,9 +67,6 @@ const LASTING = {
   false: 'It starts in the workspace; cd lasts for the next calls, export does not.',
   true: 'It starts in the workspace; cd, exported variables, and an activated virtual environment last for the next calls, aliases and functions do not.',
 } as const
-
-const isDirectory = (path: string): boolean =>
-  statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 
 /** Where a command runs. Throws when that is no directory; one that was deleted is left. */
 export const directoryFor = (ctx: ToolContext, workdir: string | undefined): string => {

@@ -2,6 +2,7 @@
  * Tool: has a model answer a question about an image. For models that cannot see images themselves, and for images of the
  * web. Images of messages, files, and tool results are otherwise part of the conversation (`../providers/images.ts`).
  */
+import { Refusal } from '../../base/refusal.ts'
 import { parseDataUrl } from '../../base/data-url.ts'
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -33,7 +34,7 @@ const readLocal = async (ctx: ToolContext, path: string): Promise<Buffer> => {
   const fullPath = resolvePath(ctx, path)
   guardRead(ctx, fullPath)
   if (!(await mayRead(ctx, fullPath, 'read')))
-    throw new Error(`The user denied reading ${fullPath}.`)
+    throw new Refusal('user', `The user denied reading ${fullPath}.`)
   let fd: number
   try {
     fd = openSync(fullPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)

@@ -1,8 +1,9 @@
 /** Tool: writes a whole file, creating directories as needed. */
+import { deniedResult } from '../error-result.ts'
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
 import { checkEdits } from './check-edits.ts'
-import { deniedResult, guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
+import { guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
 import { diffOfFile } from './edit-diff.ts'
 import { showInEditor } from './editor-text.ts'
 import { refuseDocument } from './read-document.ts'

@@ -1,6 +1,6 @@
 /** What a client can set for a session: the approval mode, the model, and the reasoning effort. */
 import type { SessionConfigOption, SessionModeState } from '@agentclientprotocol/sdk'
-import type { Effort } from '../../agent/types.ts'
+import { EFFORTS, type Effort } from '../../base/efforts.ts'
 import type { ModelList } from '../../schema/model.ts'
 
 export const MODES = [
@@ -29,11 +29,6 @@ export const modeState = (current: ModeId): SessionModeState => ({
   currentModeId: current,
   availableModes: MODES.map(mode => ({ ...mode })),
 })
-
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
-
-export const isEffort = (value: unknown): value is Effort =>
-  EFFORTS.some(effort => effort === value)
 
 /** The profile's own effort. */
 export const DEFAULT_EFFORT = 'default'

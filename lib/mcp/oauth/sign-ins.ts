@@ -2,7 +2,8 @@
  * Signing in to MCP servers: authorization code with PKCE (OAuth 2.1). A sign-in is pending in memory for ten minutes, bound
  * to the profile, the server with its address, and the browser and login session that began it. Its `state` is used once.
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { sha256 } from '../../base/sha256.ts'
 import type {
   AuthorizationServerMetadata,
   OAuthClientInformationMixed,
@@ -66,10 +67,7 @@ const REVOKE_TIMEOUT_MS = 5_000
 const EXPIRED =
   'This sign-in has expired, was already used, or began in another browser. Start it again.'
 
-const hashOf = ({ cookie, session }: Browser): string =>
-  createHash('sha256')
-    .update(JSON.stringify([cookie, session]))
-    .digest('hex')
+const hashOf = ({ cookie, session }: Browser): string => sha256(JSON.stringify([cookie, session]))
 
 const keyOf = (home: Home, name: string): string => JSON.stringify([home.dir, name])
 

@@ -4,9 +4,9 @@
  * The host agent keeps its own sign-ins one level above. They are not shared: its files are not bound to an address, nothing
  * locks them while a token is renewed, and a refresh token that two programs use is revoked by many servers.
  */
-import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { sha256 } from '../../base/sha256.ts'
 import { z } from 'zod'
 import { replaceText } from '../../store/atomic-write.ts'
 import { jsonFile } from '../../store/json-file.ts'
@@ -49,7 +49,7 @@ export type StoredTokens = z.infer<typeof Tokens>
 
 /** Names that differ only in characters that a file name cannot have get different files. */
 const fileOf = (homeDir: string, name: string): string => {
-  const mark = createHash('sha256').update(name).digest('hex').slice(0, 12)
+  const mark = sha256(name).slice(0, 12)
   const shown = name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 60)
   return join(homeDir, 'mcp-tokens', 'agent-webui', `${shown}-${mark}.json`)
 }

@@ -1,5 +1,5 @@
 /** Credential pools of all homes: chooses keys, tracks their cooldowns and saves their status to auth.json. */
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../base/sha256.ts'
 import { type Clock, toSeconds } from '../../base/clock.ts'
 import { messageOf } from '../../errors.ts'
 import type { FailureType } from '../../schema/failure-type.ts'
@@ -28,7 +28,7 @@ export type KeyFailure = {
   retryAfterMs?: number | undefined
 }
 
-/** The command line's names of reasons (agent-home §9.3). */
+/** The command line's names of reasons. */
 const REASONS: Partial<Record<FailureType, string>> = {
   rate_limit: 'rate_limit',
   quota_exhausted: 'billing',
@@ -41,7 +41,7 @@ const MAX_MESSAGE_CHARS = 500
 type Known = { cooldownUntilMs?: number; used: number }
 
 /** A stable id for a key without one. */
-const seedId = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 6)
+const seedId = (text: string): string => sha256(text).slice(0, 6)
 
 export type CredentialPools = ReturnType<typeof createCredentialPools>
 

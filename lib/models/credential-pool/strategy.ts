@@ -1,4 +1,4 @@
-/** Chooses the next key of a pool by the home's strategy (agent-home §3.4). Pure. */
+/** Chooses the next key of a pool by the home's strategy. Pure. */
 import { toProviderId } from '../provider-ids.ts'
 import { type Candidate, firstAvailable } from '../credentials.ts'
 import type { ProfileConfig } from '../../profiles/config.ts'

@@ -53,7 +53,7 @@ type Failed = { failed: string }
 /** The key; null when there is no better one; or why the renewal failed for now. */
 type Outcome = string | null | Failed
 
-/** A token that expires sooner is renewed before it is used (agent-home §3.3). */
+/** A token that expires sooner is renewed before it is used. */
 const SKEW_MS = 120_000
 const TIMEOUT_MS = 10_000
 /** Delay after a failed renewal; it doubles up to the maximum. */

@@ -1,5 +1,5 @@
-/** Reads a sign-in of auth.json (agent-home §3.3, §3.4): when its token expires, and whether it can be renewed. Pure. */
-import { createHash } from 'node:crypto'
+/** Reads a sign-in of auth.json: when its token expires, and whether it can be renewed. Pure. */
+import { sha256 } from '../../base/sha256.ts'
 import { fromSeconds } from '../../base/clock.ts'
 import { asObject, asString, isObject, type JsonObject } from '../../base/json.ts'
 import { jwtClaims } from '../../base/jwt.ts'
@@ -63,8 +63,7 @@ export const clientIdOf = (entry: Readonly<JsonObject>): string =>
   asString(entry.client_id) || asString(jwtClaims(asString(tokensOf(entry).access_token)).client_id)
 
 /** Identifies a token without revealing it. */
-export const fingerprint = (token: string): string =>
-  createHash('sha256').update(token).digest('hex').slice(0, 12)
+export const fingerprint = (token: string): string => sha256(token).slice(0, 12)
 
 /**
  * True when the issuer has rejected this refresh token. A new sign-in brings another one, which voids the mark; the host

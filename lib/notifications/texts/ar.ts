@@ -7,8 +7,6 @@ export const ar: Texts = {
   'title.failed': 'فشل أحد الردود',
   'title.task_failed': 'فشلت إحدى المهام',
   'title.task_done': 'اكتملت إحدى المهام',
-  backup: 'فشل النسخ الاحتياطي',
-  'backup.text': 'السبب موضّح في الإعدادات ضمن «النسخ الاحتياطية».',
   'title.test': 'إشعار تجريبي',
   'body.test': 'تصل إشعارات وكيلك إلى هنا.',
   approval: 'بحاجة إلى موافقة: {text}',

@@ -7,8 +7,6 @@ export const de: Texts = {
   'title.failed': 'Eine Antwort ist fehlgeschlagen',
   'title.task_failed': 'Eine Aufgabe ist fehlgeschlagen',
   'title.task_done': 'Eine Aufgabe ist fertig',
-  backup: 'Das Backup ist fehlgeschlagen',
-  'backup.text': 'Den Grund zeigt Einstellungen → Backups.',
   'title.test': 'Testbenachrichtigung',
   'body.test': 'Hier kommen Benachrichtigungen deines Agenten an.',
   approval: 'Freigabe nötig: {text}',

@@ -11,8 +11,6 @@ export const en = {
   'title.failed': 'A response failed',
   'title.task_failed': 'A task failed',
   'title.task_done': 'A task is done',
-  backup: 'The backup failed',
-  'backup.text': 'Settings → Backups says why.',
   'title.test': 'Test notification',
   'body.test': 'Notifications from your agent arrive here.',
   approval: 'Needs approval: {text}',

@@ -7,8 +7,6 @@ export const es: Texts = {
   'title.failed': 'Falló una respuesta',
   'title.task_failed': 'Falló una tarea',
   'title.task_done': 'Una tarea ha terminado',
-  backup: 'La copia de seguridad ha fallado',
-  'backup.text': 'El motivo está en Ajustes → Copias de seguridad.',
   'title.test': 'Notificación de prueba',
   'body.test': 'Aquí llegan las notificaciones de tu agente.',
   approval: 'Requiere aprobación: {text}',

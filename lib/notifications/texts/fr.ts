@@ -7,8 +7,6 @@ export const fr: Texts = {
   'title.failed': 'Une réponse a échoué',
   'title.task_failed': 'Une tâche a échoué',
   'title.task_done': 'Une tâche est terminée',
-  backup: 'La sauvegarde a échoué',
-  'backup.text': 'La raison est indiquée dans Paramètres → Sauvegardes.',
   'title.test': 'Notification de test',
   'body.test': 'Les notifications de votre agent arrivent ici.',
   approval: 'Approbation requise : {text}',

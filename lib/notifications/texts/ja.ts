@@ -7,8 +7,6 @@ export const ja: Texts = {
   'title.failed': '応答に失敗しました',
   'title.task_failed': 'タスクが失敗しました',
   'title.task_done': 'タスクが完了しました',
-  backup: 'バックアップに失敗しました',
-  'backup.text': '理由は「設定」→「バックアップ」で確認できます。',
   'title.test': 'テスト通知',
   'body.test': 'エージェントからの通知はここに届きます。',
   approval: '承認が必要です：{text}',

@@ -7,8 +7,6 @@ export const ko: Texts = {
   'title.failed': '응답에 실패했어요',
   'title.task_failed': '작업에 실패했어요',
   'title.task_done': '작업이 완료됐어요',
-  backup: '백업하지 못했어요',
-  'backup.text': '이유는 설정 → 백업에서 볼 수 있어요.',
   'title.test': '테스트 알림',
   'body.test': '에이전트의 알림이 여기에 도착해요.',
   approval: '승인 필요: {text}',

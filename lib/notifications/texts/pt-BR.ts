@@ -7,8 +7,6 @@ export const ptBR: Texts = {
   'title.failed': 'Uma resposta falhou',
   'title.task_failed': 'Uma tarefa falhou',
   'title.task_done': 'Uma tarefa foi concluída',
-  backup: 'O backup falhou',
-  'backup.text': 'O motivo está em Configurações → Backups.',
   'title.test': 'Notificação de teste',
   'body.test': 'As notificações do seu agente chegam aqui.',
   approval: 'Precisa de aprovação: {text}',

@@ -7,8 +7,6 @@ export const zhHans: Texts = {
   'title.failed': '一次回复失败',
   'title.task_failed': '一个任务失败',
   'title.task_done': '一个任务已完成',
-  backup: '备份失败',
-  'backup.text': '原因请见“设置”→“备份”。',
   'title.test': '测试通知',
   'body.test': '智能体的通知会显示在这里。',
   approval: '需要审批：{text}',

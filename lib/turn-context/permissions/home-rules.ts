@@ -87,7 +87,7 @@ export const scriptDenial = (
   const shell = { home: env.HOME ?? '', cwd: dir, workspace: dir, env }
   // Of the decision about commands only what no one could allow: changes of scripts are approved by a person.
   const decision = decideCommand(command, { guards, shell, forbidden: [] })
-  if (decision.kind === 'refuse') return decision.sentence
+  if (decision.kind === 'refuse') return decision.refusal.message
   const call: RuledCall = { tool: 'terminal', accesses: [{ kind: 'command', command, shell }] }
   return rules.decide(call)?.list === 'ask' && mayApprove ? null : refusalOf(rules, call)
 }

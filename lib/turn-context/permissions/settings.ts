@@ -166,7 +166,7 @@ export const checkPermission = (
     reasons,
   })
   if (verdict?.list === 'deny') return because('deny', verdict.rule)
-  if (decision?.kind === 'refuse') return because('refused', decision.sentence)
+  if (decision?.kind === 'refuse') return because('refused', decision.refusal.message)
   if (verdict) return because(verdict.isUnsure ? 'unsure' : 'ask', verdict.rule)
   if (reasons.length === 0) {
     const place = runner ? `sandbox.enabled, terminal.backend: ${runner.kind}` : null

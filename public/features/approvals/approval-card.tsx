@@ -1,6 +1,6 @@
 /** Approval card: the command, folder and reason, with up to four answers; Enter allows once, Esc denies. */
 import { placeOf } from '../../../lib/base/network-key.ts'
-import { translateStakes } from './stake-strings.ts'
+import { whyAsked } from './stake-strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalChoice } from '../../../lib/schema/question.ts'
@@ -180,7 +180,7 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
         </p>
       )}
       <p class="ask-why" dir="auto">
-        {translateStakes(visibleText(approval.description)) || t('ask.approval.text')}
+        {whyAsked(approval) || t('ask.approval.text')}
       </p>
       <ReadToEndBox whole={whole} more={t('ask.more')} keys={keys && offers('once') && !isRuling}>
         <ScrollBox class="ask-command" label={t('ask.command')}>

@@ -1,5 +1,7 @@
-/** What is at stake, in the page's language: the server's sentences are known ones, put together. */
+/** Why an approval is asked for, in the page's language. */
 import { STAKES } from '../../../lib/base/stakes.ts'
+import { visibleText } from '../../../lib/base/visible.ts'
+import type { Approval, Reason } from '../../../lib/schema/question.ts'
 import { joinSentences } from '../../strings/join-sentences.ts'
 import { translator } from '../../strings/t.ts'
 
@@ -15,29 +17,22 @@ const t = translator({
   },
 })
 
-const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-const LABELS = new Map(Object.entries(STAKES).map(([label, sentence]) => [sentence, label]))
-const KNOWN = new RegExp(
-  [...[...LABELS.keys()].map(escaped), '(\\d+) more reasons? to ask\\.'].join('|'),
-  'g',
-)
-
-/** How a question about a destination begins. A command may contain anything, so it is matched up to the last such words. */
-const NETWORK =
-  /^`([\s\S]*)` wants to reach (\S+?)(?:,? (?:which is (\S+) )?(in your own network))?\.(?= |$)/
-
-const translateKnown = (text: string): string =>
-  text.replace(KNOWN, (sentence, count?: string) => {
-    if (count !== undefined) return t('stake.more', { count: Number(count) })
-    return sentences(LABELS.get(sentence)!)
-  })
-
-/** A description with its known sentences translated; the words of a rule or a server stay. */
-export const translateStakes = (description: string): string => {
-  const [network, command = '', host = '', address, isPrivate] = NETWORK.exec(description) ?? []
-  if (network === undefined) return joinSentences(translateKnown(description))
-  const first = address
-    ? t('stake.network.named', { command, host, address })
-    : t(isPrivate ? 'stake.network.private' : 'stake.network', { command, host })
-  return joinSentences(`${first}${description.slice(network.length)}`)
+const wordsOf = (reason: Reason): string => {
+  if ('more' in reason) return t('stake.more', { count: reason.more })
+  if ('text' in reason) return visibleText(reason.text)
+  if ('reaches' in reason) {
+    const { command, place, private: isPrivate, address } = reason.reaches
+    const known = { command: visibleText(command), host: visibleText(place) }
+    if (address) return t('stake.network.named', { ...known, address: visibleText(address) })
+    return t(isPrivate ? 'stake.network.private' : 'stake.network', known)
+  }
+  // A newer server may know another one.
+  return Object.hasOwn(STAKES, reason.stake) ? sentences(reason.stake) : ''
 }
+
+/** The words of a rule or of another program stay. */
+export const whyAsked = ({
+  description,
+  reasons,
+}: Pick<Approval, 'description' | 'reasons'>): string =>
+  joinSentences(...(reasons?.map(wordsOf) ?? [visibleText(description)]))

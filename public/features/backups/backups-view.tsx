@@ -1,31 +1,22 @@
-/** Settings → Backups: when and where, the last result, a backup now, and the files. */
+/** Settings → Backups: where, the last result, a backup now, and the files. */
 import { every } from '../../../lib/base/clock.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { BackupSettings, BackupState } from '../../../lib/schema/backup.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
-import { Row, Select, Switch } from '../../parts/field.tsx'
+import { Row } from '../../parts/field.tsx'
 import { Field } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { LoadState } from '../../parts/load-state.ts'
 import { LoadNote } from '../../parts/view-state.tsx'
-import { pageLocale } from '../../strings/t.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { formatBytes } from '../workspace/file-kind.ts'
 import { errorText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 
 const POLL_MS = 1_000
-/** 2024-01-07 was a Sunday. */
-const weekdayName = (day: number): string =>
-  new Intl.DateTimeFormat(pageLocale(), { weekday: 'long', timeZone: 'UTC' }).format(
-    Date.UTC(2024, 0, 7 + day),
-  )
-/** In the order of most calendars. */
-const WEEKDAYS = [1, 2, 3, 4, 5, 6, 0]
-
-type PartProps = { state: BackupState; save: (patch: Partial<BackupSettings>) => void }
+type PartProps = { state: BackupState; save: (settings: BackupSettings) => void }
 
 const Folder = ({ state, save }: PartProps) => {
   const { dir } = state.settings
@@ -51,120 +42,13 @@ const Folder = ({ state, save }: PartProps) => {
   )
 }
 
-type CountProps = PartProps & { name: 'keep_daily' | 'keep_weekly'; min: number; max: number }
-
-const Count = ({ state, save, name, min, max }: CountProps) => (
-  <Row
-    label={t(`backups.${name}`)}
-    hint={name === 'keep_weekly' ? t('backups.keep.hint') : undefined}
-    control={ids => (
-      <input
-        id={ids.control}
-        class="input"
-        type="number"
-        inputMode="numeric"
-        required
-        min={min}
-        max={max}
-        step="1"
-        aria-describedby={ids.hint}
-        defaultValue={String(state.settings[name])}
-        onChange={event => {
-          const { value, validity } = event.currentTarget
-          if (validity.valid) save({ [name]: Number(value) })
-        }}
-      />
-    )}
-  />
+const FolderPart = ({ state, save }: PartProps) => (
+  <div class="view-part backup-folder">
+    {state.was_scheduled && <p class="form-error">{t('backups.stopped')}</p>}
+    <Folder state={state} save={save} />
+    <p class="field-hint">{t(state.has_keys ? 'backups.keys.on' : 'backups.keys.off')}</p>
+  </div>
 )
-
-const Times = ({ state, save }: PartProps) => {
-  const { every, weekday, at } = state.settings
-  return (
-    <>
-      <Row
-        label={t('backups.every')}
-        control={ids => (
-          <Select
-            id={ids.control}
-            describedBy={ids.hint}
-            value={every}
-            options={(['day', 'week'] as const).map(
-              each => [each, t(`backups.every.${each}`)] as const,
-            )}
-            onChange={value => save({ every: value === 'week' ? 'week' : 'day' })}
-          />
-        )}
-      />
-      {every === 'week' && (
-        <Row
-          label={t('backups.weekday')}
-          control={ids => (
-            <Select
-              id={ids.control}
-              describedBy={ids.hint}
-              value={String(weekday)}
-              options={WEEKDAYS.map(day => [String(day), weekdayName(day)] as const)}
-              onChange={value => save({ weekday: Number(value) })}
-            />
-          )}
-        />
-      )}
-      <Row
-        label={t('backups.at')}
-        hint={t('backups.at.hint')}
-        control={ids => (
-          <input
-            id={ids.control}
-            class="input"
-            type="time"
-            required
-            aria-describedby={ids.hint}
-            value={at}
-            onChange={event => {
-              const { value, validity } = event.currentTarget
-              if (validity.valid) save({ at: value.slice(0, 5) })
-            }}
-          />
-        )}
-      />
-    </>
-  )
-}
-
-const Schedule = ({ state, save }: PartProps) => {
-  const { settings, next_at, suggested_dir } = state
-  const turn = (enabled: boolean) =>
-    save({ enabled, ...(settings.dir === '' && { dir: suggested_dir }) })
-  return (
-    <section class="view-part rows" aria-label={t('backups.schedule')}>
-      <h3>{t('backups.schedule')}</h3>
-      <Row
-        label={t('backups.on')}
-        hint={next_at === null ? undefined : t('backups.on.next', { time: formatFull(next_at) })}
-        control={ids => (
-          <Switch
-            id={ids.control}
-            describedBy={ids.hint}
-            checked={settings.enabled}
-            onChange={turn}
-          />
-        )}
-      />
-      {settings.enabled && (
-        <>
-          <Times state={state} save={save} />
-          <Count state={state} save={save} name="keep_daily" min={1} max={365} />
-          <Count state={state} save={save} name="keep_weekly" min={0} max={520} />
-        </>
-      )}
-      <div class="backup-folder">
-        <Folder state={state} save={save} />
-        <p class="field-hint">{t(state.has_keys ? 'backups.keys.on' : 'backups.keys.off')}</p>
-      </div>
-    </section>
-  )
-}
 
 const LastResult = ({ state: { last, running } }: Pick<PartProps, 'state'>) => {
   if (running) return <p role="status">{t('backups.running')}</p>
@@ -247,7 +131,11 @@ export const BackupSettingsView = () => {
   return (
     <>
       <p class="view-lead">{t('backups.lead')}</p>
-      <Schedule state={shown} save={patch => change(() => api('POST /api/backups', patch))} />
+      <p class="view-lead">{t('backups.timer')}</p>
+      <FolderPart
+        state={shown}
+        save={settings => change(() => api('POST /api/backups', settings))}
+      />
       <Files
         state={shown}
         onRun={() =>

@@ -5,7 +5,7 @@ import type { Route } from '../../parts/may.ts'
 import { AnswerNote } from '../approvals/answer-note.tsx'
 import { answerState, writeAnswer, writtenAnswer } from '../approvals/answer.ts'
 import { BidiSafeCode } from '../approvals/bidi-safe-code.tsx'
-import { translateStakes } from '../approvals/stake-strings.ts'
+import { whyAsked } from '../approvals/stake-strings.ts'
 import { isAnswerable } from '../home/answerable.ts'
 import { t as shared } from '../inbox/strings.ts'
 
@@ -28,7 +28,7 @@ const Asked = ({ question }: { question: Question }) =>
   ) : (
     <>
       <p class="why" dir="auto">
-        {translateStakes(visibleText(question.description))}
+        {whyAsked(question)}
       </p>
       <pre class="command" dir="ltr">
         <BidiSafeCode text={question.command} {...(question.marks && { marks: question.marks })} />

@@ -1,12 +1,10 @@
 /** Reasoning effort and visibility, stored in the agent's configuration and shared with the CLI. */
 import { signal } from '@preact/signals'
+import { type Effort, EFFORTS, isEffort } from '../../../lib/base/efforts.ts'
 import type { Platform } from '../../platform.ts'
 
 type Reasoning = { show_reasoning: boolean; reasoning_effort: string; efforts?: string[] }
 
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
-type Effort = (typeof EFFORTS)[number]
-const isEffort = (text: string): text is Effort => EFFORTS.includes(text as Effort)
 export const isEffortChoice = (text: string): text is Effort | 'default' =>
   text === 'default' || isEffort(text)
 

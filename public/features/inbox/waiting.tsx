@@ -1,5 +1,5 @@
 /** A question of the agent, to be answered outside its chat; for the inbox and the first page. */
-import { translateStakes } from '../approvals/stake-strings.ts'
+import { whyAsked } from '../approvals/stake-strings.ts'
 import type { Question } from '../../../lib/schema/question.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { useSessions, useShell } from '../../contexts.ts'
@@ -42,7 +42,7 @@ export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
       <p class="waiting-in">{t('waiting.in', { title: title ?? titleOfSession(session_id) })}</p>
       {question.kind === 'approval' ? (
         <>
-          <p dir="auto">{translateStakes(question.description)}</p>
+          <p dir="auto">{whyAsked(question)}</p>
           {isWhole && (
             <pre class="waiting-command" dir="ltr">
               <BidiSafeCode

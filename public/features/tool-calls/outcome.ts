@@ -1,13 +1,14 @@
 /** What the line of a tool call says about its result; the opened card parses the rest (`result-body.ts`). */
 import { isObject } from '../../../lib/base/json.ts'
-import { isFailure, REFUSALS, type Refuser } from './tool-result.ts'
+import type { Message } from '../../../lib/schema/message.ts'
+import type { RefusedBy } from '../../../lib/schema/refused-by.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
 export type Outcome = {
   state: 'ok' | 'failed' | 'refused'
   /** Of a refused call. */
-  by: Refuser | null
+  by: RefusedBy | null
   /** The command was started in, or moved to, the background. */
   isInBackground: boolean
   exitCode: number | null
@@ -53,23 +54,19 @@ const recoverFields = (text: string): Record<string, unknown> => {
 export const errorIn = (fields: Fields): string =>
   typeof fields.error === 'string' ? fields.error.trim() : ''
 
-const refuserOf = (fields: Fields): Refuser | null => {
-  const error = errorIn(fields)
-  const known = REFUSALS.find(([, pattern]) => pattern.test(error))?.[0]
-  return known ?? (fields.status === 'blocked' ? 'checks' : null)
-}
+/** What the service recorded about a call. Results of the host agent have neither, but may say `blocked`. */
+export type Recorded = Pick<Message, '_failed' | '_refused_by'>
 
-export const outcomeOf = (content: string, isError = false): Outcome => {
+export const outcomeOf = (content: string, recorded: Recorded = {}): Outcome => {
   const fields = parseFields(content) ?? {}
   const code = fields.exit_code
   const exitCode = typeof code === 'number' ? code : null
-  const by = refuserOf(fields)
+  const by = recorded._refused_by ?? (fields.status === 'blocked' ? 'checks' : null)
   const failed =
-    isError ||
+    recorded._failed === true ||
     (exitCode !== null && exitCode !== 0) ||
     fields.success === false ||
-    errorIn(fields) !== '' ||
-    isFailure(content.trim())
+    errorIn(fields) !== ''
   const found = [fields.matches, fields.files].find(Array.isArray)
   return {
     state: by ? 'refused' : failed ? 'failed' : 'ok',
@@ -90,3 +87,11 @@ const countChanges = (diff: string): { added: number; removed: number } => {
     lines.filter((line, at) => line.startsWith(mark) && !header(at)).length
   return { added: count('+', at => isHeader(at - 1)), removed: count('-', isHeader) }
 }
+
+/** Whether a call has failed, without parsing its result: what a closed activity shows. A refused one has not. */
+export const hasFailed = (content: string, { _failed, _refused_by }: Recorded): boolean =>
+  _refused_by === undefined &&
+  !/^\s*\{\s*"status"\s*:\s*"blocked"/.test(content.slice(0, 40)) &&
+  (_failed === true ||
+    /"exit_code"\s*:\s*-?[1-9]/.test(content.slice(-400)) ||
+    /^\s*\{\s*"(?:success"\s*:\s*false|error"\s*:\s*"[^"])/.test(content.slice(0, 120)))

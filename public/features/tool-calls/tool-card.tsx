@@ -13,7 +13,7 @@ import { t } from './step-strings.ts'
 import { describeToolCall, parseArgs } from './describe-tool-call.ts'
 import type { Args } from './describe-tool-call.ts'
 import { outcomeOf } from './outcome.ts'
-import type { Outcome } from './outcome.ts'
+import type { Outcome, Recorded } from './outcome.ts'
 
 const CardBody = lazy(async () => (await import('./card-body.tsx')).CardBody, true)
 const RunningOutput = lazy(async () => (await import('./card-body.tsx')).RunningOutput, true)
@@ -37,7 +37,7 @@ export type ToolCardProps = {
   startedAt: number | null
   clock: ServerClock
   duration: number | null
-  isError: boolean
+  recorded: Recorded
   /** Where the command ran, if that is not the same for all. */
   ranIn?: RunsIn | undefined
   /** Live output of a running call. */
@@ -52,15 +52,15 @@ export type ToolCardProps = {
 }
 
 export function ToolCard(props: ToolCardProps) {
-  const { name, written, content, isError, open } = props
+  const { name, written, content, recorded, open } = props
   const args = useMemo(() => props.short ?? parseArgs(written), [written, props.short])
   const outcome = useMemo(
-    () => (content === null ? null : outcomeOf(content, isError)),
-    [content, isError],
+    () => (content === null ? null : outcomeOf(content, recorded)),
+    [content, recorded],
   )
   const said = describeToolCall(name, args)
   const busy = props.state !== 'ended'
-  const state = outcome?.state ?? (isError ? 'failed' : 'ok')
+  const state = outcome?.state ?? (recorded._failed ? 'failed' : 'ok')
   return (
     <div class={`tool tool-${busy ? props.state : state}`}>
       <button type="button" class="tool-head" aria-expanded={open} onClick={props.onToggle}>

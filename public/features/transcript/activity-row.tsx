@@ -5,7 +5,7 @@ import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { ActivityLine } from './activity.tsx'
 import type { ActivityRow, Step, ToolStep } from './rows.ts'
-import { hasFailed, isRefused } from './spine.ts'
+import { isRefused, stepFailed } from './spine.ts'
 import { useTranscript } from './transcript-context.ts'
 
 /** Steps are shown when an activity is opened, so the first view does without them. */
@@ -38,7 +38,7 @@ export function ActivityRowView({ row }: { row: ActivityRow }) {
       seconds={row.seconds}
       thought={row.steps.some(step => step.kind === 'reasoning')}
       steps={tools.length}
-      failed={tools.filter(hasFailed).length}
+      failed={tools.filter(stepFailed).length}
       nothingRan={tools.length > 0 && tools.every(isRefused)}
       open={row.open}
       empty={row.steps.length === 0}

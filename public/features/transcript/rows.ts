@@ -158,7 +158,8 @@ const lineOf = (message: Message | null | undefined): number => Number(message?.
 
 /** The first turn that ended after this message and before the next one. Later ones in between were deleted. */
 const usageOf = (turn: Turn, next: Turn | undefined, all: readonly TurnUsage[] = []) => {
-  const [from, to] = [lineOf(turn.user ?? turn.replies[0]), lineOf(next?.user)]
+  const from = lineOf(turn.user ?? turn.replies[0])
+  const to = lineOf(next?.user)
   return all.find(({ n }) => n > from && (to === 0 || n < to)) ?? null
 }
 
@@ -176,7 +177,7 @@ type TurnInput = RowsInput & {
 const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
   const { live, last } = input
   if (user) rows.push({ kind: 'user', key: user.id, message: user })
-  const name = user?.id ?? replies[0]?.id ?? 'start'
+  const name = (user ?? replies[0]!).id
   const spoken: Message[] = []
   let steps: Step[] = []
   /** Seconds that this turn, and the activity that comes next, waited for a person. */
@@ -255,6 +256,12 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
       const key = `${message.id}:r`
       steps.push({ kind: 'reasoning', key, text: message.reasoning, live: false })
     }
+    // Of these steps only the summary of another program is left.
+    for (const { tid, name, args, snippet } of message._tool_summaries ?? []) {
+      const step = toolStep(tid, name, '', input)
+      if (step)
+        steps.push({ ...step, short: args, result: { id: tid, role: 'tool', content: snippet } })
+    }
     const text = textOf(message)
     if (text.trim()) {
       flush(false)
@@ -280,13 +287,19 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     divide(above)
     addLive(rows, live, { steps, flush, first, input })
   } else flush(false)
-  const limit = live ? undefined : replies.find(message => message._step_limit)?._step_limit
-  if (limit !== undefined) rows.push({ kind: 'limit', key: `${name}:limit`, steps: limit, last })
+  const limit = replies.find(message => message._step_limit)?._step_limit
+  if (!live && limit) rows.push({ kind: 'limit', key: `${name}:limit`, steps: limit, last })
   if (spoken.length > 0 || live || replies.some(({ tool_calls }) => tool_calls?.length)) {
-    const { usage, asked } = input
-    const turn = user ? [user, ...replies] : replies
-    const foot = { messages: spoken, turn, asked, usage, live: live !== null, last }
-    rows.push({ kind: 'foot', key: `${name}:foot`, ...foot })
+    rows.push({
+      kind: 'foot',
+      key: `${name}:foot`,
+      messages: spoken,
+      turn: user ? [user, ...replies] : replies,
+      asked: input.asked,
+      usage: input.usage,
+      live: live !== null,
+      last,
+    })
   }
   if (!live) divide(above)
 }
@@ -296,10 +309,10 @@ type Rest = { steps: Step[]; flush: (live: boolean) => void; first: boolean; inp
 /** Adds the rows of the running turn after the stored ones. */
 const addLive = (rows: Row[], live: LiveShape, { steps, flush, first, input }: Rest) => {
   const known = new Set(steps.map(step => step.key))
-  for (const tool of live.tools) {
-    if (known.has(tool.tid) || input.results.has(tool.tid)) continue
-    const step = toolStep(tool.tid, tool.name, '', input)
-    if (step) steps.push({ ...step, short: tool.args })
+  for (const { tid, name, args } of live.tools) {
+    if (known.has(tid) || input.results.has(tid)) continue
+    const step = toolStep(tid, name, '', input)
+    if (step) steps.push({ ...step, short: args })
   }
   if (live.messageId && live.hasReasoning) {
     steps.push({ kind: 'reasoning', key: `${live.messageId}:r`, text: '', live: true })
@@ -310,8 +323,17 @@ const addLive = (rows: Row[], live: LiveShape, { steps, flush, first, input }: R
   }
   flush(false)
   const id = live.messageId
-  const text = { id, text: '', live: true, first, partial: false, refusal: null, cut: null }
-  rows.push({ kind: 'text', key: `${id}:0`, ...text })
+  rows.push({
+    kind: 'text',
+    key: `${id}:0`,
+    id,
+    text: '',
+    live: true,
+    first,
+    partial: false,
+    refusal: null,
+    cut: null,
+  })
 }
 
 const addText = (rows: Row[], message: Message, text: string, first: boolean) => {
@@ -346,10 +368,19 @@ const toolStep = (
   const finished = input.finished[tid] ?? null
   const running = input.live?.tools.find(tool => tool.tid === tid)
   const state = result || finished || !input.live ? 'ended' : running ? 'running' : 'queued'
-  const startedAt = running?.started_at ?? null
-  const short = running && !written ? running.args : null
-  const more = { startedAt, finished, decisions }
-  return { kind: 'tool', key: tid, tid, name, written, short, result, state, ...more }
+  return {
+    kind: 'tool',
+    key: tid,
+    tid,
+    name,
+    written,
+    short: running && !written ? running.args : null,
+    result,
+    state,
+    startedAt: running?.started_at ?? null,
+    finished,
+    decisions,
+  }
 }
 
 /** Reuses unchanged row objects, so that they are not rendered again. */
@@ -372,11 +403,6 @@ const same = (left: unknown, right: unknown): boolean => {
   if (Array.isArray(left) && Array.isArray(right)) {
     return left.length === right.length && left.every((item, at) => same(item, right[at]))
   }
-  const steps = [left, right] as { kind?: unknown }[]
-  return steps.every(isStep) && sameFields(steps[0]!, steps[1]!)
-}
-
-const isStep = (value: unknown): boolean => {
-  const kind = (value as { kind?: unknown } | null)?.kind
-  return kind === 'tool' || kind === 'reasoning'
+  const both = [left, right] as ({ kind?: unknown } | null)[]
+  return both.every(each => each?.kind) && sameFields(both[0]!, both[1]!)
 }

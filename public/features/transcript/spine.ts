@@ -1,5 +1,5 @@
 /** The spine of the transcript: which rows have a node on its line, and in which state. */
-import { looksFailed, looksRefused, refuserIn } from '../tool-calls/tool-result.ts'
+import { hasFailed } from '../tool-calls/outcome.ts'
 import { textOf } from './content.ts'
 import type { Row, Step, ToolStep } from './rows.ts'
 
@@ -10,22 +10,17 @@ export type SpineNode = { kind: NodeKind; state: NodeState }
 
 const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
 
-/** A call that was refused has not failed. */
-export const hasFailed = ({ finished, result }: ToolStep): boolean =>
-  result === null
-    ? finished?.isError === true
-    : looksFailed(textOf(result)) || (finished?.isError === true && !looksRefused(textOf(result)))
+export const stepFailed = ({ finished, result }: ToolStep): boolean =>
+  result === null ? finished?.isError === true : hasFailed(textOf(result), result)
 
 /** A person denied it, or no one allowed it in time. */
-export const isRefused = ({ result }: ToolStep): boolean => {
-  const by = result && refuserIn(textOf(result))
-  return by === 'user' || by === 'timeout'
-}
+export const isRefused = ({ result }: ToolStep): boolean =>
+  result?._refused_by === 'user' || result?._refused_by === 'timeout'
 
 const stateOf = (step: Step): NodeState => {
   if (!isTool(step)) return step.live ? 'running' : 'ended'
   if (step.state === 'running') return 'running'
-  if (hasFailed(step)) return 'failed'
+  if (stepFailed(step)) return 'failed'
   return isRefused(step) ? 'refused' : 'ended'
 }
 

@@ -13,6 +13,9 @@ import { textOf } from './content.ts'
 import { isNote, type ReasoningStep, type Step, type ToolStep } from './rows.ts'
 import { usePerFrame, useTranscript } from './transcript-context.ts'
 
+const FAILED = { _failed: true } as const
+const ENDED = {}
+
 const CallBody = lazy(async () => (await import('../queue/lazy-queue.ts')).CallBody, true)
 
 const ToolImages = lazy(
@@ -107,7 +110,7 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
       startedAt={step.startedAt && step.startedAt + waited}
       clock={clock}
       duration={duration === null ? null : Math.max(0, duration - waited)}
-      isError={step.finished?.isError ?? false}
+      recorded={result ?? (step.finished?.isError ? FAILED : ENDED)}
       ranIn={result?._ran_in}
       output={output}
       images={

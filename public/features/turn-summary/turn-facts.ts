@@ -3,11 +3,11 @@ import { waitedSeconds } from '../../../lib/base/waits.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import { isObject } from '../../../lib/base/json.ts'
 import { outcomeOf } from '../tool-calls/outcome.ts'
-import type { Refuser } from '../tool-calls/tool-result.ts'
+import type { RefusedBy } from '../../../lib/schema/refused-by.ts'
 import { secondsOf, textOf } from '../transcript/content.ts'
 
 export type FailedCommand = { id: string; command: string; exitCode: number }
-export type DeniedCall = { id: string; name: string; written: string; by: Refuser }
+export type DeniedCall = { id: string; name: string; written: string; by: RefusedBy }
 
 export type TurnFacts = {
   steps: number
@@ -42,7 +42,7 @@ export const factsOf = (turn: readonly Message[]): TurnFacts => {
     steps++
     const result = results.get(call.id)
     if (!result) continue
-    const { by, exitCode } = outcomeOf(textOf(result))
+    const { by, exitCode } = outcomeOf(textOf(result), result)
     if (by) {
       denied.push({ id: call.id, name, written, by })
       continue

@@ -5,7 +5,7 @@ import { Button } from '../../parts/button.tsx'
 import { Switch } from '../../parts/field.tsx'
 import { lazyState } from '../../parts/lazy-state.ts'
 import { createUpdates, type Updates } from './updates.ts'
-import { causeText, errorText } from '../../strings/server-text.ts'
+import { errorText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { useApp } from '../shell/context.ts'
@@ -21,9 +21,8 @@ const updatesOf = lazyState(app =>
 )
 
 const wordsOf = (state: UpdateState): string => {
-  if (state.error) return t(state.release ? 'failed.release' : 'fetch failed')
+  if (state.error) return t('fetch failed')
   if (state.behind === 0) return t('current')
-  if (state.release) return t('release', { version: state.latest_sha ?? '' })
   return t('behind', { count: state.behind, branch: state.branch ?? '' })
 }
 
@@ -35,9 +34,30 @@ const OUTCOMES = {
   no_checkout: () => t('none.webui'),
 } as const
 
+/** How an installation that is no checkout is updated: docs/install.md has each in full. */
+const WAYS = {
+  npm: 'npm install -g ./agent-webui-*.tgz',
+  image: 'docker compose up --build --detach',
+  systemd: 'install agent-webui /usr/local/bin/ && systemctl restart agent-webui',
+} as const
+
+const Ways = () => (
+  <dl class="facts">
+    {(['npm', 'image', 'systemd'] as const).map(way => (
+      <div key={way} class="fact">
+        <dt>{t(`way.${way}`)}</dt>
+        <dd>
+          <code dir="ltr">{WAYS[way]}</code>
+        </dd>
+      </div>
+    ))}
+  </dl>
+)
+
 const outcomeOf = ({ code = '', values, message }: UpdateResult): string => {
   if (Object.hasOwn(OUTCOMES, code)) return OUTCOMES[code as keyof typeof OUTCOMES]()
-  if (code === 'not_built') return t('not_built', { reason: values?.reason ?? '' })
+  if (code === 'not_built')
+    return t('not_built', { reason: values?.reason ?? '', commit: values?.commit ?? '' })
   return errorText(code, values) ?? message
 }
 
@@ -92,15 +112,7 @@ const Target = ({ updates, target }: { updates: Updates; target: UpdateTarget })
             <p dir="auto">{state.changes}</p>
           </details>
         )}
-        {target === 'webui' && found?.last && !found.last.ok && (
-          <p class="update-outcome update-failed">
-            {t('undone', {
-              version: found.last.to,
-              time: formatFull(found.last.at),
-              reason: causeText(found.last.message),
-            })}
-          </p>
-        )}
+        {target === 'webui' && found?.webui === null && <Ways />}
         {mine && <p role="status">{t(`applying.${target}`)}</p>}
         {!mine && <Outcome updates={updates} target={target} />}
       </div>

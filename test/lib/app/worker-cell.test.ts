@@ -14,15 +14,15 @@ const activityOf = (given: {
   isAnyRunning?: boolean
   isAnyOpen?: boolean
   isRunning?: boolean
-  due?: [cron: number | null, backup: number | null, notification: number | null]
+  due?: [cron: number | null, notification: number | null]
 }) => {
-  const [cron, backup, notification] = given.due ?? [null, null, null]
+  const [cron, notification] = given.due ?? [null, null]
   const of = {
     turns: { count: () => given.turns ?? 0 },
     cron: { count: () => given.runs ?? 0, nextDue: () => cron },
     processes: { isAnyRunning: () => given.isAnyRunning ?? false },
     terminals: { isAnyOpen: () => given.isAnyOpen ?? false },
-    backups: { isRunning: () => given.isRunning ?? false, dueAt: () => backup },
+    backups: { isRunning: () => given.isRunning ?? false },
     notifications: { nextDue: () => notification },
   }
   return composeActivity(
@@ -43,12 +43,11 @@ test('a turn, a task, a command, a terminal, and a backup are something to do', 
     assert.is(activityOf(given).isBusy(), true, JSON.stringify(given))
 })
 
-test('it wakes for what is due first: a task, a backup, or a notification that waits', () => {
+test('it wakes for what is due first: a task, or a notification that waits', () => {
   assert.is(activityOf({}).nextDue(), null)
-  assert.is(activityOf({ due: [5, null, null] }).nextDue(), 5)
-  assert.is(activityOf({ due: [null, 4, null] }).nextDue(), 4)
-  assert.is(activityOf({ due: [null, null, 3] }).nextDue(), 3)
-  assert.is(activityOf({ due: [5, 4, 6] }).nextDue(), 4)
+  assert.is(activityOf({ due: [5, null] }).nextDue(), 5)
+  assert.is(activityOf({ due: [null, 3] }).nextDue(), 3)
+  assert.is(activityOf({ due: [5, 4] }).nextDue(), 4)
 })
 
 test.run()

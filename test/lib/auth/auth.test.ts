@@ -86,7 +86,7 @@ test('is off until a password is set', ({ dir }) => {
   assert.equal(auth.list(undefined), [])
 })
 
-test('hashes as in spec.md: PBKDF2-SHA256, 600 000 iterations, salted with the key', async ({
+test('hashes as other versions do: PBKDF2-SHA256, 600 000 iterations, salted with the key', async ({
   dir,
 }) => {
   const key = openSigningKey(dir)

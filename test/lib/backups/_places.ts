@@ -50,6 +50,7 @@ export const createPlaces = () => {
   write('cache/page.html', 'cached')
   write(`skills/größe 名前/${LONG}`, 'a skill')
   write('scripts/run.sh', '#!/bin/sh\n', 0o700)
+  write('bin/own-tool', '#!/bin/sh\n', 0o700)
   utimesSync(join(home, 'scripts/run.sh'), 1_500_000_000.25, 1_500_000_000.25)
   symlinkSync('größe 名前', join(home, 'skills/relative'))
   symlinkSync(join(home, 'scripts/run.sh'), join(home, 'skills/absolute'))

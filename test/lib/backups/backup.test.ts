@@ -61,6 +61,10 @@ test('refuses a target that exists, is inside what is saved, or has no directory
 })
 
 test('saves every byte of state and homes, and restores them privately', async () => {
+  places.write('notes.md', 'directly in the home', 0o666)
+  places.write('projects/shared.sh', 'work', 0o775)
+  places.write('webui/workspace/shared.txt', 'work', 0o644)
+  places.write('mcp-tokens/server.json', '{}', 0o644)
   const made = await places.make('whole.tar.zst', { passphrase })
   assert.is(statSync(made.path).mode & 0o777, 0o600)
   const home = join(places.dir, 'restored')
@@ -85,6 +89,10 @@ test('saves every byte of state and homes, and restores them privately', async (
   delete found['SOUL.md']
   assert.is(found['skills/absolute'], '→ ../scripts/run.sh')
   expected['skills/absolute'] = '→ ../scripts/run.sh'
+  for (const name of ['notes.md', 'mcp-tokens/server.json']) {
+    assert.match(found[name] ?? '', /^600 /, name)
+    expected[name] = expected[name]!.replace(/^\d+/, '600')
+  }
   assert.equal(found, expected)
 
   assert.is(statSync(join(home, 'scripts/run.sh')).mtimeMs, 1_500_000_000_250)
@@ -98,8 +106,15 @@ test('saves every byte of state and homes, and restores them privately', async (
     made.problems.map(({ path }) => path),
     ['home/outside'],
   )
-  rmSync(home, { recursive: true })
-  rmSync(made.path)
+  for (const path of [
+    home,
+    made.path,
+    join(places.home, 'notes.md'),
+    join(places.state, 'workspace'),
+  ])
+    rmSync(path, { recursive: true })
+  for (const name of ['projects', 'mcp-tokens'])
+    rmSync(join(places.home, name), { recursive: true })
 })
 
 test('has no key without a passphrase, and with one only in the encrypted part', async () => {
@@ -141,7 +156,7 @@ test('has no key without a passphrase, and with one only in the encrypted part',
   }
 })
 
-test('has the default workspace and the worktrees with every file but .env, and names what it does not know', async () => {
+test('has the default workspace and the worktrees with every file but .env; what it does not know is saved and named, unless it may be a key', async () => {
   const saved = {
     'webui/workspace/report.md': 'a report',
     'webui/workspace/.git/config': '[core]',
@@ -154,12 +169,14 @@ test('has the default workspace and the worktrees with every file but .env, and 
     'webui/worktrees/app-ab12/.git': 'gitdir: /x',
     'webui/worktrees/app-ab12/big.partial': 'half',
     'skills/data.jsonl': '{"a":1}\n{"b":2}',
+    'webui/new-thing/a.bin': 'unknown',
+    'webui/new-thing/b/c.bin': 'unknown',
+    'webui/other.json': '{}',
   }
   for (const [path, text] of Object.entries(saved)) places.write(path, text)
   places.write('webui/workspace/.env', 'KEY=value')
-  places.write('webui/new-thing/a.bin', 'unknown')
-  places.write('webui/new-thing/b.bin', 'unknown')
-  places.write('webui/other.json', '{}')
+  const secret = ['new-thing/api-tokens.json', 'new-thing/.ssh/x', '.later', 'later-password']
+  for (const name of secret) places.write(`webui/${name}`, 'later-0123456789')
   const { path, keyFiles, problems } = await places.make('work.tar.zst')
   const home = join(places.dir, 'work')
   await restoreBackup({
@@ -171,13 +188,20 @@ test('has the default workspace and the worktrees with every file but .env, and 
   for (const [name, text] of Object.entries(saved))
     assert.is(readFileSync(join(home, name), 'utf8'), text, name)
   assert.ok(keyFiles.includes('state/workspace/.env'))
-  assert.not(keyFiles.some(name => /new-thing|other\.json|report/.test(name)))
+  for (const name of secret) {
+    assert.not.ok(existsSync(join(home, 'webui', name)), name)
+    assert.ok(keyFiles.includes(`state/${name}`), name)
+  }
   assert.equal(
-    problems.map(each => each.path).filter(name => name.startsWith('state/')),
-    ['state/new-thing', 'state/other.json'],
+    problems
+      .map(each => each.path)
+      .filter(name => name.startsWith('state/'))
+      .toSorted(),
+    ['state/new-thing', 'state/other.json', ...secret.map(name => `state/${name}`)].toSorted(),
   )
-  for (const name of ['webui/workspace', 'webui/worktrees', 'webui/new-thing', 'webui/other.json'])
-    rmSync(join(places.home, name), { recursive: true })
+  for (const name of ['workspace', 'worktrees', 'new-thing', 'other.json', '.later'])
+    rmSync(join(places.state, name), { recursive: true })
+  rmSync(join(places.state, 'later-password'))
   rmSync(join(places.home, 'skills/data.jsonl'))
   rmSync(home, { recursive: true })
   rmSync(path)

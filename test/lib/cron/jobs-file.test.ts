@@ -136,7 +136,9 @@ for (const [what, given, sentence] of refused) {
   })
 }
 
-test('a job has every key of the contract, whichever are missing in the file', async ({ it }) => {
+test('a job has every key that the host agent reads, whichever are missing in the file', async ({
+  it,
+}) => {
   const { jobs } = it.service('a')
   const made = await jobs.create({ prompt: `  ${'word '.repeat(30)}`, schedule: '30m' })
   assert.match(made.id, /^[0-9a-f]{12}$/)

@@ -99,7 +99,7 @@ grammar('reads every schedule format found in files; an unparsable one is no sch
   assert.is(read({ kind: 'interval', minutes: '60' }), 'interval')
   assert.is(read({ kind: 'once', run_at: '2020-01-01T00:00:00.123456+00:00' }), 'once')
   assert.is(read({ kind: 'cron', expr: '0 9 * * *', display: 'daily' }), 'cron')
-  // The defect of contract §9.3: a client's plain text in the place of a schedule.
+  // A client's plain text in the place of a schedule.
   assert.is(read('every 30m'), 'interval')
   for (const value of [
     null,

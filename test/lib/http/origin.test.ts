@@ -92,7 +92,7 @@ test('GET: other sites may link to pages, embed nothing, and get nothing from th
   }
 })
 
-test('POST: the table of contract §0.6', async ({ locked }) => {
+test('POST: who may send one', async ({ locked }) => {
   const cases: [status: number, headers: Record<string, string>][] = [
     [200, {}],
     [403, { Origin: 'null' }],

@@ -1,4 +1,4 @@
-/** May a session keep its model? Every row of contract §5.5 with decision 2. */
+/** May a session keep its model? */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { compatibleFor, compatibleModel } from '../../../lib/models/compat.ts'

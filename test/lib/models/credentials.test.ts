@@ -1,4 +1,4 @@
-/** Which providers appear, which key is used, and where no key ever goes (decisions 5 and 8). */
+/** Which providers appear, which key is used, and where no key ever goes. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {

@@ -533,7 +533,7 @@ test('context windows, output limits and effort', () => {
   }
   assert.equal(brief(''), [400_000, 5000, 'high'])
   assert.equal(brief('gpt-5.4'), [400_000, 5000, 'high'])
-  assert.equal(brief('gpt-4.1'), [1_047_576, 5000, 'high'])
+  assert.equal(brief('gpt-4.1'), [128_000, 5000, 'high'])
   assert.equal(brief('@custom:box:m'), [32_000, undefined, 'high'])
   assert.equal(brief('@custom:box:n'), [64_000, undefined, 'high'])
   assert.equal(brief('@zai:glm-5'), [9, undefined, 'high'])

@@ -34,7 +34,7 @@ const refused = async (asking: Promise<unknown>): Promise<string> => {
 
 const at = (address: string) => async () => [{ address, family: address.includes(':') ? 6 : 4 }]
 
-test('contract §5.6: a host name that resolves to a private address is rejected before anything is sent', async ({
+test('a host name that resolves to a private address is rejected before anything is sent', async ({
   lists,
 }) => {
   for (const address of [
@@ -53,7 +53,7 @@ test('contract §5.6: a host name that resolves to a private address is rejected
   assert.is(lists.asked.length, 0)
 })
 
-test('contract §5.6: allows local host names and IP addresses', async ({ lists }) => {
+test('allows local host names and IP addresses', async ({ lists }) => {
   const ask = createModelListFetcher({ resolve: at('127.0.0.1') })
   for (const host of ['my-ollama.example', 'lmstudio.lan', 'localhost', '127.0.0.1']) {
     const found = await ask(question(`http://${host}:${lists.port}/v1/models`))
@@ -81,7 +81,7 @@ test('rejects other schemes and credentials in the address', async () => {
     assert.match(await refused(ask(question(url))), 'plain http://', url)
 })
 
-test('spec.md, Limits: fetching the list times out after eight seconds', async ({ lists }) => {
+test('fetching the list times out after eight seconds', async ({ lists }) => {
   lists.answer = { silent: true }
   const clock = new AbortController()
   const given: number[] = []
@@ -128,7 +128,7 @@ test('a refused connection is reported in a sentence', async ({ lists }) => {
   lists.close = async () => undefined
 })
 
-test('contract §5.6: accepts data or models, and id, name or model, each once', () => {
+test('accepts data or models, and id, name or model, each once', () => {
   const ids = (value: unknown) => parseModelList(value)?.map(({ id }) => id)
   assert.equal(ids({ data: [{ id: 'a' }, { name: 'b' }, { model: 'c' }, 'd', { id: 'a' }] }), [
     'a',

@@ -1,4 +1,4 @@
-/** The model list of contract §5.6 with decisions 4 and 5. */
+/** The model list in groups: what is in it, with which ids. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { builtinModels, ROUTER_MODELS } from '../../../lib/models/builtin-models.ts'

@@ -1,4 +1,4 @@
-/** Every spelling of contract §5.1, and the names people read (§5.2). */
+/** Every spelling of a provider's id, and the names people read. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { toFamily, toProviderId, toSlug } from '../../../lib/models/provider-ids.ts'

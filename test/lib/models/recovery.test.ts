@@ -76,7 +76,7 @@ for (const [name, failure, attempts, restsMs] of [
   ['402', new ProviderFailure('quota_exhausted', 'unpaid', { status: 402 }), 1, HOUR],
   ['401', new ProviderFailure('auth_mismatch', 'denied', { status: 401 }), 1, HOUR],
 ] as const)
-  test(`agent-home §3.4, ${name}: ${attempts} attempts, then the next key; the first one rests`, async context => {
+  test(`${name}: ${attempts} attempts, then the next key; the first one rests`, async context => {
     const pool = ['a', 'b'].map((id, priority) => ({ id, access_token: `key-${id}`, priority }))
     writeFileSync(
       join(context.dir, 'auth.json'),

@@ -28,9 +28,7 @@ const origins = (lists: ListServer) =>
 const keys = (lists: ListServer) =>
   lists.asked.map(({ headers }) => headers.authorization ?? headers['x-api-key'])
 
-test('spec.md, Models: without a usable key nothing is fetched and the built-in list is used', async ({
-  lists,
-}) => {
+test('without a usable key nothing is fetched and the built-in list is used', async ({ lists }) => {
   const { catalog } = services(lists)
   const found = await catalog.of(homeOf({ env: { OPENROUTER_API_KEY: 'sk-or-other' } }), 'glm')
   assert.is(found.provider, 'zai')
@@ -66,9 +64,7 @@ test('queries Anthropic with its own API', async ({ lists }) => {
   assert.is(lists.asked[0]?.headers.authorization, undefined)
 })
 
-test('spec.md, Models: the known endpoint gets only a provider-scoped key or model.api_key', async ({
-  lists,
-}) => {
+test('the known endpoint gets only a provider-scoped key or model.api_key', async ({ lists }) => {
   const { catalog } = services(lists)
   const only = (asked: { headers: Record<string, unknown> }) =>
     asked.headers['x-origin'] === 'https://api.minimax.chat' ? idsOf('mm') : { status: 404 }
@@ -111,9 +107,7 @@ test('custom_providers: queried at their address, else their configured models',
   assert.equal((await again.of(home, 'custom:my-box')).ids, ['box/written'])
 })
 
-test('contract §5.6.3: queries model.base_url under /v1/models and lists it in its group', async ({
-  lists,
-}) => {
+test('queries model.base_url under /v1/models and lists it in its group', async ({ lists }) => {
   const config = { model: { base_url: lists.url, api_key: 'sk-endpoint', default: 'live-2' } }
   const { catalog } = services(lists)
   const list = await catalog.list(homeOf({ config }))
@@ -156,7 +150,7 @@ test('a provider without a static list has its live one, prefixed when another i
   assert.equal(origins(lists), ['https://integrate.api.nvidia.com/v1/models'])
 })
 
-test('agent-home §2.2: a local server with one model needs no default', async ({ lists }) => {
+test('a local server with one model needs no default', async ({ lists }) => {
   lists.answer = idsOf('llama3.2:3b')
   const home = homeOf({ config: { model: { base_url: `${lists.url}/v1` } } })
   const { catalog } = services(lists)
@@ -256,7 +250,7 @@ test('concurrent requests share one fetch; a slow server delays the list only br
   assert.is(lists.asked.length, 1)
 })
 
-test('contract §1.4: labels of live ids', () => {
+test('labels of live ids', () => {
   const cases: [string, string][] = [
     ['claude-sonnet-4-5', 'Claude Sonnet 4 5'],
     ['openai/gpt-5-mini', 'GPT 5 Mini'],
@@ -267,7 +261,7 @@ test('contract §1.4: labels of live ids', () => {
   for (const [id, label] of cases) assert.is(liveLabel(id), label)
 })
 
-test('contract §5.6: labels of Ollama tags', () => {
+test('labels of Ollama tags', () => {
   const cases: [string, string][] = [
     ['llama3.2:3b', 'Llama3.2 (3B)'],
     ['qwen3-vl:235b-instruct', 'Qwen3 VL (235B Instruct)'],

@@ -1,4 +1,4 @@
-/** From an id to a pair: the whole table of contract §5.4 with decisions 3 and 6, and 10 000 ids that survive a round trip. */
+/** From an id to a pair: every form of an id, and 10 000 ids that survive a round trip. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -221,7 +221,7 @@ test('10 000 ids with / : @ and unicode survive pick, save, reload and send', ()
     assert.is(stored, id)
     if (model.startsWith('@')) continue
     const pair = resolveModel(stored, { provider: active, baseUrl: null, customProviders: own })
-    // `@custom:my-box:x` means the named one by decision 6; an unnamed `custom` cannot serve a model called so.
+    // `@custom:my-box:x` means the named one; an unnamed `custom` cannot serve a model called so.
     if (provider === 'custom' && model.startsWith('my-box:')) continue
     assert.equal([pair.model, pair.provider], [model, provider], stored)
     compared += 1

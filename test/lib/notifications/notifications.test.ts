@@ -63,29 +63,6 @@ test('every language has each placeholder and plural form', () => {
   }
 })
 
-test('a failed backup is reported in the language of its receiver, without the English reason', () => {
-  for (const language of ['de', 'ja'] as const) {
-    const fact: Fact = {
-      key: 'backup:1',
-      kind: 'task_failed',
-      session_id: null,
-      profile: 'default',
-      subject: 'backup',
-      text: '/x cannot be created',
-    }
-    const { title, body } = toMessage(fact, {
-      ...{
-        t: translatorFor(language),
-        settings: { content: true } as MessageOptions['settings'],
-        chat: undefined,
-        question: undefined,
-      },
-      ...{ redact: text => text, isRisky: () => false },
-    })
-    assert.equal([title, body], [TEXTS[language].backup, TEXTS[language]['backup.text']])
-  }
-})
-
 test('numbers, amounts, and plural forms are those of the language', () => {
   const tokens = 'The budget for this chat is used up: 1,200 tokens of 1,000 tokens.'
   const money = 'The budget for today is used up: $2.50 of $2.00.'
@@ -251,10 +228,7 @@ test('what has arrived while the service stops is not sent again; what was cut o
 
 test('a new subscription takes the place of its former one, also when both are known', () =>
   inFolder(folder => {
-    const store = openNotificationStore(join(folder, 'store.json'), {
-      clock: createTestClock(),
-      warn: never,
-    })
+    const store = openNotificationStore(join(folder, 'store.json'), { clock: createTestClock() })
     const add = (endpoint: string, replaces?: string) =>
       store.addDevice(
         { endpoint, keys: { p256dh: 'B'.repeat(87), auth: 'a'.repeat(22) } },

@@ -46,7 +46,7 @@ test('a rejected value leaves the file unchanged', async ({ dir }) => {
   assert.is(readFileSync(join(dir, '.env'), 'utf8'), 'A=1\n')
 })
 
-test('spec.md, Authentication 9: .env is created with owner-only permissions', async ({ dir }) => {
+test('.env is created with owner-only permissions', async ({ dir }) => {
   await writeEnv({ dir }, { OPENAI_API_KEY: 'sk-1' })
   assert.is(readFileSync(join(dir, '.env'), 'utf8'), 'OPENAI_API_KEY=sk-1\n')
   assert.is(modeOf(join(dir, '.env')), 0o600)
@@ -58,9 +58,7 @@ test('a byte order mark stays', async ({ dir }) => {
   assert.is(readFileSync(join(dir, '.env'), 'utf8'), '\ufeffA=1\nB=2\n')
 })
 
-test('spec.md, Authentication 9: an open .env is private after the next write, links stay links', async ({
-  dir,
-}) => {
+test('an open .env is private after the next write, links stay links', async ({ dir }) => {
   mkdirSync(join(dir, 'dotfiles'))
   writeFileSync(join(dir, 'dotfiles', 'env'), '# mine\nA=1\n', { mode: 0o644 })
   symlinkSync(join('dotfiles', 'env'), join(dir, '.env'))
@@ -69,9 +67,7 @@ test('spec.md, Authentication 9: an open .env is private after the next write, l
   assert.is(modeOf(join(dir, 'dotfiles', 'env')), 0o600)
 })
 
-test('spec.md, Authentication 9: concurrent writers hold a lock and lose nothing', async ({
-  dir,
-}) => {
+test('concurrent writers hold a lock and lose nothing', async ({ dir }) => {
   const names = Array.from({ length: 8 }, (_, at) => `KEY_${at}`)
   await Promise.all(names.map(name => writeEnv({ dir }, { [name]: 'x' })))
   const lines = readFileSync(join(dir, '.env'), 'utf8').trimEnd().split('\n')
@@ -90,9 +86,7 @@ test('the last key leaves an empty file', async ({ dir }) => {
   assert.not.ok(existsSync(join(dir, 'other', '.env')))
 })
 
-test('contract §3.7: restricts permissions of sensitive files only, at start, in every profile', ({
-  dir,
-}) => {
+test('restricts permissions of sensitive files only, at start, in every profile', ({ dir }) => {
   const work = join(dir, 'profiles', 'work')
   const managed = join(dir, 'profiles', 'managed')
   const stateDir = join(dir, 'webui')
@@ -167,13 +161,21 @@ test('every file with secrets, and every place that others could change, is foun
     chmodSync(path, path.endsWith('people.json') ? 0o666 : 0o640)
   }
   writeFileSync(join(stateDir, 'instance.lock'), '', { mode: 0o644 })
-  for (const place of [dir, stateDir]) chmodSync(place, 0o777)
+  const below = [join(dir, 'cron'), join(work, 'skills'), join(stateDir, 'sessions')]
+  for (const place of [dir, stateDir, ...below]) {
+    mkdirSync(place, { recursive: true })
+    chmodSync(place, 0o777)
+  }
   chmodSync(work, 0o755)
+  // Nobody else gets there.
+  const closed = join(dir, 'profiles', 'closed')
+  mkdirSync(join(closed, 'cron'), { recursive: true, mode: 0o700 })
+  chmodSync(join(closed, 'cron'), 0o777)
   const found = findExposed({ baseHome: dir, stateDir })
   const named = (text: string) =>
     found.filter(({ said }) => said.includes(text)).map(({ path }) => path)
   assert.equal(named('readable').toSorted(), files.slice(0, -1).toSorted())
-  assert.equal(named('changed').toSorted(), [dir, stateDir, files.at(-1)].toSorted())
+  assert.equal(named('changed').toSorted(), [dir, stateDir, files.at(-1), ...below].toSorted())
   for (const { path, mode } of found) {
     assert.is.not(mode, null)
     if (mode !== null) chmodSync(path, mode)

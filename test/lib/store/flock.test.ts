@@ -61,7 +61,7 @@ for (const [name, flock] of kinds) {
   })
 }
 
-test('respects a flock(1) lock of another program (decision 37)', async ({ dir }) => {
+test('respects a flock(1) lock of another program', async ({ dir }) => {
   const lock = join(dir, 'jobs.lock')
   const other = spawn('flock', [lock, 'cat'], { stdio: ['pipe', 'pipe', 'ignore'] })
   other.stdin.write('x')

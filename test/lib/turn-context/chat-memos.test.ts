@@ -14,6 +14,14 @@ test('they last from turn to turn, and are each chat’s own', () => {
   assert.is.not(memoOf({ sessionId: 'b', userMessageId: 'm5' }, ids('m1', 'm3', 'm5')), first)
 })
 
+test('of two hundred chats, those used last', () => {
+  const memoOf = createChatMemos()
+  const of = (at: number) => memoOf({ sessionId: `${at}`, userMessageId: 'm1' }, ids('m1'))
+  const memos = Array.from({ length: 201 }, (_, at) => of(at))
+  assert.is(of(1), memos[1])
+  assert.is.not(of(0), memos[0])
+})
+
 test('what was taken back is forgotten: an edited, undone, or cleared message', () => {
   const memoOf = createChatMemos()
   const first = memoOf({ sessionId: 'a', userMessageId: 'm1' }, ids('m1'))

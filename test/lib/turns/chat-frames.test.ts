@@ -36,10 +36,11 @@ const rest = async (reader: AsyncGenerator<string | Buffer>): Promise<(string | 
 test('renders the session of `done` once for concurrent readers', async () => {
   const { log, state, whole, read } = open('one.jsonl')
   log.append({ type: 'token', data: { text: 'a', message_id: 'm2' } })
+  const readers = Array.from({ length: READERS }, () => rest(read()))
   log.append({ type: 'done', data: { usage: emptyUsage, message_ids: [] } } as never)
   log.append({ type: 'stream_end', data: { session_id: 'abc' } })
   log.close()
-  const all = await Promise.all(Array.from({ length: READERS }, () => rest(read())))
+  const all = await Promise.all(readers)
   assert.is(state.renders, 1)
   for (const parts of all) for (const part of whole) assert.ok(parts.includes(part))
   // Events of one log are the same object for every reader, too.

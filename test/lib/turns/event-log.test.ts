@@ -63,6 +63,30 @@ log('reads from any position, including events dropped from memory', async () =>
   }
 })
 
+log('the log of an ended turn holds no events in memory, once its readers have them', async () => {
+  const l = fresh()
+  for (let i = 1; i <= 200; i++) l.append(token(`${i} ${'x'.repeat(1_000)}`))
+  const reader = l.read(150, new AbortController().signal)
+  await reader.next()
+  assert.ok(l.heldBytes() > 100_000)
+  l.close()
+  assert.is((await collect(reader)).length, 49)
+  assert.is(l.heldBytes(), 0)
+  assert.is((await collect(l.read(0, new AbortController().signal))).length, 200)
+  assert.is(l.heldBytes(), 0)
+})
+
+log('events that could not be written stay in memory until the log is removed', async () => {
+  const l = fresh()
+  l.append(token('written'))
+  l.emitUnsaved(token('not written'))
+  l.close()
+  assert.is((await collect(l.read(0, new AbortController().signal))).length, 2)
+  assert.is((await collect(l.read(0, new AbortController().signal))).length, 2)
+  l.remove()
+  assert.is(l.heldBytes(), 0)
+})
+
 log('a reader follows new events and ends when aborted', async () => {
   const l = fresh()
   const stop = new AbortController()

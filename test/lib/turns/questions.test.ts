@@ -52,6 +52,19 @@ questions('accepts no answer when nothing is open', () => {
   assert.equal(journal, [])
 })
 
+questions('of a thousand questions, it is known how they were answered', async () => {
+  const { q } = setup()
+  const known: string[] = []
+  for (let at = 0; at <= 1_000; at++) {
+    const answer = q.approve(ask('a'), 0)
+    known.push(idIn(q.pending('a')))
+    q.respond('a', 'approval', known[at], 'once', 'x')
+    await answer
+  }
+  assert.is(q.respond('a', 'approval', known[0], 'once', 'y').answer, null)
+  assert.is(q.respond('a', 'approval', known[1], 'deny', 'y').answer, 'once')
+})
+
 questions('makes every invisible character visible', async () => {
   const { q, journal } = setup()
   const odd = (text: string) => `\u00a0${text}\u202e\u200b\u3000x\u2028\u001b[2K `

@@ -1,4 +1,4 @@
-/** Workspace lists: cleaned on every read, one per profile, and what the checks of contract §1.9 let in. */
+/** Workspace lists: cleaned on every read, one per profile, and which folders are let in. */
 import {
   existsSync,
   mkdirSync,

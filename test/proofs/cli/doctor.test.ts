@@ -1,4 +1,5 @@
 /** `agent-webui doctor`, `--help` and `--version`: finds problems, shows no secrets, changes nothing. */
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -266,6 +267,34 @@ test('a misspelled command exits with 2', async ({ desk }) => {
   const running = desk.start(['servr'])
   const { code, err } = await running.ended
   assert.equal([code, err], [2, '"servr" is not a command; did you mean agent-webui serve?\n'])
+})
+
+test('wrong arguments of the server are said plainly, not as a line of a log', async ({ desk }) => {
+  for (const args of [['serve', '--bogus'], ['99999'], ['--host']]) {
+    const { code, out, err } = await desk.run(args)
+    assert.equal([code, out], [2, ''])
+    assert.not.match(err, /\[webui\]/)
+    assert.is(err.trim().split('\n').length, 1)
+  }
+})
+
+test('--wait exits with 0 when the server responds, with 1 on timeout', async ({ desk }) => {
+  const server = createServer(socket => socket.end('220 mail\r\n')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const waiting = await desk.talk(['doctor', '--wait', '0'], {
+    env: { AGENT_WEBUI_PORT: `${port}` },
+  })
+  assert.is(waiting.code, 1)
+  assert.match(waiting.err, 'does not respond')
+  server.close()
+  const running = desk.start(['0', '--no-browser'])
+  const { code, out } = await desk.talk(['doctor', '--wait', '120'])
+  // The first poll may come before the start and use the configured port until instance.json exists.
+  assert.is(code, 0)
+  assert.match(out, 'The server responds at http://127.0.0.1:')
+  running.child.kill('SIGTERM')
+  await running.ended
 })
 
 test.run()

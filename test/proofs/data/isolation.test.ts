@@ -1,6 +1,6 @@
 /**
  * The proof that profiles are isolated: five homes with a secret word in each of their files, their turns and requests
- * interleaved in one process, and no word ever met outside its own profile (spec.md, Profile resolution; contract §0.5, §9.3).
+ * interleaved in one process, and no word ever met outside its own profile.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -182,7 +182,7 @@ test('turns: the session’s profile decides the home, not the cookie; prompts, 
   }
 })
 
-/** The service's own, by contract §0.5.5 and §1.12: the same for everybody, or a list of all profiles. */
+/** The service's own: the same for everybody, or a list of all profiles. */
 const GLOBAL = new Set([
   'GET /api/profiles',
   'GET /api/sessions',

@@ -105,7 +105,7 @@ test('without commits the branch has a name and files are untracked or added', a
   assert.match(body.diff, /\+hello\n\+world\n/)
 })
 
-test('git-info: examines both X and Y; the six fields appear twice (decision 12)', async desk => {
+test('git-info: examines both X and Y; the six fields appear twice', async desk => {
   const { root } = desk
   begin(root)
   const clean = await info(desk)

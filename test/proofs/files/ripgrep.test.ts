@@ -1,5 +1,4 @@
-/** Ripgrep as a filter: it selects at least what our pattern finds, opens nothing that is denied, and can fail without harm. */
-import { spawnSync } from 'node:child_process'
+/** The program that searches: which one is used, what it opens, and what is said when it fails or is missing. */
 import {
   chmodSync,
   linkSync,
@@ -14,12 +13,8 @@ import {
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readGuard } from '../../../lib/agent/tools/allowed-paths.ts'
-import { listFiles } from '../../../lib/agent/search/list-files.ts'
-import { findRipgrep, type Ripgrep, selectFiles } from '../../../lib/agent/search/ripgrep.ts'
-import { LARGE_BYTES } from '../../../lib/agent/search/candidates.ts'
-import { toPrefilter } from '../../../lib/agent/search/prefilter.ts'
-import { createRandom } from '../../_random.ts'
+import { findRipgrep, type Ripgrep } from '../../../lib/agent/search/ripgrep.ts'
+import { createSearchFiles } from '../../../lib/agent/tools/search-files.ts'
 import { type Bench, createBench, refused } from '../../lib/agent/tools/_context.ts'
 import { ended, isAlive } from '../../_wait.ts'
 
@@ -31,7 +26,7 @@ test.before.each(async () => {
   bench = createBench('/var/tmp')
   const found = await findRipgrep('')
   assert.ok(found, 'the npm package is installed')
-  real = { ...found, minMeanBytes: 0 }
+  real = found
   bench.ctx.memo.set('ripgrep', Promise.resolve(real))
 })
 test.after.each(() => bench.close())
@@ -47,7 +42,7 @@ const script = (text: string): string => {
 const fake = (path: string): Ripgrep => ({ path, version: '15', from: 'PATH' })
 const usePath = (text: string) => {
   const path = join(script(text), 'rg')
-  bench.ctx.memo.set('ripgrep', Promise.resolve({ ...fake(path), minMeanBytes: 0 }))
+  bench.ctx.memo.set('ripgrep', Promise.resolve(fake(path)))
 }
 const NO_PACKAGE = '/nowhere/file.mjs'
 
@@ -75,74 +70,6 @@ test('finds the package first, else the program on the path', async () => {
   symlinkSync(real.path, join(dir, 'rg'))
   const found = await findRipgrep(`relative:${dir}`, NO_PACKAGE)
   assert.equal(found, { path: join(dir, 'rg'), version: real.version, from: 'PATH' })
-})
-
-const isFull = process.env.PROOF === 'full'
-
-const ATOMS =
-  'a b A ü é 😀 . \\d \\w \\s \\W [ab] [^a] [à-ü] [a-ü] [\\w-é] \\. \\/ - \\x61 \\u00fc \\b ^ $ (?=a) (?!b) (?<=a) \\1 \\t | ( ) (?: (?<n> * + ? {2} {1,3}? {2,} { } ]'.split(
-    ' ',
-  )
-const LINE_PARTS = [
-  'a',
-  'b',
-  'A',
-  'ü',
-  'é',
-  '😀',
-  ' ',
-  '-',
-  '.',
-  '/',
-  '\t',
-  '1',
-  '{',
-  '\r',
-  '\ufeff',
-]
-
-test('selects every line that the pattern matches, for generated patterns and lines', () => {
-  const { below, pick } = createRandom(7)
-  const make = (parts: readonly string[], most: number) =>
-    Array.from({ length: 1 + below(most) }, () => pick(parts)).join('')
-  let tried = 0
-  while (tried < (isFull ? 3_000 : 150)) {
-    const source = make(ATOMS, 7)
-    const flags = pick(['', '', 'i'])
-    const prefilter = isValid(source, flags) ? toPrefilter(source, flags) : null
-    if (prefilter === null) continue
-    tried++
-    const lines = Array.from({ length: 40 }, () => make(LINE_PARTS, 8))
-    const encoding = pick(['utf8', 'latin1'] as const)
-    const place = bench.write('f', Buffer.from(`${lines.join('\n')}\n`, encoding))
-    const args = ['--no-config', '--text', '--encoding=none', '-n', '-e', prefilter, '--', place]
-    const { status, stdout, stderr } = spawnSync(real.path, args, { encoding: 'latin1' })
-    assert.is.not(status, 2, `${source} → ${prefilter}\n${stderr}`)
-    const selected = new Set(stdout.split('\n').map(line => Number.parseInt(line, 10)))
-    const pattern = new RegExp(source, flags)
-    for (const [at, line] of lines.entries()) {
-      const seen = encoding === 'latin1' ? Buffer.from(line, 'latin1').toString('latin1') : line
-      if (seen.split('\r').some(part => pattern.test(part.replace(/^\ufeff/, ''))))
-        assert.ok(
-          selected.has(at + 1),
-          `${source} (${flags}) → ${prefilter} misses ${JSON.stringify(line)}`,
-        )
-    }
-  }
-})
-
-const isValid = (source: string, flags: string): boolean => {
-  try {
-    new RegExp(source, `${flags}gm`)
-    return true
-  } catch {
-    return false
-  }
-}
-
-test('does not translate what it cannot, or what matches every line', () => {
-  for (const source of ['.*', 'a?', '^$', 'a|', '(?i:a)', 'a\\nb', '\\k<n>', '[]', '\\cA', 'a)'])
-    assert.is(toPrefilter(source, ''), null, source)
 })
 
 const OLD = new Date(2001, 1, 1)
@@ -175,66 +102,42 @@ test('opens no denied and no ignored file, whatever its name', async () => {
     for (const path of [...denied, linked, ignored, outside]) assert.not.ok(wasRead(path), path)
 })
 
-test('a file that ripgrep cannot read is reported, and one deleted in between is no error', async () => {
+test('without ripgrep, contents are not searched, and names are', async () => {
+  bench.ctx.memo.set('ripgrep', Promise.resolve(null))
   bench.write('a', 'word\n')
-  usePath(`printf './b\\0'; echo 'rg: ./a: Permission denied (os error 13)' >&2; exit 2`)
-  bench.write('b', 'word\n')
-  bench.write('c', 'word\n')
-  // The script does not name c, as if it had no match.
-  assert.is((await search({ pattern: 'word' })).total_count, 2)
+  assert.match(await refused(search({ pattern: 'word' })), 'needs ripgrep')
+  assert.equal((await search({ pattern: 'a', target: 'files' })).files, ['a'])
 })
 
-test('searches small files, and few of many, without ripgrep', async () => {
-  // The script names no file, as if none had a match.
-  usePath('exit 1')
-  for (let at = 0; at < 8; at++) bench.write(`a${at}`, 'word\n')
-  assert.is((await search({ pattern: 'word' })).total_count, 0)
-  assert.is((await search({ pattern: 'word', file_glob: 'a7' })).total_count, 1)
-  bench.ctx.memo.set('ripgrep', Promise.resolve(fake(join(bench.root, 'bin/rg'))))
-  assert.is((await search({ pattern: 'word' })).total_count, 8)
-  bench.write('large', `${'x\n'.repeat(500_000)}word\n`)
-  assert.is((await search({ pattern: 'word' })).total_count, 0)
-})
-
-test('searches by itself when ripgrep fails', async () => {
+test('says that ripgrep failed', async () => {
   bench.write('a', 'word\n')
-  for (const text of [
-    'exit 2',
-    'echo regex error >&2; exit 2',
-    'exit 101',
-    'kill -9 $$',
-    'yes rg: | head -c 9000 >&2; exit 2',
-  ]) {
+  for (const text of ['echo broken >&2; exit 101', 'kill -9 $$']) {
     usePath(text)
-    const found = await search({ pattern: 'word' })
-    assert.equal([found.total_count, found.truncated], [1, false], text)
+    assert.match(await refused(search({ pattern: 'word' })), 'ripgrep failed')
   }
-  rmSync(join(bench.root, 'bin/rg'))
-  assert.is((await search({ pattern: 'word' })).total_count, 1)
 })
 
-test('a pattern without a literal start has a process of its own', async () => {
+test('a file that was deleted since it was listed is unreadable, and no error', async () => {
   bench.write('a', 'word\n')
-  bench.write('b', Buffer.from([0, 1, 2]))
-  bench.write('c', 'other\n')
-  const mark = join(bench.root, 'calls')
-  usePath(`echo call >> '${mark}'; exec '${real.path}' "$@"`)
-  for (const [pattern, calls] of [
-    ['word', 1],
-    ['(?i)WORD', 2],
-    ['\\w+rd', 2],
+  const gone = bench.write('b', 'word\n')
+  usePath(`rm -f '${gone}'; exec '${real.path}' "$@"`)
+  const { total_count, not_searched } = await search({ pattern: 'word' })
+  assert.equal([total_count, not_searched], [1, { unreadable: 1 }])
+})
+
+test('shows nothing of a file that a link has replaced', async () => {
+  const outside = join(bench.root, 'state', 'outside')
+  writeFileSync(outside, 'word SECRET\n')
+  const place = bench.write('a/f', 'word\n')
+  for (const [path, target] of [
+    [place, outside],
+    [join(bench.workspace, 'a'), join(bench.root, 'state')],
   ] as const) {
-    rmSync(mark, { force: true })
-    const found = await search({ pattern })
-    assert.equal([found.total_count, found.not_searched], [1, { binary: 1 }], pattern)
-    assert.is(statSync(mark).size, 5 * calls, pattern)
+    usePath(`rm -rf '${path}'; ln -s '${target}' '${path}'; exec '${real.path}' "$@"`)
+    assert.equal((await search({ pattern: 'word' })).matches, [])
+    rmSync(path)
+    bench.write('a/outside', 'word\n')
   }
-  // Each of the two can fail.
-  for (const part of ['PDF', 'rd'])
-    for (const failure of ['exit 2', 'kill -9 $$']) {
-      usePath(`case "$*" in *${part}*) ${failure};; esac; exec '${real.path}' "$@"`)
-      assert.is((await search({ pattern: '\\w+rd' })).total_count, 1, part)
-    }
 })
 
 test('a stopped search kills ripgrep', async () => {
@@ -250,86 +153,22 @@ test('a stopped search kills ripgrep', async () => {
   await ended(pid)
 })
 
-const SIZE = LARGE_BYTES + 1_000_000
-const FILLER = Buffer.alloc(SIZE, `${'x'.repeat(99)}\n`)
-const LARGE: [title: string, bytes: () => Buffer][] = [
-  [
-    'a byte order mark and CRLF',
-    () =>
-      Buffer.concat([
-        Buffer.from('\ufeffword 1\r\nb\r\nword 2\r\n'),
-        FILLER,
-        Buffer.from('c\r\nd\r\nword 3\r\n'),
-      ]),
-  ],
-  [
-    'long lines',
-    () =>
-      Buffer.concat([
-        FILLER,
-        Buffer.from(`word 1${'y'.repeat(900_000)}word\nz\n${'y'.repeat(900_000)} word 2\nend\n`),
-      ]),
-  ],
-  [
-    'mixed encodings',
-    () =>
-      Buffer.concat([
-        FILLER,
-        Buffer.from('gr\xfc word 1\n', 'latin1'),
-        Buffer.from('grü word 2\n\n'),
-      ]),
-  ],
-  ['one line', () => Buffer.concat([Buffer.alloc(SIZE, 'x'), Buffer.from(' word 1\r')])],
-  [
-    'carriage returns',
-    () =>
-      Buffer.concat([Buffer.alloc(SIZE, `${'x'.repeat(99)}\r`), Buffer.from('word 1\rb\rword 2')]),
-  ],
-  ['UTF-16', () => Buffer.from(`\ufeff${'x\n'.repeat(SIZE / 4)}word 1\nword 2`, 'utf16le')],
-  ['many matches', () => Buffer.alloc(SIZE, 'word\nother word\n')],
-]
-
-test('finds the same lines of large files as without ripgrep', async () => {
-  for (const [title, bytes] of isFull ? LARGE : LARGE.slice(0, 3)) {
-    const place = bench.write('f', bytes())
-    for (const args of [
-      { pattern: 'word \\d', context: 2 },
-      { pattern: '^word', path: 'f', offset: 1, limit: 2 },
-      { pattern: '(ü|b) ?word|word\\b(?! 1)', path: 'f', limit: 3 },
-    ]) {
-      bench.ctx.memo.set('ripgrep', Promise.resolve(null))
-      const wanted = await search(args)
-      bench.ctx.memo.set('ripgrep', Promise.resolve(real))
-      assert.equal(await search(args), wanted, `${title}: ${args.pattern}`)
-    }
-    rmSync(place)
-  }
-})
-
-test('after the time limit, what was not seen is not taken for searched', async () => {
+test('after the time limit, what was found is shown, and the rest is not taken for searched', async () => {
   bench.write('a', 'word\n')
   bench.write('b', 'word\n')
-  const path = join(script(`printf './a\\0'; exec sleep 60`), 'rg')
-  const { signal } = bench.ctx
-  const listing = await listFiles({
-    root: bench.workspace,
-    denied: readGuard(bench.ctx),
-    signal,
-    until: Infinity,
-  })
-  const selection = await selectFiles(fake(path), {
-    root: bench.workspace,
-    listing,
-    files: listing.files,
-    prefilter: 'word',
-    signal,
-    timeoutMs: 300,
-  })
-  assert.equal(
-    selection?.files.map(({ relative }) => relative),
-    ['a'],
+  // It has counted a, and hangs.
+  usePath(
+    `case "$*" in *--count*) printf './a\\0001\\n'; exec sleep 60;; *) exec '${real.path}' "$@";; esac`,
   )
-  assert.is(selection?.isPartial, true)
+  const tool = createSearchFiles({ list: 60_000, read: 2_000, lines: 60_000 })
+  const input = tool.input.parse({ pattern: 'word' })
+  const { total_count, total_is_lower_bound, matches, not_searched, note } = JSON.parse(
+    (await tool.run(bench.ctx, input)).content,
+  )
+  assert.equal([total_count, total_is_lower_bound], [1, true])
+  assert.equal(not_searched, { files_out_of_time: 1 })
+  assert.equal(matches, [{ path: 'a', line: 1, content: 'word' }])
+  assert.match(note, '1 of 2')
 })
 
 test.run()

@@ -1,31 +1,17 @@
-/** Searching: every match is found and counted whatever the file is like, with and without ripgrep; what was not searched is reported. */
+/** Searching: every match is found and counted whatever the file is like; what was not searched is reported. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { findRipgrep } from '../../../lib/agent/search/ripgrep.ts'
 import { type Bench, createBench, refused } from '../../lib/agent/tools/_context.ts'
 
-/** Here for files of any size. */
-const ripgrep = findRipgrep('').then(found => found && { ...found, minMeanBytes: 0 })
-
 let bench: Bench
-const withRipgrep = suite('search_files with ripgrep')
-const without = suite('search_files without ripgrep')
-const suites = [withRipgrep, without]
-for (const engine of suites) {
-  engine.before.each(async () => {
-    bench = createBench('/var/tmp')
-    assert.ok(await ripgrep, 'the npm package is installed')
-    bench.ctx.memo.set('ripgrep', engine === withRipgrep ? ripgrep : Promise.resolve(null))
-  })
-  engine.after.each(() => bench.close())
-}
-/** The same contract for both engines. */
-const test = (title: string, run: () => Promise<void>): void => {
-  for (const engine of suites) engine(title, run)
-}
+const test = suite('search_files')
+test.before.each(() => {
+  bench = createBench('/var/tmp')
+})
+test.after.each(() => bench.close())
 
 const search = (args: Record<string, unknown>) => bench.json('search_files', args)
 const git = (...args: string[]) => {
@@ -36,7 +22,6 @@ const git = (...args: string[]) => {
 
 const KINDS: [title: string, bytes: Buffer, line: number, content: string][] = [
   ['CRLF', Buffer.from('a\r\nthe word\r\nb'), 2, 'the word'],
-  ['carriage returns', Buffer.from('a\rthe word\rb'), 2, 'the word'],
   ['UTF-16 LE', Buffer.from('\ufeffa\r\nthe word ü\r\n', 'utf16le'), 2, 'the word ü'],
   ['UTF-16 BE', Buffer.from('\ufeffa\nthe word ü', 'utf16le').swap16(), 2, 'the word ü'],
   ['Latin-1', Buffer.from('caf\xe9\nthe word \xfc\n', 'latin1'), 2, 'the word ü'],
@@ -48,7 +33,6 @@ const KINDS: [title: string, bytes: Buffer, line: number, content: string][] = [
     90_001,
     'the word',
   ],
-  ['a NUL late in the file', Buffer.from(`${'x\n'.repeat(9_000)}\0\nthe word`), 9_002, 'the word'],
   ['no line end', Buffer.from('the word'), 1, 'the word'],
 ]
 // Each search starts threads or programs: one looks at all kinds.
@@ -78,7 +62,7 @@ test('context lines, also at the ends of a file', async () => {
     matches.map(({ line, content }: { line: number; content: string }) => [line, content]),
     [
       [1, 'a1\nb\nc'],
-      [5, 'c\nd\ne1\n'],
+      [5, 'c\nd\ne1'],
     ],
   )
 })
@@ -123,6 +107,7 @@ test('pages of every kind of result follow without a gap', async () => {
 
 test('reports what was not searched', async () => {
   bench.write('blob', Buffer.from('word\0'))
+  bench.write('other', Buffer.from('no match\0'))
   bench.write('.gitignore', 'out/\n*.log\n')
   bench.write('out/a', 'word')
   bench.write('x.log', 'word')
@@ -132,7 +117,7 @@ test('reports what was not searched', async () => {
   const isRoot = process.getuid?.() === 0
   const { total_count, not_searched } = await search({ pattern: 'word' })
   assert.is(total_count, isRoot ? 2 : 1)
-  assert.equal(not_searched, { ignored: 2, binary: 1, ...(!isRoot && { unreadable: 1 }) })
+  assert.equal(not_searched, { ignored: 2, binary: 2, ...(!isRoot && { unreadable: 1 }) })
   assert.is((await search({ pattern: 'word', path: 'x.log' })).total_count, 1)
   assert.is((await search({ pattern: 'word', path: 'out' })).total_count, 1)
   assert.match(await refused(search({ pattern: 'word', path: 'blob' })), 'binary')
@@ -205,9 +190,42 @@ test('circular links stop no search and no read', async () => {
   assert.match(JSON.stringify(await bench.json('read_file', { path: 'f' })), 'word')
 })
 
-withRipgrep('aborts a pattern that does not terminate', async () => {
+test('refuses a pattern that does not terminate', async () => {
   bench.write('f', `${'a'.repeat(60)}!\n`)
   assert.match(await refused(search({ pattern: '^(a+)+(?=b)' })), 'too long')
+})
+
+test('letters beyond ASCII: composed or not, and in an old text file', async () => {
+  bench.write('composed', 'für\n'.normalize('NFC'))
+  bench.write('decomposed', 'für\n'.normalize('NFD'))
+  bench.write('old', Buffer.from('a\nf\xfcr\n', 'latin1'))
+  // What UTF-8 looks like to someone who reads it as Windows-1252.
+  bench.write('other', 'fÃ¼r\n')
+  const { matches } = await search({ pattern: 'für' })
+  assert.equal(
+    matches.map(({ path, line, content }: { path: string; line: number; content: string }) => [
+      path,
+      line,
+      content.normalize('NFC'),
+    ]),
+    [
+      ['composed', 1, 'für'],
+      ['decomposed', 1, 'für'],
+      ['old', 2, 'für'],
+    ],
+  )
+  assert.equal(
+    (await search({ pattern: 'fÃ¼r' })).matches.map(({ path }: { path: string }) => path),
+    ['other'],
+  )
+})
+
+test('a file with a NUL anywhere is binary, and a lone carriage return ends no line', async () => {
+  bench.write('late', Buffer.from(`${'x\n'.repeat(9_000)}\0\nthe word`))
+  bench.write('cr', 'a\rthe word\rb')
+  const { matches, not_searched } = await search({ pattern: 'the word' })
+  assert.equal(matches, [{ path: 'cr', line: 1, content: 'a\rthe word\rb' }])
+  assert.equal(not_searched, { binary: 1 })
 })
 
 test('searches an invalid pattern as text', async () => {
@@ -215,6 +233,14 @@ test('searches an invalid pattern as text', async () => {
   const found = await search({ pattern: 'call(a[' })
   assert.is(found.total_count, 1)
   assert.match(found.note, 'plain text')
+})
+
+test('says that no match goes beyond its line', async () => {
+  bench.write('f', 'one\ntwo\n')
+  for (const pattern of ['one\\ntwo', 'one\ntwo']) {
+    const { total_count, note } = await search({ pattern })
+    assert.equal([total_count, /within one line/.test(note)], [0, true], pattern)
+  }
 })
 
 test('a stopped search ends at once', async () => {
@@ -365,5 +391,4 @@ test('searches many files completely', async () => {
   assert.is((await search({ pattern: 'f', target: 'files' })).total_count, dirs * 200)
 })
 
-withRipgrep.run()
-without.run()
+test.run()

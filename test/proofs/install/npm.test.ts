@@ -1,8 +1,16 @@
 /** Proof: the packed npm package, installed into an empty place without a network, starts and answers. Packed only at full size. */
 import { execFile } from 'node:child_process'
-import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -34,12 +42,14 @@ test('npm pack, npm i -g and npx in an empty directory without a network: the se
 
   await run('npm', ['install', '--global', '--prefix', at('prefix'), packed], options)
   const folder = at('prefix/lib/node_modules/agent-webui')
-  assert.equal(
-    globSync('**/*.*', { cwd: folder })
-      .map(path => basename(path))
-      .sort(),
-    ['README.md', 'agent-webui.mjs', 'package.json'],
-  )
+  assert.equal(globSync('*.{mjs,js,json}', { cwd: folder }).sort(), [
+    'agent-webui.mjs',
+    'package.json',
+  ])
+  // Help and README lead to pages that are there.
+  const links = [...readFileSync(join(folder, 'README.md'), 'utf8').matchAll(/\]\(([^):]+)\)/g)]
+  assert.ok(links.length > 20)
+  for (const [, link = ''] of links) assert.ok(existsSync(join(folder, link)), link)
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   assert.equal([manifest.version, manifest.dependencies], [version, undefined])
 

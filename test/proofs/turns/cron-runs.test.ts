@@ -37,7 +37,7 @@ runs('declines MCP elicitation in a scheduled run', async ({ chat }) => {
   assert.not.match(journal, '"t":"asked"')
 })
 
-runs('a run creates a session, an output file and a record (§9.3)', async ({ chat }) => {
+runs('a run creates a session, an output file and a record', async ({ chat }) => {
   const { app, provider } = chat
   configure(chat, 'timezone: Europe/Berlin\n')
   provider.push({ text: 'All **quiet**.', usage: { prompt_tokens: 7, completion_tokens: 3 } })

@@ -56,6 +56,9 @@ test('a question about the network: the host is prominent, and what each answer 
     pattern_keys: ['network: nas.example:8080'],
     description:
       '`npm install` wants to reach nas.example:8080, which is 10.0.0.5 in your own network.',
+    reasons: [
+      { reaches: { command: 'npm install', place: 'nas.example:8080', address: '10.0.0.5' } },
+    ],
     network: { host: 'nas.example', port: 8_080, private: true, address: '10.0.0.5' },
   })
   const text = shown.replace(/<[^>]*>/g, '')

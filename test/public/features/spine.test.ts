@@ -2,6 +2,7 @@
 import '../../_jsx.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { RefusedBy } from '../../../lib/schema/refused-by.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import { createRoute } from '../../../public/features/shell/route.ts'
 import { toRows } from '../../../public/features/transcript/rows.ts'
@@ -39,20 +40,14 @@ spine('a failed step is marked, and so is the work that contains it; footers hav
 })
 
 spine('a call that was denied or not answered in time is not done', () => {
-  const refused = (error: string) => {
-    const content = JSON.stringify({ error })
-    return nodes(turn.with(2, { ...turn[2]!, content })).slice(1, 3)
+  const refused = (by: RefusedBy) => {
+    const content = JSON.stringify({ status: 'blocked', exit_code: -1, error: 'No' })
+    return nodes(turn.with(2, { ...turn[2]!, content, _refused_by: by })).slice(1, 3)
   }
-  assert.equal(refused('The user denied this call.'), ['work refused', 'step refused'])
-  assert.equal(refused('Not approved: no one answered in time. Do not try it another way.'), [
-    'work refused',
-    'step refused',
-  ])
-  const blocked = { status: 'blocked', output: '', exit_code: -1 }
-  const of = (error: string) =>
-    nodes(turn.with(2, { ...turn[2]!, content: JSON.stringify({ ...blocked, error }) }))[2]
-  assert.is(of('The user denied this command.'), 'step refused')
-  assert.is(of('Refused, and no approval can allow it: x'), 'step ended')
+  for (const by of ['user', 'timeout'] as const)
+    assert.equal(refused(by), ['work refused', 'step refused'])
+  for (const by of ['checks', 'policy', 'plan'] as const)
+    assert.equal(refused(by), ['work ended', 'step ended'])
 })
 
 spine('a failed turn ends with a node of its own', () => {

@@ -54,6 +54,31 @@ const rowsOf = (messages: Message[], live: LiveShape | null = null, open: string
   toRows({ messages, live, finished: {}, open: new Set(open), showThinking: true })
 const kinds = (rows: Row[]): string => rows.map(row => row.kind).join(' ')
 
+transcript('tool calls that another program only summarized are steps before the answer', () => {
+  const recorded = (tid: string, snippet: string) => ({
+    name: 'web_search',
+    snippet,
+    tid,
+    args: { query: 'kites' },
+  })
+  const [, activity, text] = rowsOf([
+    say('m1', 'user', 'a'),
+    say('m2', 'assistant', 'b', {
+      _tool_summaries: [recorded('m2:s0', 'found'), recorded('m2:s1', '')],
+    }),
+  ])
+  if (activity?.kind !== 'activity') throw new Error(`${activity?.kind}`)
+  assert.equal(
+    activity.steps.map(step => step.kind === 'tool' && [step.name, step.short, step.state]),
+    Array.from({ length: 2 }, () => ['web_search', { query: 'kites' }, 'ended']),
+  )
+  assert.equal(
+    activity.steps.map(step => step.kind === 'tool' && step.result?.content),
+    ['found', ''],
+  )
+  assert.is(text?.kind, 'text')
+})
+
 transcript('the foot of each turn has its usage', () => {
   const used = (n: number, input: number, cached = 0) => ({
     n,

@@ -2,6 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Message } from '../../../lib/schema/message.ts'
+import type { RefusedBy } from '../../../lib/schema/refused-by.ts'
 import { factsOf } from '../../../public/features/turn-summary/turn-facts.ts'
 import { undoStateOf } from '../../../public/features/turn-summary/undo-state.ts'
 import { type Row, toRows } from '../../../public/features/transcript/rows.ts'
@@ -13,7 +14,13 @@ const user = (id: string, at = 100): Message => ({ id, role: 'user', content: 'G
 const say = (id: string): Message => ({ id, role: 'assistant', content: 'Done', timestamp: 112 })
 
 /** A call and its result. */
-const ran = (n: number, name: string, args: object, result: object | string): Message[] => [
+const ran = (
+  n: number,
+  name: string,
+  args: object,
+  result: object | string,
+  refusedBy?: RefusedBy,
+): Message[] => [
   {
     id: `m${n}`,
     role: 'assistant',
@@ -27,30 +34,28 @@ const ran = (n: number, name: string, args: object, result: object | string): Me
     role: 'tool',
     tool_call_id: `c${n}`,
     content: typeof result === 'string' ? result : JSON.stringify(result),
+    ...(refusedBy && { _refused_by: refusedBy }),
   },
 ]
-const command = (n: number, text: string, result: object | string) =>
-  ran(n, 'terminal', { command: text }, result)
+const command = (n: number, text: string, result: object | string, refusedBy?: RefusedBy) =>
+  ran(n, 'terminal', { command: text }, result, refusedBy)
 
 test('a denied call has not failed; the summary says who denied it', () => {
-  const blocked = (error: string) => ({ status: 'blocked', output: '', exit_code: -1, error })
+  const blocked = { status: 'blocked', output: '', exit_code: -1, error: 'Denied.' }
+  const refusers = ['user', 'hook', 'plan', 'rule', 'checks', 'timeout', 'policy'] as const
   const facts = factsOf([
     user('m1'),
-    ...command(2, 'rm -rf x', blocked('The user denied this command (recursive delete).')),
-    ...command(4, 'make', { error: 'A hook of the user blocked this call: no make' }),
-    ...ran(6, 'write_file', { path: 'a' }, { error: 'Plan mode is on, so nothing may change.' }),
-    ...command(8, 'curl x', {
-      error: 'Refused, and no approval can allow it: the rule "Bash(curl)" of permissions.deny.',
-    }),
-    ...command(10, 'mkfs', blocked('Refused, and no approval can allow it: formats a disk.')),
-    ...command(12, 'cat .env', blocked('Access to .env is denied: it may hold secrets.')),
+    ...refusers.flatMap((by, at) => command(2 + 2 * at, `make ${by}`, blocked, by)),
+    // Of the host agent.
+    ...command(16, 'mkfs', blocked),
+    ...command(18, 'echo', { output: 'The user denied this command.', exit_code: 0 }),
   ])
   assert.equal(facts.failed, [])
   assert.equal(
     facts.denied.map(({ by }) => by),
-    ['user', 'hook', 'plan', 'rule', 'checks', 'checks'],
+    [...refusers, 'checks'],
   )
-  assert.is(facts.steps, 6)
+  assert.is(facts.steps, 9)
 })
 
 test('a command counts with its last run; results cut in the middle still have their exit code', () => {

@@ -20,6 +20,7 @@ test(
         command: 'echo hi',
         patternKeys: ['Tester: run a command'],
         description: 'Tester asks to run a command.',
+        reasons: [{ text: 'Tester asks to run a command.' }],
         cwd: at.workspace,
       },
     ])

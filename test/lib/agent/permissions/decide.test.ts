@@ -243,7 +243,7 @@ test('what no approval permits is refused in a script as well', () => {
   ])
     for (const more of [{}, { runner }]) {
       const decision = decideScript(code, { shell, forbidden: [state], ...more })
-      assert.equal(decision.kind === 'refuse' && decision.by, 'floor', code)
+      assert.equal(decision.kind === 'refuse' && decision.refusal.by, 'checks', code)
     }
   for (const code of ['print("reboot")', "x = 'the disk is full'", 'terminal("rm -rf /")'])
     assert.is(decideScript(code, { shell, forbidden: [state] }).kind, 'run', code)

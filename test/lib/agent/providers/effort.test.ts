@@ -3,7 +3,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { offeredEfforts } from '../../../../lib/agent/providers/offered-efforts.ts'
 import { toBody } from '../../../../lib/agent/providers/openai-body.ts'
-import type { Effort, ModelEndpoint } from '../../../../lib/agent/types.ts'
+import type { ModelEndpoint } from '../../../../lib/agent/types.ts'
+import type { Effort } from '../../../../lib/base/efforts.ts'
 
 const at = (extra: Partial<ModelEndpoint>): ModelEndpoint => ({
   provider: 'custom',

@@ -297,7 +297,7 @@ test('searching contents', async () => {
     [{ path: 'src/b.md', line: 1, content: 'Alpha' }],
   )
   const around = await bench.json('search_files', { pattern: 'beta', path: 'src', context: 1 })
-  assert.is(around.matches[0].content, 'const alpha = 1\nconst beta = 2\n')
+  assert.is(around.matches[0].content, 'const alpha = 1\nconst beta = 2')
   assert.equal(
     (await bench.json('search_files', { pattern: 'const', output_mode: 'count' })).counts,
     { 'src/a.ts': 2 },

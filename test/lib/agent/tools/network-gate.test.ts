@@ -50,6 +50,7 @@ test('connections to one host share one question, and its answer is for the whol
         runsIn: 'sandbox',
         patternKeys: ['network: registry.npmjs.org'],
         description: '`npm install` wants to reach registry.npmjs.org.',
+        reasons: [{ reaches: { command: 'npm install', place: 'registry.npmjs.org' } }],
         choices: ['once', 'session', 'always', 'deny'],
         network: NPM,
       },

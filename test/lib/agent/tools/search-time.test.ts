@@ -22,7 +22,7 @@ const search = async (limits: { list?: number; read?: number }, args: Record<str
 
 for (const [name, pattern] of [
   ['every line', 'error'],
-  ['every line, found without ripgrep', '(e)rror|(?<=x)y'],
+  ['every line, with a lookbehind', '(e)rror|(?<=x)y'],
   ['few lines', 'line 99999 '],
 ] as const)
   test(`a large log that is not read to its end: ${name}`, async () => {
@@ -47,7 +47,7 @@ test('files that were not reached are named in words, with their number', async 
   assert.ok(listed.note)
 })
 
-test('the lines kept while counting are those that a second reading finds, on every page', async () => {
+test('pages of any size are parts of the same list', async () => {
   const FILES = 300
   for (let n = 0; n < FILES; n++)
     bench.write(
@@ -75,7 +75,7 @@ test('the lines kept while counting are those that a second reading finds, on ev
   assert.is(around.matches[0].content, 'before\nword 4 1\nbefore')
 })
 
-test('a page beyond the lines that are kept is read again', async () => {
+test('a page far behind the first match of a file', async () => {
   bench.write('many.txt', 'word\n'.repeat(3_000))
   const page = await search({}, { pattern: 'word', offset: 2_500, limit: 2 })
   assert.equal(

@@ -1,22 +1,20 @@
 /** What a broken setup is, and ways to make one. */
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Machine, thisMachine } from '../../../lib/app/machine.ts'
-import type { Level } from '../../../lib/cli/check.ts'
-import type { Desk } from '../../lib/cli/_run.ts'
+import type { Desk } from './_run.ts'
 
 /** Independent of the user that runs the tests. */
 export const MACHINE: Machine = { ...thisMachine, isContainer: () => true }
 
 export type Made = { env?: Record<string, string>; machine?: Partial<Machine> }
-export type Line = readonly [level: Exclude<Level, 'ok'>, about: string, said: RegExp]
 export type Setup = {
   name: string
   make: (desk: Desk, state: string) => Made | undefined
-  /** Of the start; none: it starts. */
-  start?: RegExp
-  /** Every line of doctor that is not OK. */
-  doctor?: readonly Line[]
+  /** Exit code of the start; none: it starts. 78: a new start would end the same way. */
+  start?: 1 | 78
+  /** Every finding that is not OK: level, what it is about, code. */
+  doctor?: readonly string[]
 }
 
 export const put = (path: string, text: string): undefined =>
@@ -32,3 +30,11 @@ const systemError = (code: string) => Object.assign(new Error(`${code}: raw text
 export const failsAt = (name: string, code: string) => (path: string) =>
   path.endsWith(name) ? systemError(code) : null
 export const other = 4_242
+
+/** Programs of a directory that only the setup uses, before those of the system. */
+export const withProgram = (dir: string, name: string, script: string): Record<string, string> => {
+  const bin = join(dir, 'bin')
+  mkdirSync(bin)
+  writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  return { PATH: `${bin}:${process.env.PATH}` }
+}

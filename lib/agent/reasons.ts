@@ -1,0 +1,45 @@
+/** Why an approval is asked for: codes with values, and the same in English for logs and for clients that know no code. */
+import { moreReasons, STAKES } from '../base/stakes.ts'
+import type { Reason } from '../schema/question.ts'
+
+const wordsOf = (reason: Reason): string => {
+  if ('stake' in reason) return STAKES[reason.stake] ?? ''
+  if ('more' in reason) return moreReasons(reason.more)
+  if ('text' in reason) return reason.text
+  const { command, place, private: isPrivate, address } = reason.reaches
+  const which = address ? `, which is ${address}` : ''
+  const where = address || isPrivate ? ' in your own network' : ''
+  return `\`${command}\` wants to reach ${place}${which}${where}.`
+}
+
+/** A label without a sentence is one of an allowlist or another program. */
+const toReason = (label: string): Reason =>
+  Object.hasOwn(STAKES, label)
+    ? { stake: label }
+    : { text: `${label.slice(0, 1).toUpperCase()}${label.slice(1)}.` }
+
+const MOST = 4
+
+/** One reason per label without repeats; of many, the most severe and a count. */
+export const stakesOf = (labels: readonly string[]): Reason[] => {
+  const all = new Map(labels.map(toReason).map(reason => [wordsOf(reason), reason]))
+  const more = all.size - MOST
+  return [...[...all.values()].slice(0, MOST), ...(more > 0 ? [{ more }] : [])]
+}
+
+/** With each text as it may be shown. */
+export const shownReason = (reason: Reason, shown: (text: string) => string): Reason => {
+  if ('text' in reason) return { text: shown(reason.text) }
+  if (!('reaches' in reason)) return reason
+  const { command, place, address, ...others } = reason.reaches
+  const known = { ...others, command: shown(command), place: shown(place) }
+  return { reaches: { ...known, ...(address !== undefined && { address: shown(address) }) } }
+}
+
+/** The fields of an approval. Empty sentences are left out. */
+export const because = (...given: readonly (string | Reason)[]) => {
+  const reasons = given
+    .filter(reason => reason !== '')
+    .map(reason => (typeof reason === 'string' ? { text: reason } : reason))
+  return { description: reasons.map(wordsOf).join(' '), reasons }
+}
