@@ -55,6 +55,7 @@ const PARSERS: Readonly<Record<Exclude<keyof typeof HELP, 'serve'>, (argv: strin
     backup: parseBackup,
     restore: parseRestore,
     export: cli.parseExport,
+    import: cli.parseImport,
     config: cli.parseConfig,
     password: cli.parsePassword,
     cells: parseCells,

@@ -16,7 +16,7 @@ import { toOffsets, visibleRange } from '../../public/features/sessions/visible-
 
 const style = new URL('../../public/style/', import.meta.url)
 const ROLES =
-  'bg bg-raised bg-sunken line text text-dim text-faint accent accent-text ok info warn bad focus sel'
+  'bg bg-raised bg-sunken line text text-dim text-faint accent accent-text ok warn bad focus sel'
 
 const channel = (value: number): number =>
   value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4
@@ -51,16 +51,7 @@ for (const file of themes) {
       assert.ok(is >= wanted, `${name} on ${ground}: ${is.toFixed(2)}, wanted ${wanted}`)
     }
     for (const ground of ['bg', 'bg-raised', 'bg-sunken']) {
-      for (const name of [
-        'text',
-        'text-dim',
-        'text-faint',
-        'accent',
-        'ok',
-        'info',
-        'warn',
-        'bad',
-      ]) {
+      for (const name of ['text', 'text-dim', 'text-faint', 'accent', 'ok', 'warn', 'bad']) {
         least(name, ground, 4.5)
       }
       for (const name of ['line', 'focus']) least(name, ground, 3)
@@ -71,6 +62,17 @@ for (const file of themes) {
 }
 
 const LIGHT = ['light', 'mist']
+
+test('the ring is blue below 50 percent, with contrast in every theme', () => {
+  const css = readFileSync(new URL('themes/accents.css', style), 'utf8')
+  const [, light = '', dark = ''] = /light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)/.exec(css)!
+  for (const file of themes) {
+    const ground = pairsOf(readFileSync(new URL(`themes/${file}`, style), 'utf8'))
+    const blue = LIGHT.includes(file.replace('.css', '')) ? light : dark
+    for (const name of ['bg', 'bg-raised', 'bg-sunken'])
+      assert.ok(contrast(blue, ground.get(name)!) >= 4.5, `${name} of ${file}`)
+  }
+})
 
 /** The values that an accent sets under a theme. */
 const accentOf = (css: string, accent: string, theme: string) => {

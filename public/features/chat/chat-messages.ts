@@ -11,7 +11,12 @@ const MAX_PAGE_SIZE = 500
 export type ChatMessagesOptions = {
   api: ApiCall
   chat: Signal<TranscriptState>
+  view: Signal<View>
 }
+
+/** What is shown of a chat; `/clear` hides what is there. */
+export type View = (chat: TranscriptState) => TranscriptState
+export const whole: View = chat => chat
 
 export type ChatMessages = {
   loadBefore: (limit?: number) => Promise<void>
@@ -46,7 +51,7 @@ export const createChatMessages = (options: ChatMessagesOptions): ChatMessages =
   return {
     loadBefore,
     async loadUntil(id) {
-      chat.value = { ...chat.value, hiddenTo: undefined }
+      options.view.value = whole
       const { sessionId } = chat.value
       while (indexOf(id) < 0 && chat.value.before > 0) {
         const { before } = chat.value

@@ -19,8 +19,6 @@ export type TranscriptState = {
   messages: Message[]
   /** Number of earlier messages that are not loaded. */
   before: number
-  /** The last message that `/clear` took from the view; the chat keeps it. */
-  hiddenTo?: string | undefined
   live: LiveTurn | null
   questions: Question[]
   /** Queued messages. */
@@ -60,12 +58,6 @@ export const emptyTranscript = (sessionId: string): TranscriptState => ({
   finished: {},
   lastSeq: 0,
 })
-
-/** Without what `/clear` took from the view. */
-export const inView = (chat: TranscriptState): TranscriptState => {
-  const end = chat.messages.findIndex(({ id }) => id === chat.hiddenTo) + 1
-  return end === 0 ? chat : { ...chat, messages: chat.messages.slice(end), before: 0 }
-}
 
 export const transcriptFromSession = (session: Session): TranscriptState => ({
   ...emptyTranscript(session.session_id),

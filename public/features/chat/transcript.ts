@@ -12,11 +12,10 @@ import {
   type TranscriptState,
   transcriptFromSession,
   emptyTranscript,
-  inView,
   reduceFrame,
 } from './chat-reducer.ts'
 import type { Platform } from '../../platform.ts'
-import { createChatMessages } from './chat-messages.ts'
+import { createChatMessages, type View, whole } from './chat-messages.ts'
 import type { Listed, Outbox } from './outbox.ts'
 import { PAGE_SIZE } from './page-size.ts'
 import { createReadSession } from './read-session.ts'
@@ -113,7 +112,9 @@ export const createTranscript = (options: TranscriptOptions) => {
       .of(key, sessionId.value || null)
       .filter(({ state, behind }) => !behind && (state === 'sending' || state === 'accepted')),
   )
-  const chat = computed(() => withSent(inView(stored.value), sent.value))
+  /** What is shown of it. */
+  const view = signal<View>(whole)
+  const chat = computed(() => withSent(view.value(stored.value), sent.value))
 
   const flush = (): void => {
     const batch = frames
@@ -158,7 +159,7 @@ export const createTranscript = (options: TranscriptOptions) => {
       onSession(session)
       read.put(session)
       starting.value = false
-      stored.value = { ...transcriptFromSession(session), hiddenTo: stored.value.hiddenTo }
+      stored.value = transcriptFromSession(session)
       outbox.confirm([...session.messages, ...session.queued].flatMap(clientId))
       outbox.settle(id, mark)
       state.value = 'ready'
@@ -227,6 +228,7 @@ export const createTranscript = (options: TranscriptOptions) => {
       opening = null
       starting.value = false
       stored.value = emptyTranscript(id)
+      view.value = whole
       state.value = 'loading'
       read.put(null)
     },
@@ -242,16 +244,13 @@ export const createTranscript = (options: TranscriptOptions) => {
       state.value = 'missing'
     },
     reload,
-    /** Until it is opened again, or something in it is jumped to. */
-    clearView(): void {
-      stored.value = { ...stored.value, hiddenTo: stored.value.messages.at(-1)?.id }
-    },
+    view,
     receive,
     /** For the Retry button of a chat that failed to load. */
     retryLoad: () => reload(),
     /** The connection is back: a request that failed is not waited for. */
     catchUp: () => again.now(),
-    ...createChatMessages({ api, chat: stored }),
+    ...createChatMessages({ api, chat: stored, view }),
   }
 }
 

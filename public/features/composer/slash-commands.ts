@@ -1,6 +1,7 @@
 /** What each slash command of `lib/base/slash-commands.ts` does. Unknown commands go to the agent as text. */
 import { type SlashCommandName, slashCommands } from '../../../lib/base/slash-commands.ts'
 import type { App } from '../../app.ts'
+import type { View } from '../chat/chat-messages.ts'
 import { matchModels } from '../models/models.ts'
 import { isEffortChoice } from './reasoning.ts'
 import { mayRun } from './slash-routes.ts'
@@ -121,13 +122,22 @@ const compact: Run = inSession(async (app, id, topic) =>
   (await import('../compaction/actions.ts')).compactionActions.compact(app, id, topic),
 )
 
+/** Only what follows this message; everything when it is not there. */
+const after =
+  (id: string | undefined): View =>
+  chat => {
+    const end = chat.messages.findIndex(message => message.id === id) + 1
+    return end === 0 ? chat : { ...chat, messages: chat.messages.slice(end), before: 0 }
+  }
+
 const FORMATS = ['md', 'json', 'html'] as const
 
 const run: Readonly<Record<SlashCommandName, Run>> = {
   help: leading(app => (app.layout.shortcutsOpen.value = true)),
   new: silent(app => app.newChat()),
   clear: inSession(app => {
-    app.chat.clearView()
+    const last = app.chat.chat.peek().messages.at(-1)?.id
+    app.chat.view.value = after(last)
     return t('command.clear')
   }),
   retry: inSession(app => app.retry()),

@@ -20,7 +20,7 @@ export const t = translator({
   'command.workspace': 'Workspace: {name}',
   'command.workspace.none': 'No workspace matches “{query}”',
   'command.needs.session': 'Start a chat first',
-  'command.clear': 'The view is empty. The messages stay in the chat: open it again to see them.',
+  'command.clear': 'View emptied. Reload to see the messages again.',
   'command.title.usage': 'Usage: /title <new title>',
   'command.status': '{title}: {messages}, model {model}, {state}',
   'command.status.running': 'running',

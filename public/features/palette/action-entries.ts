@@ -6,6 +6,7 @@ import { type PlainKey, t as ta } from '../../strings/t.ts'
 import { openOutline } from '../outline/open-outline.ts'
 import { saveAsCommand } from '../own-files/save-as-command.ts'
 import { isHostSession } from '../sessions/host-session.ts'
+import { t as tm } from '../sessions/menu-strings.ts'
 import { formatKeys } from '../shell/keys.ts'
 import type { Route as View } from '../shell/route.ts'
 import type { Tab } from '../workspace/panel.ts'
@@ -67,14 +68,14 @@ const ofChat = (app: App): Action[] => {
     {
       id: 'branch',
       icon: 'branch',
-      label: ta('row.branch'),
+      label: tm('row.branch'),
       asks: 'POST /api/session/branch',
       run: () => app.branch(id),
     },
     {
       id: 'duplicate',
       icon: 'duplicate',
-      label: ta('row.duplicate'),
+      label: tm('row.duplicate'),
       asks: 'POST /api/session/duplicate',
       run: () => app.duplicate(id),
     },
@@ -82,7 +83,7 @@ const ofChat = (app: App): Action[] => {
       (format): Action => ({
         id: `export-${format}`,
         icon: 'download',
-        label: ta(`row.export.${format}`),
+        label: tm(`row.export.${format}`),
         words: words('export'),
         run: () => app.exportAs(id, format),
       }),
@@ -92,21 +93,21 @@ const ofChat = (app: App): Action[] => {
           {
             id: 'share',
             icon: 'link',
-            label: ta('row.share'),
+            label: tm('row.share'),
             asks: 'POST /api/shares/create',
             run: share,
           },
           {
             id: 'mute',
             icon: 'bell',
-            label: ta('row.notify'),
+            label: tm('row.notify'),
             asks: 'POST /api/notifications/mute',
             run: mute,
           },
           {
             id: 'clear',
             icon: 'undo',
-            label: ta('row.clear'),
+            label: tm('row.clear'),
             asks: 'POST /api/session/clear',
             run: () => app.confirmClear(id),
           },
@@ -122,7 +123,7 @@ const ofChat = (app: App): Action[] => {
     {
       id: 'erase',
       icon: 'trash',
-      label: ta('row.delete.permanent'),
+      label: tm('row.delete.permanent'),
       asks: 'POST /api/session/purge',
       run: () => app.confirmDeletePermanently(id),
     },
@@ -167,7 +168,7 @@ const ofChat = (app: App): Action[] => {
     {
       id: 'rename',
       icon: 'edit',
-      label: ta('row.rename'),
+      label: tm('row.rename'),
       asks: 'POST /api/session/rename',
       run() {
         layout.renamingRow.value = id
@@ -183,7 +184,7 @@ const ofChat = (app: App): Action[] => {
     {
       id: 'archive',
       icon: 'archive',
-      label: ta(row.archived ? 'row.unarchive' : 'row.archive'),
+      label: tm(row.archived ? 'row.unarchive' : 'row.archive'),
       asks: 'POST /api/session/archive',
       run: () => app.archive(id, !row.archived),
     },

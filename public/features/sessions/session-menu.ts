@@ -4,7 +4,7 @@ import type { App } from '../../app.ts'
 import { formatKeys } from '../shell/keys.ts'
 import type { MenuItem } from '../../parts/menu-button.tsx'
 import { isHostSession } from './host-session.ts'
-import { t } from '../../strings/t.ts'
+import { t } from './menu-strings.ts'
 
 const find = (app: App): MenuItem => ({
   label: t('keys.find'),

@@ -3,10 +3,10 @@ import { signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import type { ApiCall } from '../../api.ts'
 
-export type ConfigProblems = Api['GET /api/config/problems']['output']
+export type ConfigProblems = Omit<Api['GET /api/config/problems']['output'], 'ignored'>
 
 export const createConfigProblems = (api: ApiCall) => {
-  const current = signal<ConfigProblems>({ problems: [], guards: [], changed: null, ignored: [] })
+  const current = signal<ConfigProblems>({ problems: [], guards: [], changed: null })
   return {
     current,
     async load(): Promise<void> {

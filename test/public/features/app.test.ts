@@ -658,10 +658,7 @@ test('runs every slash command', async () => {
   assert.is(app.layout.picker.value, 'model')
   await submit('/help')
   assert.ok(app.layout.shortcutsOpen.value)
-  await says(
-    '/clear',
-    'The view is empty. The messages stay in the chat: open it again to see them.',
-  )
+  await says('/clear', 'View emptied. Reload to see the messages again.')
   await submit('/branch')
   assert.is(service.of('POST /api/session/branch').length, 1)
   await submit('/new')
