@@ -130,7 +130,7 @@ const OTHERS: Readonly<Record<string, { reason: string; check?: (args: string[])
   claude: { reason: 'test/proofs/agents runs it' },
   curl: { reason: 'run below, against a service' },
   ...Object.fromEntries(
-    ['openssl', 'git', 'install', 'systemctl', 'journalctl'].map(name => [
+    ['openssl', 'git', 'install', 'systemctl', 'journalctl', 'du', 'ls'].map(name => [
       name,
       { reason: 'of the system' },
     ]),
@@ -576,6 +576,8 @@ test('names of tools, codes, events, and keys are in the code', () => {
   const problems = guides.flatMap(({ path, words }) =>
     words
       .filter(word => /^[a-z]+(?:_[a-z]+)+$/.test(word) && !OF_OTHERS.includes(word))
+      // Metrics of Node.js and its process.
+      .filter(word => !/^(?:process|nodejs)_/.test(word))
       // A metric has a beginning and a unit.
       .filter(word => {
         const name = word.replace(/^agent_webui_/, '')

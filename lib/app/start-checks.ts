@@ -40,6 +40,7 @@ const PERMANENT: ReadonlySet<CheckCode | undefined> = new Set<CheckCode>([
   'state_not_directory',
   'state_not_writable',
   'state_not_file',
+  'restore_unfinished',
   'signing_key_unreadable',
   'password_invalid',
   'base_path_taken',

@@ -5,13 +5,13 @@ import { agentChecks } from './check-external-agents.ts'
 import { findRipgrep } from '../agent/search/ripgrep.ts'
 import { findProgram } from '../base/find-program.ts'
 import { columnsOf, readState, stateDbPath } from '../host-db/state-db.ts'
-import { messageOf, UserError } from '../errors.ts'
+import { UserError } from '../errors.ts'
 import { unusableKeys } from '../models/credentials.ts'
 import { readSetup } from '../models/provider-config.ts'
 import { listProviders } from '../models/provider-keys.ts'
 import { findExposed } from '../profiles/file-permissions.ts'
 import { emptyIfUnreadable, fileChecks, guardChecks, homeChecks, taskChecks } from './check-home.ts'
-import { errorCode } from '../store/file-error.ts'
+import { errorCode, fileReason } from '../store/file-error.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 import { modelServerChecks } from './check-model-server.ts'
 import { clusterChecks } from './check-cluster.ts'
@@ -155,7 +155,7 @@ const DATABASE_PROBLEMS: Readonly<Record<string, string>> = {
 }
 
 const databaseProblem = (error: unknown): string =>
-  DATABASE_PROBLEMS[errorCode(error)] ?? `cannot be read: ${messageOf(error)}`
+  DATABASE_PROBLEMS[errorCode(error)] ?? `cannot be read: ${fileReason(error)}`
 
 const databaseCheck = ({ home, addon }: CheckContext): Check => {
   const file = stateDbPath(home)
