@@ -262,7 +262,8 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
   let closed = false
   const logs = createSourceLogs(clock)
   const recent = createRecent()
-  const encode = createTextPool()
+  // Apart: events of sessions are many and leave soon, and one of the list among them would keep the memory of all around it.
+  const [encodeSession, encodeFixed] = [createTextPool(), createTextPool()]
   const readers = createReaders()
   const taps = new Set<(source: Source, event: Event) => void>()
   const wake = createRounds<Reader>(reader => reader.write())
@@ -280,7 +281,7 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
     // ASCII
     const id = idField(`${boot}-${next}`)
     const body = maskLeaving(frame(event.type, { source, n: next, ...position, data: event.data }))
-    const bytes = encode(`${id}${body}`)
+    const bytes = (isSession(source) ? encodeSession : encodeFixed)(`${id}${body}`)
     n = next
     const logged: LoggedFrame = { n: next, source, bytes, idBytes: id.length, profile }
     logs.append(source, logged)

@@ -128,7 +128,7 @@ test('names the sources it was built from', () => {
   assert.match(readFileSync(file, 'latin1').split('\n', 2)[1] ?? '', /^\/\/ Sources: [0-9a-f]{64}$/)
 })
 
-test('starts without Maglev, with a collection that can be asked for, and with the code caches it was built with', async () => {
+test('starts without Maglev, with a collection that can be asked for, a heap that grows slowly, and with the code caches it was built with', async () => {
   const report = join(import.meta.dirname, '_report-v8.mjs')
   const program = await startProgram(process.execPath, ['--import', report, file, '--no-browser'], {
     home: join(root, 'cached'),
@@ -136,7 +136,10 @@ test('starts without Maglev, with a collection that can be asked for, and with t
   })
   assert.is(await program.stop(), 0)
   // Before the first part, because a code cache fits only the flags it was made with.
-  assert.match(program.output(), /^V8 flags --no-maglev --expose-gc\ncode cache used\n/)
+  assert.match(
+    program.output(),
+    /^V8 flags --no-maglev --expose-gc --heap-growing-percent=50\ncode cache used\n/,
+  )
   assert.not.match(program.output(), /code cache rejected/)
 })
 
