@@ -37,10 +37,7 @@ export const isUnreachable = (error: unknown): boolean => {
 
 /** Not because of what was asked: the same request may succeed later. */
 export const isTemporary = (error: unknown): boolean =>
-  !(error instanceof ApiError) ||
-  isUnreachable(error) ||
-  error.status === 429 ||
-  error.status >= 500
+  !(error instanceof ApiError) || [0, 429].includes(error.status) || error.status >= 500
 
 type Route = keyof Api & string
 type Input<R extends Route> = Api[R]['input']

@@ -181,16 +181,10 @@ export class Pane {
     const route: RouteState = {
       ...this.route,
       replaceFile: name => ifShown(() => this.route.replaceFile(name)),
-      jumpTo: (...place) => ifShown(() => this.route.jumpTo(...place)),
     }
     const follow = (id: string) => ifShown(() => this.route.openSession(id))
     const base: ShellBase = { ...shell, route, layout: this.layout }
-    const frame: PanelFrame = {
-      ...this.panel,
-      shown: computed(() => isShown.value && this.panel.shown.value),
-      show: () => ifShown(this.panel.show),
-      choose: tab => ifShown(() => this.panel.choose(tab)),
-    }
+    const panel = panelOf(this.panel, chat.panel)
     return {
       ...{ ...base, ...sidebar, ...chat.turns, ...chat.choices, ...chat.writing },
       ...{ ...models, ...settings, ...profiles, workspaces, tabs },
@@ -210,7 +204,7 @@ export class Pane {
           this.layout.composerFocus.value += 1
         }),
       newChat: () => ifShown(() => this.newChat()),
-      panel: panelOf(frame, chat.panel),
+      panel: { ...panel, shown: computed(() => isShown.value && this.panel.shown.value) },
       viewTitle: this.#viewTitle,
       title: computed(() => {
         const id = chat.sessionId.value

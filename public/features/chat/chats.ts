@@ -56,21 +56,11 @@ export class Chats {
     const chat = this.#all.get(key)
     if (!chat) return void this.#shared.shell.attempt(() => this.#moveDraft(key, id))
     if (chat.sessionId.peek()) return
-    this.#begin(chat, id, true)
+    chat.begin(id, true)
+    for (const pane of this.#panes.peek()) pane.created(chat)
     const { drafts } = this.#shared.shell.platform
     drafts.write(CREATED + key, id)
     drafts.remove(CREATED + key)
-  }
-
-  /** Another page has created the session of this new chat, which both show: the tab was duplicated. */
-  follow(key: string, id: string): void {
-    const chat = this.#all.get(key)
-    if (chat && !chat.sessionId.peek()) this.#begin(chat, id, false)
-  }
-
-  #begin(chat: Chat, id: string, isOurs: boolean): void {
-    chat.begin(id, isOurs)
-    for (const pane of this.#panes.peek()) pane.created(chat)
   }
 
   async #moveDraft(key: string, sessionId: string): Promise<void> {

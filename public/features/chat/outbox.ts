@@ -217,8 +217,7 @@ export class Outbox {
 
   /** Creates the session of a new chat, once for all that is written there. */
   sessionOf(chat: string, choice: Choice): Promise<string> {
-    const { place } = choice
-    return this.#sessionFor({ id: this.#options.newId(), chat, choice, ...(place && { place }) })
+    return this.#sessionFor({ id: this.#options.newId(), chat, choice })
   }
 
   /** As its first message wants it, whatever is written or chosen later. */
@@ -234,7 +233,7 @@ export class Outbox {
 
   async #create({ id: first, chat, choice, place }: Creation): Promise<string> {
     const { api, onCreated } = this.#options
-    const { profile, project } = place ?? this.#options.place()
+    const { profile, project } = place ?? choice.place ?? this.#options.place()
     const { model, workspace, personality } = choice
     const input = {
       ...(model ? { model } : {}),

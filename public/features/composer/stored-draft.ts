@@ -28,9 +28,6 @@ export const isSame = (a: Draft, b: Draft): boolean =>
   a.files.join('\n') === b.files.join('\n') &&
   JSON.stringify(a.comments ?? []) === JSON.stringify(b.comments ?? [])
 
-const isSameChoice = (a: Written, b: Written): boolean =>
-  JSON.stringify(a.choice) === JSON.stringify(b.choice)
-
 /** New chats whose drafts this browser has. */
 export const chatsWithDraft = ({ keys }: JsonStorage): string[] =>
   keys().flatMap(key => (key.startsWith(NEW) ? [key.slice(NEW.length)] : []))
@@ -109,7 +106,8 @@ export class StoredDraft {
   }
 
   isSaved = (): boolean =>
-    isSame(this.#now(), this.#saved) && isSameChoice(this.#now(), this.#saved)
+    isSame(this.#now(), this.#saved) &&
+    JSON.stringify(this.#now().choice) === JSON.stringify(this.#saved.choice)
 
   async save(): Promise<void> {
     this.#stop()

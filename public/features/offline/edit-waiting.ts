@@ -6,10 +6,10 @@ import type { Listed } from '../chat/outbox.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { t } from './strings.ts'
 
-type Place = Pick<App, 'chat' | 'composer' | 'focusComposer' | 'outbox' | 'route'>
+type Place = Pick<App, 'chat' | 'composer' | 'focusComposer' | 'isShown' | 'outbox' | 'route'>
 
 export const editWaiting = async (app: Place, message: Listed): Promise<void> => {
-  const { chat, composer, outbox, route } = app
+  const { chat, composer, isShown, outbox, route } = app
   const { id, replace } = message
   const { text, comments } = splitComments(withoutFiles(message.text))
   const replaced = replace === undefined ? null : await findReplaced(chat, replace)
@@ -20,7 +20,7 @@ export const editWaiting = async (app: Place, message: Listed): Promise<void> =>
     // The message that is replaced has the others, and its comments.
     const files = message.files.filter(name => !given.includes(name)).map(name => ({ name }))
     chat.editing.value = { id: replaced, text, files, uploads: 0 }
-    route.jumpTo(replaced)
+    if (isShown.peek()) route.jumpTo(replaced)
     return
   }
   const choice = { ...message.choice, ...(message.place && { place: message.place }) }

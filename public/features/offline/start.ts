@@ -9,6 +9,7 @@ import { CREATED } from '../chat/chats.ts'
 import { draftsPrefix } from '../../platform.ts'
 import { TryAgain } from '../../parts/try-again.ts'
 import { adoptDrafts, adoptOutbox } from './adopt-drafts.ts'
+import { followCreated } from './follow-created.ts'
 import { takeShared } from './shared-content.ts'
 import { reportUnsavedChanges } from './unsaved-changes.ts'
 import { hasUnsavedChanges } from '../shell/has-unsaved-changes.ts'
@@ -40,7 +41,7 @@ const startOutbox = async (app: PageApp): Promise<void> => {
   const created = draftsPrefix(app.platform.account) + CREATED
   addEventListener('storage', ({ key, newValue }) => {
     if (key?.startsWith(created) && newValue)
-      app.chats.follow(key.slice(created.length), JSON.parse(newValue))
+      followCreated(app, key.slice(created.length), JSON.parse(newValue))
     else void app.attempt(follow)
   })
   effect(() => {

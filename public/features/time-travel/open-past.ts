@@ -4,9 +4,10 @@ import { type TurnChange, turnChangesOf } from '../workspace/turn-changes.ts'
 import { pastOfCall, type Past } from './points.ts'
 
 const showPast = (app: App, past: Past): void => {
-  app.panel.choose('files')
+  // Another chat may be shown by now, whose panel is the same.
+  if (app.isShown.peek()) app.panel.choose('files')
   app.panel.past.value = past
-  app.panel.show()
+  if (app.isShown.peek()) app.panel.show()
 }
 
 /** The files after a tool call of the open chat. */

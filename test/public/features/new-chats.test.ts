@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import { CREATED } from '../../../public/features/chat/chats.ts'
+import { followCreated } from '../../../public/features/offline/follow-created.ts'
 import { openSecond } from '../../../public/features/split/second-app.ts'
 import { adoptDrafts } from '../../../public/features/offline/adopt-drafts.ts'
 import { createPage } from '../_open-page.ts'
@@ -167,7 +168,7 @@ test('a tab that was duplicated shows the session that the other one creates, an
     const write = drafts.write
     drafts.write = (key, value) => {
       write(key, value)
-      if (key.startsWith(CREATED)) two.page.chats.follow(key.slice(CREATED.length), String(value))
+      if (key.startsWith(CREATED)) followCreated(two.page, key.slice(CREATED.length), String(value))
     }
     if (isByFile) one.first.app.peek().attachments.add([new File(['x'], 'one.txt')])
     else void one.first.app.peek().submit()
