@@ -166,7 +166,10 @@ type Moved = (path: string) => string
 /** `isElsewhere`: it is known that the home or the state directory, not only the user's home, is another one. */
 type Move = { roots: readonly Root[]; moved: Moved; isElsewhere: boolean; isGuessed: boolean }
 
-/** With another user's home alone, as under `sudo`, nothing was moved: only a folder that is gone is looked for there. */
+/**
+ * With another user's home alone, as under `sudo`, nothing was moved: only a folder that is gone is looked for there. Where the home was
+ * moved as well, a folder of that user that was not stays: a service that got a user of its own works in folders of people.
+ */
 const isOnlyThere = (path: string, target: string): boolean =>
   existsSync(target) && !existsSync(path)
 
@@ -193,7 +196,8 @@ const movedSince = (config: Places): Move | null => {
     const root = places.find(({ place }) => begins(place, path))
     if (!root) return path
     const target = root.to + path.slice(root.from.length)
-    return isElsewhere || isOnlyThere(path, target) ? target : path
+    const isKnown = isElsewhere && (root.key !== 'user_home' || !isOnlyThere(target, path))
+    return isKnown || isOnlyThere(path, target) ? target : path
   }
   return { roots, moved, isElsewhere, isGuessed }
 }

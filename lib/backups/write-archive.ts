@@ -34,7 +34,7 @@ export type ArchiveOptions = {
   problems: Problem[]
   /** The passphrase of the encrypted part; null: keys are left out. */
   passphrase: string | null
-  /** The text of a settings file without the keys in it; the same text when it has none, null when that cannot be known. */
+  /** The text of a file without the keys in it; the same text when it has none, null when they cannot be taken out. */
   withoutKeys: (path: string, text: string) => string | null
   /** Copies a SQLite database that programs may be using; returns the path of the copy, which is deleted afterwards. Null: it is no database. */
   copyDatabase: (file: string) => Promise<{ file: string; remove: () => void } | null>
@@ -185,17 +185,33 @@ const createEntries = (
     }
   }
 
-  const noteUnknown = ({ path, treatment }: FoundFile): void => {
-    const entry = unknownEntry(path)
-    if (entry === null) return
-    const isMissing = treatment === 'key' && passphrase === null
+  /** Large files are no key files. */
+  const hasKeys = async (file: FoundFile): Promise<boolean> => {
+    const opened = await open(file)
+    if (!opened) return false
+    try {
+      const text = opened.whole?.toString() ?? ''
+      return withoutKeys(file.path, text) !== text
+    } finally {
+      await opened.close()
+    }
+  }
+
+  /** A file that this version does not know is looked into: a later version may keep keys there. */
+  const treatUnknown = async (file: FoundFile): Promise<FoundFile> => {
+    const entry = unknownEntry(file.path)
+    if (entry === null) return file
+    const isKey = file.treatment === 'key' || (await hasKeys(file))
+    const isMissing = isKey && passphrase === null
     // A file that may have keys is named itself, the other ones by their entry.
-    const named = isMissing ? path : entry
-    if (problems.some(each => each.path === named)) return
-    const reason = isMissing
-      ? 'not saved, because it may have keys; --with-keys saves it'
-      : 'saved, but this version does not know it: see whether it has keys'
-    problems.push({ path: named, reason })
+    const path = isMissing ? file.path : entry
+    if (!problems.some(each => each.path === path)) {
+      const reason = isMissing
+        ? 'not saved, because it may have keys; --with-keys saves it'
+        : 'saved, but this version does not know it: see whether it has keys'
+      problems.push({ path, reason })
+    }
+    return isKey ? { ...file, treatment: 'key' } : file
   }
 
   const add = {
@@ -213,8 +229,8 @@ const createEntries = (
     addBytes,
     async add(entry: Found): Promise<void> {
       if (entry.type === 'file') {
-        noteUnknown(entry)
-        return add[entry.treatment](entry)
+        const file = await treatUnknown(entry)
+        return add[file.treatment](file)
       }
       const { path, type, mtimeMs } = entry
       const mode = entry.mode & 0o777

@@ -312,6 +312,20 @@ test('only paths of the former place change: moved twice, back, and beside each 
   rmSync(dir, { recursive: true })
 })
 
+test('a service that got a user of its own: folders of people that were not moved stay', () => {
+  const { dir, write, read, start, carry } = openMoves()
+  const names = ['only-there', 'both', 'gone', 'only-here']
+  const folders = (user: string) => names.map(name => join(dir, user, name))
+  write('ann', folders('ann'))
+  start('ann')
+  const there = ['ann/only-there', 'ann/both', 'bob/both', 'bob/only-here']
+  for (const path of there) mkdirSync(join(dir, path), { recursive: true })
+  carry('ann', 'bob')
+  start('bob')
+  assert.equal(read('bob'), [join(dir, 'ann', 'only-there'), ...folders('bob').slice(1)])
+  rmSync(dir, { recursive: true })
+})
+
 test('paths by a link to the former place move, and settings that name it are listed', () => {
   const { dir, lines, write, read, start, places } = openMoves()
   mkdirSync(join(dir, 'disk'))
