@@ -132,6 +132,10 @@ const USER_HOME = /^(?:\/(?:home|Users)\/[^/]+|\/root)(?=\/)/
 /** What the state directory has for chats. */
 const IN_STATE = /\/(?:workspace|worktrees\/[^/]+)$/
 
+/** `/home/ann` begins `/home/ann/x`, and neither `/home/anna` nor `/home/ann/../bob`. */
+const begins = (place: string, path: string): boolean =>
+  (path === place || path.startsWith(`${place}/`)) && isBelow(place, path)
+
 /**
  * Where it was, by the folders of its chats that are not here: an earlier version, and Hermes WebUI, noted nothing. A path is then
  * changed only when the new one is there and it is not itself.
@@ -144,10 +148,12 @@ const guessedPlaces = ({ stateDir }: Places, now: Place): Partial<Place>[] => {
       .filter(name => /\.jsonl?$/.test(name))
       .flatMap(name => workspacesIn(join(stateDir, 'sessions', name))),
   ]
+  // Folders of other users that are gone were theirs.
+  const wasHere = paths.some(path => begins(now.user_home, path))
   return [...new Set(paths)]
     .filter(path => path.startsWith('/') && !existsSync(path))
     .flatMap((path): Partial<Place>[] => {
-      const [user_home] = USER_HOME.exec(path) ?? []
+      const [user_home] = wasHere ? [] : (USER_HOME.exec(path) ?? [])
       const state = IN_STATE.test(path) ? path.replace(IN_STATE, '') : undefined
       const isAlike = state !== undefined && basename(state) === basename(now.state)
       return [
@@ -172,10 +178,6 @@ type Move = { roots: readonly Root[]; moved: Moved; isElsewhere: boolean; isGues
  */
 const isOnlyThere = (path: string, target: string): boolean =>
   existsSync(target) && !existsSync(path)
-
-/** `/home/ann` begins `/home/ann/x`, and neither `/home/anna` nor `/home/ann/../bob`. */
-const begins = (place: string, path: string): boolean =>
-  (path === place || path.startsWith(`${place}/`)) && isBelow(place, path)
 
 const movedSince = (config: Places): Move | null => {
   const before = noted(config)

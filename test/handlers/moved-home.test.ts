@@ -357,6 +357,13 @@ test('a folder of another user is looked for below this one where no place was n
   writeFileSync(join(stateDir, 'sessions', 'a.jsonl'), `${JSON.stringify(head)}\n`)
   // A backup before the first start says where it is, not where its chats were.
   noteFirstLocation(places('bob'))
+  // It was here before: a folder of another user is none of this one.
+  const own = join(stateDir, 'sessions', 'b.jsonl')
+  writeFileSync(own, JSON.stringify({ meta: { workspace: join(dir, 'bob', 'other') } }))
+  start('bob')
+  assert.equal(read('bob'), texts)
+  for (const path of [own, join(stateDir, 'location.json')]) rmSync(path)
+  noteFirstLocation(places('bob'))
   start('bob')
   assert.equal(read('bob'), [join(dir, 'bob', 'code'), ...texts.slice(1)])
   rmSync(dir, { recursive: true })
