@@ -16,7 +16,7 @@ import {
   readHeader,
   type SessionFile,
 } from './files.ts'
-import { continueJournal } from './continued-json.ts'
+import { continueJournal, messagesWritten } from './continued-json.ts'
 import { emptySummary, type Summary } from './fold.ts'
 import { finishConversion, moveConflictingFile } from './legacy.ts'
 import { UNTITLED } from './list-row.ts'
@@ -90,8 +90,7 @@ export const createCatalogSync = ({
       refresh(id)
       return
     }
-    const journal = foldFile({ id, path: files.jsonl(id), format: 'jsonl' })
-    const aside = moveConflictingFile(id, journal?.folded.messages ?? [], (of, ending) =>
+    const aside = moveConflictingFile(id, messagesWritten(files.jsonl(id)), (of, ending) =>
       files[ending](of),
     )
     if (aside === null) {
