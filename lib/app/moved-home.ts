@@ -18,6 +18,7 @@ import { z } from 'zod'
 import type { SessionRow } from '../schema/session.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
+import { entriesIn } from '../base/directories.ts'
 import { checkpointDir } from '../checkpoints/checkpoint-store.ts'
 import { replaceText } from '../store/atomic-write.ts'
 import { errorCode, sentenceOf } from '../store/file-error.ts'
@@ -355,20 +356,31 @@ const isWritable = (dir: string): boolean => {
 const isRefused = (error: unknown): boolean =>
   error instanceof UserError || ['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))
 
+/** Below the empty folder where a disk is mounted at other times. An empty one beside the root, such as `/mnt`, is on every machine. */
+const isOnOtherDisk = (path: string): boolean => {
+  let dir = path
+  while (!existsSync(dir)) dir = dirname(dir)
+  return dir !== path && dirname(dir) !== '/' && dir !== '/' && entriesIn(dir).length === 0
+}
+
 type Data = { sessions: Sessions; workspaces: Workspaces; homes: Homes }
 
 const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, move: Move): void => {
   const { moved, isElsewhere, roots } = move
   const rows = JSON.parse(Buffer.concat(sessions.list().body).toString()) as SessionRow[]
   const folders = new Set<string>()
+  let absent = 0
   let lost = 0
   let unreadable = 0
   for (const { session_id, workspace, profile } of rows) {
     if (workspace === '') continue
     const home = homes.of(profile)
     let target = [moved(workspace), workspace].find(path => workspaces.allowed(home, path))
-    if (target === undefined) lost += 1
-    else folders.add(target)
+    if (target !== undefined) folders.add(target)
+    else if (isOnOtherDisk(workspace)) {
+      absent += 1
+      continue
+    } else lost += 1
     if (target === workspace || (target === undefined && !isElsewhere)) continue
     target ??= workspaces.last(home)
     try {
@@ -386,6 +398,8 @@ const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, move: Move):
     log.warn(
       `the folders of ${lost} chats are not on this machine, or not among its workspaces; ${isElsewhere ? 'they go on in the workspace of new chats' : 'choose others in the chats'}`,
     )
+  if (absent > 0)
+    log.warn(`${absent} chats work on a disk that is not there; they go on when it is`)
   if (unreadable > 0) log.warn(`${unreadable} chats cannot be read; their folders were not adapted`)
 }
 

@@ -196,6 +196,30 @@ test('another HOME alone moves nothing that is still there', async () => {
   rmSync(dir, { recursive: true })
 })
 
+test('a chat on a disk that is not there at the first start waits for it', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'move-'))
+  const [former, now] = [join(dir, 'agent'), join(dir, 'new')] as [string, string]
+  const folders = { disk: join(dir, 'disk', 'code'), gone: join(dir, 'gone') }
+  const app = await startApp({ env: { HOME: dir, AGENT_HOME: former } })
+  const ids: Record<string, string> = {}
+  for (const [name, workspace] of Object.entries(folders)) {
+    mkdirSync(workspace, { recursive: true })
+    const { session } = (await app.post('/api/session/new', { workspace })).body
+    ids[name] = session.session_id
+    await app.post('/api/session/rename', { session_id: session.session_id, title: name })
+  }
+  await app.close()
+  renameSync(former, now)
+  for (const folder of Object.values(folders)) rmSync(folder, { recursive: true })
+  const moved = await startApp({ env: { HOME: dir, AGENT_HOME: now }, allowErrors: true })
+  const workspaceOf = async (name: string) =>
+    (await moved.get(`/api/session?session_id=${ids[name]}`)).body.session.workspace
+  assert.is(await workspaceOf('disk'), folders.disk)
+  assert.is(await workspaceOf('gone'), join(now, 'webui', 'workspace'))
+  await moved.close()
+  rmSync(dir, { recursive: true })
+})
+
 test('a start that was interrupted is done again: below the former place, too', () => {
   const dir = mkdtempSync(join(tmpdir(), 'move-'))
   const places = (home: string) => ({
