@@ -75,13 +75,23 @@ const noteLocation = (config: Places, more: Pick<Location, 'by_backup'> = {}): v
     replaceText(fileOf(config), `${JSON.stringify(location)}\n`)
 }
 
+const isFull = (error: unknown): boolean => error instanceof UserError && error.kind === 'full'
+
+const isRefused = (error: unknown): boolean =>
+  error instanceof UserError || ['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))
+
 /**
  * Called before a backup, so that a restored one says where it was. A place that is noted stays: where it is another one, the first
  * start here has yet to adapt the paths.
  */
 export const noteFirstLocation = (config: Places): void => {
-  if (existsSync(config.stateDir) && !existsSync(fileOf(config)))
+  if (!existsSync(config.stateDir) || existsSync(fileOf(config))) return
+  try {
     noteLocation(config, { by_backup: true })
+  } catch (error) {
+    // A full disk, or files of another user: what is there is saved all the same.
+    if (!isRefused(error)) throw error
+  }
 }
 
 /** A directory that was elsewhere before. */
@@ -341,8 +351,6 @@ const moveFiles = ({ stateDir, baseHome }: Places, log: Log, { moved, roots }: M
   moveStored(stateDir, moved)
 }
 
-const isFull = (error: unknown): boolean => error instanceof UserError && error.kind === 'full'
-
 const isWritable = (dir: string): boolean => {
   try {
     accessSync(dir, constants.W_OK)
@@ -352,9 +360,6 @@ const isWritable = (dir: string): boolean => {
     return false
   }
 }
-
-const isRefused = (error: unknown): boolean =>
-  error instanceof UserError || ['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))
 
 /** Below the empty folder where a disk is mounted at other times. An empty one beside the root, such as `/mnt`, is on every machine. */
 const isOnOtherDisk = (path: string): boolean => {
