@@ -152,7 +152,7 @@ export const createCatalogSync = ({
       return removeRow(id)
     }
     const { summary } = result
-    if (file.format === 'jsonl' && isEmptied(summary)) {
+    if (isEmptied(summary)) {
       const known = catalog().get(id)?.summary
       if (!known || hasContent(known)) {
         reporter.attempt(file.path, file.stamp, () => {
@@ -214,7 +214,7 @@ export const createCatalogSync = ({
     /** Throws for a chat whose file has nothing of what is known of it. */
     requireReadable(id: string): void {
       const file = files.find(id)
-      if (file?.format !== 'jsonl' || file.stamp === catalog().stamp(id)) return
+      if (!file || file.stamp === catalog().stamp(id)) return
       const known = catalog().get(id)?.summary
       if (!known || !hasContent(known)) return
       const found = foldFile(file)
