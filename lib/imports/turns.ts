@@ -4,6 +4,14 @@
  */
 import type { Conversation, ConversationNode } from './conversation.ts'
 
+/** Each way through answers repeats what is before it. More than this is no conversation, and would not fit into memory. */
+const MAX_CHARS = 256 * 1024 * 1024
+/** As which a message counts, beside its text. */
+const MESSAGE_CHARS = 1_000
+
+const charsOf = ({ blocks }: ConversationNode): number =>
+  blocks.reduce((sum, block) => sum + ('text' in block ? block.text.length : 0), MESSAGE_CHARS)
+
 export type Turn = {
   user: ConversationNode | null
   answers: readonly ConversationNode[]
@@ -15,8 +23,13 @@ export type Turn = {
 export const turnsOf = ({ nodes, current }: Pick<Conversation, 'nodes' | 'current'>): Turn[][] => {
   const children = childrenOf(nodes)
   const wasShown = pathTo(nodes, current)
+  let chars = 0
+  const take = (node: ConversationNode) => {
+    chars += charsOf(node)
+    if (chars > MAX_CHARS) throw new Error('more versions than fit into memory')
+  }
   const begin = (user: ConversationNode | null) =>
-    chainsFrom(user?.id ?? null, children).map(({ answers, users }) => {
+    chainsFrom(user, children, take).map(({ answers, users }) => {
       const turn: Turn = { user, answers, next: [] }
       return { turn, users }
     })
@@ -85,18 +98,27 @@ const pathTo = (nodes: readonly ConversationNode[], id: string | null): Readonly
 }
 
 /** The ways through answers, each up to where the person wrote again or nothing follows. */
-const chainsFrom = (id: string | null, children: Children) => {
+const chainsFrom = (
+  user: ConversationNode | null,
+  children: Children,
+  take: (node: ConversationNode) => void,
+) => {
+  const repeat = (answers: readonly ConversationNode[]): ConversationNode[] => {
+    if (user) take(user)
+    for (const node of answers) take(node)
+    return [...answers]
+  }
   const chains: { answers: ConversationNode[]; users: readonly ConversationNode[] }[] = []
-  const open = [{ id, answers: [] as ConversationNode[] }]
+  const open = [{ id: user?.id ?? null, answers: [] as ConversationNode[] }]
   for (let way = open.pop(); way; way = open.pop()) {
     const { answers } = way
     for (let at: string | null | undefined = way.id; at !== undefined; ) {
       const below: readonly ConversationNode[] = children.get(at) ?? []
       const users = below.filter(({ role }) => role === 'user')
       const [first, ...others] = below.filter(({ role }) => role !== 'user')
-      if (users.length > 0 || !first) chains.push({ answers: [...answers], users })
+      if (users.length > 0 || !first) chains.push({ answers: repeat(answers), users })
       for (const other of others.toReversed())
-        open.push({ id: other.id, answers: [...answers, other] })
+        open.push({ id: other.id, answers: [...repeat(answers), other] })
       if (first) answers.push(first)
       at = first?.id
     }
