@@ -4,6 +4,7 @@ import { type Ctx, endpoint, requireWorkspace } from '../lib/context.ts'
 import { invalid, UserError } from '../lib/errors.ts'
 import { readForm } from '../lib/http/multipart.ts'
 import { parseInput } from '../lib/http/parse-input.ts'
+import { redactValue } from '../lib/redact/redact.ts'
 import { ImportSource, ImportState } from '../lib/schema/import.ts'
 
 const MAX_BYTES = 4 * 1024 ** 3
@@ -40,7 +41,8 @@ export const start = endpoint({
       if (!form.file) throw invalid('No file field in request')
       const { path, name } = form.file
       const target = app.importInto(home, workspaceFor(ctx), ctx.may('own', null))
-      return app.imports.start(person.id, { path, name, from, target, discard: form.discard })
+      const given = { path, name, from, target, discard: form.discard }
+      return redactValue(app.imports.start(person.id, given))
     } catch (error) {
       form.discard()
       throw error
@@ -53,5 +55,6 @@ export const get = endpoint({
   summary: 'The last import of the person: its progress and its report',
   output: ImportState,
   cache: 'no-store',
-  run: ({ app, person }) => app.imports.state(person.id),
+  // Titles are masked in the list of chats as well.
+  run: ({ app, person }) => redactValue(app.imports.state(person.id)),
 })

@@ -147,7 +147,16 @@ const blocksOf = (id: string, message: JsonObject, context: ReadContext): Block[
     const outcome = [asString(content.title), asString(content.url), words]
       .filter(Boolean)
       .join('\n')
-    return [...(outcome === '' ? [] : [{ type: 'result' as const, text: outcome }]), ...others]
+    const drawn = asObjects(asObject(metadata.aggregate_result).messages)
+      .map(({ image_url }) => assetId(image_url))
+      .filter(Boolean)
+      .map(asset => file({ id: asset, name: asset, isImage: true }))
+    return [
+      ...(outcome === '' ? [] : [{ type: 'result' as const, text: outcome }]),
+      ...others,
+      // Pictures that code has made.
+      ...drawn,
+    ]
   }
   if (role === 'assistant') {
     const recipient = asString(message.recipient)

@@ -50,8 +50,9 @@ const languageOf = (language: unknown, type: unknown): string =>
 const outcomeOf = (content: unknown): string =>
   asArray(typeof content === 'string' ? [content] : content)
     .map(part => {
-      const { text: words, title, url } = asObject(part)
+      const { type, text: words, title, url } = asObject(part)
       if (typeof part === 'string') return part
+      if (type === 'image') return '[Image]'
       return (
         asString(words) || (asString(url) ? link(asString(title), asString(url)) : toText(part))
       )
@@ -70,13 +71,22 @@ const partBlocks = (part: JsonObject, leaveOut: LeaveOut): Block[] => {
       return [...withArtifacts(asString(part.text)), ...sources(links)]
     }
     case 'thinking':
-      return reasoning(asString(part.thinking))
+      return reasoning(
+        asString(part.thinking) ||
+          asObjects(part.summaries)
+            .map(({ summary }) => asString(summary))
+            .join('\n\n'),
+      )
     case 'tool_use': {
       const input = asObject(part.input)
       const { title, content, language, type } = input
       if (part.name === 'artifacts' && asString(content) !== '')
         return artifact(asString(title), asString(content), languageOf(language, type))
-      return [{ type: 'call', id, name: asString(part.name) || 'tool', input: part.input }]
+      return [
+        { type: 'call', id, name: asString(part.name) || 'tool', input: part.input },
+        // Its results say nothing.
+        ...(part.name === 'artifacts' ? [{ type: 'result' as const, id, text: 'OK' }] : []),
+      ]
     }
     case 'tool_result':
       if (part.name === 'artifacts') return []
@@ -100,12 +110,16 @@ const attached = (message: JsonObject): Block[] => [
       ? file({ name: isText.test(name) ? name : `${name}.txt`, data: Buffer.from(content) })
       : file({ name })
   }),
-  ...[...asObjects(message.files), ...asObjects(message.files_v2)]
+  ...[...asObjects(message.files_v2), ...asObjects(message.files)]
     .map(each => ({
       name: asString(each.file_name) || asString(each.file_uuid),
       id: asString(each.file_uuid) || asString(each.uuid) || undefined,
     }))
-    .filter(({ name }, at, all) => name !== '' && all.findIndex(each => each.name === name) === at)
+    .filter(({ name, id }, at, all) => {
+      const isSame = (other: { name: string; id: string | undefined }) =>
+        other.name === name && (!id || !other.id || other.id === id)
+      return name !== '' && all.findIndex(isSame) === at
+    })
     .map(file),
 ]
 

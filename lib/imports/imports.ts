@@ -197,7 +197,7 @@ const importItem = async (value: unknown, { place, digest, work }: Item): Promis
     reporting.report.source ??= source
     const chats =
       source === 'agent-webui'
-        ? [ownChat(value, work.target)]
+        ? [ownChat(value, digest, work.target)]
         : foreignChats(READERS[source](value, { leaveOut, projects: work.projects }), {
             source,
             digest,
@@ -309,14 +309,20 @@ const foreignChats = (
 /** Our own export: its messages are those of a session already. */
 const ownChat = (
   value: JsonObject,
+  digest: string,
   { fromExport, profile, workspace, now }: ImportTarget,
 ): Chat => {
   const { meta, messages } = fromExport(value)
-  const id = sessionId(profile, 'agent-webui', asString(value.session_id))
+  const idOf = (given: string) => sessionId(profile, 'agent-webui', given)
+  const id = idOf(asString(value.session_id) || digest)
+  const parent = asString(meta.parent_session_id)
   const created = toTime(value.created_at) ?? now()
   const updated = Math.max(created, toTime(value.updated_at) ?? 0)
   const title = asString(meta.title)
-  const own = { ...meta, profile, workspace, created_at: created, updated_at: updated }
+  const own = {
+    ...{ ...meta, profile, workspace, created_at: created, updated_at: updated },
+    ...(parent !== '' && { parent_session_id: idOf(parent) }),
+  }
   const lines = messages.map((message, index): Entry => {
     const at = Math.min(
       typeof message.timestamp === 'number' ? message.timestamp : updated,

@@ -43,7 +43,7 @@ const innerText = (words: string): string => {
 }
 
 const DETAILS =
-  /<details\b([^>]*\btype="(?:reasoning|tool_calls|code_interpreter)"[^>]*)>([\s\S]*?)<\/details>/g
+  /<details\b([^>]*\btype="(?:reasoning|tool_calls|code_interpreter)"[^>]*)>([\s\S]*?)(?:<\/details>|$)/g
 
 const detailsBlocks = (attributes: string, content: string): Block[] => {
   const of = (name: string): string =>
@@ -143,6 +143,9 @@ const blocksOf = (message: JsonObject, leaveOut: LeaveOut): Block[] => {
   const output = asObjects(message.output).flatMap(item => outputBlocks(item, leaveOut))
   const isUser = message.role === 'user'
   const content = itemText(message.content)
+  const pictures = asObjects(message.content)
+    .map(part => asObject(part.image_url))
+    .filter(({ url }) => url)
   const spoken = output.length > 0 ? output : isUser ? text(content) : contentBlocks(content)
   const runs = asObjects(message.code_executions).map(({ name, code, language, result }) =>
     [asString(name), codeBlock(asString(code), asString(language)), toText(asObject(result).output)]
@@ -154,10 +157,11 @@ const blocksOf = (message: JsonObject, leaveOut: LeaveOut): Block[] => {
   const failure = typeof error === 'string' ? error : itemText(asObject(error).content)
   return [
     ...spoken,
-    ...(spoken.length === 0 ? text(failure) : []),
+    ...text(failure),
+    ...text(asString(asObject(message.merged).content)),
     ...runs.flatMap(text),
     ...sources(sourceLinks(message)),
-    ...[...asObjects(message.files), ...asObjects(message.images)].map(given =>
+    ...[...asObjects(message.files), ...asObjects(message.images), ...pictures].map(given =>
       file(fileRef(given)),
     ),
   ]

@@ -143,6 +143,15 @@ test('imported chats are listed, found, shown in each version, and go on', async
   bench.close()
 })
 
+test('the report masks what the list of chats masks', async ({ chat }) => {
+  const key = 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ'
+  const none = { uuid: 'n', name: `None ${key}`, chat_messages: [] }
+  const sent = await send(chat, [tree(key), none], { name: `${key}.json` })
+  const state = JSON.stringify([sent.body, await finish(chat)])
+  assert.match(state, 'no_messages')
+  assert.not.match(state, key)
+})
+
 test('a newer export is taken over, and what was changed here stays', async ({ chat }) => {
   const { app } = chat
   const first = await run(chat, [tree('Needle')])

@@ -411,4 +411,18 @@ test('our own export comes back as it was', async ({ bench }) => {
   }
 })
 
+test('of our own exports, branches follow their chats, and chats without an id are chats of their own', async ({
+  bench,
+}) => {
+  const own = (session_id: string, more: object = {}) => ({
+    ...{ session_id, title: session_id, ...more },
+    messages: [{ role: 'user', content: JSON.stringify(more), timestamp: 1_700_000_000 }],
+  })
+  const branch = own('branch', { parent_session_id: 'whole' })
+  const nameless = ['1', '2'].map(title => own('', { title }))
+  await bench.import(bench.write('a.json', [own('whole'), branch, ...nameless]))
+  assert.is(bench.chat('branch').meta.parent_session_id, bench.chat('whole').id)
+  assert.is(bench.ids().length, 4)
+})
+
 test.run()
