@@ -125,7 +125,7 @@ const attached = (message: JsonObject): Block[] => [
 
 export const readClaude: ReadConversation = (value, { leaveOut, projects }) => {
   const messages = asObjects(value.chat_messages)
-  const known = new Set(messages.map(({ uuid }) => asString(uuid)))
+  const known = new Set(messages.flatMap(({ uuid }) => asString(uuid) || []))
   const nodes = messages.map((message, index): ConversationNode => {
     const parts = asObjects(message.content)
     const spoken = parts.length > 0 ? parts.flatMap(part => partBlocks(part, leaveOut)) : []

@@ -7,7 +7,7 @@ import { toTime } from '../base/to-time.ts'
 import { parseDataUrl } from '../base/data-url.ts'
 import {
   type Block,
-  codeBlock,
+  code,
   type ConversationNode,
   file,
   type FileRef,
@@ -147,8 +147,8 @@ const blocksOf = (message: JsonObject, leaveOut: LeaveOut): Block[] => {
     .map(part => asObject(part.image_url))
     .filter(({ url }) => url)
   const spoken = output.length > 0 ? output : isUser ? text(content) : contentBlocks(content)
-  const runs = asObjects(message.code_executions).map(({ name, code, language, result }) =>
-    [asString(name), codeBlock(asString(code), asString(language)), toText(asObject(result).output)]
+  const runs = asObjects(message.code_executions).map(({ name, code: words, language, result }) =>
+    [asString(name), code(asString(words), asString(language)), toText(asObject(result).output)]
       .filter(Boolean)
       .join('\n\n'),
   )
