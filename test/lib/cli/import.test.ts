@@ -69,6 +69,18 @@ test('an imported chat comes out as JSON and Markdown, and goes in again as it w
   assert.equal({ ...after, ...ours }, { ...before, ...ours })
 })
 
+test('names in the report cannot control the terminal', async ({ desk }) => {
+  const file = join(desk.workspace, 'export.json')
+  writeFileSync(
+    file,
+    JSON.stringify([CHAT, { uuid: 'u', name: '\u001b]0;x\u0007', chat_messages: [] }]),
+  )
+  const { code, out } = await desk.talk(['import', file])
+  assert.is(code, 1)
+  assert.match(out, 'has no messages')
+  assert.not.match(out, /[\u001b\u0007]/)
+})
+
 test('refuses what is no file, no program, no profile, and a name of no option', async ({
   desk,
 }) => {
