@@ -21,14 +21,15 @@ import {
 /** The parent of a first message. */
 const NO_PARENT = '00000000-0000-4000-8000-000000000000'
 
-/** Documents in older answers are elements of the text. */
+/** Documents in older answers are elements of the text. The bound keeps text that begins many of them from taking forever. */
 const withArtifacts = (words: string): Block[] =>
-  words.split(/(<antArtifact\b[^>]*>[\s\S]*?(?:<\/antArtifact>|$))/).flatMap(part => {
+  words.split(/(<antArtifact\b[^>]{0,500}>[\s\S]*?(?:<\/antArtifact>|$))/).flatMap(part => {
     const [, attributes = '', content = ''] =
       /^<antArtifact\b([^>]*)>([\s\S]*?)(?:<\/antArtifact>)?$/.exec(part) ?? []
-    if (attributes === '') return text(part.replace(/<antThinking>[\s\S]*?<\/antThinking>/g, ''))
+    if (attributes === '')
+      return text(part.replace(/<antThinking>[\s\S]*?(?:<\/antThinking>|$)/g, ''))
     const named = Object.fromEntries(
-      [...attributes.matchAll(/(\w+)="([^"]*)"/g)].map(([, name = '', value = '']) => [
+      [...attributes.matchAll(/\b(\w+)="([^"]*)"/g)].map(([, name = '', value = '']) => [
         name,
         value,
       ]),

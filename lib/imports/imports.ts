@@ -4,6 +4,7 @@
  * and an import that was interrupted is completed by repeating it.
  */
 import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { isObject, type JsonObject, asString } from '../base/json.ts'
 import { sha256 } from '../base/sha256.ts'
 import { toTime } from '../base/to-time.ts'
@@ -122,6 +123,8 @@ const importAll = async (exported: ExportFile, options: ImportOptions): Promise<
         at += 1
         values += 1
         await importValue(value, `${part.name}: ${at}`, work)
+        // A chunk has many chats: requests are answered between them.
+        await setImmediate()
         onProgress?.({ bytes, bytesTotal: exported.bytes, report })
       }
     } catch (error) {
@@ -228,6 +231,7 @@ const sessionId = (profile: string, source: ImportSource, id: string): string =>
 
 const asTag = (tag: string): string =>
   `#${tag
+    .slice(0, MAX_TITLE_CHARS)
     .trim()
     .toLowerCase()
     .replace(/[^\p{L}\p{N}_-]+/gu, '-')
@@ -395,7 +399,8 @@ const writeChat = async (
       header.meta.imported = `${digest} without files`
     const last = entries.length
     // What was changed here meanwhile still holds. It is looked up again: storing files takes its time.
-    const changes = found === null ? [] : target.find(id)?.changes
+    const current = target.find(id)
+    const changes = current === null && found === null ? [] : current?.changes
     if (!changes) return reporting.chat({ id, title, result: 'kept', versions: 0, files: 0 })
     target.write(id, [...entries, ...changes.map((entry, at) => ({ ...entry, n: last + at + 1 }))])
   }

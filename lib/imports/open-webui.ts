@@ -43,7 +43,7 @@ const innerText = (words: string): string => {
 }
 
 const DETAILS =
-  /<details\b([^>]*\btype="(?:reasoning|tool_calls|code_interpreter)"[^>]*)>([\s\S]*?)(?:<\/details>|$)/g
+  /<details\b([^<>]*\btype="(?:reasoning|tool_calls|code_interpreter)"[^<>]*)>([\s\S]*?)(?:<\/details>|$)/g
 
 const detailsBlocks = (attributes: string, content: string): Block[] => {
   const of = (name: string): string =>
@@ -56,9 +56,16 @@ const detailsBlocks = (attributes: string, content: string): Block[] => {
       { type: 'call', id, name: of('name') || 'tool', input: innerText(of('arguments')) },
       { type: 'result', id, text: innerText(of('result')) || unescapeHtml(body) },
     ]
-  const code = /^`{3,}\w*\n([\s\S]*?)\n?`{3,}\s*$/.exec(body)?.[1] ?? body
+  const lines = body.split('\n')
+  const isFenced =
+    lines.length > 1 && lines[0]?.startsWith('```') && lines.at(-1)?.startsWith('```')
   return [
-    { type: 'call', id, name: 'code_interpreter', input: { code } },
+    {
+      type: 'call',
+      id,
+      name: 'code_interpreter',
+      input: { code: isFenced ? lines.slice(1, -1).join('\n') : body },
+    },
     ...(of('output') === '' ? [] : [{ type: 'result' as const, id, text: of('output') }]),
   ]
 }

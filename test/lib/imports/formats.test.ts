@@ -1,6 +1,9 @@
 /** What each format becomes: branches as versions, code, reasoning, tools, citations, files, and what is left out. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { readChatGpt } from '../../../lib/imports/chatgpt.ts'
+import { readClaude } from '../../../lib/imports/claude.ts'
+import { readOpenWebUi } from '../../../lib/imports/open-webui.ts'
 import type { ImportReport } from '../../../lib/schema/import.ts'
 import { type ImportBench, openImports, spoken } from './_bench.ts'
 
@@ -820,6 +823,19 @@ test('Open WebUI: merged answers, pictures in the content, failures, and reasoni
     'assistant: ',
   ])
   assert.is(shown[3]?.reasoning, 'Hm')
+})
+
+test('text that begins many elements and ends none takes no longer than other text', () => {
+  const context = { leaveOut: () => undefined, projects: new Map() }
+  const starts = ['<antArtifact ', '<antThinking>', '<details type="reasoning" ', '\ue200']
+  const fence = '<details type="code_interpreter">\n```\n'
+  for (const text of [...starts.map(start => start.repeat(400_000)), fence + '`'.repeat(400_000)]) {
+    const message = { uuid: 'a', sender: 'assistant', role: 'assistant', text, content: text }
+    const part = { author: { role: 'assistant' }, content: { parts: [text] } }
+    readClaude({ chat_messages: [{ ...message, content: [] }] }, context)
+    readOpenWebUi({ chat: { history: { messages: { a: message } } } }, context)
+    readChatGpt({ mapping: { a: { message: part } } }, context)
+  }
 })
 
 test.run()

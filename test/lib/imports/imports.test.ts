@@ -236,6 +236,23 @@ test('an older state of a chat never replaces a newer one, in another file or th
   }
 })
 
+test('a chat that appears here while its files are stored is not replaced', async ({ bench }) => {
+  const attachments = [{ file_name: 'a.txt', extracted_content: 'text' }]
+  const chat = { ...claude('a'), chat_messages: [{ sender: 'human', text: 'A', attachments }] }
+  const path = bench.write('a.json', [chat])
+  const store: typeof bench.target.store = async (...given) => {
+    await bench.import(path)
+    bench.append(bench.chat().id, {
+      t: 'message',
+      message: { id: 'm3', role: 'user', content: 'B', timestamp: 1 },
+    })
+    return bench.target.store(...given)
+  }
+  const report = await bench.import(path, { target: { ...bench.target, store } })
+  assert.is(report.counts.kept, 1)
+  assert.is(spoken(bench.chat()).length, 2)
+})
+
 test('a file that was changed here stays, and its name does not depend on the branch that was shown', async ({
   bench,
 }) => {
