@@ -73,7 +73,7 @@ const sentences = ({
 
 /** The exit code is 1 when something was set aside. */
 export const importChats = async (
-  { file, from, profile, isDryRun, json }: ImportArguments,
+  { file, profile, isDryRun, json }: ImportArguments,
   { config, terminal, cwd }: { config: Config; terminal: Terminal; cwd: string },
 ): Promise<number> => {
   const { stateDir } = config
@@ -106,7 +106,7 @@ export const importChats = async (
     clock,
   })
   const report = await importExport({
-    ...{ path: resolve(cwd, file), from, target, isDryRun },
+    ...{ path: resolve(cwd, file), target, isDryRun },
     log: line => terminal.note(visibleName(line)),
   })
   terminal.out(

@@ -52,8 +52,6 @@ export type ImportOptions = {
   path: string
   /** What a person calls it. */
   name?: string | undefined
-  /** Absent: recognized. */
-  from?: ImportSource | undefined
   target: ImportTarget
   /** Nothing is written. */
   isDryRun?: boolean | undefined
@@ -187,10 +185,9 @@ const wellFormed = (value: unknown, bytes: Buffer): unknown => {
 type Item = { place: string; digest: string; work: Work }
 
 const importItem = async (value: unknown, { place, digest, work }: Item): Promise<void> => {
-  const { reporting, from } = work
+  const { reporting } = work
   const source = isObject(value) ? sourceOf(value) : null
-  if (!isObject(value) || source === null || (from !== undefined && source !== from))
-    return reporting.problem(place, 'other_format')
+  if (!isObject(value) || source === null) return reporting.problem(place, 'other_format')
   const title = asString(value.title) || asString(value.name)
   const name = title === '' ? place : title
   // What a conversation leaves out is reported when it is imported, once.

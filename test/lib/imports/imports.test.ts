@@ -372,12 +372,6 @@ test('a dry run reports and writes nothing', async ({ bench }) => {
   assert.equal(bench.ids(), [])
 })
 
-test('with a source, other formats are set aside', async ({ bench }) => {
-  const path = bench.write('a.json', [claude('a', 'A')])
-  assert.is(await codeOf(bench.import(path, { from: 'chatgpt' })), 'import_unknown')
-  assert.is((await bench.import(path, { from: 'claude' })).source, 'claude')
-})
-
 test('our own export comes back as it was', async ({ bench }) => {
   const tools = [
     { id: 'c1', type: 'function', function: { name: 'terminal', arguments: '{"command":"ls"}' } },
