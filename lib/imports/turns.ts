@@ -55,14 +55,17 @@ type Children = ReadonlyMap<string | null, readonly ConversationNode[]>
 const childrenOf = (nodes: readonly ConversationNode[]): Children => {
   const byId = new Map(nodes.map(node => [node.id, node]))
   const children = new Map<string | null, ConversationNode[]>([[null, []]])
+  /** Of nodes that were looked at: the nearest one above them with content. */
+  const above = new Map<string, string | null>()
   const shown = [...byId.values()].filter(({ role }) => role !== null)
   for (const node of shown) {
     let parent = node.parent
     const seen = new Set([node.id])
     while (parent !== null && !seen.has(parent) && (byId.get(parent)?.role ?? null) === null) {
       seen.add(parent)
-      parent = byId.get(parent)?.parent ?? null
+      parent = (above.has(parent) ? above.get(parent) : byId.get(parent)?.parent) ?? null
     }
+    for (const id of seen) above.set(id, parent)
     const siblings = children.get(parent)
     if (siblings) siblings.push(node)
     else children.set(parent, [node])
@@ -81,8 +84,8 @@ const childrenOf = (nodes: readonly ConversationNode[]): Children => {
   if (reached.size < shown.length)
     for (const node of shown) {
       if (reached.has(node.id)) continue
-      for (const siblings of children.values())
-        if (siblings.includes(node)) siblings.splice(siblings.indexOf(node), 1)
+      const siblings = children.get(above.get(node.id) ?? null)!
+      siblings.splice(siblings.indexOf(node), 1)
       children.get(null)!.push(node)
       reach([node])
     }
