@@ -170,6 +170,32 @@ test('an archive: names are no paths, parts in order, a damaged part alone is se
   assert.equal(report.problems, [{ name: 'conversations-002.json', code: 'damaged' }])
 })
 
+test('an archive of our own export, or one that macOS packed, has nothing that is set aside', async ({
+  bench,
+}) => {
+  const own = (session_id: string) => ({
+    ...{ session_id, title: session_id },
+    messages: [{ role: 'user', content: 'A', timestamp: 1_700_000_000 }],
+  })
+  const export_ = {
+    'out/sessions/a.json': own('a'),
+    'out/sessions/b.json': own('b'),
+    'out/sessions/_index.json': [{ session_id: 'a', title: 'a' }],
+    'out/projects.json': [],
+    'out/settings.json': { theme: 'dark' },
+    'out/last_workspace.txt': '/home',
+  }
+  const packed = {
+    'chats/one.json': claude('c', 'C'),
+    'chats/two.json': claude('d', 'D'),
+    '__MACOSX/chats/._one.json': Buffer.from([0, 5, 22, 7, 0, 2]),
+  }
+  for (const archive of [export_, packed]) {
+    const report = await bench.import(await bench.zip(archive))
+    assert.equal([report.counts.new, report.problems], [2, []])
+  }
+})
+
 test('an archive whose directory lies about sizes does not expand', async ({ bench }) => {
   const path = await bench.zip({
     'conversations.json': JSON.stringify([claude('a', 'A'.repeat(100_000))]),
