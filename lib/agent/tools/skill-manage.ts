@@ -1,4 +1,5 @@
 /** Tool: creates and updates skills. */
+import { Refusal } from '../../base/refusal.ts'
 import { deniedResult } from '../error-result.ts'
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
@@ -168,7 +169,7 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
       const paths = changedPaths(given, fullPath)
       for (const path of paths) {
         const refused = ctx.guards?.write(path) ?? null
-        if (refused !== null) throw new Error(refused)
+        if (refused !== null) throw new Refusal('rule', refused)
       }
       // Scripts of skills run later, so they need the same approval as write_file to that path.
       if (

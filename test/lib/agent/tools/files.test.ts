@@ -313,6 +313,19 @@ test('searching contents', async () => {
   assert.is((await bench.json('search_files', { pattern: 'alpha = (' })).total_count, 0)
 })
 
+test('a match with the end of its line has a place; what ripgrep cannot do is no empty result', async () => {
+  bench.write('a.txt', 'x\nalpha\nend\n')
+  const { total_count, matches } = await bench.json('search_files', { pattern: 'pha\\R' })
+  assert.equal([total_count, matches], [1, [{ path: 'a.txt', line: 2, content: 'alpha' }]])
+  const path = bench.write(
+    'rg',
+    '#!/bin/sh\ncase "$*" in *--count*) echo "rg: no memory" >&2; exit 2;; esac\nexit 1\n',
+  )
+  chmodSync(path, 0o700)
+  bench.ctx.memo.set('ripgrep', Promise.resolve({ path, version: '15', from: 'PATH' }))
+  assert.match(await refused(bench.use('search_files', { pattern: 'alpha' })), 'no memory')
+})
+
 test('searching names', async () => {
   bench.write('src/deep/a.ts', '')
   bench.write('src/b.ts', '')
