@@ -5,7 +5,6 @@ import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { applyEdits, planReplacement } from './patch-replace.ts'
 import { mayControl } from './allowed-paths.ts'
-import { withUserErrors } from './error-result.ts'
 
 /** Every method throws an error with a sentence for the model; nothing is written then. */
 export type SkillManageStore = {
@@ -164,7 +163,7 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
     kind: 'write',
     preview: ({ action, name, file_path }) =>
       file_path ? `${action} ${name} · ${file_path}` : `${action} ${name}`,
-    run: withUserErrors(async (ctx, given) => {
+    async run(ctx, given) {
       const fullPath = changedFile(given, ctx)
       const paths = changedPaths(given, fullPath)
       for (const path of paths) {
@@ -182,6 +181,6 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
       if (fullPath !== null && changedFile(given, ctx) !== fullPath)
         throw new Error(`${given.file_path} now leads to a different file.`)
       return { content: JSON.stringify({ success: true, ...verbs[given.action](given, ctx) }) }
-    }),
+    },
   }
 }
