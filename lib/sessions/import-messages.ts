@@ -120,7 +120,8 @@ const toContent = (value: unknown): Message['content'] => {
   return part?.type === 'text' || part?.type === 'image_url' ? [part] : JSON.stringify(value)
 }
 
-const Hooks = HookActivity.array()
+const readHooks = (value: unknown): HookActivity[] | undefined =>
+  Array.isArray(value) ? value.flatMap(each => HookActivity.safeParse(each).data ?? []) : undefined
 
 /** Known keys with valid values, as the role allows them; unknown keys as they are. */
 const keysOf = (role: Role, given: JsonObject): JsonObject => {
@@ -157,7 +158,7 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
   const images = readImages(_images)
   const decisions = readDecisions(_decisions)
   const summaries = readSummaries(_tool_summaries)
-  const hooks = Hooks.safeParse(_hooks).data
+  const hooks = readHooks(_hooks)
   const ranIn = RunsIn.safeParse(_ran_in).data
   const refuser = RefusedBy.safeParse(_refused_by).data
   const calls = [...toList(tool_calls), ...(isObject(function_call) ? [function_call] : [])]
@@ -316,7 +317,7 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   _failed: value => value === true,
   _refused_by: value => RefusedBy.safeParse(value).success,
   _ran_in: value => RunsIn.safeParse(value).success,
-  _hooks: value => Hooks.safeParse(value).success,
+  _hooks: value => Array.isArray(value) && readHooks(value)?.length === value.length,
   // Never stored.
   _versions: () => false,
   attachments: value => Array.isArray(value) && value.every(isString),
