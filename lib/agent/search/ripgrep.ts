@@ -127,7 +127,13 @@ const runFor = async (
     return { text: '', isReadable: true, isPartial: batch.length > 0 }
   const names = batch.map(({ relative }) => `./${relative}`)
   const options = { cwd, env: ENV, timeoutMs, signal, maxBytes: MAX_OUTPUT_BYTES }
-  const result = await run(ripgrep.path, [...OPTIONS, ...NAMED, ...args, '--', ...names], options)
+  const runWith = (access: '--mmap' | '--no-mmap') =>
+    run(ripgrep.path, [...OPTIONS, access, ...NAMED, ...args, '--', ...names], options)
+  // Otherwise a line of gigabytes is held in memory, twice.
+  const mapped = await runWith('--mmap')
+  // A file that becomes shorter while it is mapped ends ripgrep by a signal.
+  const isKilled = mapped.code === null && mapped.stopped === null
+  const result = isKilled ? await runWith('--no-mmap') : mapped
   signal.throwIfAborted()
   checkResult(result)
   const isPartial = result.stopped !== null
