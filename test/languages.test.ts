@@ -182,6 +182,9 @@ test('the reasons of an approval are translated by their codes; the words of a r
     setLanguage('en', {})
   }
   assert.is(whyAsked(asked), asked.description.replace('`npm install`', '“npm install”'))
+  // A newer server knows reasons that this page does not.
+  const newer = { description: 'It is new.', reasons: [{ stake: 'new' }, { text: rule }] }
+  assert.is(whyAsked(newer), newer.description)
 })
 
 test('a name in a sentence from right to left keeps its own direction', () => {

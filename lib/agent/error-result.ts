@@ -1,6 +1,6 @@
 /** Results of calls that did not succeed. */
 import { Refusal } from '../base/refusal.ts'
-import { messageOf } from '../errors.ts'
+import { messageOf, UserError } from '../errors.ts'
 import type { RefusedBy } from '../schema/refused-by.ts'
 import type { ToolResult } from './types.ts'
 
@@ -11,9 +11,18 @@ export const errorResult = (error: string, refusedBy?: RefusedBy): ToolResult =>
   ...(refusedBy && { refusedBy }),
 })
 
-/** The result of a call whose tool has thrown. */
-export const failedResult = (error: unknown): ToolResult =>
-  errorResult(messageOf(error), error instanceof Refusal ? error.by : undefined)
+const refuserIn = (error: unknown): RefusedBy | undefined => {
+  if (error instanceof Refusal) return error.by
+  return error instanceof UserError && error.kind === 'forbidden' ? 'checks' : undefined
+}
+
+/** The result of a call whose tool has thrown. A `UserError` has more fields, such as names that there are. */
+export const failedResult = (error: unknown): ToolResult => {
+  const result = errorResult(messageOf(error), refuserIn(error))
+  if (!(error instanceof UserError)) return result
+  const { message, extra } = error
+  return { ...result, content: JSON.stringify({ success: false, error: message, ...extra }) }
+}
 
 /** The shape that the host agent gives to what did not run. */
 export const blockedResult = (

@@ -60,7 +60,7 @@ const askAboutServerTool = async (tool: Tool, input: unknown, ctx: ToolContext) 
 /** What a call that runs outside plan mode may no longer do once the user turns it on. */
 const guarded = (mode: PlanMode, ctx: ToolContext): ToolContext => {
   const requireOff = (): void => {
-    if (mode.isOn()) throw new Error(refusal(ctx, 'The rest of this call'))
+    if (mode.isOn()) throw new Refusal('plan', refusal(ctx, 'The rest of this call'))
   }
   return {
     ...ctx,

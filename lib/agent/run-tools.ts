@@ -14,6 +14,7 @@ import { type DirectoryInstructions, withInstructions } from './nested-instructi
 import { underPlanMode } from './plan-mode.ts'
 import { raceAbort } from './retry.ts'
 import { widest } from './tools/place-command.ts'
+import { noteCut } from './tools/seen-files.ts'
 import type { AgentRequest, Delegation, Emit, Tool, ToolContext, ToolResult } from './types.ts'
 
 const MAX_PARALLEL = 8
@@ -88,7 +89,9 @@ export const runTools = async (
       const { call } = entry
       const offloadResult = (text: string) => offload?.(call.id, text) ?? null
       const maxChars = Math.min(limits.one, remainingChars)
-      const result = truncateResult(results[at] ?? STOPPED, maxChars, offloadResult)
+      const whole = results[at] ?? STOPPED
+      const result = truncateResult(whole, maxChars, offloadResult)
+      if (entry.tool?.kind === 'read' && result !== whole) noteCut(run, entry.files)
       const instructions = run.instructionsFor?.(entry.files, limits.one * INSTRUCTION_SHARE) ?? []
       const { texts, activity, ranIn } = entry.notes
       const content = withInstructions(withHookTexts(result.content, texts), instructions)

@@ -1,6 +1,7 @@
 /** Output files of runs: `cron/output/<job id>/<YYYY-MM-DD_HH-MM-SS>.md`, in the host agent's format. */
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDirectory } from '../base/directories.ts'
 import { oneLine } from '../base/shorten.ts'
 import { JOB_ID } from '../schema/cron.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
@@ -70,7 +71,7 @@ export const readReports = (
   limit: number,
 ): { filename: string; content: string }[] => {
   const folderPath = folder(dir, id)
-  if (!folderPath || !statSync(folderPath, { throwIfNoEntry: false })?.isDirectory()) return []
+  if (!folderPath || !isDirectory(folderPath)) return []
   return readdirSync(folderPath, { withFileTypes: true })
     .filter(entry => entry.isFile() && entry.name.endsWith('.md'))
     .map(entry => entry.name)

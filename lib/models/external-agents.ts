@@ -1,6 +1,7 @@
 /** External agents (ACP): installed and configured ones, and how a model id selects one. */
 import { statSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
+import { isDirectory } from '../base/directories.ts'
 import type { ExternalAgentSettings } from '../agent/external-agent.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import { unavailable } from '../errors.ts'
@@ -65,19 +66,9 @@ const findExecutable = (name: string, path: string): string | null => {
   if (isAbsolute(name)) return isProgram(name) ? name : null
   for (const directory of directories(path)) {
     const found = join(directory, name)
-    if (isReadable(directory) && isProgram(found)) return found
+    if (isDirectory(directory) && isProgram(found)) return found
   }
   return null
-}
-
-/** PATH may name directories that are missing or not accessible. */
-const isReadable = (directory: string): boolean => {
-  try {
-    return statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true
-  } catch {
-    // EACCES on a parent directory.
-    return false
-  }
 }
 
 /** Installed agents of the table, one entry per id. */
@@ -96,7 +87,7 @@ export const createInstalledAgentCache = () => {
   let last: { key: string; found: AgentProgram[] } | undefined
   return (path: string): readonly AgentProgram[] => {
     const times = directories(path).map(directory =>
-      isReadable(directory) ? statSync(directory, { throwIfNoEntry: false })?.mtimeMs : 0,
+      isDirectory(directory) ? statSync(directory, { throwIfNoEntry: false })?.mtimeMs : 0,
     )
     const key = `${path}\n${times.join(' ')}`
     if (last?.key !== key) last = { key, found: installedAgents(path) }

@@ -7,13 +7,13 @@ import {
   mkdtempSync,
   realpathSync,
   renameSync,
-  statSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { isDirectory } from '../base/directories.ts'
 import { sha256 } from '../base/sha256.ts'
 import { readText } from '../store/read-text.ts'
 import { TOOLS_OF_HOME } from './places.ts'
@@ -52,11 +52,7 @@ const parentDir = () => (process.platform === 'darwin' ? '/tmp' : tmpdir())
 /** `linksTools`: the private home has symlinks to the tools of the real one, because nothing is mounted there. */
 /** Whether bwrap can create mount points in it, at the top and where tools of the real home are shown. */
 const isUsable = (own: string, home: string | undefined): boolean => {
-  const tools = TOOLS_OF_HOME.filter(
-    name =>
-      home !== undefined &&
-      statSync(join(home, name), { throwIfNoEntry: false })?.isDirectory() === true,
-  )
+  const tools = TOOLS_OF_HOME.filter(name => home !== undefined && isDirectory(join(home, name)))
   const parts = ['', ...tools.flatMap(name => [dirname(name), name])]
   return parts.every(name => {
     const stat = lstatSync(join(own, name), { throwIfNoEntry: false })

@@ -5,8 +5,11 @@ import { toTime } from '../base/to-time.ts'
 import type { Message, NewMessage, Role, ToolCall } from '../schema/message.ts'
 import { fileNameOf } from '../schema/attachments.ts'
 import { readDecisions } from '../schema/decision.ts'
+import { RunsIn } from '../schema/command-place.ts'
+import { HookActivity } from '../schema/hook.ts'
 import { readImages } from '../schema/image.ts'
 import { readSummaries } from '../schema/recorded-summary.ts'
+import { RefusedBy } from '../schema/refused-by.ts'
 
 type Part = { type: string; [key: string]: unknown }
 
@@ -117,6 +120,9 @@ const toContent = (value: unknown): Message['content'] => {
   return part?.type === 'text' || part?.type === 'image_url' ? [part] : JSON.stringify(value)
 }
 
+const readHooks = (value: unknown): HookActivity[] | undefined =>
+  Array.isArray(value) ? value.flatMap(each => HookActivity.safeParse(each).data ?? []) : undefined
+
 /** Known keys with valid values, as the role allows them; unknown keys as they are. */
 const keysOf = (role: Role, given: JsonObject): JsonObject => {
   const {
@@ -143,11 +149,18 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     _images,
     _decisions,
     _tool_summaries,
+    _hooks,
+    _ran_in,
+    _failed,
+    _refused_by,
     ...rest
   } = given
   const images = readImages(_images)
   const decisions = readDecisions(_decisions)
   const summaries = readSummaries(_tool_summaries)
+  const hooks = readHooks(_hooks)
+  const ranIn = RunsIn.safeParse(_ran_in).data
+  const refuser = RefusedBy.safeParse(_refused_by).data
   const calls = [...toList(tool_calls), ...(isObject(function_call) ? [function_call] : [])]
     .map(toCall)
     .filter(call => call !== null)
@@ -172,6 +185,11 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     ...(images.length > 0 ? { _images: images } : {}),
     ...(decisions.length > 0 ? { _decisions: decisions } : {}),
     ...(summaries.length > 0 ? { _tool_summaries: summaries } : {}),
+    ...(hooks && { _hooks: hooks }),
+    ...(ranIn && { _ran_in: ranIn }),
+    // A newer version may know other ones.
+    ...(refuser ? { _refused_by: refuser } : {}),
+    ...(!refuser && (_failed === true || _refused_by != null) ? { _failed: true } : {}),
     ...(thought && { reasoning: thought }),
     ...(_error === true ? { _error } : {}),
     ...(_partial === true ? { _partial } : {}),
@@ -296,6 +314,10 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   _content_length: isNumber,
   _error: isFlag,
   _partial: isFlag,
+  _failed: value => value === true,
+  _refused_by: value => RefusedBy.safeParse(value).success,
+  _ran_in: value => RunsIn.safeParse(value).success,
+  _hooks: value => Array.isArray(value) && readHooks(value)?.length === value.length,
   // Never stored.
   _versions: () => false,
   attachments: value => Array.isArray(value) && value.every(isString),

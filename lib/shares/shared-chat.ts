@@ -86,9 +86,10 @@ const outputOf = (name: string, content: string): string => {
 }
 
 /** Of a call that was refused, or failed without output, `WORDS` would claim what was not done. */
-const isDone = (result: string): boolean => {
+const isDone = ({ _refused_by }: Message, result: string): boolean => {
   const { status, error, output } = parse(result)
-  return status !== 'blocked' && (!textOf(error) || textOf(output) !== '')
+  const isRefused = _refused_by !== undefined || status === 'blocked'
+  return !isRefused && (!textOf(error) || textOf(output) !== '')
 }
 
 const stepOf = (call: ToolCall, result: string, withOutput: boolean): SharedStep => {
@@ -146,9 +147,11 @@ export const toSharedParts = (
   },
 ): SharedPart[] => {
   const results = new Map<string, string>()
-  for (const { role, tool_call_id, content } of messages)
-    if (role === 'tool' && tool_call_id !== undefined)
-      results.set(tool_call_id, contentText(content))
+  for (const message of messages) {
+    if (message.role !== 'tool' || message.tool_call_id === undefined) continue
+    const text = contentText(message.content)
+    if (isDone(message, text)) results.set(message.tool_call_id, text)
+  }
 
   const called = new Map<string, string>()
   /** Those of the newest message that made any: what is asked after it is about one of them. */
@@ -182,7 +185,7 @@ export const toSharedParts = (
     const steps = (message.tool_calls ?? []).flatMap((call): SharedPart[] => {
       const result = results.get(call.id)
       // Without a result it waits for an approval, or was interrupted.
-      if (result === undefined || !isDone(result)) return []
+      if (result === undefined) return []
       // The question itself is shown.
       if (isAsked && ownToolName(call.function.name) === 'clarify') return []
       const step = stepOf(call, result, options.tool_output)

@@ -52,6 +52,19 @@ const toShown = ({ host, port, isPrivate, address }: NetworkTarget): Approval['n
   ...(address !== undefined && { address }),
 })
 
+/** What is shown of a request, whether it is asked or allowed. */
+export const shownAsk = (ask: ApprovalRequest, shown: (text: string) => string) => ({
+  command: shown(ask.command),
+  pattern_key: ask.patternKeys[0] ?? '',
+  pattern_keys: ask.patternKeys,
+  description: shown(ask.description),
+  ...(ask.reasons && { reasons: ask.reasons.map(each => shownReason(each, shown)) }),
+  cwd: shown(ask.cwd),
+  ...(ask.runsIn && { runs_in: ask.runsIn }),
+  ...(ask.network && { network: toShown(ask.network) }),
+  ...(ask.waitingCall !== undefined && { call_id: ask.waitingCall }),
+})
+
 /** `once` runs this call only; `session` and `always` are remembered before it runs. */
 export const createApprovalPolicy =
   (deps: ApprovalPolicyOptions) =>
@@ -75,21 +88,13 @@ export const createApprovalPolicy =
     const choice = await deps.ask(
       {
         session_id: deps.sessionId,
-        command: deps.shown(ask.command),
-        pattern_key: ask.patternKeys[0] ?? '',
-        pattern_keys: ask.patternKeys,
-        description: deps.shown(ask.description),
-        ...(ask.reasons && { reasons: ask.reasons.map(each => shownReason(each, deps.shown)) }),
+        ...shownAsk(ask, deps.shown),
         ...(marks.length > 0 && { marks }),
-        cwd: deps.shown(ask.cwd),
-        ...(ask.runsIn && { runs_in: ask.runsIn }),
         ...(ask.diff !== undefined && { diff: deps.shown(ask.diff) }),
         ...(ask.any && { any: { of: ask.any.of, name: deps.shown(ask.any.name) } }),
         ...((ask.isControl || ask.leavesSandbox) && { needs_owner: true as const }),
         ...(ask.choices && { choices: [...ask.choices] }),
-        ...(ask.network && { network: toShown(ask.network) }),
         ...suggestion(ask, deps.shown),
-        ...(ask.waitingCall !== undefined && { call_id: ask.waitingCall }),
       },
       approvalTimeoutMs(config),
       {

@@ -8,7 +8,7 @@ import type { Questions } from '../turns/questions.ts'
 import { anyId, grantId, isCovered, type Grants, networkGrantId, ruleId } from './grants.ts'
 import { createNetworkAllowance } from './network-allowance.ts'
 import type { TurnScope } from './turn-scope.ts'
-import { createApprovalPolicy, type ApprovalPolicyOptions } from './approval-policy.ts'
+import { createApprovalPolicy, type ApprovalPolicyOptions, shownAsk } from './approval-policy.ts'
 import { isLimitKey, ruleText } from './allow-rules.ts'
 
 export type ApproverOptions = {
@@ -28,18 +28,7 @@ export const createApprover = (
   )
   const shown = (text: string) => visibleText(redactKnown(text))
   const note = (ask: ApprovalRequest, auto: AutoApproval): void =>
-    noteAllowed(
-      {
-        session_id: sessionId,
-        command: shown(ask.command),
-        pattern_key: ask.patternKeys[0] ?? '',
-        pattern_keys: ask.patternKeys,
-        description: shown(ask.description),
-        cwd: shown(ask.cwd),
-        ...(ask.waitingCall !== undefined && { call_id: ask.waitingCall }),
-      },
-      auto,
-    )
+    noteAllowed({ session_id: sessionId, ...shownAsk(ask, shown) }, auto)
   const isNetworkAllowed = createNetworkAllowance(
     { sessionId, home, workspace },
     { sessions, grants },

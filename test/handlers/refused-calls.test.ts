@@ -16,6 +16,8 @@ hooks:
   pre_tool_call:
     - matcher: execute_code
       command: 'cat >/dev/null; echo "not today" >&2; exit 2'
+security:
+  website_blocklist: { enabled: true, domains: [blocked.example] }
 tools:
   tool_search: off
 `
@@ -29,6 +31,10 @@ const CASES: readonly Case[] = [
   ['hook', 'refused', 'execute_code', { code: 'print(1)' }],
   ['checks', 'refused', 'terminal', { command: ':(){ :|:& };:' }],
   ['checks', 'refused', 'write_file', { path: '/etc/passwd', content: 'x' }],
+  ['checks', 'refused', 'web_extract', { urls: ['https://blocked.example/'] }],
+  ['checks', 'refused', 'web_extract', { urls: ['http://169.254.169.254/', 'http://10.0.0.1/'] }],
+  [null, 'failed', 'web_extract', { urls: ['no address'] }],
+  [null, 'failed', 'skill_view', { name: 'no-such-skill' }],
   [null, 'failed', 'read_file', { path: 'missing.txt' }],
   [null, 'failed', 'terminal', { command: 'exit 3' }],
   [null, 'failed', 'no_such_tool', {}],

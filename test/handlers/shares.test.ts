@@ -58,7 +58,7 @@ const chat = (home: string) => ({
       tool_call_id: 'c5',
       content: JSON.stringify({ status: 'blocked', output: '', exit_code: -1, error: 'Denied' }),
     },
-    { role: 'tool', tool_call_id: 'c6', content: JSON.stringify({ error: 'Plan mode is on' }) },
+    { role: 'tool', tool_call_id: 'c6', content: 'The words of a hook', _refused_by: 'plan' },
     { role: 'assistant', content: `It fails in **${home}/project/a.ts**.` },
     { role: 'assistant', content: 'PROVIDER-ERROR', _error: true },
   ],

@@ -25,48 +25,28 @@ const toHooked = (
   { signal }: AgentRequest,
 ): HookedCall => ({ callId, tool: { name, kind: KINDS[kind] ?? 'read' }, input: args, signal })
 
-type Decision = {
-  /** Why the call must not happen; null: it may. */
-  denied: string | null
-  /** The same for the result of the call. */
-  refusal: Refusal | null
-  /** `approve` of the call: what a hook allows is not asked about. */
-  approve: (ask: ApprovalRequest, callId: string) => ReturnType<AgentRequest['approve']>
-}
+type Approve = (ask: ApprovalRequest, callId: string) => ReturnType<AgentRequest['approve']>
 
 const decide = async (
-  request: AgentRequest,
+  { approve, workspace }: AgentRequest,
   call: AgentCall,
-  { blocked, input, decision, ...rest }: BeforeCall,
-): Promise<Decision> => {
-  const { approve } = request
-  const byHook = (reason: string) =>
-    new Refusal('hook', `A hook of the user blocked this call: ${reason}`)
+  before: BeforeCall,
+): Promise<Approve> => {
+  const blocked =
+    before.blocked ??
+    // The protocol cannot change the arguments of a call, so it must not run with the old ones.
+    (before.input ? 'it wants other arguments, which this agent can’t take.' : null)
   if (blocked !== null)
-    return { denied: `a hook blocked it: ${blocked}`, refusal: byHook(blocked), approve }
-  // The protocol cannot change the arguments of a call, so it must not run with the old ones.
-  if (input) {
-    const denied = 'a hook wants other arguments, which this agent can’t take'
-    return { denied, refusal: byHook(`${denied}.`), approve }
-  }
+    throw new Refusal('hook', `A hook of the user blocked this call: ${blocked}`)
   const preview = typeof call.args.command === 'string' ? call.args.command : null
-  const before = { blocked, input, decision, ...rest }
   const denied = await askForHook(before, call, preview, {
     approve: ask => approve(ask, call.callId),
-    workspace: request.workspace,
+    workspace,
   })
-  if (denied)
-    return {
-      denied: 'the user denied it',
-      refusal: new Refusal('user', 'The user denied this call.'),
-      approve,
-    }
-  return {
-    denied: null,
-    refusal: null,
-    approve: (ask, callId) =>
-      approve(decision === 'allow' ? { allowedBy: 'hook', ...ask } : ask, callId),
-  }
+  if (denied) throw new Refusal('user', 'The user denied this call.')
+  return before.decision === 'allow'
+    ? (ask, callId) => approve({ allowedBy: 'hook', ...ask }, callId)
+    : approve
 }
 
 export type AgentHooks = ReturnType<typeof createAgentHooks>
@@ -80,8 +60,9 @@ export const createAgentHooks = (
   const { hooks, signal } = request
   const running = new Set<Promise<void>>()
   return {
-    async before(call: AgentCall): Promise<Decision> {
-      if (!hooks) return { denied: null, refusal: null, approve: request.approve }
+    /** `approve` of the call: what a hook allows is not asked about. Throws `Refusal`. */
+    async before(call: AgentCall): Promise<Approve> {
+      if (!hooks) return request.approve
       return decide(request, call, await hooks.before(toHooked(call, request)))
     },
 

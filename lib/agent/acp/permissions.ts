@@ -19,6 +19,7 @@ import { denial } from '../permissions/denied-path.ts'
 import type { AgentRequest, ApprovalRequest, Guards } from '../types.ts'
 import { withRule } from '../permissions/check-call.ts'
 import { addToApproval, ruledCall } from './permission-rules.ts'
+import { askInstead } from './questions.ts'
 import { type Call, commandOf, pathsOf, shownPath } from './tool-calls.ts'
 
 export type PermissionContext = {
@@ -185,19 +186,18 @@ const askOptions = async (
     args === '{}' ? '' : shortenCounting(args, MAX_EXPLANATION_CHARS),
   ].filter(words => words !== '')
   const names = options.map(option => option.name)
-  let answer: string | null = null
+  let answer = ''
   for (let at = 0; at <= MAX_REPEATS; at++) {
-    const repeated = answer === null ? [] : [`“${answer}” is none of these answers.`]
-    answer = await request.clarify([...repeated, ...question].join('\n\n'), names, callId)
-    if (answer === null) break
-    const given = answer
+    const repeated = at === 0 ? [] : [`“${answer}” is none of these answers.`]
+    const asked = [...repeated, ...question].join('\n\n')
+    const given = await askInstead(asked, names, request, callId)
+    answer = given
     const chosen =
       options.find(option => option.name === given) ??
       options.find(option => sameText(option.name, given))
     if (chosen) return { outcome: 'selected', optionId: chosen.optionId }
   }
-  if (answer !== null)
-    warn(`${name} got no permission: “${answer}” is none of the answers it offers.`)
+  warn(`${name} got no permission: “${answer}” is none of the answers it offers.`)
   return answerFor('deny', options)
 }
 
@@ -244,10 +244,8 @@ export const askPermission = async (
     warn(refusalWarning(name, command === '' ? 'access' : 'a command', refusal.message))
     return refuse(refusal)
   }
-  if (command === '' && isQuestion(call, options)) {
-    if (!request.tools.some(({ kind }) => kind === 'ask')) return answerFor('deny', options)
+  if (command === '' && isQuestion(call, options))
     return askOptions(options, call, callId, { name, request, explanation, warn })
-  }
   const act =
     ACTS[command === '' ? call.kind : 'execute'] ??
     (isAbsolute(call.title) ? 'access files' : 'use a tool')

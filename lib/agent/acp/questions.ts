@@ -6,6 +6,8 @@ import type {
 } from '@agentclientprotocol/sdk'
 import { z } from 'zod'
 import { asObject } from '../../base/json.ts'
+import { Refusal } from '../../base/refusal.ts'
+import { Unapproved } from '../../base/unapproved.ts'
 import type { AgentRequest } from '../types.ts'
 import { type CallUpdate, listOf } from './updates.ts'
 
@@ -136,19 +138,31 @@ const textOf = ({ question, options, multiSelect }: Question): string => {
   ].join('\n')
 }
 
-/** The answers by the index of their question, as Qwen Code reads them; null if one stays without an answer. */
+/** Throws `Unapproved` where there is no one to ask, or no one answered. */
+export const askInstead = async (
+  question: string,
+  choices: string[],
+  { clarify, tools }: Pick<AgentRequest, 'clarify' | 'tools'>,
+  callId: string,
+): Promise<string> => {
+  if (!tools.some(({ kind }) => kind === 'ask')) throw new Unapproved('noOne')
+  const answer = await clarify(question, choices, callId)
+  if (answer === null) throw new Unapproved('timeout')
+  return answer
+}
+
+/** The answers by the index of their question, as Qwen Code reads them. Throws `Refusal` when one stays without an answer. */
 export const askQuestions = async (
   questions: readonly Question[],
   request: Pick<AgentRequest, 'clarify' | 'tools'>,
   callId: string,
-): Promise<Record<string, string> | null> => {
-  if (!request.tools.some(({ kind }) => kind === 'ask')) return null
+): Promise<Record<string, string>> => {
   const answers: Record<string, string> = {}
   for (const [at, question] of questions.entries()) {
     const labels = question.options.map(({ label }) => label)
-    const answer = await request.clarify(textOf(question), labels, callId)
-    if (answer === null || answer.trim() === '') return null
-    answers[String(at)] = answer.trim()
+    const answer = (await askInstead(textOf(question), labels, request, callId)).trim()
+    if (answer === '') throw new Refusal('user', 'The user did not answer.')
+    answers[String(at)] = answer
   }
   return answers
 }

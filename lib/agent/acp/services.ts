@@ -63,9 +63,7 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
       const ask = async (): Promise<RequestPermissionOutcome> => {
         const questions = questionsIn(update)
         if (questions.length > 0) {
-          const answers = await askQuestions(questions, request, id)
-          if (answers) reply.answers = answers
-          else return refuse(new Refusal('user', 'The user did not answer.'))
+          reply.answers = await askQuestions(questions, request, id)
           return answerFor('once', params.options)
         }
         const plan = await answerPlan(request, call, id, params.options)
@@ -76,21 +74,12 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
           return refuse(new Refusal('plan', refused))
         }
         const described = describe(call, request.workspace)
-        const { denied, refusal, approve } = await hooks.before({
-          ...described,
-          callId: id,
-          kind: call.kind,
+        const asked = { ...described, callId: id, kind: call.kind }
+        const approve = await hooks.before(asked).catch((error: unknown) => {
+          const shown = `“${described.preview || described.name}”`
+          if (error instanceof Refusal) warn(refusalWarning(name, shown, error.message))
+          throw error
         })
-        if (refusal) {
-          warn(
-            refusalWarning(
-              name,
-              `“${described.preview || described.name}”`,
-              denied ?? refusal.message,
-            ),
-          )
-          return refuse(refusal)
-        }
         const own = { ...request, approve }
         return askPermission(params, call, id, {
           name,
@@ -129,8 +118,7 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
         const refused = planRefusal(request.planMode, null, shell)
         if (refused !== null) throw new Error(refused)
         const call = { callId: 'fs', name: 'write_file', kind: 'edit', args: { path, content } }
-        const { denied } = await turn.hooks.before(call)
-        if (denied !== null) throw new Error(`Writing ${path} was refused: ${denied}.`)
+        await turn.hooks.before(call)
         await writeForAgent(toolContextOf(turn.request, 'fs'), path, content)
       }
       await turn.whileServing(write())

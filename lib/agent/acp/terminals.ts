@@ -104,9 +104,7 @@ export const createTerminals = () => {
         args: { command: line, workdir: cwd },
       }
       // Hooks have seen a command that the agent asked permission for.
-      const hooked = isAllowed ? null : ((await agent.hooks?.before(asked)) ?? null)
-      if (hooked && hooked.denied !== null)
-        throw new Error(`The command was refused: ${hooked.denied}.`)
+      const approve = isAllowed ? undefined : await agent.hooks?.before(asked)
       if ((labels.length > 0 || verdict) && !isAllowed) {
         const asked = approvalFor({
           command: line,
@@ -120,7 +118,7 @@ export const createTerminals = () => {
           ...addToApproval(verdict, labels, [who, ...stakesOf(labels)]),
         }
         const ask = withRule(ctx.rules, call, needed)
-        const choice = await (hooked?.approve(ask, callId) ?? ctx.approve(ask))
+        const choice = await (approve?.(ask, callId) ?? ctx.approve(ask))
         if (choice === 'deny')
           throw new Error(`The user denied this command (${labels.join('; ')}).`)
       }

@@ -21,10 +21,8 @@ export type Walk = {
 export type Listing = {
   /** By path. */
   files: Found[]
-  /** Ignored files and directories, relative to the root. */
-  ignoredPaths: string[]
-  /** Paths that must not be read, relative to the root. */
-  denied: string[]
+  /** Number of ignored files and directories. */
+  ignored: number
   /** Number of unreadable directories. */
   unreadable: number
   /** True if the time limit was reached. */
@@ -41,8 +39,7 @@ type Dir = { fullPath: string; relative: string; layers: Layer[] }
 export const listFiles = async ({ root, denied, signal, until }: Walk): Promise<Listing> => {
   const listing: Listing = {
     files: [],
-    ignoredPaths: [],
-    denied: [],
+    ignored: 0,
     unreadable: 0,
     isPartial: false,
   }
@@ -61,9 +58,8 @@ export const listFiles = async ({ root, denied, signal, until }: Walk): Promise<
       const fullPath = join(dir, entry.name)
       if (ALWAYS_IGNORED.has(entry.name)) continue
       const way = relative === '' ? entry.name : `${relative}/${entry.name}`
-      if (VIRTUAL.test(fullPath) || denied(fullPath)) listing.denied.push(way)
-      else if (isIgnored(layers, entry.name, fullPath, entry.isDirectory()))
-        listing.ignoredPaths.push(way)
+      if (VIRTUAL.test(fullPath) || denied(fullPath)) continue
+      if (isIgnored(layers, entry.name, fullPath, entry.isDirectory())) listing.ignored++
       else if (entry.isDirectory()) waiting.push({ fullPath, relative: way, layers })
       else if (entry.isFile()) listing.files.push({ fullPath, relative: way })
     }

@@ -106,10 +106,12 @@ const unreadableOf = async (files: readonly Found[]): Promise<number> => {
   return (await Promise.all(checks)).reduce<number>((sum, one) => sum + one, 0)
 }
 
+/** A file that cannot be read is no failure of the search. */
 const checkResult = ({ code, stopped, stderr }: RunResult): void => {
   if (stderr.includes('match limit exceeded'))
     throw new Error('This pattern takes too long: it tries too many ways to match. Simplify it.')
-  if (stopped === null && ![0, 1, 2].includes(code ?? -1))
+  const isDone = code === 0 || code === 1 || (code === 2 && stderr.startsWith('rg: ./'))
+  if (stopped === null && !isDone)
     throw new Error(`ripgrep failed: ${stderr.trim() || `exit code ${code}`}`)
 }
 
@@ -125,7 +127,13 @@ const runFor = async (
     return { text: '', isReadable: true, isPartial: batch.length > 0 }
   const names = batch.map(({ relative }) => `./${relative}`)
   const options = { cwd, env: ENV, timeoutMs, signal, maxBytes: MAX_OUTPUT_BYTES }
-  const result = await run(ripgrep.path, [...OPTIONS, ...NAMED, ...args, '--', ...names], options)
+  const runWith = (access: '--mmap' | '--no-mmap') =>
+    run(ripgrep.path, [...OPTIONS, access, ...NAMED, ...args, '--', ...names], options)
+  // Otherwise a line of gigabytes is held in memory, twice.
+  const mapped = await runWith('--mmap')
+  // A file that becomes shorter while it is mapped ends ripgrep by a signal.
+  const isKilled = mapped.code === null && mapped.stopped === null
+  const result = isKilled ? await runWith('--no-mmap') : mapped
   signal.throwIfAborted()
   checkResult(result)
   const isPartial = result.stopped !== null
@@ -190,8 +198,9 @@ export const findLines = async (
   const places = new Map<string, LinePlace[]>(files.map(({ relative }) => [relative, []]))
   for (const batch of batchesOf(files)) {
     const { text } = await runFor(search, [...args, ...patternArguments(query)], batch)
-    const found = text.matchAll(/\.\/([^\0]*)\0(\d+):(\d+):[^\n]*\n/g)
-    for (const [, path = '', line, column] of found)
+    // No column: the match includes the end of the line.
+    const found = text.matchAll(/\.\/([^\0]*)\0(\d+):(?:(\d+):)?[^\n]*\n/g)
+    for (const [, path = '', line, column = 1] of found)
       places.get(path)?.push({ line: Number(line), column: Number(column) })
   }
   return places

@@ -1,7 +1,6 @@
 /** Tool: manages scheduled tasks. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
-import { withUserErrors } from './error-result.ts'
 
 export type CronFields = {
   name?: string
@@ -100,12 +99,12 @@ export const cronjobTool = (store: CronStore): Tool<typeof input> => {
     preview: ({ action, name, job_id, schedule }) =>
       [action, name || job_id, schedule].filter(Boolean).join(' · '),
     onlyReads: ({ action }) => action === 'list',
-    run: withUserErrors(async (_ctx, given) => {
+    async run(_ctx, given) {
       const needsId = given.action !== 'create' && given.action !== 'list'
       if (needsId && !given.job_id) throw new Error(`job_id is required for ${given.action}.`)
       return {
         content: JSON.stringify({ success: true, ...(await verbs[given.action](given)) }),
       }
-    }),
+    },
   }
 }

@@ -1,6 +1,7 @@
 /** Tool: stores notes for later sessions. */
 import { z } from 'zod'
-import type { Tool, ToolResult } from '../types.ts'
+import { invalid } from '../../errors.ts'
+import type { Tool } from '../types.ts'
 
 type Target = 'memory' | 'user'
 export type MemoryChange =
@@ -39,11 +40,6 @@ const toChange = ({ action, content, old_text: oldText }: Input): MemoryChange =
       ? { action, oldText, content }
       : { action, oldText }
 
-const refuse = (error: string): ToolResult => ({
-  content: JSON.stringify({ success: false, error }),
-  isError: true,
-})
-
 export const memoryTool = ({ targets, change }: MemoryStore): Tool<typeof input> => ({
   name: 'memory',
   summary:
@@ -54,7 +50,7 @@ export const memoryTool = ({ targets, change }: MemoryStore): Tool<typeof input>
     `${action} ${target}: ${(content || old_text).slice(0, 80)}`,
   async run(_ctx, given) {
     if (!targets.includes(given.target))
-      return refuse(`The note "${given.target}" is switched off in this profile.`)
+      throw invalid(`The note "${given.target}" is switched off in this profile.`)
     const answer = await change(given.target, toChange(given))
     return {
       content: JSON.stringify(answer),

@@ -1,6 +1,6 @@
 /** Asks about each new destination of a running command. The command waits for the answer. */
 import { networkKey, placeOf } from '../../base/network-key.ts'
-import { Unapproved } from '../../base/unapproved.ts'
+import { Refusal } from '../../base/refusal.ts'
 import { denial } from '../permissions/denied-path.ts'
 import type { RunsIn } from '../../schema/command-place.ts'
 import type { Reason } from '../../schema/question.ts'
@@ -83,7 +83,7 @@ export const createNetworkGate = (ctx: Context, { command, cwd, runsIn }: Asked)
       })
       return choice === 'deny' ? `The user denied access to ${placeOf(target)}. ${END}` : null
     } catch (error) {
-      if (error instanceof Unapproved) return error.message
+      if (error instanceof Refusal) return error.message
       return withoutAsking(key, target)
     } finally {
       paused?.go()

@@ -80,7 +80,7 @@ export const createSearchFiles = (limits = LIMITS): Tool<typeof input> => ({
 
 export const searchFiles = createSearchFiles()
 
-const NOTHING_LEFT_OUT = { ignoredPaths: [], denied: [], unreadable: 0, isPartial: false }
+const NOTHING_LEFT_OUT = { ignored: 0, unreadable: 0, isPartial: false }
 
 type Search = {
   ctx: ToolContext
@@ -297,7 +297,7 @@ const NOTHING_UNREAD = { binary: 0, unreadable: 0, outOfTime: 0 }
 
 const leftOut = (listing: Listing, { binary, unreadable, outOfTime } = NOTHING_UNREAD) => {
   const not_searched = {
-    ...some('ignored', listing.ignoredPaths.length),
+    ...some('ignored', listing.ignored),
     ...some('binary', binary),
     ...some('unreadable', listing.unreadable + unreadable),
     ...some('files_out_of_time', outOfTime),

@@ -58,7 +58,9 @@ const standingFor = async (ctx: ToolContext, fullPath: string) => {
 
 const NO_FACTS: Facts = { size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0 }
 
-const knownIn = ({ chatMemo, memo }: ToolContext): Map<string, Known> => {
+type Memos = Pick<ToolContext, 'chatMemo' | 'memo'>
+
+const knownIn = ({ chatMemo, memo }: Memos): Map<string, Known> => {
   const kept = chatMemo ?? memo
   const found = kept.get('files')
   if (found instanceof Map) return found
@@ -92,6 +94,15 @@ export const noteShown = (
     before?.version === version ? (before?.unread ?? [ALL]) : [ALL],
   )
   note(ctx, fullPath, version, total === null ? unread : without(unread, [total + 1, Infinity]))
+}
+
+/** The result did not fit: nobody knows which lines of the files the model has seen. */
+export const noteCut = (memos: Memos, fullPaths: readonly string[]): void => {
+  const known = knownIn(memos)
+  for (const fullPath of fullPaths) {
+    const { version } = known.get(fullPath) ?? {}
+    if (version !== undefined) known.set(fullPath, { version, unread: [ALL] })
+  }
 }
 
 const without = (lines: readonly Lines[], [from, to]: Lines): readonly Lines[] =>

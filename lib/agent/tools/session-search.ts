@@ -1,7 +1,6 @@
 /** Tool: searches earlier sessions of this profile. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
-import { withUserErrors } from './error-result.ts'
 
 export type FoundSession = {
   session_id: string
@@ -65,7 +64,7 @@ export const sessionSearchTool = ({
   input,
   kind: 'read',
   preview: ({ query, session_id }) => query || session_id || 'recent conversations',
-  run: withUserErrors(async (_ctx, { query: asked, role_filter, session_id, limit }) => {
+  async run(_ctx, { query: asked, role_filter, session_id, limit }) {
     const query = asked.trim()
     const id = session_id.trim().replace(/^chat:/, '')
     const results = id
@@ -85,5 +84,5 @@ export const sessionSearchTool = ({
           : {}),
       }),
     }
-  }),
+  },
 })

@@ -1,10 +1,10 @@
 /** Tool: creates and updates skills. */
+import { Refusal } from '../../base/refusal.ts'
 import { deniedResult } from '../error-result.ts'
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { applyEdits, planReplacement } from './patch-replace.ts'
 import { mayControl } from './allowed-paths.ts'
-import { withUserErrors } from './error-result.ts'
 
 /** Every method throws an error with a sentence for the model; nothing is written then. */
 export type SkillManageStore = {
@@ -163,12 +163,12 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
     kind: 'write',
     preview: ({ action, name, file_path }) =>
       file_path ? `${action} ${name} · ${file_path}` : `${action} ${name}`,
-    run: withUserErrors(async (ctx, given) => {
+    async run(ctx, given) {
       const fullPath = changedFile(given, ctx)
       const paths = changedPaths(given, fullPath)
       for (const path of paths) {
         const refused = ctx.guards?.write(path) ?? null
-        if (refused !== null) throw new Error(refused)
+        if (refused !== null) throw new Refusal('rule', refused)
       }
       // Scripts of skills run later, so they need the same approval as write_file to that path.
       if (
@@ -181,6 +181,6 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
       if (fullPath !== null && changedFile(given, ctx) !== fullPath)
         throw new Error(`${given.file_path} now leads to a different file.`)
       return { content: JSON.stringify({ success: true, ...verbs[given.action](given, ctx) }) }
-    }),
+    },
   }
 }

@@ -1,7 +1,6 @@
 /** Tool: reads a skill or one of its linked files. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
-import { withUserErrors } from './error-result.ts'
 
 export type SkillViewStore = {
   /** All data of a skill; throws if it doesn't exist. */
@@ -30,7 +29,7 @@ export const skillViewTool = ({ view, file }: SkillViewStore): Tool<typeof input
   input,
   kind: 'read',
   preview: ({ name, file_path }) => (file_path ? `${name} · ${file_path}` : name),
-  run: withUserErrors((_ctx, { name, file_path }) => {
+  run(_ctx, { name, file_path }) {
     if (!file_path) return { content: JSON.stringify({ success: true, ...view(name) }) }
     const { content, path, is_binary, size } = file(name, file_path)
     return {
@@ -43,5 +42,5 @@ export const skillViewTool = ({ view, file }: SkillViewStore): Tool<typeof input
           : { content, file_type: typeOf(path) }),
       }),
     }
-  }),
+  },
 })

@@ -10,7 +10,6 @@ import { imageType } from '../image-file.ts'
 import { MAX_IMAGE_BYTES as MAX_BYTES, VISION_TOOL } from '../images.ts'
 import type { Tool, ToolContext } from '../types.ts'
 import { guardRead, mayRead, resolvePath } from './allowed-paths.ts'
-import { withUserErrors } from './error-result.ts'
 
 export type VisionStore = {
   /** Throws if no vision model is available. `image` is a `data:` URL. */
@@ -78,7 +77,7 @@ export const visionAnalyzeTool = (
   input,
   kind: 'read',
   preview: ({ image_url }) => (image_url.startsWith('data:') ? 'a picture' : image_url),
-  run: withUserErrors(async (ctx, { image_url: given, question }) => {
+  async run(ctx, { image_url: given, question }) {
     const read = async (): Promise<Buffer> => {
       if (/^data:/i.test(given)) return readData(given)
       if (!/^https?:/i.test(given)) return readLocal(ctx, given.replace(/^file:\/\//i, ''))
@@ -92,5 +91,5 @@ export const visionAnalyzeTool = (
     const image = `data:${type};base64,${bytes.toString('base64')}`
     const analysis = await look({ image, question }, ctx.signal)
     return { content: JSON.stringify({ success: true, analysis }) }
-  }),
+  },
 })

@@ -1,7 +1,8 @@
 /** Tool: reads web pages as text. */
 import { z } from 'zod'
 import { messageOf } from '../../errors.ts'
-import type { Tool } from '../types.ts'
+import { failedResult } from '../error-result.ts'
+import type { Tool, ToolResult } from '../types.ts'
 
 export type WebExtractStore = {
   /** Throws for forbidden or unreadable URLs. */
@@ -23,6 +24,7 @@ export const webExtractTool = ({ read }: WebExtractStore): Tool<typeof input> =>
   kind: 'read',
   preview: ({ urls }) => urls.join(' '),
   async run(ctx, { urls }) {
+    const failures: ToolResult[] = []
     const results = await Promise.all(
       urls.map(async url => {
         try {
@@ -30,14 +32,13 @@ export const webExtractTool = ({ read }: WebExtractStore): Tool<typeof input> =>
         } catch (error) {
           if (ctx.signal.aborted) throw error
           // An unreadable page doesn't fail the others.
+          failures.push(failedResult(error))
           return { url, title: '', content: '', error: messageOf(error) }
         }
       }),
     )
-    const failed = results.filter(({ error }) => error !== null).length
-    return {
-      content: JSON.stringify({ success: failed < results.length, results }),
-      ...(failed === results.length ? { isError: true } : {}),
-    }
+    const success = failures.length < results.length
+    const [first] = failures
+    return { ...(!success && first), content: JSON.stringify({ success, results }) }
   },
 })

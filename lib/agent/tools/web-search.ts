@@ -1,7 +1,6 @@
 /** Tool: searches the web. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
-import { withUserErrors } from './error-result.ts'
 
 export type WebSearchStore = {
   /** Throws if the service doesn't answer. */
@@ -25,11 +24,11 @@ export const webSearchTool = ({ search }: WebSearchStore): Tool<typeof input> =>
   input,
   kind: 'read',
   preview: ({ query }) => query,
-  run: withUserErrors(async (ctx, { query, limit }) => {
+  async run(ctx, { query, limit }) {
     const web = (await search(query, ctx.signal)).slice(0, limit)
     return {
       preview: `${query} · ${web.length} pages`,
       content: JSON.stringify({ success: true, data: { web } }),
     }
-  }),
+  },
 })

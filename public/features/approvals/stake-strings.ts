@@ -17,7 +17,8 @@ const t = translator({
   },
 })
 
-const wordsOf = (reason: Reason): string => {
+/** Undefined: a newer server knows it. */
+const wordsOf = (reason: Reason): string | undefined => {
   if ('more' in reason) return t('stake.more', { count: reason.more })
   if ('text' in reason) return visibleText(reason.text)
   if ('reaches' in reason) {
@@ -26,13 +27,14 @@ const wordsOf = (reason: Reason): string => {
     if (address) return t('stake.network.named', { ...known, address: visibleText(address) })
     return t(isPrivate ? 'stake.network.private' : 'stake.network', known)
   }
-  // A newer server may know another one.
-  return Object.hasOwn(STAKES, reason.stake) ? sentences(reason.stake) : ''
+  return Object.hasOwn(STAKES, reason.stake) ? sentences(reason.stake) : undefined
 }
 
 /** The words of a rule or of another program stay. */
 export const whyAsked = ({
   description,
   reasons,
-}: Pick<Approval, 'description' | 'reasons'>): string =>
-  joinSentences(...(reasons?.map(wordsOf) ?? [visibleText(description)]))
+}: Pick<Approval, 'description' | 'reasons'>): string => {
+  const words = reasons?.map(wordsOf) ?? [undefined]
+  return words.includes(undefined) ? visibleText(description) : joinSentences(...words)
+}

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { createRules, parseLists } from '../../../lib/agent/permissions/rules.ts'
 import { underPlanMode } from '../../../lib/agent/plan-mode.ts'
+import { Refusal } from '../../../lib/base/refusal.ts'
 import { runTools } from '../../../lib/agent/run-tools.ts'
 import type { ApprovalRequest } from '../../../lib/agent/tool-services.ts'
 import type { AgentRequest, Tool, ToolContext } from '../../../lib/agent/types.ts'
@@ -47,9 +48,9 @@ const begin = (answer: ApprovalChoice = 'once') => {
 const rejects = async (work: Promise<unknown>): Promise<void> => {
   const error = await work.then(
     () => null,
-    (thrown: Error) => thrown.message,
+    (thrown: unknown) => thrown,
   )
-  assert.match(error ?? 'it was allowed', 'Plan mode is on')
+  assert.is(error instanceof Refusal && error.by, 'plan')
 }
 
 test('refuses tools of MCP servers that may write, and unknown kinds of tools, without asking', async () => {

@@ -113,6 +113,35 @@ test('starts, lists readable files, and reports the others once', async () => {
   }
 })
 
+test('what happened to a call is read in the words of this version only', async () => {
+  const cases: [given: object, read: object][] = [
+    [{ _refused_by: 'rule' }, { _refused_by: 'rule' }],
+    [{ _refused_by: 'newer' }, { _failed: true }],
+    [
+      { _failed: true, _ran_in: 'outside' },
+      { _failed: true, _ran_in: 'outside' },
+    ],
+    [{ _failed: 'yes', _ran_in: 'newer', _hooks: 'none' }, {}],
+  ]
+  await withBench(async bench => {
+    const lines = cases.map(([given], at) =>
+      JSON.stringify({
+        n: at + 2,
+        t: 'message',
+        at: 1,
+        message: { id: `m${at}`, role: 'tool', content: '', ...given },
+      }),
+    )
+    writeFileSync(bench.path('calls'), `${head('calls')}\n${lines.join('\n')}\n`)
+    const sessions = await bench.restart()
+    const { messages } = sessions.tail('calls', { limit: 10 })
+    assert.equal(
+      messages.map(({ id: _, role: __, content: ___, _ts, timestamp, ...rest }) => rest),
+      cases.map(([, read]) => read),
+    )
+  })()
+})
+
 const OLD = 1_500_000_000
 
 for (const [name, content] of [

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { refusalWarning } from '../../../../lib/agent/acp/permissions.ts'
 import { describe, mergeCall } from '../../../../lib/agent/acp/tool-calls.ts'
 import { CallUpdate } from '../../../../lib/agent/acp/updates.ts'
-import { using } from './_external.ts'
+import { type TurnOutput, using } from './_external.ts'
 
 const test = suite('acp questions')
 
@@ -49,10 +49,19 @@ test(
   'without an answer, or without anybody to ask, its question is denied; what is none is an approval',
   using('', {}, async at => {
     const questions = [question('Which color?', 'Red')]
-    assert.is((await at.say(qwenAsk(questions))).text, 'cancel')
-    assert.is((await at.say(qwenAsk(questions), { answer: '  ' })).text, 'cancel')
-    const alone = await at.say(qwenAsk(questions), { answer: 'Red', request: { tools: [] } })
-    assert.is(alone.text, 'cancel')
+    const choose = ask({ title: 'Which?', kind: 'other', options: SEVERAL })
+    const refusers: [TurnOutput, string][] = [
+      [await at.say(qwenAsk(questions)), 'timeout'],
+      [await at.say(qwenAsk(questions), { answer: '  ' }), 'user'],
+      [await at.say(qwenAsk(questions), { answer: 'Red', request: { tools: [] } }), 'policy'],
+      [await at.say(choose), 'timeout'],
+      [await at.say(choose, { answer: 'Allow', request: { tools: [] } }), 'policy'],
+      [await at.say(choose, { answer: 'Reject' }), 'user'],
+    ]
+    for (const [{ text, messages }, by] of refusers) {
+      assert.match(text, /^(?:cancel|no)$/)
+      assert.is(messages.find(({ role }) => role === 'tool')?._refused_by, by)
+    }
     for (const broken of [[], 'x', [{ question: '' }], [7, null]])
       assert.is((await at.say(qwenAsk(broken))).text, 'proceed_once', JSON.stringify(broken))
     assert.is(at.asked.length, 4)

@@ -313,6 +313,23 @@ test('searching contents', async () => {
   assert.is((await bench.json('search_files', { pattern: 'alpha = (' })).total_count, 0)
 })
 
+test('a match with the end of its line has a place; what ripgrep cannot do is no empty result', async () => {
+  bench.write('a.txt', 'x\nalpha\nend\n')
+  const { total_count, matches } = await bench.json('search_files', { pattern: 'pha\\R' })
+  assert.equal([total_count, matches], [1, [{ path: 'a.txt', line: 2, content: 'alpha' }]])
+  const withRipgrep = (script: string) => {
+    const path = bench.write('rg', `#!/bin/sh\ncase "$*" in ${script} esac\nexit 1\n`)
+    chmodSync(path, 0o700)
+    bench.ctx.memo.set('ripgrep', Promise.resolve({ path, version: '15', from: 'PATH' }))
+    return bench.use('search_files', { pattern: 'alpha', path: 'a.txt' })
+  }
+  const failing = '*--count*) echo "rg: no memory" >&2; exit 2;;'
+  assert.match(await refused(withRipgrep(failing)), 'no memory')
+  // A file that became shorter while it was mapped.
+  const killed = await withRipgrep(`*--mmap*) kill -BUS $$;; ${failing.replace('2;;', '1;;')}`)
+  assert.is(JSON.parse(killed.content).total_count, 0)
+})
+
 test('searching names', async () => {
   bench.write('src/deep/a.ts', '')
   bench.write('src/b.ts', '')

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { languageOf } from '../../../../lib/agent/code/languages.ts'
+import { runTools } from '../../../../lib/agent/run-tools.ts'
 import { executeCode } from '../../../../lib/agent/tools/execute-code.ts'
+import { createToolbox } from '../../../../lib/agent/tools/toolbox.ts'
+import type { AgentRequest } from '../../../../lib/agent/types.ts'
 import { type Bench, createBench } from './_context.ts'
 
 const test = suite('files that the model knows')
@@ -340,6 +343,30 @@ test('a script is refused too, and its result says what was not written', async 
   const { content } = await tool.run(bench.ctx, { code })
   assert.is(text(), 'mine\n')
   assert.equal(JSON.parse(content).not_written?.length, 1, content)
+})
+
+test('a file is not known whose text did not fit among the results of a message', async () => {
+  const calls = ['a', 'b', 'c'].map(id => {
+    bench.write(id, `${'x'.repeat(80)}\n`.repeat(800))
+    const written = JSON.stringify({ path: id, limit: 800 })
+    return { id, type: 'function', function: { name: 'read_file', arguments: written } } as const
+  })
+  const lengths: number[] = []
+  const request = { ...bench.ctx, tools: createToolbox() } as unknown as AgentRequest
+  const { signal, memo, chatMemo = memo, clock } = bench.ctx
+  await runTools(
+    calls,
+    { request, emit: () => undefined, signal, memo, chatMemo, clock },
+    (_, { content }) => void lengths.push(content.length),
+  )
+  const codes = []
+  for (const { id } of calls)
+    codes.push((await bench.json('write_file', { path: id, content: 'new\n' })).code)
+  assert.equal(
+    lengths.map(length => length > 60_000),
+    [true, true, false],
+  )
+  assert.equal(codes, [undefined, undefined, 'file_partly_read'])
 })
 
 test.run()
