@@ -337,7 +337,7 @@ export const FILES: readonly Setup[] = [
       writeFileSync(join(root, 'home'), '')
       return { env: { AGENT_HOME: join(root, 'home'), AGENT_WEBUI_STATE_DIR: join(root, 'state') } }
     },
-    doctor: ['fail home home_not_directory', 'fail state.db database_unusable'],
+    doctor: ['fail home home_not_directory'],
   },
   {
     name: 'the home does not exist yet',
