@@ -41,6 +41,10 @@ export const createChat = (shared: PaneShared, { key, sessionId: id }: ChatOptio
       if (how === 'cancel') void transcript.reload()
       markRead()
     },
+    onEditedGone({ text, files }) {
+      composer.restoreDraft({ text, files: files.map(({ name }) => name) })
+      toasts.show(t('tx.place.missing'))
+    },
   })
   const composer = createComposer(platform, {
     ...{ key, sessionId },

@@ -1,5 +1,7 @@
 /** Queue, steering, side questions and auto-approve; loaded on first use. */
+import { isUnreachable } from '../../api.ts'
 import type { App } from '../../app.ts'
+import { createTryAgain } from '../../parts/try-again.ts'
 import { splitComments } from '../../../lib/base/comment-text.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { t } from './strings.ts'
@@ -50,7 +52,17 @@ export const steeringActions = {
 
   /** Moves a queued message back into the composer. */
   async editQueued(app: App, id: string, item: string): Promise<void> {
-    const { removed } = await app.api('POST /api/queue/remove', { session_id: id, id: item })
+    const known = app.chat.chat.peek().queued.find(each => each.id === item)
+    const remove = () => app.api('POST /api/queue/remove', { session_id: id, id: item })
+    const again = createTryAgain(app.platform.clock)
+    const repeat = () =>
+      void remove().catch((error: unknown) => isUnreachable(error) && again.later(repeat))
+    const { removed } = await remove().catch((error: unknown) => {
+      if (!known || !isUnreachable(error)) throw error
+      // It may have been removed all the same: the text is kept here, and removed there when that can be asked.
+      again.later(repeat)
+      return { removed: known }
+    })
     const { text, comments } = splitComments(withoutFiles(removed.text))
     app.composer.restoreDraft({ text, comments, files: removed.attachments })
     app.focusComposer()
