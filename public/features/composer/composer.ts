@@ -178,8 +178,9 @@ export const createComposer = (
       const rest = text.value.slice(before.length).replace(/^\n+/, '')
       restored = [before, draft.text].filter(Boolean).join('\n\n')
       text.value = [restored, rest].filter(Boolean).join('\n\n')
-      files.value = [...new Set([...draft.files, ...files.value])]
-      comments.value = [...(draft.comments ?? []), ...comments.value]
+      const all = joined(draft, now())
+      files.value = all.files
+      comments.value = all.comments ?? []
       changed()
       // At once: nothing else has it any more.
       void stored.save()
