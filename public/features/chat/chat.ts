@@ -49,7 +49,7 @@ export const createChat = (shared: PaneShared, { key, sessionId: id }: ChatOptio
   const composer = createComposer(platform, {
     ...{ key, sessionId },
     savesDraft: session => !isHostSession(sessions.row(session)),
-    isSending: message => outbox.list.peek().some(({ id }) => id === message),
+    isSending: name => outbox.list.peek().some(({ id, draft }) => id === name || draft === name),
   })
   const queue = createQueue(platform)
   const { personalities } = composing

@@ -150,6 +150,8 @@ export const createComposer = (
     isRecalling: () => recallAt >= 0,
     /** Ids of the message that the draft becomes, and of the stored draft that it began as. */
     names: () => stored.names(),
+    /** This is about to be put back: it is stored with the draft until then. */
+    hold: (draft: Written) => void taken.add(draft),
     /** What was taken is stored elsewhere: as a message, which takes the place of its draft, or as what a command did. */
     forget(draft: Written, isMessage: boolean): void {
       taken.delete(draft)

@@ -205,7 +205,9 @@ export class StoredDraft {
 
   #keep(id: string, draft: Written): void {
     this.#own = draft
-    this.#platform.drafts.write(UNSAVED, { ...this.#unsaved(), [id]: draft })
+    // With the name that the server may have it under: its reply may never be seen.
+    const named = { ...draft, client_message_id: this.#messageId }
+    this.#platform.drafts.write(UNSAVED, { ...this.#unsaved(), [id]: named })
   }
 
   #forget(id: string): void {

@@ -962,6 +962,59 @@ test('a message removes no draft that another page of the browser has stored', a
   }
 })
 
+test('a queued message that is being taken back is in the draft when the page is loaded again meanwhile', async () => {
+  const server = createServer()
+  const begun = Promise.withResolvers<void>()
+  const until = new Promise<void>(() => {})
+  const hold = {
+    route: 'POST /api/queue/remove',
+    at: 1,
+    until,
+    begun: begun.resolve,
+    isReached: true,
+  }
+  const { page, storage, tab, close } = await openPage(server, 'session/a', { hold })
+  const app = page.first.app.peek()
+  queuedUp(app, server)
+  await settle()
+  void steeringActions.editQueued(app, 'a', 'q1')
+  await begun.promise
+  // As when a page is left.
+  void app.composer.save()
+  close()
+  const again = await openPage(server, 'session/a', { storage, tab })
+  const { draft, queued } = viewOf(again.page, server)
+  assert.equal([draft, queued], [['waits q1', []], ['waits q2']])
+})
+
+test('a message names the stored draft that it began as, whose reply was not seen, and that draft is not shown while it waits', async () => {
+  const server = createServer()
+  const SAVE = 'POST /api/session/draft'
+  const save = server.answers[SAVE]!
+  server.answers[SAVE] = input => {
+    save(input)
+    return unreachable()
+  }
+  const first = await openPage(server, 'session/a')
+  first.page.first.app.peek().composer.edit('hello')
+  await first.page.first.app.peek().composer.save()
+  first.close()
+  const { storage, tab } = first
+  const name = server.sessions.get('a')!.draft.client_message_id
+  assert.ok(name)
+  server.answers[START] = unreachable
+  const second = await openPage(server, 'session/a', { storage, tab })
+  await second.page.first.app.peek().submit()
+  assert.is(second.fake.service.of(START)[0]?.draft, name)
+  second.close()
+  const { page } = await openPage(server, 'session/a', { storage, tab })
+  assert.equal(viewOf(page, server).draft, ['', []])
+  assert.equal(
+    page.outbox.list.peek().map(({ text }) => text),
+    ['hello'],
+  )
+})
+
 /** Everything that a message consists of, in each combination. */
 const MESSAGES = ['an existing chat', 'a new chat', 'an edit'].flatMap(where =>
   [true, false].flatMap(hasFiles =>
