@@ -34,7 +34,7 @@ const shortHash = text => createHash('sha256').update(text).digest('hex').slice(
  * A build with splitting has a chunk for each set of lazy chunks that share code. Those that `entry` needs at once become one file,
  * and so do those that each of `later` needs in addition, except what two of them share. Each list of `after` is loaded together, after
  * those, and becomes a file named after its first module, without what an earlier file has. The other chunks import from these files.
- * A name has a hash of everything that the file imports, because browsers keep files by their names.
+ * A name has a hash of the build, because browsers keep files by their names, and what any of these files imports changes with each.
  */
 export const joinFirstLoad = async (
   built,
@@ -52,7 +52,15 @@ export const joinFirstLoad = async (
   const isShared = path => [...needs.values()].filter(paths => paths.has(path)).length > 1
   // Names of an output change with what it imports, so any change anywhere is a new name of the first load.
   const hash = shortHash([...Object.keys(outputs), minify].join())
-  const hashed = name => name.replace(/-\w+\.js$/, `-${shortHash(`${name} ${hash}`)}.js`)
+  // The same hash in all of them: as a part of the files that name them, it is compressed. Of two modules with one name, one has a number.
+  const given = new Set()
+  const hashed = name => {
+    const base = name.replace(/-\w+\.js$/, '')
+    let next = base
+    for (let count = 2; given.has(next); count++) next = `${base}${count}`
+    given.add(next)
+    return `${next}-${hash}.js`
+  }
   const mainFile = `main-${hash}.js`
   const taken = new Set([...first, ...[...needs.values()].flatMap(paths => [...paths])])
   const takeRest = modules => {

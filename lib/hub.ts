@@ -46,6 +46,8 @@ const LOG_FRAMES = 1_000
 const LOG_BYTES = 1 << 20
 /** Of all sources together: beyond it, the session whose last event is oldest loses its log. */
 const ALL_LOGS_BYTES = 4 << 20
+/** Of which it is known where their dropped logs ended. */
+const DROPPED_SESSIONS = 1_000
 /** A reader that is this far behind catches up from the logs. */
 const MAX_PENDING_BYTES = 256 << 10
 const IDLE_LOG_MS = 5 * 60_000
@@ -88,10 +90,13 @@ const createSourceLogs = (clock: Pick<Clock, 'monotonic'>) => {
   /** Sessions in the order of their last events. */
   const logs = new Map<Source, SourceLog>()
   let allBytes = 0
-  /** The highest number in any session log that was dropped as a whole. */
-  let droppedSessions = 0
+  /** The last number of each session log that was dropped as a whole: what happens in one session resets no reader of another. */
+  const ends = new Map<Source, number>()
+  /** The highest number of those that are no longer told apart. */
+  let earlierEnd = 0
 
-  const initialFloor = (source: Source): number => (isSession(source) ? droppedSessions : 0)
+  const initialFloor = (source: Source): number =>
+    isSession(source) ? (ends.get(source) ?? earlierEnd) : 0
 
   const logOf = (source: Source): SourceLog => {
     let log = logs.get(source)
@@ -108,9 +113,15 @@ const createSourceLogs = (clock: Pick<Clock, 'monotonic'>) => {
   }
 
   const dropSession = (source: Source, log: SourceLog): void => {
-    droppedSessions = Math.max(droppedSessions, log.frames.at(-1)?.n ?? log.floor)
+    // Last in the order.
+    ends.delete(source)
+    ends.set(source, log.frames.at(-1)?.n ?? log.floor)
     resize(log, -log.sizeBytes)
     logs.delete(source)
+    if (ends.size <= DROPPED_SESSIONS) return
+    const [oldest, end] = ends.entries().next().value!
+    ends.delete(oldest)
+    earlierEnd = Math.max(earlierEnd, end)
   }
 
   return {

@@ -65,7 +65,7 @@ export const createEventLog = (
   let reading = 0
   let tail: TailLine[] = []
   let tailBytes = 0
-  const encode = createTextPool()
+  let encode = createTextPool()
   const waiters = new Set<() => void>()
 
   const wake = (): void => {
@@ -111,6 +111,8 @@ export const createEventLog = (
     if (!closed || isUnsaved || reading > 0) return
     tail = []
     tailBytes = 0
+    // Its memory as well.
+    encode = createTextPool()
   }
 
   /** Lines of the file from `offset` on, read in chunks. */

@@ -214,6 +214,35 @@ hub(
   },
 )
 
+hub('the events of many sessions reset no reader of another one', async () => {
+  const clock = createTestClock()
+  const h = createHub({ boot: BOOT, clock })
+  const before = h.publish('session:quiet', { type: 'token', data: {} })
+  const open = reader(h, 'quiet')
+  assert.is((await open.next())[0]!.event, 'ready')
+  const text = 'x'.repeat(900)
+  for (let i = 0; i < 12_000; i++)
+    h.publish(`session:s${i % 20}`, { type: 'token', data: { text } })
+  await clock.advance(10_000)
+  for (let event = ''; event !== 'ready'; ) {
+    event = (await open.next()).at(-1)!.event
+    assert.is.not(event, 'reset')
+  }
+  const back = reader(h, `quiet@${BOOT}-${before}`)
+  const stale = reader(h, `quiet@${BOOT}-${before - 1}`)
+  const dropped = reader(h, `s0@${BOOT}-${before + 1}`)
+  assert.is((await back.next())[0]!.event, 'ready')
+  assert.is((await stale.next())[0]!.event, 'reset')
+  assert.is((await dropped.next())[0]!.event, 'reset')
+  // Of older ones, only the highest number is known.
+  for (let i = 0; i < 5_000; i++) h.publish(`session:t${i}`, { type: 'token', data: { text } })
+  await clock.advance(5 * 60_000 + 10_000)
+  const forgotten = reader(h, `quiet@${BOOT}-${before}`)
+  assert.is((await forgotten.next())[0]!.event, 'reset')
+  for (const each of [open, back, stale, dropped, forgotten]) each.stop()
+  h.close()
+})
+
 hub('a slow reader has a bounded queue and is resumed or reset without a gap', async () => {
   const h = createHub({ boot: BOOT, clock: createTestClock() })
   const r = reader(h, 'a')

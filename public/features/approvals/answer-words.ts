@@ -1,6 +1,6 @@
 /** How an answered approval or question is named, on the page and in notices. */
 import type { ApprovalChoice, Question, Unanswered } from '../../../lib/schema/question.ts'
-import { t } from '../../strings/t.ts'
+import { t } from './answer-strings.ts'
 
 const CHOICES: readonly ApprovalChoice[] = ['once', 'session', 'always', 'deny']
 

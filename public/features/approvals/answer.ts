@@ -2,9 +2,9 @@
 import { signal } from '@preact/signals'
 import type { Question, RuleScope, Unanswered } from '../../../lib/schema/question.ts'
 import { type ApiCall, isUnreachable } from '../../api.ts'
-import { t } from '../../strings/t.ts'
 import { questionId } from '../chat/chat-reducer.ts'
 import type { Toasts } from '../shell/toast.ts'
+import { t } from './answer-strings.ts'
 import { answerWords } from './answer-words.ts'
 
 /**

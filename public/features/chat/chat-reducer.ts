@@ -270,7 +270,8 @@ const withDelta = (
   }
 }
 
-const lineOf = (id: string): number => Number(id.slice(1)) || 0
+/** The place of a message in the journal of its session. */
+export const lineOf = (id: string): number => Number(id.slice(1)) || 0
 
 /** Another version of a message hides that message and all after it, of which only the last may be loaded. */
 const withoutReplaced = (

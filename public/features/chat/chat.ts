@@ -41,11 +41,15 @@ export const createChat = (shared: PaneShared, { key, sessionId: id }: ChatOptio
       if (how === 'cancel') void transcript.reload()
       markRead()
     },
+    onEditedGone({ text, files }) {
+      composer.restoreDraft({ text, files: files.map(({ name }) => name) })
+      toasts.show(t('tx.place.missing'))
+    },
   })
   const composer = createComposer(platform, {
     ...{ key, sessionId },
     savesDraft: session => !isHostSession(sessions.row(session)),
-    isSending: message => outbox.list.peek().some(({ id }) => id === message),
+    isSending: name => outbox.list.peek().some(({ id, draft }) => id === name || draft === name),
   })
   const queue = createQueue(platform)
   const { personalities } = composing

@@ -15,6 +15,7 @@ import {
   reduceFrame,
 } from './chat-reducer.ts'
 import type { Platform } from '../../platform.ts'
+import { createEditing, type Editing } from './editing.ts'
 import { createChatMessages, type View, whole } from './chat-messages.ts'
 import type { Listed, Outbox } from './outbox.ts'
 import { PAGE_SIZE } from './page-size.ts'
@@ -58,18 +59,6 @@ const withSent = (chat: TranscriptState, sent: readonly Listed[]): TranscriptSta
   return { ...chat, messages: [...stored, ...shown.map(toMessage)], error: null }
 }
 
-/** A long pasted text that became a file. `chars`: absent after it waited to be sent. */
-export type PastedFile = { name: string; chars?: number }
-
-/** The message of the person that is being edited, and its new text and files. */
-export type Editing = {
-  id: string
-  text: string
-  files: readonly PastedFile[]
-  /** Number of files that are being uploaded. */
-  uploads: number
-}
-
 export type TranscriptOptions = {
   platform: Pick<Platform, 'api' | 'nextFrame' | 'clock' | 'serverClock'>
   cursors: EventCursors
@@ -87,11 +76,13 @@ export type TranscriptOptions = {
   /** The session no longer exists. */
   onMissing: (id: string) => void
   onTurnEnd: (ended: TurnEnd) => void
+  /** The message that was being edited is not shown any more. */
+  onEditedGone: (editing: Editing) => void
 }
 
 export const createTranscript = (options: TranscriptOptions) => {
   const { platform, cursors, toasts, sessionId, key, outbox } = options
-  const { rowOf, onSession, onMissing, onTurnEnd, onSubscriptionsChange } = options
+  const { rowOf, onSession, onMissing, onTurnEnd, onSubscriptionsChange, onEditedGone } = options
   const { api, clock, nextFrame, serverClock } = platform
   const stored = signal<TranscriptState>(emptyTranscript(sessionId.peek()))
   const state = signal<ChatState>(sessionId.peek() ? 'loading' : 'none')
@@ -104,7 +95,6 @@ export const createTranscript = (options: TranscriptOptions) => {
   /** The messages that are shown are those of the server, and events follow. */
   let isCurrent = false
   const again = createTryAgain(clock)
-  const editing = signal<Editing | null>(null)
 
   /** Messages of the transcript that are being sent. */
   const sent = computed(() =>
@@ -115,6 +105,7 @@ export const createTranscript = (options: TranscriptOptions) => {
   /** What is shown of it. */
   const view = signal<View>(whole)
   const chat = computed(() => withSent(view.value(stored.value), sent.value))
+  const { editing, checkEditing } = createEditing({ chat, state, onEditedGone })
 
   const flush = (): void => {
     const batch = frames
@@ -140,6 +131,7 @@ export const createTranscript = (options: TranscriptOptions) => {
     }
     stored.value = value
     outbox.confirm(arrived)
+    checkEditing()
     for (const end of ended) onTurnEnd(end)
   }
 
@@ -164,6 +156,7 @@ export const createTranscript = (options: TranscriptOptions) => {
       outbox.settle(id, mark)
       state.value = 'ready'
       isCurrent = true
+      checkEditing()
       again.end()
       cursors.completeSnapshot(hold, session.cursor)
       onSubscriptionsChange()
@@ -200,6 +193,7 @@ export const createTranscript = (options: TranscriptOptions) => {
     details: read.details,
     /** Kept while another chat is shown. */
     editing,
+    checkEditing,
     busy: computed(() => chat.value.live !== null || starting.value || sent.value.length > 0),
     /** A pane shows it: fetches it and follows its events. Concurrent calls share one request. */
     open(): Promise<void> {

@@ -43,7 +43,7 @@ export type TurnActions = {
   stop: () => Promise<undefined>
   /** Ends the wait before a failed model call is repeated. Shows an error and rejects when the request failed. */
   retryNow: () => Promise<void>
-  /** Replaces this message of the person and what followed it by a new text. False when that was rejected: the caller keeps the text. */
+  /** Replaces this message of the person and what followed it by a new text. Its editor stays open until that is accepted. */
   edit: (id: string, text: string, added?: readonly string[]) => Promise<boolean>
   /** Sends the message that led to this one again, or the latest one. */
   retry: (id?: string) => Promise<undefined>
@@ -134,7 +134,19 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
         throw error
       }
     },
-    edit: resend,
+    async edit(id, text, added) {
+      const { editing } = chat
+      const change = (isSending: boolean | null): void => {
+        const { value } = editing
+        if (value?.id === id) editing.value = isSending === null ? null : { ...value, isSending }
+      }
+      change(true)
+      const isAccepted = await resend(id, text, added)
+      // A refused text stays where it was written.
+      change(isAccepted ? null : false)
+      chat.checkEditing()
+      return isAccepted
+    },
     async retry(id) {
       const prompt = chat.promptOf(id)
       if (prompt) await resend(prompt.id, null)

@@ -85,7 +85,7 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
         draft.files.length + (draft.comments?.length ?? 0) === 0 &&
         (await options.runCommand(draft.text))
       if (isCommand) {
-        void composer.save()
+        composer.forget(draft, false)
         return
       }
     } catch (error) {
@@ -94,12 +94,15 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
       return
     }
     const text = messageOf(draft)
-    const sent = chat.busy.peek()
+    const isBusy = chat.busy.peek()
+    const sent = isBusy
       ? turns.enqueue(text, draft.files, { steer, names })
       : turns.startTurn(text, draft.files, names)
-    // Not before the message is stored.
-    composer.forget()
+    // A message is in the outbox now; guidance of a turn is not.
+    const isStored = !(isBusy && steer)
+    if (isStored) composer.forget(draft, true)
     if (!(await sent)) composer.restoreDraft(draft)
+    else if (!isStored) composer.forget(draft, true)
   }
 
   return {

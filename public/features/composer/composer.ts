@@ -12,6 +12,18 @@ export { messageOf, withFiles } from '../../../lib/base/draft-message.ts'
 export const withoutFiles = (text: string): string =>
   text.replace(/(?:^|\s*\n)\[Attached files: [^\n]*\]$/, '')
 
+/** Of two drafts, the second was begun after the first was taken. */
+const joined = (first: Written, second: Written): Written => {
+  const comments = [...(first.comments ?? []), ...(second.comments ?? [])]
+  return {
+    ...second,
+    ...first,
+    text: [first.text, second.text].filter(Boolean).join('\n\n'),
+    files: [...new Set([...first.files, ...second.files])],
+    ...(comments.length > 0 && { comments }),
+  }
+}
+
 export type ComposerOptions = DraftPlace & {
   /** Whether the message with this id is on its way: what it was written in is a draft no more. */
   isSending?: (id: string) => boolean
@@ -41,7 +53,10 @@ export const createComposer = (
     ...(!place.sessionId.peek() && hasChoice() && { choice: choice.value }),
   })
 
-  const stored = new StoredDraft(platform, place, now)
+  /** On its way, and stored nowhere else: it comes back when the page is left before that is known. */
+  const taken = new Set<Written>()
+  const kept = (): Written => [...taken].reduceRight((rest, draft) => joined(draft, rest), now())
+  const stored = new StoredDraft(platform, place, kept)
 
   const changed = (): void => {
     touched = true
@@ -99,7 +114,7 @@ export const createComposer = (
       await stored.save()
       // One that was on its way.
       await stored.settled()
-      if (isLeft && stored.isSaved()) touched = false
+      if (isLeft && taken.size === 0 && stored.isSaved()) touched = false
     },
     edit(value: string): void {
       text.value = value
@@ -135,9 +150,15 @@ export const createComposer = (
     isRecalling: () => recallAt >= 0,
     /** Ids of the message that the draft becomes, and of the stored draft that it began as. */
     names: () => stored.names(),
-    /** The message is stored elsewhere. */
-    forget: () => stored.forget(),
-    /** Returns the draft and clears the composer, to send it. The stored draft stays until `forget` or `save`. */
+    /** This is about to be put back: it is stored with the draft until then. */
+    hold: (draft: Written) => void taken.add(draft),
+    /** What was taken is stored elsewhere: as a message, which takes the place of its draft, or as what a command did. */
+    forget(draft: Written, isMessage: boolean): void {
+      taken.delete(draft)
+      if (isMessage) stored.forget()
+      else void stored.save()
+    },
+    /** Returns the draft and clears the composer, to send it. It stays stored until `forget`. */
     takeDraft(): Written {
       const draft = now()
       text.value = ''
@@ -147,18 +168,21 @@ export const createComposer = (
       recallAt = -1
       touched = true
       stored.take()
+      taken.add(draft)
       return draft
     },
     /** Puts an unsent draft back, before text written since. */
     restoreDraft(draft: Written): void {
+      taken.delete(draft)
       if (draft.choice && !hasChoice()) choice.value = draft.choice
       // Behind what was put back before: messages are refused in the order in which they were written.
       const before = text.value.startsWith(restored) ? restored : ''
       const rest = text.value.slice(before.length).replace(/^\n+/, '')
       restored = [before, draft.text].filter(Boolean).join('\n\n')
       text.value = [restored, rest].filter(Boolean).join('\n\n')
-      files.value = [...new Set([...draft.files, ...files.value])]
-      comments.value = [...(draft.comments ?? []), ...comments.value]
+      const all = joined(draft, now())
+      files.value = all.files
+      comments.value = all.comments ?? []
       changed()
       // At once: nothing else has it any more.
       void stored.save()

@@ -138,6 +138,7 @@ const run: Readonly<Record<SlashCommandName, Run>> = {
   clear: inSession(app => {
     const last = app.chat.chat.peek().messages.at(-1)?.id
     app.chat.view.value = after(last)
+    app.chat.checkEditing()
     return t('command.clear')
   }),
   retry: inSession(app => app.retry()),

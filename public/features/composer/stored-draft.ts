@@ -55,6 +55,10 @@ export class StoredDraft {
   /** The draft as it is written now. */
   readonly #now: () => Written
   #saved: Written = noDraft
+  /** The one that was saved last when the draft was taken. */
+  #savedBefore: Written | undefined
+  /** What this browser has of it, unless another page that shows the chat has stored its own since. */
+  #own: Draft | undefined
   /** What the draft will be sent as; see docs/decisions/0003. */
   #messageId = randomId()
   /** The same of the stored draft that was shown, of another device or from before a reload. */
@@ -80,6 +84,7 @@ export class StoredDraft {
     const { drafts } = this.#platform
     const found = id ? this.#unsaved()[id] : drafts.read(this.#place.key, noDraft)
     const draft = found ?? noDraft
+    this.#own = found
     this.adopt(draft)
     const isUnsaved = id !== '' && found !== undefined
     if (isUnsaved) this.#saved = UNKNOWN
@@ -117,17 +122,15 @@ export class StoredDraft {
     // Absent comments stay as they are on the server, so removed ones are named.
     const comments = draft.comments ?? (this.#saved.comments && [])
     this.#saved = draft
-    const { drafts } = this.#platform
     if (!id) return this.#storeNew(draft)
     // In this browser until the server has it: the chat or the tab may be left before that.
-    drafts.write(UNSAVED, { ...this.#unsaved(), [id]: draft })
+    this.#keep(id, draft)
     if (draft.text.length > MAX_DRAFT_CHARS) return
     this.#request = this.#send({ session_id: id, ...draft, ...(comments && { comments }) })
     try {
       await this.#request
       // A newer one of the session is kept.
-      const kept = this.#unsaved()[id]
-      if (kept && isSame(kept, draft)) this.#forget(id)
+      if (this.#own === draft) this.#forget(id)
       this.#again.end()
     } catch (error) {
       // It was sent, or changed and saved again.
@@ -147,10 +150,13 @@ export class StoredDraft {
     this.#stop()
     this.#messageId = randomId()
     this.#shownId = undefined
+    this.#savedBefore = this.#saved
   }
 
   /** The message is stored elsewhere: the server clears its draft with it, and leaves that of another device. */
   forget(): void {
+    // It was saved under another name while it was on its way.
+    if (this.#saved !== this.#savedBefore) return void this.save()
     this.#saved = noDraft
     const id = this.#place.sessionId.peek()
     if (id) this.#forget(id)
@@ -164,7 +170,7 @@ export class StoredDraft {
     if (this.isSaved()) return
     // At once: the page may be closed before it is saved.
     const id = this.#place.sessionId.peek()
-    this.#platform.drafts.write(UNSAVED, { ...this.#unsaved(), [id]: this.#now() })
+    this.#keep(id, this.#now())
     this.changed()
   }
 
@@ -178,8 +184,10 @@ export class StoredDraft {
   /** What was only chosen is not worth keeping. */
   #storeNew(draft: Written): void {
     const { drafts } = this.#platform
-    if (isSame(draft, noDraft)) drafts.remove(this.#place.key)
-    else drafts.write(this.#place.key, draft)
+    if (!isSame(draft, noDraft)) drafts.write(this.#place.key, draft)
+    else if (this.#isOwn(drafts.read<Draft | undefined>(this.#place.key, undefined)))
+      drafts.remove(this.#place.key)
+    this.#own = draft
   }
 
   #stop(): void {
@@ -191,8 +199,19 @@ export class StoredDraft {
     return this.#platform.drafts.read<Record<string, Draft>>(UNSAVED, {})
   }
 
+  #isOwn(found: Draft | undefined): boolean {
+    return found !== undefined && this.#own !== undefined && isSame(found, this.#own)
+  }
+
+  #keep(id: string, draft: Written): void {
+    this.#own = draft
+    // With the name that the server may have it under: its reply may never be seen.
+    const named = { ...draft, client_message_id: this.#messageId }
+    this.#platform.drafts.write(UNSAVED, { ...this.#unsaved(), [id]: named })
+  }
+
   #forget(id: string): void {
-    const { [id]: _, ...others } = this.#unsaved()
-    this.#platform.drafts.write(UNSAVED, others)
+    const { [id]: found, ...others } = this.#unsaved()
+    if (this.#isOwn(found)) this.#platform.drafts.write(UNSAVED, others)
   }
 }

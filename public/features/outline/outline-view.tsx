@@ -6,7 +6,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { takeHeldKeys } from '../shell/held-keys.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { formatAgo, formatFull } from '../sessions/relative-time.ts'
-import { topRow } from './open-outline.ts'
+import { topRow } from './step-request.ts'
 import { currentEntry, filterOutline, outlineOf, type OutlineEntry } from './outline.ts'
 import { t } from './strings.ts'
 

@@ -1,11 +1,11 @@
 /** What the palette finds without the server: actions, views, settings, loaded chats, models, themes, commands. */
 import type { App } from '../../app.ts'
 import { may } from '../../parts/may.ts'
-import { t as ta } from '../../strings/t.ts'
 import { titleOf } from '../sessions/sessions.ts'
 import { formatAgo } from '../sessions/relative-time.ts'
 import { t as ts } from '../settings/strings.ts'
 import { THEMES } from '../settings/settings.ts'
+import { t as themeText } from '../settings/theme-strings.ts'
 import { SECTIONS } from '../shell/route.ts'
 import { actionEntries } from './action-entries.ts'
 import { slashEntries } from './slash-entries.ts'
@@ -90,7 +90,7 @@ const themes = (app: App): Entry[] =>
     id: `theme:${name}`,
     section: t('palette.themes'),
     icon: 'sun',
-    label: t('palette.theme', { name: ta(`theme.${name}`) }),
+    label: t('palette.theme', { name: themeText(`theme.${name}`) }),
     words: `${words('themes')} ${isWordsKey(name) ? words(name) : ''}`,
     searchOnly: true,
     run: () => app.settings.save('theme', name),

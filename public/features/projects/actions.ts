@@ -4,7 +4,7 @@ import type { Layout } from '../shell/layout.ts'
 import type { Projects } from './projects.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Toasts } from '../shell/toast.ts'
-import { t } from '../../strings/t.ts'
+import { t } from './action-strings.ts'
 
 export type ProjectActionsOptions = {
   toasts: Toasts

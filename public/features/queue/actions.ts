@@ -1,11 +1,19 @@
 /** Queue, steering, side questions and auto-approve; loaded on first use. */
+import { isUnreachable } from '../../api.ts'
 import type { App } from '../../app.ts'
+import { createTryAgain } from '../../parts/try-again.ts'
 import { splitComments } from '../../../lib/base/comment-text.ts'
+import type { Queued } from '../../../lib/schema/queue.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { t } from './strings.ts'
 
 /** Text to show; undefined when the effect is visible anyway. */
 type Said = Promise<string | undefined>
+
+const draftOf = (queued: Queued) => {
+  const { text, comments } = splitComments(withoutFiles(queued.text))
+  return { text, comments, files: queued.attachments }
+}
 
 export const steeringActions = {
   async queue(app: App, id: string, text: string): Said {
@@ -50,9 +58,30 @@ export const steeringActions = {
 
   /** Moves a queued message back into the composer. */
   async editQueued(app: App, id: string, item: string): Promise<void> {
-    const { removed } = await app.api('POST /api/queue/remove', { session_id: id, id: item })
-    const { text, comments } = splitComments(withoutFiles(removed.text))
-    app.composer.restoreDraft({ text, comments, files: removed.attachments })
+    const { chat, composer, platform } = app
+    const known = chat.chat.peek().queued.find(each => each.id === item)
+    const held = known && draftOf(known)
+    const remove = () => app.api('POST /api/queue/remove', { session_id: id, id: item })
+    const again = createTryAgain(platform.clock)
+    const repeat = () =>
+      void remove().catch((error: unknown) => isUnreachable(error) && again.later(repeat))
+    // Removed there, it would be nowhere if the page were left before the reply.
+    if (held) composer.hold(held)
+    try {
+      const { removed } = await remove()
+      if (held) composer.forget(held, false)
+      composer.restoreDraft(draftOf(removed))
+    } catch (error) {
+      if (!held) throw error
+      if (isUnreachable(error)) {
+        // It may have been removed all the same: it is kept here, and removed there when that can be asked.
+        composer.restoreDraft(held)
+        again.later(repeat)
+      } else {
+        composer.forget(held, false)
+        throw error
+      }
+    }
     app.focusComposer()
   },
   removeQueued: (app: App, id: string, item: string) =>

@@ -4,6 +4,7 @@ import { Choice } from '../../parts/choice.tsx'
 import { isTheme, type Settings, THEMES } from './settings.ts'
 import { t } from './strings.ts'
 import { SavedRow } from './saved-row.tsx'
+import { t as themeText } from './theme-strings.ts'
 import { useSettings } from '../../contexts.ts'
 
 const Themes = () => {
@@ -36,7 +37,7 @@ const Themes = () => {
               </span>
             </span>
           </span>
-          <span class="theme-name">{t(`theme.${name}`)}</span>
+          <span class="theme-name">{themeText(`theme.${name}`)}</span>
         </label>
       ))}
     </fieldset>

@@ -2,16 +2,17 @@
 import type { App } from '../../app.ts'
 import { openOutline, stepRequest } from '../outline/open-outline.ts'
 import { may } from '../../parts/may.ts'
-import { type PlainKey, t } from '../../strings/t.ts'
+import { t } from '../../strings/t.ts'
+import type { ShortcutKey } from './shortcut-strings.ts'
 
 export type Shortcut = {
   /** `mod` is ⌘ on a Mac and Ctrl elsewhere. */
   keys: string
-  label: PlainKey
+  label: ShortcutKey
   /** Absent when the focused view handles it. `'pass'` leaves the event to the browser. */
   run?: (app: App) => unknown
 }
-export type ShortcutGroup = { label: PlainKey; shortcuts: readonly Shortcut[] }
+export type ShortcutGroup = { label: ShortcutKey; shortcuts: readonly Shortcut[] }
 
 /** The first press opens the find bar, which searches the whole chat; the second opens the browser's own search. */
 const find = ({ chat, layout, route }: App): 'pass' | undefined => {

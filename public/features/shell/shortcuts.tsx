@@ -3,7 +3,7 @@ import { commands } from '../composer/slash-commands.ts'
 import { mayRun } from '../composer/slash-routes.ts'
 import { formatKeys, shortcuts } from './keys.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { t } from '../../strings/t.ts'
+import { t } from './shortcut-strings.ts'
 import { useShell } from '../../contexts.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 

@@ -8,7 +8,7 @@ import type { Message } from '../../../lib/schema/message.ts'
 import type { Place } from '../shell/route.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { TranscriptState } from '../chat/chat-reducer.ts'
-import type { Editing } from '../chat/transcript.ts'
+import type { Editing } from '../chat/editing.ts'
 import type { ServerClock } from '../../parts/server-clock.ts'
 
 export type TranscriptActions = {

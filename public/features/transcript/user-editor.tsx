@@ -1,7 +1,6 @@
 /** Editor of a user message; its new text takes the place of the message and of everything below it. */
-import { useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
-import type { Editing, PastedFile } from '../chat/transcript.ts'
+import type { Editing, PastedFile } from '../chat/editing.ts'
 import { ATTACHED_CHARS, toPastedFile } from '../composer/long-text.ts'
 import { saveAsCommand } from '../own-files/save-as-command.ts'
 import { useApp } from '../shell/context.ts'
@@ -16,7 +15,7 @@ export function UserEditor({ id }: { id: string }) {
   const draft = editing.value?.text ?? ''
   const pasted = editing.value?.files ?? []
   const isUploading = (editing.value?.uploads ?? 0) > 0
-  const [isSending, setIsSending] = useState(false)
+  const isSending = editing.value?.isSending === true
   const { change, attach, remove } = usePastedFiles(id)
   const canSend = draft.trim() !== '' && !isUploading && !isSending
   const onClose = () => {
@@ -24,16 +23,12 @@ export function UserEditor({ id }: { id: string }) {
   }
   const send = async () => {
     if (!canSend) return
-    setIsSending(true)
     const names = pasted.map(({ name }) => name)
-    // Until it is accepted: a refused text stays where it was written.
-    if (await actions.edit(id, draft.trim(), names)) {
-      if (editing.peek()?.id === id) onClose()
-    } else setIsSending(false)
+    await actions.edit(id, draft.trim(), names)
   }
   const onPaste = (event: Event, data: DataTransfer | null) => {
     const given = data?.getData('text/plain') ?? ''
-    if (given.length <= ATTACHED_CHARS) return
+    if (given.length <= ATTACHED_CHARS || isSending) return
     event.preventDefault()
     attach(given)
   }
@@ -51,6 +46,7 @@ export function UserEditor({ id }: { id: string }) {
         ref={focusOnce}
         aria-label={t('edit.label')}
         value={draft}
+        readOnly={isSending}
         rows={Math.min(14, draft.split('\n', 14).length + 1)}
         onInput={event => {
           change({ text: event.currentTarget.value })

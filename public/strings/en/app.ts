@@ -35,8 +35,6 @@ export const enApp = {
 
   'error.server': 'Can’t reach the server',
 
-  'error.unexpected': 'Something went wrong: {message}',
-
   'updates.available': 'Update available',
   'updates.show': 'View',
 
@@ -44,36 +42,11 @@ export const enApp = {
 
   'keys.panel': 'Show or hide the workspace',
   'keys.title': 'Keyboard shortcuts',
-  'keys.general': 'General',
-  'keys.chat': 'Chat',
-  'keys.list': 'Sidebar',
-  'keys.palette': 'Command palette',
-  'keys.new': 'New chat',
   'keys.sidebar': 'Show or hide the sidebar',
-  'keys.settings': 'Settings',
-  'keys.sheet': 'Show shortcuts',
-  'keys.focus': 'Focus message input',
   'keys.find': 'Find in this chat',
   'keys.outline': 'Outline',
-  'keys.previous': 'Previous request',
-  'keys.next': 'Next request',
-  'keys.recall': 'Recall earlier messages',
   'keys.stop': 'Stop the current response',
-  'keys.commands': 'Commands',
-  'keys.mention': 'Mention a file',
   'keys.search': 'Search chats',
-  'keys.move': 'Move through the list',
-  'keys.rename': 'Rename',
-  'keys.delete': 'Delete',
-
-  'theme.dark': 'Dark',
-  'theme.light': 'Light',
-  'theme.solarized': 'Solarized',
-  'theme.monokai': 'Monokai',
-  'theme.nord': 'Nord',
-  'theme.mist': 'Mist',
-  'theme.contrast': 'High contrast',
-  'theme.system': 'System',
 
   'settings.title': 'Settings',
 

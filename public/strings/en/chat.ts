@@ -18,7 +18,6 @@ export const enChat = {
   'chat.empty.text': 'Working in {workspace}',
   'chat.copied': 'Copied',
   'chat.copy.failed': 'Copy was blocked by the browser',
-  'chat.answered': 'Already answered: {answer}',
   'chat.retry.late': 'Already retried, or the response has ended.',
   'chat.finished': 'Response ready: {title}',
   'chat.waiting': 'Needs your input: {title}',
@@ -45,15 +44,8 @@ export const enChat = {
 
   'chip.model': 'Model',
   'chip.model.none': 'Select model',
-  'chip.model.search': 'Search models',
-  'chip.model.recent': 'Recent',
-  'chip.model.empty': 'No models configured',
   'chip.effort': 'Reasoning effort',
   'chip.workspace': 'Workspace',
-  'chip.workspace.search': 'Search or enter a path',
-  'chip.workspace.saved': 'Saved',
-  'chip.workspace.suggested': 'Suggested',
-  'chip.workspace.add': 'Use {path}',
   'chip.personality': 'Personality',
   'chip.personality.none': 'No personality',
 
@@ -65,18 +57,9 @@ export const enChat = {
   'effort.high': 'High',
   'effort.xhigh': 'Extra high',
 
-  'model.size': '{size} context',
-
   'command.undone': 'Undone: {preview}',
   'command.busy': 'Stop the current response first',
   'command.not.running': 'Nothing is running',
 
   'tx.place.missing': 'That message isn’t in this chat anymore',
-  'ask.was.once': 'Allowed once',
-  'ask.was.session': 'Allowed for this chat',
-  'ask.was.always': 'Always allowed',
-  'ask.was.deny': 'Denied',
-  'ask.was.timeout': 'No answer in time',
-  'ask.was.withdrawn': 'No longer needed',
-  'ask.was.ended': 'The turn ended before an answer',
 } as const

@@ -704,6 +704,7 @@ test('a new chat that was left while many others were opened is still the one th
 
 test('a message that is being edited keeps its text and its files while many other chats are opened', async () => {
   const { app, sessions } = await page('session/a')
+  sessions.set('a', { messages: [{ id: 'm1', role: 'user', content: 'first' }] })
   const files = [{ name: 'log.txt', chars: 9_000 }]
   const editing = { id: 'm1', text: 'half edited', files, uploads: 0 }
   app.chat.editing.value = editing

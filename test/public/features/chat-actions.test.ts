@@ -823,6 +823,198 @@ test('a chat that was left is released once its message is accepted, before or a
   }
 })
 
+/** What is neither a message of the outbox nor shown any more while its request is under way. */
+for (const [name, action] of Object.entries(ACTIONS)) {
+  const { text, sends, isNew } = action
+  if (text === undefined || sends !== undefined || isNew) continue
+  const [first] = await requestsOf(action)
+  test(`${name}: the page is loaded again during its request, which has not arrived`, async () => {
+    const { route, at } = first!
+    const begun = Promise.withResolvers<void>()
+    const hold = { route, at, until: new Promise<void>(() => {}), begun: begun.resolve }
+    const { app, page, server, storage, tab, close } = await begin(action, hold)
+    void action.run(app)
+    await begun.promise
+    // As when a page is left.
+    for (const { composer } of page.chats.all()) void composer.save()
+    await settle()
+    close()
+    const again = await openPage(server, 'session/a', { storage, tab })
+    assert.match(again.page.first.app.peek().composer.text.peek(), text)
+  })
+}
+
+/** What removes the message that is being edited. */
+const REMOVALS: Record<string, (app: App, server: Server) => unknown> = {
+  'another device undoes it': (_, { answers }) =>
+    answers['POST /api/session/undo']!({ session_id: 'a' }),
+  'another device clears the chat': (_, { answers }) =>
+    answers['POST /api/session/clear']!({ session_id: 'a' }),
+  'another device shows another version': (_, { answers }) =>
+    answers['POST /api/session/version']!({ session_id: 'a', message_id: 'm9' }),
+  'another device replaces it': (_, { answers }) =>
+    answers[START]!({ session_id: 'a', message: 'theirs', client_message_id: 'x', replace: 'm3' }),
+  '/clear': app => write(app, '/clear'),
+  '/undo': app => write(app, '/undo'),
+}
+for (const [what, remove] of Object.entries(REMOVALS))
+  for (const isShown of [true, false])
+    test(`the text of an editor is in the composer when its message is gone: ${what}${isShown ? '' : ', while another chat is shown'}`, async () => {
+      const server = createServer()
+      const { page } = await openPage(server, 'session/a')
+      const app = page.first.app.peek()
+      app.composer.edit('half a thought')
+      app.chat.editing.value = {
+        ...{ id: 'm3', text: 'reworded', uploads: 0 },
+        files: [{ name: 'one.txt' }],
+      }
+      const isCommand = what.startsWith('/')
+      if (isCommand) app.composer.edit('')
+      if (!isShown) await show(page, isCommand ? 'a' : 'b')
+      await remove(app, server)
+      await settle()
+      if (!isShown) await show(page, 'a')
+      const { draft, editing } = viewOf(page, server)
+      const text = isCommand ? 'reworded' : 'reworded\n\nhalf a thought'
+      assert.equal([draft, editing], [[text, ['one.txt']], null])
+    })
+
+test('an editor closes when its text is accepted, and stays with a refused one; a message further up stays in it', async () => {
+  const server = createServer()
+  const begun = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  const hold = {
+    route: START,
+    at: 1,
+    until: release.promise,
+    begun: begun.resolve,
+    isReached: true,
+  }
+  const { page, fake } = await openPage(server, 'session/a', { hold })
+  const app = page.first.app.peek()
+  const open = () => (app.chat.editing.value = { id: 'm3', text: 'new', files: [], uploads: 0 })
+  open()
+  const sent = app.edit('m3', 'new')
+  await begun.promise
+  // Its event is faster than the reply.
+  assert.is(app.chat.editing.peek()?.isSending, true)
+  release.resolve()
+  await sent
+  assert.equal(viewOf(page, server).draft, ['', []])
+  assert.is(app.chat.editing.peek(), null)
+  const { [START]: start } = fake.service.answers
+  fake.service.answers[START] = () => {
+    throw new ApiError(403, 'No', { code: 'budget' })
+  }
+  app.chat.editing.value = { id: 'm1', text: 'first again', files: [], uploads: 0 }
+  await app.edit('m1', 'first again')
+  assert.equal(
+    [app.chat.editing.peek()?.text, app.chat.editing.peek()?.isSending],
+    ['first again', false],
+  )
+  fake.service.answers[START] = start!
+})
+
+test('a queued message that was taken back is in the composer and not in the queue, whatever reply is lost', async () => {
+  for (const isReached of [true, false]) {
+    const server = createServer()
+    const { page, fake } = await openPage(server, 'session/a')
+    const app = page.first.app.peek()
+    queuedUp(app, server)
+    await settle()
+    const route = 'POST /api/queue/remove'
+    const { [route]: remove } = fake.service.answers
+    fake.service.answers[route] = async input => {
+      if (isReached) await remove!(input)
+      unreachable()
+    }
+    await steeringActions.editQueued(app, 'a', 'q1')
+    fake.service.answers[route] = remove!
+    await fake.clock.advance(60_000)
+    await settle()
+    const { draft, queued } = viewOf(page, server)
+    assert.equal([draft, queued], [['waits q1', []], ['waits q2']], `${isReached}`)
+  }
+})
+
+test('a message removes no draft that another page of the browser has stored', async () => {
+  for (const href of ['session/a', '']) {
+    const server = createServer()
+    const [storage, tab] = [fakeMemory(), fakeMemory()]
+    const [here, other] = [
+      await openPage(server, href, { storage, tab }),
+      await openPage(server, href, { storage, tab }),
+    ]
+    for (const { fake } of [here, other])
+      for (const route of [START, 'POST /api/session/new', 'POST /api/session/draft'])
+        fake.service.answers[route] = unreachable
+    const app = here.page.first.app.peek()
+    app.composer.edit('of this page')
+    await app.composer.save()
+    other.page.first.app.peek().composer.edit('of the other page')
+    await other.page.first.app.peek().composer.save()
+    other.close()
+    await app.submit()
+    await settle()
+    const drafts = JSON.stringify([...storage.values].filter(([key]) => !key.startsWith('out:')))
+    assert.match(drafts, 'of the other page')
+    assert.not.match(drafts, 'of this page')
+  }
+})
+
+test('a queued message that is being taken back is in the draft when the page is loaded again meanwhile', async () => {
+  const server = createServer()
+  const begun = Promise.withResolvers<void>()
+  const until = new Promise<void>(() => {})
+  const hold = {
+    route: 'POST /api/queue/remove',
+    at: 1,
+    until,
+    begun: begun.resolve,
+    isReached: true,
+  }
+  const { page, storage, tab, close } = await openPage(server, 'session/a', { hold })
+  const app = page.first.app.peek()
+  queuedUp(app, server)
+  await settle()
+  void steeringActions.editQueued(app, 'a', 'q1')
+  await begun.promise
+  // As when a page is left.
+  void app.composer.save()
+  close()
+  const again = await openPage(server, 'session/a', { storage, tab })
+  const { draft, queued } = viewOf(again.page, server)
+  assert.equal([draft, queued], [['waits q1', []], ['waits q2']])
+})
+
+test('a message names the stored draft that it began as, whose reply was not seen, and that draft is not shown while it waits', async () => {
+  const server = createServer()
+  const SAVE = 'POST /api/session/draft'
+  const save = server.answers[SAVE]!
+  server.answers[SAVE] = input => {
+    save(input)
+    return unreachable()
+  }
+  const first = await openPage(server, 'session/a')
+  first.page.first.app.peek().composer.edit('hello')
+  await first.page.first.app.peek().composer.save()
+  first.close()
+  const { storage, tab } = first
+  const name = server.sessions.get('a')!.draft.client_message_id
+  assert.ok(name)
+  server.answers[START] = unreachable
+  const second = await openPage(server, 'session/a', { storage, tab })
+  await second.page.first.app.peek().submit()
+  assert.is(second.fake.service.of(START)[0]?.draft, name)
+  second.close()
+  const { page } = await openPage(server, 'session/a', { storage, tab })
+  assert.equal(viewOf(page, server).draft, ['', []])
+  assert.equal(
+    page.outbox.list.peek().map(({ text }) => text),
+    ['hello'],
+  )
+})
+
 /** Everything that a message consists of, in each combination. */
 const MESSAGES = ['an existing chat', 'a new chat', 'an edit'].flatMap(where =>
   [true, false].flatMap(hasFiles =>

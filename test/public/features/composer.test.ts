@@ -237,7 +237,7 @@ test('stores the draft of a new chat in the browser, under its key, until its se
   assert.is(open('').text.value, 'idea')
   const beside = createComposer(platform, { key: 'other', sessionId: signal('') })
   assert.is(beside.text.value, '')
-  composer.takeDraft()
+  composer.forget(composer.takeDraft(), true)
   sessionId.value = 'n'
   composer.begin(true)
   assert.is(device.values.get('draft:k'), undefined)
@@ -254,7 +254,7 @@ test('what was written while the session of a new chat was created is saved ther
   const sessionId = signal('')
   const composer = createComposer(platform, { key: 'k', sessionId })
   composer.edit('first')
-  composer.takeDraft()
+  composer.forget(composer.takeDraft(), true)
   composer.edit('second')
   await clock.advance(600)
   sessionId.value = 'n'

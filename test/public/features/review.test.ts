@@ -153,7 +153,7 @@ test('comments are part of the draft: saved, applied, sent once, and put back wh
     comments: [comment(), comment({ text: 'Second' })],
   })
   const draft = composer.takeDraft()
-  void composer.save()
+  composer.forget(draft, false)
   await settle()
   assert.is(composer.empty.value, true)
   assert.equal(saved.at(-1), { session_id: 's', text: '', files: [], comments: [] })
