@@ -45,7 +45,6 @@ const PERMANENT: ReadonlySet<CheckCode | undefined> = new Set<CheckCode>([
   'password_invalid',
   'base_path_taken',
   'traces_invalid',
-  'restore_unfinished',
 ])
 
 /** Why a start ends here; null: it goes on. */
@@ -133,7 +132,16 @@ const diskCheck = (place: string, { freeBytes }: Machine): Check => {
 }
 
 /** What the server makes below the state directory when it is missing. */
-const DIRECTORIES = ['cache', 'live', 'request-keys', 'sessions', 'tool-output', 'trash', 'updates']
+const DIRECTORIES = [
+  'cache',
+  'file-trash',
+  'incoming',
+  'live',
+  'request-keys',
+  'sessions',
+  'tool-output',
+  'trash',
+]
 
 const entryCheck = (path: string, machine: Machine): Check[] => {
   if (!exists(path)) return []
@@ -142,10 +150,18 @@ const entryCheck = (path: string, machine: Machine): Check[] => {
   return error === null ? [] : [noAccess(path, error, machine)]
 }
 
+const isFile = (path: string): boolean => {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    // A link to itself or to nothing.
+    return false
+  }
+}
+
 /** What is replaced by a rename may be anything but a directory. */
 const fileCheck = (path: string, isReplaced: boolean): Check[] => {
-  const found = statSync(path, { throwIfNoEntry: false })
-  const isFine = isReplaced ? !found?.isDirectory() : found === undefined || found.isFile()
+  const isFine = isReplaced ? !isDirectory(path) : !exists(path) || isFile(path)
   return isFine
     ? []
     : [

@@ -114,18 +114,32 @@ const sessionCheck = ({ config }: CheckContext): Check[] => {
       ),
     ]
   }
-  const { looked, bad, complete } = unreadableSessions(dir)
+  const { looked, bad, closed, complete } = unreadableSessions(dir)
   const extent = complete ? '' : ' (newest only)'
-  if (bad.length === 0) return [ok('sessions', `${looked} readable${extent}`)]
-  const names = bad.slice(0, 3).join(', ')
-  const more = bad.length > 3 ? ` and ${bad.length - 3} more` : ''
+  if (bad.length + closed.length === 0) return [ok('sessions', `${looked} readable${extent}`)]
+  const namesOf = (list: string[]) =>
+    `${list.slice(0, 3).join(', ')}${list.length > 3 ? ` and ${list.length - 3} more` : ''}`
   return [
-    warn(
-      'session_damaged',
-      'sessions',
-      `${bad.length} of ${looked} are empty or have unreadable lines: ${names}${more}`,
-      'Their other lines are shown. If messages are missing, restore the files from a backup.',
-    ),
+    ...(closed.length === 0
+      ? []
+      : [
+          fail(
+            'sessions_unreadable',
+            'sessions',
+            `${closed.length} of ${looked} may not be read by this user: ${namesOf(closed)}`,
+            `Give them to this user with chown. Until then these chats are missing.`,
+          ),
+        ]),
+    ...(bad.length === 0
+      ? []
+      : [
+          warn(
+            'session_damaged',
+            'sessions',
+            `${bad.length} of ${looked} are empty or have unreadable lines: ${namesOf(bad)}`,
+            'Their other lines are shown. If messages are missing, restore the files from a backup.',
+          ),
+        ]),
   ]
 }
 
