@@ -1,7 +1,6 @@
 /** File shown by `MEDIA:<path>` in an answer: image, audio or video inline, others as a download. */
 import { useState } from 'preact/hooks'
-import { isImagePath, nameOf } from '../features/workspace/file-kind.ts'
-import { kindOf } from '../features/workspace/kind-of.ts'
+import { AUDIO, extensionOf, isImagePath, nameOf, VIDEO } from '../features/workspace/file-kind.ts'
 import { useLightbox } from '../features/lightbox/use-lightbox.ts'
 import { Icon } from '../parts/icon.tsx'
 import { t } from '../strings/transcript-strings.ts'
@@ -21,7 +20,7 @@ export function Media({ path }: { path: string }) {
   const show = useLightbox()
   const src = sourceOf(path)
   const name = nameOf(path)
-  const kind = broken ? 'binary' : kindOf(path)
+  const extension = broken ? '' : extensionOf(path)
   const onError = () => setBroken(true)
   if (!broken && isImagePath(path)) {
     return (
@@ -44,14 +43,14 @@ export function Media({ path }: { path: string }) {
       </a>
     )
   }
-  if (kind === 'audio') {
+  if (AUDIO.includes(extension)) {
     const label = t('media.audio', { name })
     return (
       // biome-ignore lint/a11y/useMediaCaption: an agent's file comes without captions
       <audio class="md-audio" src={src} controls preload="none" aria-label={label} />
     )
   }
-  if (kind === 'video') {
+  if (VIDEO.includes(extension)) {
     const label = t('media.video', { name })
     return (
       // biome-ignore lint/a11y/useMediaCaption: an agent's file comes without captions

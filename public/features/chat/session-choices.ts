@@ -1,6 +1,5 @@
 /** Model, workspace and personality of a chat, before and after its session exists. */
 import type { ReadonlySignal } from '@preact/signals'
-import { createResponseOrder } from '../../parts/response-order.ts'
 import type { Composer } from '../composer/composer.ts'
 import type { Personalities } from '../composer/personalities.ts'
 import type { Models } from '../models/models.ts'
@@ -37,7 +36,7 @@ export type SessionChoices = {
 export const createSessionChoices = (options: SessionChoicesOptions): SessionChoices => {
   const { key, chat, outbox, sessions, models, workspaces, personalities } = options
   const { choice, choose } = options.composer
-  const newest = createResponseOrder()
+  let asked = 0
 
   const ensureSession = async (): Promise<string> =>
     chat.sessionId.peek() || outbox.sessionOf(key, choice.peek())
@@ -76,10 +75,11 @@ export const createSessionChoices = (options: SessionChoicesOptions): SessionCho
         return name || null
       }
       await importIfHostSession(id)
-      const isNewest = newest(id)
+      const order = ++asked
       const set = await personalities.set(id, name)
       const row = sessions.row(id)
-      if (row && isNewest()) sessions.upsert({ ...row, personality: set })
+      // A later choice may have been answered first.
+      if (row && order === asked) sessions.upsert({ ...row, personality: set })
       return set
     },
   }

@@ -20,7 +20,7 @@ import type { Listed, Outbox } from './outbox.ts'
 import { PAGE_SIZE } from './page-size.ts'
 import { createReadSession } from './read-session.ts'
 import type { Toasts } from '../shell/toast.ts'
-import { TryAgain } from '../../parts/try-again.ts'
+import { createTryAgain } from '../../parts/try-again.ts'
 
 export type ChatState = 'none' | 'loading' | 'ready' | 'missing' | 'failed'
 export type TurnEnd = { sessionId: string; how: 'done' | 'apperror' | 'cancel' }
@@ -103,7 +103,7 @@ export const createTranscript = (options: TranscriptOptions) => {
   let isShown = false
   /** The messages that are shown are those of the server, and events follow. */
   let isCurrent = false
-  const again = new TryAgain(clock)
+  const again = createTryAgain(clock)
   const editing = signal<Editing | null>(null)
 
   /** Messages of the transcript that are being sent. */

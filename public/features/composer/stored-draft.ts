@@ -4,7 +4,7 @@ import { MAX_DRAFT_CHARS } from '../../../lib/base/draft-limit.ts'
 import type { Draft } from '../../../lib/schema/session.ts'
 import type { Choice } from '../chat/outbox.ts'
 import { isUnreachable } from '../../api.ts'
-import { TryAgain } from '../../parts/try-again.ts'
+import { createTryAgain, type TryAgain } from '../../parts/try-again.ts'
 import { randomId } from '../../parts/random-id.ts'
 import type { JsonStorage, Platform } from '../../platform.ts'
 
@@ -69,7 +69,7 @@ export class StoredDraft {
     now: () => Written,
   ) {
     this.#platform = platform
-    this.#again = new TryAgain(platform.clock)
+    this.#again = createTryAgain(platform.clock)
     this.#place = { sessionId, key: NEW + key, savesDraft }
     this.#now = now
   }

@@ -7,7 +7,7 @@ import { workerUrl } from '../../markdown/trusted-types.ts'
 import { followRole } from '../people/follow-role.ts'
 import { CREATED } from '../chat/chats.ts'
 import { draftsPrefix } from '../../platform.ts'
-import { TryAgain } from '../../parts/try-again.ts'
+import { createTryAgain } from '../../parts/try-again.ts'
 import { adoptDrafts, adoptOutbox } from './adopt-drafts.ts'
 import { followCreated } from './follow-created.ts'
 import { takeShared } from './shared-content.ts'
@@ -18,7 +18,7 @@ import { t } from './strings.ts'
 /** Sends what waits when there is a connection. */
 const startOutbox = async (app: PageApp): Promise<void> => {
   const { outbox } = app
-  const again = new TryAgain(app.platform.clock)
+  const again = createTryAgain(app.platform.clock)
   const send = async (): Promise<void> => {
     again.stop()
     if (app.connection.state.peek().kind !== 'live') return

@@ -1,4 +1,4 @@
-/** Project actions: create, edit, delete, and move sessions into them. */
+/** Deletes projects, and moves sessions into them; loaded when one of these is first called. */
 import type { Project } from '../../../lib/schema/project.ts'
 import type { Layout } from '../shell/layout.ts'
 import type { Projects } from './projects.ts'
@@ -19,26 +19,21 @@ export const createProjectActions = ({
   projects,
   layout,
 }: ProjectActionsOptions) => {
-  const moveTo = async (id: string, to: string | null): Promise<void> => {
+  const moveTo = async (id: string, to: string | null): Promise<undefined> => {
     const before = projects.find(sessions.row(id)?.project_id)?.project_id ?? null
-    if (before === to) return
+    if (before === to) return undefined
     await sessions.move(id, to)
-    if ((sessions.row(id)?.project_id ?? null) !== to) return
+    if ((sessions.row(id)?.project_id ?? null) !== to) return undefined
     const project = projects.find(to)
     toasts.show(project ? t('projects.moved', { name: project.name }) : t('projects.moved.out'), {
       action: { label: t('row.undo'), run: () => void sessions.move(id, before) },
     })
+    return undefined
   }
 
   return {
     moveTo,
-    openMoveDialog(sessionId: string): void {
-      projects.dialog.value = { what: 'move', sessionId }
-    },
-    openProjectDialog(project: Project | null, sessionId?: string): void {
-      projects.dialog.value = { what: 'edit', project, ...(sessionId ? { sessionId } : {}) }
-    },
-    confirmDeleteProject(project: Project): void {
+    async confirmDeleteProject(project: Project): Promise<undefined> {
       layout.confirmation.value = {
         title: t('projects.delete.title', { name: project.name }),
         text: t('projects.delete.text'),
@@ -46,8 +41,9 @@ export const createProjectActions = ({
         danger: true,
         run: () => projects.remove(project.project_id),
       }
+      return undefined
     },
   }
 }
 
-export type ProjectActions = ReturnType<typeof createProjectActions>
+export type LateProjectActions = ReturnType<typeof createProjectActions>

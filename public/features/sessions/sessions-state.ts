@@ -4,7 +4,9 @@ import { t } from '../../strings/t.ts'
 import { createInbox, type Inbox } from '../chat/inbox.ts'
 import type { Profiles } from '../profiles/profiles.ts'
 import { createProjects, type Projects } from '../projects/projects.ts'
-import { createProjectActions, type ProjectActions } from '../projects/actions.ts'
+import type { Project } from '../../../lib/schema/project.ts'
+import { lateActions } from '../../parts/late-actions.ts'
+import type { LateProjectActions } from '../projects/actions.ts'
 import type { SettingsState } from '../settings/settings.ts'
 import type { ShellBase } from '../shell/shell-state.ts'
 import { createFilters, type Filters } from './filters.ts'
@@ -14,7 +16,10 @@ import { createSearch, type Search } from './search.ts'
 import { createSessions, type Sessions, titleOf } from './sessions.ts'
 import { createUnread, type Unread } from './unread.ts'
 
-export type SessionsBase = ProjectActions & {
+export type SessionsBase = LateProjectActions & {
+  openMoveDialog: (sessionId: string) => void
+  openProjectDialog: (project: Project | null, sessionId?: string) => void
+
   sessions: Sessions
   filters: Filters
   projects: Projects
@@ -97,6 +102,19 @@ export const createSessionsState = (options: SessionsOptions): SessionsBase => {
       },
     }),
     titleOfSession,
-    ...createProjectActions({ toasts, sessions, projects, layout }),
+    openMoveDialog(sessionId) {
+      projects.dialog.value = { what: 'move', sessionId }
+    },
+    openProjectDialog(project, sessionId) {
+      projects.dialog.value = { what: 'edit', project, ...(sessionId ? { sessionId } : {}) }
+    },
+    ...lateActions<LateProjectActions>(
+      ['moveTo', 'confirmDeleteProject'],
+      async () =>
+        (await import('../projects/actions.ts')).createProjectActions({
+          ...{ toasts, sessions, projects, layout },
+        }),
+      shell.attempt,
+    ),
   }
 }

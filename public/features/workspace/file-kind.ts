@@ -3,6 +3,9 @@ import { pageLocale } from '../../strings/t.ts'
 
 export const IMAGES = ['png', 'jpg', 'jpeg', 'gif', 'webp', 'avif', 'bmp', 'ico', 'svg']
 
+export const AUDIO = ['mp3', 'wav', 'ogg', 'oga', 'opus', 'm4a', 'flac', 'aac']
+export const VIDEO = ['mp4', 'webm', 'ogv', 'mov', 'm4v']
+
 export const nameOf = (path: string): string => path.split('/').at(-1) || path
 
 export const directoryOf = (path: string): string =>

@@ -1,5 +1,5 @@
 /** File kinds by extension. */
-import { extensionOf, IMAGES } from './file-kind.ts'
+import { AUDIO, extensionOf, IMAGES, VIDEO } from './file-kind.ts'
 
 export type FileKind =
   | 'text'
@@ -22,8 +22,8 @@ const kinds: Readonly<Record<string, FileKind>> = {
   ...of('svg', 'svg'),
   ...of('mermaid', 'mmd mermaid'),
   ...of('pdf', 'pdf'),
-  ...of('audio', 'mp3 wav ogg oga opus m4a flac aac'),
-  ...of('video', 'mp4 webm ogv mov m4v'),
+  ...of('audio', AUDIO.join(' ')),
+  ...of('video', VIDEO.join(' ')),
   ...of(
     'binary',
     'zip gz tgz bz2 xz 7z rar tar jar exe dll so dylib bin iso dmg woff woff2 ttf otf eot db sqlite sqlite3 doc docx xls xlsx ppt pptx odt ods class o a wasm pyc',

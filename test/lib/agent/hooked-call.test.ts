@@ -6,6 +6,7 @@ import type { BeforeCall, Hooks } from '../../../lib/agent/hooks.ts'
 import { runTools } from '../../../lib/agent/run-tools.ts'
 import type { ApprovalRequest } from '../../../lib/agent/tool-services.ts'
 import type { AgentRequest, Tool } from '../../../lib/agent/types.ts'
+import { createApprover } from '../../../lib/turn-context/approver.ts'
 import { createTestClock } from '../../_clock.ts'
 
 const test = suite('calls that a hook allows')
@@ -17,6 +18,23 @@ const ALLOW: BeforeCall = {
   reason: '',
   context: [],
   activity: [],
+}
+
+/** As in a chat, whose user denies everything. */
+const deniesAll = (): AgentRequest['approve'] => {
+  const settings = () => ({
+    approvals: { mode: 'manual', gateway_timeout: 0 },
+    command_allowlist: [],
+  })
+  const home = { name: 'default', settings }
+  const scope = { sessionId: 's', home, workspace: '/', meta: {} }
+  return createApprover(scope as never, {
+    sessions: { head: () => ({ meta: {} }) } as never,
+    redactKnown: text => text,
+    grants: { has: () => false } as never,
+    ask: async () => 'deny',
+    noteAllowed: () => {},
+  })
 }
 
 /** The answer that a tool gets to its approval request; the user denies everything. */
@@ -45,7 +63,7 @@ const answerTo = async (ask: Partial<ApprovalRequest>, server?: string): Promise
     tools: [tool],
     workspace: '/',
     env: {},
-    approve: async () => 'deny',
+    approve: deniesAll(),
     hooks,
   }
   let content = ''

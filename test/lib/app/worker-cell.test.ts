@@ -14,6 +14,7 @@ const activityOf = (given: {
   isAnyRunning?: boolean
   isAnyOpen?: boolean
   isRunning?: boolean
+  isImporting?: boolean
   due?: [cron: number | null, notification: number | null]
 }) => {
   const [cron, notification] = given.due ?? [null, null]
@@ -23,6 +24,7 @@ const activityOf = (given: {
     processes: { isAnyRunning: () => given.isAnyRunning ?? false },
     terminals: { isAnyOpen: () => given.isAnyOpen ?? false },
     backups: { isRunning: () => given.isRunning ?? false },
+    imports: { isRunning: () => given.isImporting ?? false },
     notifications: { nextDue: () => notification },
   }
   return composeActivity(
@@ -31,7 +33,7 @@ const activityOf = (given: {
   )
 }
 
-test('a turn, a task, a command, a terminal, and a backup are something to do', () => {
+test('a turn, a task, a command, a terminal, a backup, and an import are something to do', () => {
   assert.is(activityOf({}).isBusy(), false)
   for (const given of [
     { turns: 1 },
@@ -39,6 +41,7 @@ test('a turn, a task, a command, a terminal, and a backup are something to do', 
     { isAnyRunning: true },
     { isAnyOpen: true },
     { isRunning: true },
+    { isImporting: true },
   ])
     assert.is(activityOf(given).isBusy(), true, JSON.stringify(given))
 })

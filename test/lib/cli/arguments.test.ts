@@ -27,11 +27,7 @@ test('exit codes: what is not understood, what fails, what a file system refuses
       const { code, err } = await desk.talk(args)
       return { code, err }
     }
-    for (const args of [
-      ['bogus', '--help'],
-      ['doctor', '--bogus'],
-      ['export', 'x'],
-    ])
+    for (const args of [['bogus', '--help'], ['doctor', '--bogus'], ['export'], ['import']])
       assert.is((await run(...args)).code, 2, args.join(' '))
     // Of the file, not of the home, which is in use as well.
     const missing = await run('restore', '/no/such/file.tar.zst')

@@ -72,6 +72,7 @@ test('a risky command requests approval; denied, it does not run', async () => {
     marks: [{ start: 0, end: 5 }],
     cwd: bench.workspace,
     lines: ['rm -r sub'],
+    reasons: [{ stake: 'recursive delete' }],
   })
   bench.say('once')
   assert.is((await run('rm -r sub')).exit_code, 0)
