@@ -215,7 +215,8 @@ const tried = async (look: () => Check[] | Promise<Check[]>): Promise<Check[]> =
   }
 }
 
-const isUsable = (checks: readonly Check[]): boolean => checks.every(({ level }) => level !== 'fail')
+const isUsable = (checks: readonly Check[]): boolean =>
+  checks.every(({ level }) => level !== 'fail')
 
 /** In the order of the report. */
 export const runChecks = async (looked: CheckContext, version: string): Promise<Check[]> => {
