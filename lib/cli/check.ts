@@ -77,6 +77,7 @@ export const CHECK_CODES = [
   'path_wrong',
   'profile_missing',
   'program_missing',
+  'program_not_unpacked',
   'proxy_asks_sign_in',
   'proxy_headers_missing',
   'proxy_without_server',
