@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { knownFiles } from '../app/known-files.ts'
 import { startChecks } from '../app/start-checks.ts'
-import { BackupsFile } from '../backups/backups.ts'
+import { BackupsFile, NO_SCHEDULE, SCHEDULE_ADVICE } from '../backups/backups.ts'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
 import { fetchHealth, StartError, tryListen, urlOf } from '../preflight.ts'
@@ -33,14 +33,17 @@ const stateFileChecks = ({ config }: CheckContext): Check[] =>
         ]
   })
 
-/** Of the last one that the page made, which says so, too. */
-const backupCheck = ({ config }: CheckContext): Check[] => {
-  const { last } = jsonFile(join(config.stateDir, 'backups.json'), value =>
+/** As the page says it. */
+const backupChecks = ({ config }: CheckContext): Check[] => {
+  const { last, settings } = jsonFile(join(config.stateDir, 'backups.json'), value =>
     BackupsFile.parse(value ?? {}),
   ).read()
-  return last === null || last.ok
-    ? []
-    : [warn('backup_failed', 'backup', last.error, 'See Settings → Backups.')]
+  return [
+    ...(settings.enabled ? [warn('backups_stopped', 'backup', NO_SCHEDULE, SCHEDULE_ADVICE)] : []),
+    ...(last === null || last.ok
+      ? []
+      : [warn('backup_failed', 'backup', last.error, 'See Settings → Backups.')]),
+  ]
 }
 
 const settingsWorkspace = ({ stateDir }: CheckContext['config']): string | null => {
@@ -245,7 +248,7 @@ export const serverChecks = async (looked: CheckContext): Promise<ServerChecks> 
     ...environmentChecks(looked),
     ...withStateFix(first, looked),
     ...(isStateUsable
-      ? [...stateFileChecks(looked), ...savedWorkspaceCheck(looked), ...backupCheck(looked)]
+      ? [...stateFileChecks(looked), ...savedWorkspaceCheck(looked), ...backupChecks(looked)]
       : []),
     ...workspaceCheck(looked),
     ...temporaryCheck(looked),

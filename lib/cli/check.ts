@@ -24,6 +24,7 @@ export const CHECK_CODES = [
   'agent_missing',
   'agent_signed_out',
   'backup_failed',
+  'backups_stopped',
   'base_path_taken',
   'certificate_expired',
   'certificate_expires',

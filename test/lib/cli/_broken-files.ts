@@ -85,6 +85,11 @@ export const FILES: readonly Setup[] = [
     doctor: ['warn workspace workspace_unusable'],
   },
   {
+    name: 'an earlier version made backups on a schedule',
+    make: stateFile('backups.json', '{"settings": {"dir": "/backups", "enabled": true}}'),
+    doctor: ['warn backup backups_stopped'],
+  },
+  {
     name: 'the last backup failed',
     make: stateFile(
       'backups.json',
