@@ -288,6 +288,13 @@ const clientSecretCheck = ({ oidc }: Config): Check[] => {
   }
 }
 
+const trustCheck = ({ authHeader, trustedProxies }: Config): Check[] => {
+  const all = trustedProxies.find(block => block.endsWith('/0'))
+  if (authHeader === null || all === undefined) return []
+  const said = `AGENT_WEBUI_TRUSTED_PROXIES has ${all}, so everyone who reaches this service can name any user in ${authHeader}`
+  return [warn('proxies_untrusted', 'proxy sign-in', said, 'Name the addresses of the proxy only.')]
+}
+
 const basePathCheck = ({ basePath }: Config, ownNames: ReadonlySet<string>): Check[] => {
   const problem = basePathProblem(basePath, ownNames)
   return problem === null
@@ -392,6 +399,7 @@ export const startChecks = (
     ...passwordCheck(config),
     ...tlsCheck(config, machine),
     ...clientSecretCheck(config),
+    ...trustCheck(config),
     ...basePathCheck(config, ownNames),
     ...tracingCheck(config),
     ...clockCheck(isUsable && isDirectory(config.stateDir) ? config.stateDir : null, machine),

@@ -58,7 +58,7 @@ const passwordCheck = ({ config }: CheckContext): Check[] => {
 const headerCheck = ({ config: { authHeader, trustedProxies } }: CheckContext): Check[] =>
   authHeader === null
     ? []
-    : [ok('proxy sign-in', `${authHeader}, from ${trustedProxies.join(', ')} only`)]
+    : [ok('proxy sign-in', `${authHeader}, from ${trustedProxies.join(', ')}`)]
 
 export const signInChecks = async (looked: CheckContext): Promise<Check[]> => [
   ...passwordCheck(looked),

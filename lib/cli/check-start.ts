@@ -14,7 +14,7 @@ import { jsonFile } from '../store/json-file.ts'
 import { runningPid } from '../store/instance-lock.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { readWholeText } from '../store/read-text.ts'
-import { usableWorkspace } from '../workspaces/workspace-paths.ts'
+import { usableForNewChats } from '../workspaces/default-workspace.ts'
 import { type Check, fail, type CheckContext, type Fix, ok, warn } from './check.ts'
 
 const stateFileChecks = ({ config }: CheckContext): Check[] =>
@@ -56,7 +56,7 @@ const settingsWorkspace = ({ stateDir }: CheckContext['config']): string | null 
 
 const savedWorkspaceCheck = ({ config }: CheckContext): Check[] => {
   const wanted = settingsWorkspace(config)
-  return wanted === null || usableWorkspace(wanted, config.userHome)
+  return wanted === null || usableForNewChats(wanted, config)
     ? []
     : [
         warn(
@@ -71,7 +71,7 @@ const savedWorkspaceCheck = ({ config }: CheckContext): Check[] => {
 const workspaceCheck = ({ config }: CheckContext): Check[] => {
   const wanted = config.defaultWorkspace
   if (wanted === null) return []
-  return usableWorkspace(wanted, config.userHome)
+  return usableForNewChats(wanted, config)
     ? [ok('workspace', wanted)]
     : [
         fail(

@@ -79,6 +79,7 @@ export const CHECK_CODES = [
   'profile_missing',
   'program_missing',
   'program_not_unpacked',
+  'proxies_untrusted',
   'proxy_asks_sign_in',
   'proxy_headers_missing',
   'proxy_without_server',

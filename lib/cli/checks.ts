@@ -156,10 +156,12 @@ const DATABASE_PROBLEMS: Readonly<Record<string, string>> = {
   SQLITE_ERROR: 'has no tables of sessions',
 }
 
-/** Nothing is wrong with the file. */
+const OPENABLE = 'Make it a file that this user may read and write.'
+/** Nothing is wrong with what is in the file. */
 const DATABASE_ADVICE: Readonly<Record<string, string>> = {
   SQLITE_BUSY: 'Run doctor again when that has finished.',
-  SQLITE_CANTOPEN: 'Make it a file that this user may read and write.',
+  SQLITE_CANTOPEN: OPENABLE,
+  EACCES: OPENABLE,
 }
 
 const databaseProblem = (error: unknown): string =>

@@ -1,5 +1,5 @@
 /** Finds unreadable session files, for `doctor`. Opens nothing for writing. */
-import { readdirSync, statSync } from 'node:fs'
+import { accessSync, constants, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readLines } from '../store/journal.ts'
 import { parseEntry } from './entries.ts'
@@ -21,6 +21,15 @@ const isReadable = (path: string): boolean => {
     }
     return lines > 0
   })
+}
+
+const mayRead = (path: string): boolean => {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch (error) {
+    return errorCode(error) !== 'EACCES'
+  }
 }
 
 export type Survey = {
@@ -46,11 +55,15 @@ export const unreadableSessions = (dir: string, limitMs = 2_000): Survey => {
   for (const { name, path } of files) {
     if (performance.now() - started > limitMs) break
     looked += 1
+    if (!mayRead(path)) {
+      closed.push(name)
+      continue
+    }
     try {
       if (!isReadable(path)) bad.push(name)
-    } catch (error) {
-      const list = /^E(?:ACCES|PERM)$/.test(errorCode(error)) ? closed : bad
-      list.push(name)
+    } catch {
+      // Deleted since it was listed, for example.
+      bad.push(name)
     }
   }
   return { looked, bad, closed, complete: looked === files.length }

@@ -153,6 +153,16 @@ export const ENVIRONMENT: readonly Setup[] = [
     doctor: ['fail environment environment_invalid'],
   },
   {
+    name: 'every address may name any user',
+    make: env({ AGENT_WEBUI_AUTH_HEADER: 'Remote-User', AGENT_WEBUI_TRUSTED_PROXIES: '::/0' }),
+    doctor: ['warn proxy sign-in proxies_untrusted'],
+  },
+  {
+    name: 'the default workspace is the state directory',
+    make: (_, state) => ({ env: { AGENT_WEBUI_DEFAULT_WORKSPACE: state } }),
+    doctor: ['fail workspace workspace_unusable'],
+  },
+  {
     name: 'the proxy list holds a word',
     make: env({ AGENT_WEBUI_TRUSTED_PROXIES: 'banana' }),
     start: 78,

@@ -18,6 +18,7 @@ export const OTHER_FORMS: Readonly<Record<string, string>> = {
   'grants.json': '{"version": 1, "grants": "all"}',
   'accepted-guards.json': '[1]',
   'backups.json': '{"settings": 1}',
+  'imports.json': '{"people": 1}',
 }
 const REPLACED = [
   'auth-sessions.json',
