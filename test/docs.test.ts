@@ -565,6 +565,19 @@ test('keys of config.yaml that are named are read, or listed as those of others'
   assert.equal(problems, [])
 })
 
+test('no key is both read and listed as not read', () => {
+  const [isRead = '', notRead = ''] = configKeysPage().split('## Keys that are not read')
+  const keys = new Set(isRead.match(/^\| `[^`]+`/gm))
+  const listed = notRead
+    .match(/^\| (?:`[^`]+`(?:, )?)+/gm)
+    ?.flatMap(row => row.match(/`[^`]+`/g) ?? [])
+  assert.ok(listed && listed.length > 20)
+  assert.equal(
+    listed.filter(key => keys.has(`| ${key}`)),
+    [],
+  )
+})
+
 /** Of other programs, standards, and APIs. */
 const OF_OTHERS = ['client_secret_post', 'context_management', 'hooks_auto_accept', 'local_shell']
 
