@@ -3,11 +3,10 @@ import { z } from 'zod'
 import { type Ctx, endpoint, requireWorkspace } from '../lib/context.ts'
 import { invalid, UserError } from '../lib/errors.ts'
 import { readForm } from '../lib/http/multipart.ts'
-import { parseInput } from '../lib/http/parse-input.ts'
-import { ImportSource, ImportState } from '../lib/schema/import.ts'
+import { redactValue } from '../lib/redact/redact.ts'
+import { ImportState } from '../lib/schema/import.ts'
 
 const MAX_BYTES = 4 * 1024 ** 3
-const Fields = z.object({ from: ImportSource.optional() })
 
 /** The default workspace of the profile; for a member who was not given it, the one that was used last. */
 const workspaceFor = (ctx: Ctx): string => {
@@ -26,7 +25,7 @@ export const start = endpoint({
   access: 'work',
   summary:
     'Import chats from an export of ChatGPT, Claude, LibreChat, or Open WebUI; the reply does not wait for it',
-  input: Fields.extend({ file: z.string() }),
+  input: z.object({ file: z.string() }),
   output: ImportState,
   multipart: true,
   maxBytes: MAX_BYTES,
@@ -36,11 +35,11 @@ export const start = endpoint({
     const form = await readForm(req, app.files.incomingDir, { maxBytes: MAX_BYTES })
     try {
       ctx.admitAgain()
-      const { from } = parseInput(Fields, form.fields)
       if (!form.file) throw invalid('No file field in request')
       const { path, name } = form.file
       const target = app.importInto(home, workspaceFor(ctx), ctx.may('own', null))
-      return app.imports.start(person.id, { path, name, from, target, discard: form.discard })
+      const given = { path, name, target, discard: form.discard }
+      return redactValue(app.imports.start(person.id, given))
     } catch (error) {
       form.discard()
       throw error
@@ -53,5 +52,6 @@ export const get = endpoint({
   summary: 'The last import of the person: its progress and its report',
   output: ImportState,
   cache: 'no-store',
-  run: ({ app, person }) => app.imports.state(person.id),
+  // Titles are masked in the list of chats as well.
+  run: ({ app, person }) => redactValue(app.imports.state(person.id)),
 })

@@ -10,6 +10,7 @@ import type { Home } from '../profiles/home.ts'
 import { DEFAULT_PROFILE } from '../profiles/homes.ts'
 import { REMOVED_KEY } from '../models/credentials.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
+import { redact } from '../redact/redact.ts'
 import { realPath } from '../store/path-within.ts'
 
 /** Shorter values, such as `true`, would be replaced in places where they mean something else. */
@@ -60,6 +61,8 @@ export const backupPlaces = (
     ],
     withoutKeys(path, text) {
       if (path === 'state/settings.json') return withoutPasswordHash(text)
+      if (path.startsWith('state/'))
+        return redact(text) === text && withoutSecrets(text, secrets()) === text ? text : null
       // In a file that cannot be parsed, its keys are not known.
       const isReadable = byRoot.get(dirname(path))?.config.problem() === null
       return isReadable ? withoutSecrets(text, secrets()) : null

@@ -18,6 +18,7 @@ import { z } from 'zod'
 import type { SessionRow } from '../schema/session.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
+import { entriesIn } from '../base/directories.ts'
 import { checkpointDir } from '../checkpoints/checkpoint-store.ts'
 import { replaceText } from '../store/atomic-write.ts'
 import { errorCode, sentenceOf } from '../store/file-error.ts'
@@ -74,13 +75,23 @@ const noteLocation = (config: Places, more: Pick<Location, 'by_backup'> = {}): v
     replaceText(fileOf(config), `${JSON.stringify(location)}\n`)
 }
 
+const isFull = (error: unknown): boolean => error instanceof UserError && error.kind === 'full'
+
+const isRefused = (error: unknown): boolean =>
+  error instanceof UserError || ['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))
+
 /**
  * Called before a backup, so that a restored one says where it was. A place that is noted stays: where it is another one, the first
  * start here has yet to adapt the paths.
  */
 export const noteFirstLocation = (config: Places): void => {
-  if (existsSync(config.stateDir) && !existsSync(fileOf(config)))
+  if (!existsSync(config.stateDir) || existsSync(fileOf(config))) return
+  try {
     noteLocation(config, { by_backup: true })
+  } catch (error) {
+    // A full disk, or files of another user: what is there is saved all the same.
+    if (!isRefused(error)) throw error
+  }
 }
 
 /** A directory that was elsewhere before. */
@@ -132,6 +143,10 @@ const USER_HOME = /^(?:\/(?:home|Users)\/[^/]+|\/root)(?=\/)/
 /** What the state directory has for chats. */
 const IN_STATE = /\/(?:workspace|worktrees\/[^/]+)$/
 
+/** `/home/ann` begins `/home/ann/x`, and neither `/home/anna` nor `/home/ann/../bob`. */
+const begins = (place: string, path: string): boolean =>
+  (path === place || path.startsWith(`${place}/`)) && isBelow(place, path)
+
 /**
  * Where it was, by the folders of its chats that are not here: an earlier version, and Hermes WebUI, noted nothing. A path is then
  * changed only when the new one is there and it is not itself.
@@ -144,10 +159,12 @@ const guessedPlaces = ({ stateDir }: Places, now: Place): Partial<Place>[] => {
       .filter(name => /\.jsonl?$/.test(name))
       .flatMap(name => workspacesIn(join(stateDir, 'sessions', name))),
   ]
+  // Folders of other users that are gone were theirs.
+  const wasHere = paths.some(path => begins(now.user_home, path))
   return [...new Set(paths)]
     .filter(path => path.startsWith('/') && !existsSync(path))
     .flatMap((path): Partial<Place>[] => {
-      const [user_home] = USER_HOME.exec(path) ?? []
+      const [user_home] = wasHere ? [] : (USER_HOME.exec(path) ?? [])
       const state = IN_STATE.test(path) ? path.replace(IN_STATE, '') : undefined
       const isAlike = state !== undefined && basename(state) === basename(now.state)
       return [
@@ -166,13 +183,12 @@ type Moved = (path: string) => string
 /** `isElsewhere`: it is known that the home or the state directory, not only the user's home, is another one. */
 type Move = { roots: readonly Root[]; moved: Moved; isElsewhere: boolean; isGuessed: boolean }
 
-/** With another user's home alone, as under `sudo`, nothing was moved: only a folder that is gone is looked for there. */
+/**
+ * With another user's home alone, as under `sudo`, nothing was moved: only a folder that is gone is looked for there. Where the home was
+ * moved as well, a folder of that user that was not stays: a service that got a user of its own works in folders of people.
+ */
 const isOnlyThere = (path: string, target: string): boolean =>
   existsSync(target) && !existsSync(path)
-
-/** `/home/ann` begins `/home/ann/x`, and neither `/home/anna` nor `/home/ann/../bob`. */
-const begins = (place: string, path: string): boolean =>
-  (path === place || path.startsWith(`${place}/`)) && isBelow(place, path)
 
 const movedSince = (config: Places): Move | null => {
   const before = noted(config)
@@ -193,7 +209,8 @@ const movedSince = (config: Places): Move | null => {
     const root = places.find(({ place }) => begins(place, path))
     if (!root) return path
     const target = root.to + path.slice(root.from.length)
-    return isElsewhere || isOnlyThere(path, target) ? target : path
+    const isKnown = isElsewhere && (root.key !== 'user_home' || !isOnlyThere(target, path))
+    return isKnown || isOnlyThere(path, target) ? target : path
   }
   return { roots, moved, isElsewhere, isGuessed }
 }
@@ -334,8 +351,6 @@ const moveFiles = ({ stateDir, baseHome }: Places, log: Log, { moved, roots }: M
   moveStored(stateDir, moved)
 }
 
-const isFull = (error: unknown): boolean => error instanceof UserError && error.kind === 'full'
-
 const isWritable = (dir: string): boolean => {
   try {
     accessSync(dir, constants.W_OK)
@@ -346,8 +361,12 @@ const isWritable = (dir: string): boolean => {
   }
 }
 
-const isRefused = (error: unknown): boolean =>
-  error instanceof UserError || ['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))
+/** Below the empty folder where a disk is mounted at other times. An empty one beside the root, such as `/mnt`, is on every machine. */
+const isOnOtherDisk = (path: string): boolean => {
+  let dir = path
+  while (!existsSync(dir)) dir = dirname(dir)
+  return dir !== path && dirname(dir) !== '/' && dir !== '/' && entriesIn(dir).length === 0
+}
 
 type Data = { sessions: Sessions; workspaces: Workspaces; homes: Homes }
 
@@ -355,14 +374,18 @@ const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, move: Move):
   const { moved, isElsewhere, roots } = move
   const rows = JSON.parse(Buffer.concat(sessions.list().body).toString()) as SessionRow[]
   const folders = new Set<string>()
+  let absent = 0
   let lost = 0
   let unreadable = 0
   for (const { session_id, workspace, profile } of rows) {
     if (workspace === '') continue
     const home = homes.of(profile)
     let target = [moved(workspace), workspace].find(path => workspaces.allowed(home, path))
-    if (target === undefined) lost += 1
-    else folders.add(target)
+    if (target !== undefined) folders.add(target)
+    else if (isOnOtherDisk(workspace)) {
+      absent += 1
+      continue
+    } else lost += 1
     if (target === workspace || (target === undefined && !isElsewhere)) continue
     target ??= workspaces.last(home)
     try {
@@ -380,6 +403,8 @@ const moveChats = ({ sessions, workspaces, homes }: Data, log: Log, move: Move):
     log.warn(
       `the folders of ${lost} chats are not on this machine, or not among its workspaces; ${isElsewhere ? 'they go on in the workspace of new chats' : 'choose others in the chats'}`,
     )
+  if (absent > 0)
+    log.warn(`${absent} chats work on a disk that is not there; they go on when it is`)
   if (unreadable > 0) log.warn(`${unreadable} chats cannot be read; their folders were not adapted`)
 }
 

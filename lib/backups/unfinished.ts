@@ -24,5 +24,5 @@ export const unfinishedRestore = (
     ? null
     : {
         said: `A restore was interrupted: what is in ${home} and ${state} is not whole`,
-        advice: 'Empty both directories, then restore again.',
+        advice: `Empty both directories, then restore again. If nothing is missing, delete ${fileOf(state)} instead.`,
       }

@@ -7,7 +7,7 @@ import { sha256 } from '../base/sha256.ts'
 import { invalid, messageOf } from '../errors.ts'
 import { type Head, HEAD, KEYS, MANIFEST, type ManifestLine } from './format.ts'
 import { encryptKeys, type KeyFile, MAX_KEYS_BYTES } from './keys.ts'
-import { openForBackup } from './read-file.ts'
+import { openForBackup, type OpenedFile } from './read-file.ts'
 import { errorCode } from '../store/file-error.ts'
 import { isDiskFull as isFull } from '../store/journal.ts'
 import { createTarWriter, type TarWriter } from './tar.ts'
@@ -34,7 +34,7 @@ export type ArchiveOptions = {
   problems: Problem[]
   /** The passphrase of the encrypted part; null: keys are left out. */
   passphrase: string | null
-  /** The text of a settings file without the keys in it; the same text when it has none, null when that cannot be known. */
+  /** The text of a file without the keys in it; the same text when it has none, null when they cannot be taken out. */
   withoutKeys: (path: string, text: string) => string | null
   /** Copies a SQLite database that programs may be using; returns the path of the copy, which is deleted afterwards. Null: it is no database. */
   copyDatabase: (file: string) => Promise<{ file: string; remove: () => void } | null>
@@ -44,10 +44,41 @@ export type ArchiveOptions = {
 
 type FoundFile = Extract<Found, { type: 'file' }>
 
-const createEntries = (
-  writer: TarWriter,
-  { passphrase, withoutKeys, copyDatabase, problems }: ArchiveOptions,
-) => {
+type Open = (file: FoundFile) => Promise<OpenedFile | null>
+
+/** Decides about the files that this version does not know, and names them: a later version may keep keys there. */
+const createUnknown = ({ passphrase, withoutKeys, problems }: ArchiveOptions, open: Open) => {
+  /** Large files are no key files. */
+  const hasKeys = async (file: FoundFile): Promise<boolean> => {
+    const opened = await open(file)
+    if (!opened) return false
+    try {
+      const text = opened.whole?.toString() ?? ''
+      return withoutKeys(file.path, text) !== text
+    } finally {
+      await opened.close()
+    }
+  }
+
+  return async (file: FoundFile): Promise<FoundFile> => {
+    const entry = unknownEntry(file.path)
+    if (entry === null) return file
+    const isKey = file.treatment === 'key' || (await hasKeys(file))
+    const isMissing = isKey && passphrase === null
+    // A file that may have keys is named itself, the other ones by their entry.
+    const path = isMissing ? file.path : entry
+    if (!problems.some(each => each.path === path)) {
+      const reason = isMissing
+        ? 'not saved, because it may have keys; --with-keys saves it'
+        : 'saved, but this version does not know it: see whether it has keys'
+      problems.push({ path, reason })
+    }
+    return isKey ? { ...file, treatment: 'key' } : file
+  }
+}
+
+const createEntries = (writer: TarWriter, options: ArchiveOptions) => {
+  const { passphrase, withoutKeys, copyDatabase, problems } = options
   const manifest: ManifestLine[] = []
   const keys: KeyFile[] = []
   const written: Written = { files: 0, bytes: 0, keyFiles: [], problems }
@@ -185,19 +216,7 @@ const createEntries = (
     }
   }
 
-  const noteUnknown = ({ path, treatment }: FoundFile): void => {
-    const entry = unknownEntry(path)
-    if (entry === null) return
-    const isMissing = treatment === 'key' && passphrase === null
-    // A file that may have keys is named itself, the other ones by their entry.
-    const named = isMissing ? path : entry
-    if (problems.some(each => each.path === named)) return
-    const reason = isMissing
-      ? 'not saved, because it may have keys; --with-keys saves it'
-      : 'saved, but this version does not know it: see whether it has keys'
-    problems.push({ path: named, reason })
-  }
-
+  const treatUnknown = createUnknown(options, open)
   const add = {
     save: addContent,
     journal: addContent,
@@ -213,8 +232,8 @@ const createEntries = (
     addBytes,
     async add(entry: Found): Promise<void> {
       if (entry.type === 'file') {
-        noteUnknown(entry)
-        return add[entry.treatment](entry)
+        const file = await treatUnknown(entry)
+        return add[file.treatment](file)
       }
       const { path, type, mtimeMs } = entry
       const mode = entry.mode & 0o777

@@ -67,14 +67,15 @@ export const offsetMinutes = (ms: number, zone: string): number =>
 
 /**
  * The instant of a local time; the inverse of `toWall`. A skipped local time (clocks go forward) is read with the offset
- * before the change, so the result is after the gap. Of a repeated one the first instant is returned.
+ * before the change, so the result is after the gap. `pass`: which instant of a repeated one.
  */
-export const fromWall = (wall: number, zone: string): number => {
+export const fromWall = (wall: number, zone: string, pass: 'first' | 'last' = 'first'): number => {
   const day = 86_400_000
   const before = wall - offsetMinutes(wall - day, zone) * 60_000
-  if (toWall(before, zone) === wall) return before
   const after = wall - offsetMinutes(wall + day, zone) * 60_000
-  return toWall(after, zone) === wall ? after : before
+  const [one, other] = pass === 'first' ? [before, after] : [after, before]
+  if (toWall(one, zone) === wall) return one
+  return toWall(other, zone) === wall ? other : before
 }
 
 const two = (value: number): string => String(value).padStart(2, '0')

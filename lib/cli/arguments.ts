@@ -2,7 +2,6 @@
 
 import { closest, distance } from 'fastest-levenshtein'
 import { fromSeconds } from '../base/clock.ts'
-import { IMPORT_SOURCES, type ImportSource } from '../schema/import.ts'
 import { HELP } from './help.ts'
 
 /** `serve` starts the server, as no command does. */
@@ -47,7 +46,6 @@ export type ExportArguments = {
 }
 export type ImportArguments = {
   file: string
-  from: ImportSource | undefined
   profile: string | null
   isDryRun: boolean
   json: boolean
@@ -206,26 +204,21 @@ export const parseExport = (argv: readonly string[]): ExportArguments => {
 }
 
 export const parseImport = (argv: readonly string[]): ImportArguments => {
-  const parsed = { from: undefined as ImportSource | undefined, profile: null as string | null }
+  let profile: string | null = null
   const words: string[] = []
   const flags = new Set<string>()
   const given = splitEquals(argv)
   for (let at = 0; at < given.length; at++) {
     const word = given[at] as string
-    if (word === '-p' || word === '--profile') parsed.profile = valueAt(given, ++at, word)
-    else if (word === '--from') {
-      const value = valueAt(given, ++at, word)
-      parsed.from = IMPORT_SOURCES.find(source => source === value)
-      if (parsed.from === undefined)
-        throw new Error(`--from needs one of ${IMPORT_SOURCES.join(', ')}, not "${value}".`)
-    } else if (word === '--dry-run' || word === '--json') flags.add(word)
+    if (word === '-p' || word === '--profile') profile = valueAt(given, ++at, word)
+    else if (word === '--dry-run' || word === '--json') flags.add(word)
     else if (word.startsWith('-'))
       throw new Error(`"${word}" is not an option of import. See agent-webui import --help.`)
     else words.push(word)
   }
   const [file, ...more] = words
   if (file === undefined || more.length > 0) throw new Error('import needs one file.')
-  return { ...parsed, file, isDryRun: flags.has('--dry-run'), json: flags.has('--json') }
+  return { file, profile, isDryRun: flags.has('--dry-run'), json: flags.has('--json') }
 }
 
 export const parseConfig = (argv: readonly string[]): ConfigArguments => {

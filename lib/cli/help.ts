@@ -80,16 +80,14 @@ Workspaces outside of the homes are not saved. A file that exists is never repla
 Stop the server first, unless --to names another place.`,
   },
   import: {
-    usage: 'file [--from program] [-p profile] [--dry-run] [--json]',
+    usage: 'file [-p profile] [--dry-run] [--json]',
     summary: 'bring chats from ChatGPT, Claude, LibreChat, Open WebUI, or export',
     details: `  file                  the export: a ZIP archive or a JSON file
-      --from program    chatgpt, claude, librechat, open-webui, or agent-webui (the format of
-                        export); default: recognized
   -p, --profile name    import into this profile instead of the active one
       --dry-run         only say what would be imported and what left out
       --json            print the report as JSON
 
-The server may be running. Importing a file again doubles nothing: docs/moving-here.md.`,
+The server may be running. Importing a file again creates no duplicates: docs/moving-here.md.`,
   },
   export: {
     usage: '[--as json|markdown] directory [session …]',

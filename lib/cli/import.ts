@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { importTarget } from '../app/import-target.ts'
 import { systemClock } from '../base/clock.ts'
 import { asObject, stringOrNull } from '../base/json.ts'
+import { visibleName } from '../base/visible.ts'
 import type { Config } from '../config.ts'
 import { importExport } from '../imports/imports.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
@@ -40,7 +41,7 @@ const PROBLEMS: Readonly<Record<ImportProblemCode, string>> = {
   unreadable: 'could not be read',
   too_large: 'is larger than 64 MB',
   too_deep: 'is nested too deeply',
-  cut: 'the file ends in the middle of it',
+  cut: 'the file ends partway through it',
   damaged: 'is damaged',
   other_format: 'is no conversation of this format',
   no_messages: 'has no messages',
@@ -62,17 +63,17 @@ const sentences = ({
     ...(left_out.length > 0 ? ['Left out:'] : []),
     ...left_out.map(
       ({ code, count: of, names }) =>
-        `  ${of} × ${LEFT_OUT[code]}${names.length > 0 ? `: ${names.join(', ')}${of > names.length ? ', …' : ''}` : ''}`,
+        `  ${of} × ${LEFT_OUT[code]}${names.length > 0 ? `: ${names.map(visibleName).join(', ')}${of > names.length ? ', …' : ''}` : ''}`,
     ),
-    ...(problem_count > 0 ? ['Set aside:'] : []),
-    ...problems.map(({ name, code }) => `  ${name}: ${PROBLEMS[code]}`),
+    ...(problem_count > 0 ? ['Not imported:'] : []),
+    ...problems.map(({ name, code }) => `  ${visibleName(name)}: ${PROBLEMS[code]}`),
     ...(more > 0 ? [`  and ${more} more`] : []),
   ]
 }
 
 /** The exit code is 1 when something was set aside. */
 export const importChats = async (
-  { file, from, profile, isDryRun, json }: ImportArguments,
+  { file, profile, isDryRun, json }: ImportArguments,
   { config, terminal, cwd }: { config: Config; terminal: Terminal; cwd: string },
 ): Promise<number> => {
   const { stateDir } = config
@@ -105,8 +106,8 @@ export const importChats = async (
     clock,
   })
   const report = await importExport({
-    ...{ path: resolve(cwd, file), from, target, isDryRun },
-    log: line => terminal.note(line),
+    ...{ path: resolve(cwd, file), target, isDryRun },
+    log: line => terminal.note(visibleName(line)),
   })
   terminal.out(
     json

@@ -1,4 +1,5 @@
 /** The prompt of a scheduled run: the preamble, and the message from skills, script output and prompt. Pure. */
+import { codeBlock } from '../base/code-block.ts'
 import type { ScriptResult } from './job-script.ts'
 
 /** A response of exactly this is not delivered. */
@@ -11,11 +12,7 @@ export const isSilent = (response: string): boolean => response.trim() === SILEN
 
 export type Loaded = { name: string; content: string | null }
 
-const fence = (text: string): string => {
-  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(run => run.length))
-  const marks = '`'.repeat(longest + 1)
-  return `${marks}\n${text.trimEnd()}\n${marks}`
-}
+const fence = (text: string): string => codeBlock(text.trimEnd())
 
 /** Skills in order, then the script's output, then the prompt. */
 export const composeMessage = (given: {

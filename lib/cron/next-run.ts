@@ -31,7 +31,7 @@ export const nextRun = (
     return at !== undefined && at >= now - ONCE_GRACE_MS ? at : null
   }
   const step = schedule.minutes * 60_000
-  if (from === undefined || from > now + step) return now + step
+  if (from === undefined || from > now) return now + step
   return from + Math.max(1, Math.floor((now - from) / step) + 1) * step
 }
 

@@ -4,14 +4,7 @@ import cronstrue from 'cronstrue'
 import { isObject } from '../base/json.ts'
 import { invalid, messageOf } from '../errors.ts'
 import type { Schedule } from '../schema/cron.ts'
-import {
-  fromWall,
-  offsetMinutes,
-  parseInstant,
-  toIso,
-  toMinute,
-  toWall,
-} from '../base/time-zone.ts'
+import { fromWall, offsetMinutes, parseInstant, toIso, toMinute } from '../base/time-zone.ts'
 
 const FORMS =
   'Enter an interval ("every 30m", "every 2h", "every 1d"), a cron expression ("0 9 * * 1-5"), a date and time ("2026-02-03T14:00"), a delay ("30m", "2h", "1d"), or plain words ("weekdays at 9", "tomorrow at 18:30").'
@@ -49,40 +42,34 @@ const secondFirst = (expr: string): string => {
   return fields.length === 6 ? [fields[5], ...fields.slice(0, 5)].join(' ') : fields.join(' ')
 }
 
-const matches = (expr: string, ms: number, zone: string): { next: () => number } => {
-  const found = CronExpressionParser.parse(secondFirst(expr), {
-    tz: zone,
-    currentDate: new Date(ms),
-  })
-  return { next: () => found.next().getTime() }
-}
-
 /** The longest change of the clocks but for those that skip a day. */
-const GAP_MS = 3 * 3_600_000
+const CHANGE_MS = 3 * 3_600_000
 
-/** The first match after `ms` by local times alone: one that a change of the clocks skips is after the gap, a repeated one the first. */
-const byWall = (expr: string, ms: number, zone: string): number => {
-  // Shortly after a gap, times in it are still due.
-  const before = ms + offsetMinutes(ms - GAP_MS, zone) * 60_000
-  const found = matches(expr, Math.min(toWall(ms, zone), before), 'UTC')
+/** The first match after `ms`, by local times: `pass` says which instant is taken of one that is repeated. */
+const inPass = (expr: string, ms: number, zone: string, pass: 'first' | 'last'): number => {
+  // Shortly before and after a change, times of both sides are due.
+  const starts = [-CHANGE_MS, 0, CHANGE_MS].map(
+    near => ms + offsetMinutes(ms + near, zone) * 60_000,
+  )
+  const found = CronExpressionParser.parse(secondFirst(expr), {
+    tz: 'UTC',
+    currentDate: new Date(Math.min(...starts)),
+  })
   for (;;) {
-    const at = fromWall(found.next(), zone)
+    const at = fromWall(found.next().getTime(), zone, pass)
     if (at > ms) return at
   }
 }
 
 /**
- * The first match after `ms`. Throws the parser's Error. The parser leaves out what is skipped by less than an hour, before
- * midnight, or for a day, and finds no match at all after some changes; it alone knows the second pass of a repeated hour.
+ * The first match after `ms`. Throws the parser's Error. A time that a change of the clocks skips is due after the gap. One that
+ * is repeated is due once, and twice where every hour is meant. The parser knows only changes by an hour, and answers otherwise
+ * when it is asked within one.
  */
 export const cronAfter = (expr: string, ms: number, zone: string): number => {
-  const local = byWall(expr, ms, zone)
-  try {
-    return Math.min(local, matches(expr, ms, zone).next())
-  } catch {
-    // Any error in the expression was thrown above.
-    return local
-  }
+  const first = inPass(expr, ms, zone, 'first')
+  const isHourly = /^(?:\*(?:\/1)?|0-23)$/.test(expr.trim().split(/\s+/)[1] ?? '')
+  return isHourly ? Math.min(first, inPass(expr, ms, zone, 'last')) : first
 }
 
 const parseCron = (text: string, now: number, zone: string): Schedule => {

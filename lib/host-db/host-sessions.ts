@@ -122,8 +122,7 @@ export const createHostSessions = (options: HostSessionsOptions) => {
       for (const { session_id: id, updated_at } of list.get(home).rows) {
         const key = `${home.dir}\n${id}`
         if (refreshedAt.get(key) === updated_at || !sessions.row(id)?.is_cli_session) continue
-        refreshedAt.set(key, updated_at)
-        refresh(home, id)
+        if (refresh(home, id)) refreshedAt.set(key, updated_at)
       }
     },
 

@@ -75,12 +75,15 @@ export const createSessionSync = (options: SessionSyncOptions) => {
     ])
   }
 
-  /** Appends what the terminal added since the last sync; see `planSync`. Does nothing while the database is unchanged. */
-  const refresh = (home: HostHome, id: string): void => {
+  /**
+   * Appends what the terminal added since the last sync; see `planSync`. Does nothing while the database is unchanged. False: not yet,
+   * because a turn runs or the database cannot be read.
+   */
+  const refresh = (home: HostHome, id: string): boolean => {
     const row = sessions.row(id)
-    if (!row?.is_cli_session || isActive(id)) return
+    if (!row?.is_cli_session || isActive(id)) return false
     const stamp = dbStamp(stateDbPath(home))
-    if (stamp === '' || (stamp !== undefined && syncedAt.get(id) === stamp)) return
+    if (stamp === '' || (stamp !== undefined && syncedAt.get(id) === stamp)) return true
     const transcript = readIfAny(home, db => {
       const tip = readLineageTip(db, id)
       const stored = readRow(db, tip, rowOptions(home))
@@ -90,7 +93,7 @@ export const createSessionSync = (options: SessionSyncOptions) => {
         compacted: isCompacted(db, id),
       }
     })
-    if (!transcript) return
+    if (!transcript) return false
     const own = sessions.load(id)
     const planned = planSync(own, transcript, clock.now())
     // A write converts a session of the former format; to open it changes nothing, unless there are messages to add.
@@ -99,6 +102,7 @@ export const createSessionSync = (options: SessionSyncOptions) => {
     // Quiet: the session does not move up in the list.
     if (entries.length > 0) sessions.append(id, entries, { quiet: true })
     if (stamp !== undefined) syncedAt.set(id, stamp)
+    return true
   }
 
   return {

@@ -48,7 +48,7 @@ const partBlocks = (
 }
 
 /** Markers of citations and other elements of the page, in characters for private use. */
-const MARKER = /\ue200[^\ue201]*\ue201|[\ue200-\ue202\ue203-\ue206]/g
+const MARKER = /\ue200[^\ue200\ue201]*\ue201|[\ue200-\ue202\ue203-\ue206]/g
 
 /** Citations as links: by the text they stand for, or in older exports by its place. */
 const withCitations = (words: string, { content_references, citations }: JsonObject): string => {
@@ -147,7 +147,16 @@ const blocksOf = (id: string, message: JsonObject, context: ReadContext): Block[
     const outcome = [asString(content.title), asString(content.url), words]
       .filter(Boolean)
       .join('\n')
-    return [...(outcome === '' ? [] : [{ type: 'result' as const, text: outcome }]), ...others]
+    const drawn = asObjects(asObject(metadata.aggregate_result).messages)
+      .map(({ image_url }) => assetId(image_url))
+      .filter(Boolean)
+      .map(asset => file({ id: asset, name: asset, isImage: true }))
+    return [
+      ...(outcome === '' ? [] : [{ type: 'result' as const, text: outcome }]),
+      ...others,
+      // Pictures that code has made.
+      ...drawn,
+    ]
   }
   if (role === 'assistant') {
     const recipient = asString(message.recipient)

@@ -21,14 +21,15 @@ import {
 /** The parent of a first message. */
 const NO_PARENT = '00000000-0000-4000-8000-000000000000'
 
-/** Documents in older answers are elements of the text. */
+/** Documents in older answers are elements of the text. The bound keeps text that begins many of them from taking forever. */
 const withArtifacts = (words: string): Block[] =>
-  words.split(/(<antArtifact\b[^>]*>[\s\S]*?(?:<\/antArtifact>|$))/).flatMap(part => {
+  words.split(/(<antArtifact\b[^>]{0,500}>[\s\S]*?(?:<\/antArtifact>|$))/).flatMap(part => {
     const [, attributes = '', content = ''] =
       /^<antArtifact\b([^>]*)>([\s\S]*?)(?:<\/antArtifact>)?$/.exec(part) ?? []
-    if (attributes === '') return text(part.replace(/<antThinking>[\s\S]*?<\/antThinking>/g, ''))
+    if (attributes === '')
+      return text(part.replace(/<antThinking>[\s\S]*?(?:<\/antThinking>|$)/g, ''))
     const named = Object.fromEntries(
-      [...attributes.matchAll(/(\w+)="([^"]*)"/g)].map(([, name = '', value = '']) => [
+      [...attributes.matchAll(/\b(\w+)="([^"]*)"/g)].map(([, name = '', value = '']) => [
         name,
         value,
       ]),
@@ -50,8 +51,9 @@ const languageOf = (language: unknown, type: unknown): string =>
 const outcomeOf = (content: unknown): string =>
   asArray(typeof content === 'string' ? [content] : content)
     .map(part => {
-      const { text: words, title, url } = asObject(part)
+      const { type, text: words, title, url } = asObject(part)
       if (typeof part === 'string') return part
+      if (type === 'image') return '[Image]'
       return (
         asString(words) || (asString(url) ? link(asString(title), asString(url)) : toText(part))
       )
@@ -70,13 +72,22 @@ const partBlocks = (part: JsonObject, leaveOut: LeaveOut): Block[] => {
       return [...withArtifacts(asString(part.text)), ...sources(links)]
     }
     case 'thinking':
-      return reasoning(asString(part.thinking))
+      return reasoning(
+        asString(part.thinking) ||
+          asObjects(part.summaries)
+            .map(({ summary }) => asString(summary))
+            .join('\n\n'),
+      )
     case 'tool_use': {
       const input = asObject(part.input)
       const { title, content, language, type } = input
       if (part.name === 'artifacts' && asString(content) !== '')
         return artifact(asString(title), asString(content), languageOf(language, type))
-      return [{ type: 'call', id, name: asString(part.name) || 'tool', input: part.input }]
+      return [
+        { type: 'call', id, name: asString(part.name) || 'tool', input: part.input },
+        // Its results say nothing.
+        ...(part.name === 'artifacts' ? [{ type: 'result' as const, id, text: 'OK' }] : []),
+      ]
     }
     case 'tool_result':
       if (part.name === 'artifacts') return []
@@ -100,18 +111,22 @@ const attached = (message: JsonObject): Block[] => [
       ? file({ name: isText.test(name) ? name : `${name}.txt`, data: Buffer.from(content) })
       : file({ name })
   }),
-  ...[...asObjects(message.files), ...asObjects(message.files_v2)]
+  ...[...asObjects(message.files_v2), ...asObjects(message.files)]
     .map(each => ({
       name: asString(each.file_name) || asString(each.file_uuid),
       id: asString(each.file_uuid) || asString(each.uuid) || undefined,
     }))
-    .filter(({ name }, at, all) => name !== '' && all.findIndex(each => each.name === name) === at)
+    .filter(({ name, id }, at, all) => {
+      const isSame = (other: { name: string; id: string | undefined }) =>
+        other.name === name && (!id || !other.id || other.id === id)
+      return name !== '' && all.findIndex(isSame) === at
+    })
     .map(file),
 ]
 
 export const readClaude: ReadConversation = (value, { leaveOut, projects }) => {
   const messages = asObjects(value.chat_messages)
-  const known = new Set(messages.map(({ uuid }) => asString(uuid)))
+  const known = new Set(messages.flatMap(({ uuid }) => asString(uuid) || []))
   const nodes = messages.map((message, index): ConversationNode => {
     const parts = asObjects(message.content)
     const spoken = parts.length > 0 ? parts.flatMap(part => partBlocks(part, leaveOut)) : []

@@ -1,4 +1,5 @@
 /** A conversation of any program, as the readers of the formats return it and the writer of sessions takes it. */
+import { codeBlock } from '../base/code-block.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { LeftOutCode } from '../schema/import.ts'
 
@@ -63,17 +64,14 @@ export const reasoning = (words: string): Block[] =>
   words.trim() === '' ? [] : [{ type: 'reasoning', text: words }]
 export const file = (ref: FileRef): Block => ({ type: 'file', file: ref })
 
-/** A block of code that nothing in the text can end. */
-export const codeBlock = (code: string, language = ''): string => {
-  const longest = Math.max(2, ...(code.match(/`+/g) ?? []).map(({ length }) => length))
-  const fence = '`'.repeat(longest + 1)
-  return `${fence}${/^[\w+#.-]*$/.test(language) ? language : ''}\n${code}\n${fence}`
-}
+/** A block of code in a language that the export names. */
+export const code = (words: string, language: string): string =>
+  codeBlock(words, /^[\w+#.-]*$/.test(language) ? language : '')
 
 /** A document that the assistant wrote beside its answer. */
 export const artifact = (title: string, content: string, language: string): Block[] =>
   text(
-    `${title.trim() === '' ? '' : `**${title.trim()}**\n\n`}${language === 'markdown' ? content : codeBlock(content, language)}`,
+    `${title.trim() === '' ? '' : `**${title.trim()}**\n\n`}${language === 'markdown' ? content : code(content, language)}`,
   )
 
 /** A Markdown link; only its title for an address that is none of the web. */

@@ -1,14 +1,9 @@
 /** Writes the turns of a chat as the lines of a session. Pure. */
+import { codeBlock } from '../base/code-block.ts'
 import { withFiles } from '../base/draft-message.ts'
 import type { Entry } from '../sessions/entries.ts'
 import type { Message, NewMessage, ToolCall } from '../schema/message.ts'
-import {
-  type Block,
-  codeBlock,
-  type ConversationNode,
-  type FileRef,
-  toText,
-} from './conversation.ts'
+import { type Block, type ConversationNode, type FileRef, toText } from './conversation.ts'
 import type { Turn } from './turns.ts'
 
 export type EntriesOptions = {

@@ -95,6 +95,9 @@ const openEntry = (zip: ZipFile, entry: Entry): Promise<Readable> =>
 /** `file-AbC` of `file-AbC-photo.png`, or a UUID at the beginning. */
 const ID = /^(?:file[-_][0-9A-Za-z]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/
 
+/** `conversations.json` and its parts; in our own export all but its index. An archive without any has one chat in each file. */
+const CHATS = /(?:^|[/\\])(?:conversations[^/\\]*\.jsonl?|sessions[/\\][^/\\_][^/\\]*\.json)$/i
+
 const indexOf = (zip: ZipFile, entries: readonly Entry[]): Omit<ExportFile, 'close'> => {
   const json: { path: string; file: ArchiveFile }[] = []
   const byId = new Map<string, ArchiveFile>()
@@ -104,7 +107,8 @@ const indexOf = (zip: ZipFile, entries: readonly Entry[]): Omit<ExportFile, 'clo
     const path = String(entry.fileName)
     const names = path.split(/[/\\]/)
     const name = names.at(-1) ?? ''
-    if (name === '') continue
+    // macOS puts a second file beside each one that it packs.
+    if (name === '' || name.startsWith('._')) continue
     const file = { name, size: entry.uncompressedSize, open: () => openEntry(zip, entry) }
     if (/\.jsonl?$/i.test(name)) json.push({ path, file })
     byName.set(name, byName.has(name) ? null : file)
@@ -113,7 +117,7 @@ const indexOf = (zip: ZipFile, entries: readonly Entry[]): Omit<ExportFile, 'clo
       if (id !== undefined && (each === name || !byId.has(id))) byId.set(id, file)
     }
   }
-  const named = json.filter(({ path }) => /(?:^|[/\\])conversations[^/\\]*\.jsonl?$/i.test(path))
+  const named = json.filter(({ path }) => CHATS.test(path))
   const parts = (named.length > 0 ? named : json)
     .toSorted((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true }))
     .map(({ file }) => file)

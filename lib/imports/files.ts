@@ -4,7 +4,8 @@ import type { FileRef, LeaveOut } from './conversation.ts'
 import type { ExportFile } from './export-file.ts'
 
 const MAX_FILE_BYTES = 512 * 1024 * 1024
-const MAX_NAME_CHARS = 100
+/** File systems allow 255. */
+const MAX_STEM_BYTES = 180
 
 /** `open` may be called again for another try. */
 export type PlannedFile = { path: string; open: () => Promise<Readable> }
@@ -17,7 +18,10 @@ const safeName = (given: string): string => {
     .replace(/[^\p{L}\p{M}\p{N}_.-]/gu, '_')
     .replace(/^\.+/, '')
   const ending = /(?<=.)\.[\p{L}\p{N}]{1,12}$/u.exec(name)?.[0] ?? ''
-  const stem = [...name.slice(0, name.length - ending.length)].slice(0, MAX_NAME_CHARS).join('')
+  const stem = Buffer.from(name.slice(0, name.length - ending.length))
+    .subarray(0, MAX_STEM_BYTES)
+    .toString()
+    .replace(/\ufffd$/, '')
   // The agent takes such files of a folder in which it works for instructions.
   const isInstructions = /^(?:agents?|claude|gemini|hermes|soul)\.md$/i.test(name)
   return `${isInstructions ? 'file-' : ''}${stem}${ending}` || 'file'

@@ -3,9 +3,10 @@
  * One conversation is in memory at a time. A conversation always becomes the same session, so importing twice doubles nothing,
  * and an import that was interrupted is completed by repeating it.
  */
-import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { isObject, type JsonObject, asString } from '../base/json.ts'
+import { sha256 } from '../base/sha256.ts'
 import { toTime } from '../base/to-time.ts'
 import { messageOf, UserError, invalid } from '../errors.ts'
 import type { ImportReport, ImportResult, ImportSource, LeftOutCode } from '../schema/import.ts'
@@ -39,8 +40,8 @@ export type ImportTarget = {
   find: (id: string) => StoredImport | null
   /** Writes the session, or replaces one that an earlier import wrote. */
   write: (id: string, entries: readonly Entry[]) => void
-  /** Stores a file, whose path is relative to the workspace. */
-  store: (path: string, open: () => Promise<Readable>) => Promise<void>
+  /** Stores a file, whose path is relative to the workspace. False: a file is there already, and stays. */
+  store: (path: string, open: () => Promise<Readable>) => Promise<boolean>
   /** The id of the project of this name, created when missing; null: not allowed. */
   project: (name: string) => string | null
   /** Reads our own export. */
@@ -51,8 +52,6 @@ export type ImportOptions = {
   path: string
   /** What a person calls it. */
   name?: string | undefined
-  /** Absent: recognized. */
-  from?: ImportSource | undefined
   target: ImportTarget
   /** Nothing is written. */
   isDryRun?: boolean | undefined
@@ -103,7 +102,7 @@ const importAll = async (exported: ExportFile, options: ImportOptions): Promise<
     projectFile ? await readJsonFile(projectFile) : [],
     reporting.leaveOut,
   )
-  const work = { ...options, exported, reporting, projects, seen: new Set<string>() }
+  const work = { ...options, exported, reporting, projects, seen: new Map<string, number>() }
   let bytes = 0
   let values = 0
   const count = async function* (stream: Readable): AsyncGenerator<Buffer> {
@@ -122,6 +121,8 @@ const importAll = async (exported: ExportFile, options: ImportOptions): Promise<
         at += 1
         values += 1
         await importValue(value, `${part.name}: ${at}`, work)
+        // A chunk has many chats: requests are answered between them.
+        await setImmediate()
         onProgress?.({ bytes, bytesTotal: exported.bytes, report })
       }
     } catch (error) {
@@ -145,14 +146,14 @@ type Work = ImportOptions & {
   exported: ExportFile
   reporting: Reporting
   projects: ReadContext['projects']
-  /** Ids of conversations that were read: archives may have them twice. */
-  seen: Set<string>
+  /** When each chat was last updated: an archive may have several states of one. */
+  seen: Map<string, number>
 }
 
 const importValue = async (value: JsonValue, place: string, work: Work): Promise<void> => {
   const { reporting } = work
   if ('problem' in value) return reporting.problem(place, value.problem)
-  const digest = createHash('sha256').update(value.bytes).digest('hex')
+  const digest = sha256(value.bytes)
   let parsed: unknown
   try {
     parsed = wellFormed(JSON.parse(value.bytes.toString()), value.bytes)
@@ -184,10 +185,9 @@ const wellFormed = (value: unknown, bytes: Buffer): unknown => {
 type Item = { place: string; digest: string; work: Work }
 
 const importItem = async (value: unknown, { place, digest, work }: Item): Promise<void> => {
-  const { reporting, from } = work
+  const { reporting } = work
   const source = isObject(value) ? sourceOf(value) : null
-  if (!isObject(value) || source === null || (from !== undefined && source !== from))
-    return reporting.problem(place, 'other_format')
+  if (!isObject(value) || source === null) return reporting.problem(place, 'other_format')
   const title = asString(value.title) || asString(value.name)
   const name = title === '' ? place : title
   // What a conversation leaves out is reported when it is imported, once.
@@ -197,7 +197,7 @@ const importItem = async (value: unknown, { place, digest, work }: Item): Promis
     reporting.report.source ??= source
     const chats =
       source === 'agent-webui'
-        ? [ownChat(value, work.target)]
+        ? [ownChat(value, digest, work.target)]
         : foreignChats(READERS[source](value, { leaveOut, projects: work.projects }), {
             source,
             digest,
@@ -217,19 +217,18 @@ const importItem = async (value: unknown, { place, digest, work }: Item): Promis
 type Chat = {
   id: string
   title: string
+  updated: number
   entries: Entry[]
   files: readonly PlannedFile[]
   versions: number
 }
 
 const sessionId = (profile: string, source: ImportSource, id: string): string =>
-  createHash('sha256')
-    .update(JSON.stringify([profile, source, id]))
-    .digest('hex')
-    .slice(0, 12)
+  sha256(JSON.stringify([profile, source, id])).slice(0, 12)
 
 const asTag = (tag: string): string =>
   `#${tag
+    .slice(0, MAX_TITLE_CHARS)
     .trim()
     .toLowerCase()
     .replace(/[^\p{L}\p{N}_-]+/gu, '-')
@@ -278,9 +277,12 @@ const foreignChats = (
   if (project === null) leaveOut('project_not_allowed', conversation.project)
   const idOf = (index: number) =>
     sessionId(target.profile, source, index === 0 ? key : `${key}:${index + 1}`)
+  const files = planFiles(idOf(0), exported, leaveOut)
+  // In the order of the export, which a later one keeps: a file has the same name again, whichever branch was shown.
+  for (const { blocks } of nodes)
+    for (const block of blocks) if (block.type === 'file') files.pathOf(block.file)
   return turnsOf({ ...conversation, nodes }).map((turns, index) => {
     const id = idOf(index)
-    const files = planFiles(id, exported, leaveOut)
     const meta = {
       title: index === 0 ? title : `${title} (${index + 1})`,
       workspace: target.workspace,
@@ -301,21 +303,27 @@ const foreignChats = (
       updated,
       pathOf: files.pathOf,
     })
-    return { id, title: meta.title, entries, files: files.planned, versions }
+    return { id, title: meta.title, updated, entries, files: files.planned, versions }
   })
 }
 
 /** Our own export: its messages are those of a session already. */
 const ownChat = (
   value: JsonObject,
+  digest: string,
   { fromExport, profile, workspace, now }: ImportTarget,
 ): Chat => {
   const { meta, messages } = fromExport(value)
-  const id = sessionId(profile, 'agent-webui', asString(value.session_id))
+  const idOf = (given: string) => sessionId(profile, 'agent-webui', given)
+  const id = idOf(asString(value.session_id) || digest)
+  const parent = asString(meta.parent_session_id)
   const created = toTime(value.created_at) ?? now()
   const updated = Math.max(created, toTime(value.updated_at) ?? 0)
   const title = asString(meta.title)
-  const own = { ...meta, profile, workspace, created_at: created, updated_at: updated }
+  const own = {
+    ...{ ...meta, profile, workspace, created_at: created, updated_at: updated },
+    ...(parent !== '' && { parent_session_id: idOf(parent) }),
+  }
   const lines = messages.map((message, index): Entry => {
     const at = Math.min(
       typeof message.timestamp === 'number' ? message.timestamp : updated,
@@ -324,44 +332,45 @@ const ownChat = (
     return { n: index + 2, t: 'message', at, message: { ...message, id: `m${index + 2}` } } as Entry
   })
   const entries: Entry[] = [{ n: 1, t: 'session', at: created, v: 1, id, meta: own }, ...lines]
-  return { id, title, entries, files: [], versions: 0 }
+  return { id, title, updated, entries, files: [], versions: 0 }
 }
 
-/** False when one could not be stored. A full disk ends the import. */
+/** How many were stored, and how many could not be. A full disk ends the import. */
 const storeFiles = async (
   files: readonly PlannedFile[],
   { target, reporting, log, signal }: Work,
-): Promise<boolean> => {
-  let isWhole = true
+): Promise<{ stored: number; failed: number }> => {
+  const counts = { stored: 0, failed: 0 }
   for (const { path, open } of files) {
     signal?.throwIfAborted()
     try {
-      await target.store(path, open)
+      if (await target.store(path, open)) counts.stored += 1
     } catch (error) {
       if (error instanceof UserError && error.kind === 'full') throw error
       log?.(`import: ${path}: ${messageOf(error)}`)
       reporting.leaveOut('file_not_stored', path)
-      isWhole = false
+      counts.failed += 1
     }
   }
-  return isWhole
+  return counts
 }
 
 /** Without times, which may be those of the import, and without what belongs to this service. */
 const digestOf = (entries: readonly Entry[]): string => {
   const left = new Set(['at', 'timestamp', 'created_at', 'updated_at', 'workspace', 'project_id'])
   const text = JSON.stringify(entries, (key, value: unknown) => (left.has(key) ? undefined : value))
-  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+  return sha256(text).slice(0, 32)
 }
 
 /** Writes a chat unless it is there already. The session comes last, so that what it names exists. */
 const writeChat = async (
-  { id, title, entries, files, versions }: Chat,
+  { id, title, updated, entries, files, versions }: Chat,
   work: Work,
 ): Promise<void> => {
   const { target, reporting, isDryRun, seen } = work
-  if (seen.has(id)) return
-  seen.add(id)
+  const earlier = seen.get(id)
+  if (earlier !== undefined && (isDryRun || updated <= earlier)) return
+  seen.set(id, updated)
   const digest = digestOf(entries)
   const [header] = entries
   if (header?.t === 'session')
@@ -374,16 +383,23 @@ const writeChat = async (
         ? 'unchanged'
         : found.digest === '' || found.changes === null
           ? 'kept'
-          : 'updated'
+          : // An older export must not take away what a newer one has brought.
+            updated < found.updated
+            ? 'unchanged'
+            : 'updated'
+  let stored = files.length
   if (!isDryRun && (result === 'new' || result === 'updated')) {
-    const stored = await storeFiles(files, work)
+    const counts = await storeFiles(files, work)
+    stored = counts.stored
     // Another import tries again.
-    if (!stored && header?.t === 'session') header.meta.imported = `${digest} without files`
+    if (counts.failed > 0 && header?.t === 'session')
+      header.meta.imported = `${digest} without files`
     const last = entries.length
     // What was changed here meanwhile still holds. It is looked up again: storing files takes its time.
-    const changes = found === null ? [] : target.find(id)?.changes
+    const current = target.find(id)
+    const changes = current === null && found === null ? [] : current?.changes
     if (!changes) return reporting.chat({ id, title, result: 'kept', versions: 0, files: 0 })
     target.write(id, [...entries, ...changes.map((entry, at) => ({ ...entry, n: last + at + 1 }))])
   }
-  reporting.chat({ id, title, result, versions, files: files.length })
+  reporting.chat({ id, title, result, versions, files: stored })
 }

@@ -7,7 +7,7 @@ import { toTime } from '../base/to-time.ts'
 import { parseDataUrl } from '../base/data-url.ts'
 import {
   type Block,
-  codeBlock,
+  code,
   type ConversationNode,
   file,
   type FileRef,
@@ -43,7 +43,7 @@ const innerText = (words: string): string => {
 }
 
 const DETAILS =
-  /<details\b([^>]*\btype="(?:reasoning|tool_calls|code_interpreter)"[^>]*)>([\s\S]*?)<\/details>/g
+  /<details\b([^<>]*\btype="(?:reasoning|tool_calls|code_interpreter)"[^<>]*)>([\s\S]*?)(?:<\/details>|$)/g
 
 const detailsBlocks = (attributes: string, content: string): Block[] => {
   const of = (name: string): string =>
@@ -56,9 +56,16 @@ const detailsBlocks = (attributes: string, content: string): Block[] => {
       { type: 'call', id, name: of('name') || 'tool', input: innerText(of('arguments')) },
       { type: 'result', id, text: innerText(of('result')) || unescapeHtml(body) },
     ]
-  const code = /^`{3,}\w*\n([\s\S]*?)\n?`{3,}\s*$/.exec(body)?.[1] ?? body
+  const lines = body.split('\n')
+  const isFenced =
+    lines.length > 1 && lines[0]?.startsWith('```') && lines.at(-1)?.startsWith('```')
   return [
-    { type: 'call', id, name: 'code_interpreter', input: { code } },
+    {
+      type: 'call',
+      id,
+      name: 'code_interpreter',
+      input: { code: isFenced ? lines.slice(1, -1).join('\n') : body },
+    },
     ...(of('output') === '' ? [] : [{ type: 'result' as const, id, text: of('output') }]),
   ]
 }
@@ -143,9 +150,12 @@ const blocksOf = (message: JsonObject, leaveOut: LeaveOut): Block[] => {
   const output = asObjects(message.output).flatMap(item => outputBlocks(item, leaveOut))
   const isUser = message.role === 'user'
   const content = itemText(message.content)
+  const pictures = asObjects(message.content)
+    .map(part => asObject(part.image_url))
+    .filter(({ url }) => url)
   const spoken = output.length > 0 ? output : isUser ? text(content) : contentBlocks(content)
-  const runs = asObjects(message.code_executions).map(({ name, code, language, result }) =>
-    [asString(name), codeBlock(asString(code), asString(language)), toText(asObject(result).output)]
+  const runs = asObjects(message.code_executions).map(({ name, code: words, language, result }) =>
+    [asString(name), code(asString(words), asString(language)), toText(asObject(result).output)]
       .filter(Boolean)
       .join('\n\n'),
   )
@@ -154,10 +164,11 @@ const blocksOf = (message: JsonObject, leaveOut: LeaveOut): Block[] => {
   const failure = typeof error === 'string' ? error : itemText(asObject(error).content)
   return [
     ...spoken,
-    ...(spoken.length === 0 ? text(failure) : []),
+    ...text(failure),
+    ...text(asString(asObject(message.merged).content)),
     ...runs.flatMap(text),
     ...sources(sourceLinks(message)),
-    ...[...asObjects(message.files), ...asObjects(message.images)].map(given =>
+    ...[...asObjects(message.files), ...asObjects(message.images), ...pictures].map(given =>
       file(fileRef(given)),
     ),
   ]

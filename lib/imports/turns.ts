@@ -4,6 +4,14 @@
  */
 import type { Conversation, ConversationNode } from './conversation.ts'
 
+/** Each way through answers repeats what is before it. More than this is no conversation, and would not fit into memory. */
+const MAX_CHARS = 256 * 1024 * 1024
+/** As which a message counts, beside its text. */
+const MESSAGE_CHARS = 1_000
+
+const charsOf = ({ blocks }: ConversationNode): number =>
+  blocks.reduce((sum, block) => sum + ('text' in block ? block.text.length : 0), MESSAGE_CHARS)
+
 export type Turn = {
   user: ConversationNode | null
   answers: readonly ConversationNode[]
@@ -15,8 +23,13 @@ export type Turn = {
 export const turnsOf = ({ nodes, current }: Pick<Conversation, 'nodes' | 'current'>): Turn[][] => {
   const children = childrenOf(nodes)
   const wasShown = pathTo(nodes, current)
+  let chars = 0
+  const take = (node: ConversationNode) => {
+    chars += charsOf(node)
+    if (chars > MAX_CHARS) throw new Error('more versions than fit into memory')
+  }
   const begin = (user: ConversationNode | null) =>
-    chainsFrom(user?.id ?? null, children).map(({ answers, users }) => {
+    chainsFrom(user, children, take).map(({ answers, users }) => {
       const turn: Turn = { user, answers, next: [] }
       return { turn, users }
     })
@@ -42,14 +55,17 @@ type Children = ReadonlyMap<string | null, readonly ConversationNode[]>
 const childrenOf = (nodes: readonly ConversationNode[]): Children => {
   const byId = new Map(nodes.map(node => [node.id, node]))
   const children = new Map<string | null, ConversationNode[]>([[null, []]])
+  /** Of nodes that were looked at: the nearest one above them with content. */
+  const above = new Map<string, string | null>()
   const shown = [...byId.values()].filter(({ role }) => role !== null)
   for (const node of shown) {
     let parent = node.parent
     const seen = new Set([node.id])
     while (parent !== null && !seen.has(parent) && (byId.get(parent)?.role ?? null) === null) {
       seen.add(parent)
-      parent = byId.get(parent)?.parent ?? null
+      parent = (above.has(parent) ? above.get(parent) : byId.get(parent)?.parent) ?? null
     }
+    for (const id of seen) above.set(id, parent)
     const siblings = children.get(parent)
     if (siblings) siblings.push(node)
     else children.set(parent, [node])
@@ -68,8 +84,8 @@ const childrenOf = (nodes: readonly ConversationNode[]): Children => {
   if (reached.size < shown.length)
     for (const node of shown) {
       if (reached.has(node.id)) continue
-      for (const siblings of children.values())
-        if (siblings.includes(node)) siblings.splice(siblings.indexOf(node), 1)
+      const siblings = children.get(above.get(node.id) ?? null)!
+      siblings.splice(siblings.indexOf(node), 1)
       children.get(null)!.push(node)
       reach([node])
     }
@@ -85,18 +101,27 @@ const pathTo = (nodes: readonly ConversationNode[], id: string | null): Readonly
 }
 
 /** The ways through answers, each up to where the person wrote again or nothing follows. */
-const chainsFrom = (id: string | null, children: Children) => {
+const chainsFrom = (
+  user: ConversationNode | null,
+  children: Children,
+  take: (node: ConversationNode) => void,
+) => {
+  const repeat = (answers: readonly ConversationNode[]): ConversationNode[] => {
+    if (user) take(user)
+    for (const node of answers) take(node)
+    return [...answers]
+  }
   const chains: { answers: ConversationNode[]; users: readonly ConversationNode[] }[] = []
-  const open = [{ id, answers: [] as ConversationNode[] }]
+  const open = [{ id: user?.id ?? null, answers: [] as ConversationNode[] }]
   for (let way = open.pop(); way; way = open.pop()) {
     const { answers } = way
     for (let at: string | null | undefined = way.id; at !== undefined; ) {
       const below: readonly ConversationNode[] = children.get(at) ?? []
       const users = below.filter(({ role }) => role === 'user')
       const [first, ...others] = below.filter(({ role }) => role !== 'user')
-      if (users.length > 0 || !first) chains.push({ answers: [...answers], users })
+      if (users.length > 0 || !first) chains.push({ answers: repeat(answers), users })
       for (const other of others.toReversed())
-        open.push({ id: other.id, answers: [...answers, other] })
+        open.push({ id: other.id, answers: [...repeat(answers), other] })
       if (first) answers.push(first)
       at = first?.id
     }

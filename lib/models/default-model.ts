@@ -29,7 +29,8 @@ export const parseModelId = (raw: string): string => {
   if (id.length > 500)
     throw invalid('model must be at most 500 characters long', { code: 'invalid_model' })
   const [, provider, name] = /^@([^:]*):(.*)$/s.exec(id) ?? []
-  const isEmptyHint = /^@[^:]*$/.test(id) && !/^@[^\s@]/.test(id)
+  // Names such as @cf/meta/llama are models.
+  const isEmptyHint = /^@[^:]*$/.test(id) && !/^@[^\s@].*\//.test(id)
   if (
     isEmptyHint ||
     (provider !== undefined && (!provider.trim() || !name?.trim() || /:\s*$/.test(id)))

@@ -2,14 +2,7 @@
 import { z } from 'zod'
 
 /** `agent-webui`: our own export, which is that of Hermes WebUI as well. */
-export const IMPORT_SOURCES = [
-  'chatgpt',
-  'claude',
-  'librechat',
-  'open-webui',
-  'agent-webui',
-] as const
-export const ImportSource = z.enum(IMPORT_SOURCES)
+const ImportSource = z.enum(['chatgpt', 'claude', 'librechat', 'open-webui', 'agent-webui'])
 export type ImportSource = z.infer<typeof ImportSource>
 
 /** What of an export is not in the imported chats. */

@@ -16,7 +16,7 @@ import {
   readHeader,
   type SessionFile,
 } from './files.ts'
-import { continueJournal } from './continued-json.ts'
+import { continueJournal, messagesWritten } from './continued-json.ts'
 import { emptySummary, type Summary } from './fold.ts'
 import { finishConversion, moveConflictingFile } from './legacy.ts'
 import { UNTITLED } from './list-row.ts'
@@ -90,8 +90,7 @@ export const createCatalogSync = ({
       refresh(id)
       return
     }
-    const journal = foldFile({ id, path: files.jsonl(id), format: 'jsonl' })
-    const aside = moveConflictingFile(id, journal?.folded.messages ?? [], (of, ending) =>
+    const aside = moveConflictingFile(id, messagesWritten(files.jsonl(id)), (of, ending) =>
       files[ending](of),
     )
     if (aside === null) {
@@ -153,7 +152,7 @@ export const createCatalogSync = ({
       return removeRow(id)
     }
     const { summary } = result
-    if (file.format === 'jsonl' && isEmptied(summary)) {
+    if (isEmptied(summary)) {
       const known = catalog().get(id)?.summary
       if (!known || hasContent(known)) {
         reporter.attempt(file.path, file.stamp, () => {
@@ -215,7 +214,7 @@ export const createCatalogSync = ({
     /** Throws for a chat whose file has nothing of what is known of it. */
     requireReadable(id: string): void {
       const file = files.find(id)
-      if (file?.format !== 'jsonl' || file.stamp === catalog().stamp(id)) return
+      if (!file || file.stamp === catalog().stamp(id)) return
       const known = catalog().get(id)?.summary
       if (!known || !hasContent(known)) return
       const found = foldFile(file)

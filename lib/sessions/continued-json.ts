@@ -11,14 +11,17 @@ const messagesOf = (entries: Iterable<Entry | 'unknown' | null>): MessageEntry[]
     .filter(entry => entry !== null && entry !== 'unknown' && entry.t === 'message')
     .toArray()
 
-/** What was taken back or replaced here. */
-const notShown = (path: string, shown: readonly Message[]): Set<string> =>
+/** Also what was taken back or replaced here. */
+export const messagesWritten = (path: string): Message[] =>
   withFile(path, fd => {
     const entries = Iterator.from(readLines(fd)).map(({ bytes }) => parseEntry(bytes.toString()))
-    const ids = new Set(shown.map(({ id }) => id))
-    const hidden = messagesOf(entries).filter(({ message }) => !ids.has(message.id))
-    return new Set(hidden.map(({ message }) => wireOf(message)))
+    return messagesOf(entries).map(({ message }) => message)
   })
+
+const isHidden = (path: string, shown: readonly Message[], wire: string): boolean => {
+  const ids = new Set(shown.map(({ id }) => id))
+  return messagesWritten(path).some(message => !ids.has(message.id) && wireOf(message) === wire)
+}
 
 /**
  * False when the chat also went on here, or was changed. The `.json` file stays in its place: the journal then has all of it,
@@ -33,7 +36,7 @@ export const continueJournal = (id: string, jsonl: string, json: string): boolea
   const [first, ...more] = said.slice(spoken.length)
   const texts = said.map(({ message }) => wireOf(message))
   if (!first || !begins(spoken.map(wireOf), texts)) return false
-  if (notShown(jsonl, spoken).has(wireOf(first.message))) return false
+  if (isHidden(jsonl, spoken, wireOf(first.message))) return false
   const lines = [first, ...more].map((entry, at) => {
     const n = journal.summary.nextN + at
     return formatEntry({ ...entry, n, message: { ...entry.message, id: `m${n}` } })

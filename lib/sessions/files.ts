@@ -115,10 +115,9 @@ export const foldFile = ({
   format,
 }: SessionFile): ReturnType<typeof foldForward> | null => {
   if (format === 'jsonl') return withFile(path, fd => foldForward(id, readLines(fd)))
-  const entries = toEntries(
-    id,
-    readable(() => readWhole(path)),
-  )
+  const bytes = readable(() => readWhole(path))
+  // Emptied, or nothing but zeros: a chat of which nothing is left.
+  const entries = bytes.every(byte => byte === 0) ? [] : toEntries(id, bytes)
   if (!entries) return null
   const result = foldForward(id, toLines(entries))
   result.summary.format = 'json'

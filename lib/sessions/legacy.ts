@@ -162,25 +162,31 @@ const messagesOf = (entries: readonly Entry[]): string[] =>
 export const begins = (with_: readonly string[], whole: readonly string[]): boolean =>
   with_.length <= whole.length && with_.every((text, at) => text === whole[at])
 
+/** In this order, with others between them. */
+const isAmong = (texts: readonly string[], whole: readonly string[]): boolean => {
+  let found = 0
+  for (const text of whole) if (text === texts[found]) found += 1
+  return found === texts.length
+}
+
 /** A short id derived from the content: a file that is written repeatedly gets the same one. */
 const idFor = (text: string): string => sha256(text).slice(0, 12)
 
 /**
  * Handles a `.json` file beside a journal that was not made from it: a program of the former format still writes it. When
- * the journal contains all its messages, it stays. Otherwise it moves to an id of its own, so that both can be read; a
+ * the journal contains all its messages, shown or not, it stays. Otherwise it moves to an id of its own, so that both can be read; a
  * later write that only adds messages replaces the moved file. Returns the id, null when nothing was moved.
  */
 export const moveConflictingFile = (
   id: string,
-  spoken: readonly NewMessage[],
+  written: readonly NewMessage[],
   path: (id: string, ending: 'json' | 'jsonl') => string,
 ): string | null => {
   const json = path(id, 'json')
   const entries = toEntries(id, readWhole(json))
   if (!entries) return null
   const said = messagesOf(entries)
-  const known = spoken.map(wireOf)
-  if (begins(said, known)) return null
+  if (isAmong(said, written.map(wireOf))) return null
   const candidates = [idFor(`${id} json`), idFor(`${id} ${said.join('\n')}`)]
   const free = candidates.find(candidate => {
     if (existsSync(path(candidate, 'jsonl'))) return false

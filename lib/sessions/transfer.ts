@@ -1,4 +1,5 @@
 /** Exports sessions as JSON, Markdown and HTML, redacted, and parses imports. */
+import { codeBlock } from '../base/code-block.ts'
 import { isObject } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 import { redact, redactValue } from '../redact/redact.ts'
@@ -75,20 +76,9 @@ const timeOf = (message: Message): string => {
   return Number.isNaN(time.getTime()) ? '' : time.toISOString().slice(0, 16).replace('T', ' ')
 }
 
-/** Longer than any run of backticks in the text, so that the text cannot close its own block. */
-const fence = (text: string): string => {
-  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(run => run.length))
-  return '`'.repeat(longest + 1)
-}
-
-const block = (text: string, language = ''): string => {
-  const ticks = fence(text)
-  return `${ticks}${language}\n${text}\n${ticks}`
-}
-
 /** As code in a line, or as a block when it has several lines. */
 const codeOf = (text: string): string => {
-  if (text.includes('\n')) return `\n\n${block(text)}\n\n`
+  if (text.includes('\n')) return `\n\n${codeBlock(text)}\n\n`
   const ticks = '`'.repeat(1 + Math.max(0, ...(text.match(/`+/g) ?? []).map(run => run.length)))
   return ticks.length > 1 ? `${ticks} ${text} ${ticks}` : `\`${text}\``
 }
@@ -101,13 +91,13 @@ const decisionMarkdown = (decision: Decision): string => {
 const markdownOf = (message: Message): string => {
   const parts = [`## ${SPEAKERS[message.role]}${timeOf(message) && ` · ${timeOf(message)}`}`]
   const text = contentText(message.content)
-  if (text) parts.push(message.role === 'tool' ? block(text) : text)
+  if (text) parts.push(message.role === 'tool' ? codeBlock(text) : text)
   for (const call of message.tool_calls ?? []) {
-    parts.push(`Tool call: ${call.function.name}`, block(call.function.arguments, 'json'))
+    parts.push(`Tool call: ${call.function.name}`, codeBlock(call.function.arguments, 'json'))
   }
   for (const { name, args, snippet } of callsOnlyRecorded(message)) {
-    parts.push(`Tool call: ${name}`, block(JSON.stringify(args), 'json'))
-    if (snippet) parts.push(block(snippet))
+    parts.push(`Tool call: ${name}`, codeBlock(JSON.stringify(args), 'json'))
+    if (snippet) parts.push(codeBlock(snippet))
   }
   if (message.attachments?.length) parts.push(`Attached: ${message.attachments.join(', ')}`)
   parts.push(...(message._decisions ?? []).map(decisionMarkdown))

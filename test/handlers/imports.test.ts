@@ -22,15 +22,11 @@ test.after.each(async ({ chat, bench }) => {
 })
 
 const TYPE = { 'Content-Type': 'multipart/form-data; boundary=b' }
-type Sent = { name?: string; from?: string; headers?: Record<string, string> }
+type Sent = { name?: string; headers?: Record<string, string> }
 
-const send = ({ app }: Chat, data: unknown, { name = 'export.json', from, headers }: Sent = {}) => {
+const send = ({ app }: Chat, data: unknown, { name = 'export.json', headers }: Sent = {}) => {
   const bytes = Buffer.isBuffer(data) || typeof data === 'string' ? data : JSON.stringify(data)
-  const field =
-    from === undefined
-      ? ''
-      : `--b\r\nContent-Disposition: form-data; name="from"\r\n\r\n${from}\r\n`
-  const head = `${field}--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n`
+  const head = `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n`
   const body = Buffer.concat([Buffer.from(head), Buffer.from(bytes), Buffer.from('\r\n--b--\r\n')])
   return app.request('POST', '/api/import', { body, headers: { ...TYPE, ...headers } })
 }
@@ -71,7 +67,7 @@ const tree = (title: string) => ({
   },
 })
 
-test('refuses what is no form, no file, no source; a file that is no export fails with a code', async ({
+test('refuses what is no form and no file; a file that is no export fails with a code', async ({
   chat,
 }) => {
   const { app } = chat
@@ -80,7 +76,6 @@ test('refuses what is no form, no file, no source; a file that is no export fail
     (await app.request('POST', '/api/import', { body: '--b--\r\n', headers: TYPE })).status,
     400,
   )
-  assert.is((await send(chat, '[]', { from: 'nowhere' })).status, 400)
   assert.is((await app.get('/api/import')).body.status, 'none')
   for (const [data, code] of [
     ['', 'import_empty'],
@@ -141,6 +136,15 @@ test('imported chats are listed, found, shown in each version, and go on', async
   assert.equal(again.report?.counts, { new: 0, updated: 0, unchanged: 0, kept: 1 })
   assert.is((await chat.messages(id)).length, 4)
   bench.close()
+})
+
+test('the report masks what the list of chats masks', async ({ chat }) => {
+  const key = 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ'
+  const none = { uuid: 'n', name: `None ${key}`, chat_messages: [] }
+  const sent = await send(chat, [tree(key), none], { name: `${key}.json` })
+  const state = JSON.stringify([sent.body, await finish(chat)])
+  assert.match(state, 'no_messages')
+  assert.not.match(state, key)
 })
 
 test('a newer export is taken over, and what was changed here stays', async ({ chat }) => {

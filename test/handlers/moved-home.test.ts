@@ -196,6 +196,30 @@ test('another HOME alone moves nothing that is still there', async () => {
   rmSync(dir, { recursive: true })
 })
 
+test('a chat on a disk that is not there at the first start waits for it', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'move-'))
+  const [former, now] = [join(dir, 'agent'), join(dir, 'new')] as [string, string]
+  const folders = { disk: join(dir, 'disk', 'code'), gone: join(dir, 'gone') }
+  const app = await startApp({ env: { HOME: dir, AGENT_HOME: former } })
+  const ids: Record<string, string> = {}
+  for (const [name, workspace] of Object.entries(folders)) {
+    mkdirSync(workspace, { recursive: true })
+    const { session } = (await app.post('/api/session/new', { workspace })).body
+    ids[name] = session.session_id
+    await app.post('/api/session/rename', { session_id: session.session_id, title: name })
+  }
+  await app.close()
+  renameSync(former, now)
+  for (const folder of Object.values(folders)) rmSync(folder, { recursive: true })
+  const moved = await startApp({ env: { HOME: dir, AGENT_HOME: now }, allowErrors: true })
+  const workspaceOf = async (name: string) =>
+    (await moved.get(`/api/session?session_id=${ids[name]}`)).body.session.workspace
+  assert.is(await workspaceOf('disk'), folders.disk)
+  assert.is(await workspaceOf('gone'), join(now, 'webui', 'workspace'))
+  await moved.close()
+  rmSync(dir, { recursive: true })
+})
+
 test('a start that was interrupted is done again: below the former place, too', () => {
   const dir = mkdtempSync(join(tmpdir(), 'move-'))
   const places = (home: string) => ({
@@ -312,6 +336,20 @@ test('only paths of the former place change: moved twice, back, and beside each 
   rmSync(dir, { recursive: true })
 })
 
+test('a service that got a user of its own: folders of people that were not moved stay', () => {
+  const { dir, write, read, start, carry } = openMoves()
+  const names = ['only-there', 'both', 'gone', 'only-here']
+  const folders = (user: string) => names.map(name => join(dir, user, name))
+  write('ann', folders('ann'))
+  start('ann')
+  const there = ['ann/only-there', 'ann/both', 'bob/both', 'bob/only-here']
+  for (const path of there) mkdirSync(join(dir, path), { recursive: true })
+  carry('ann', 'bob')
+  start('bob')
+  assert.equal(read('bob'), [join(dir, 'ann', 'only-there'), ...folders('bob').slice(1)])
+  rmSync(dir, { recursive: true })
+})
+
 test('paths by a link to the former place move, and settings that name it are listed', () => {
   const { dir, lines, write, read, start, places } = openMoves()
   mkdirSync(join(dir, 'disk'))
@@ -342,6 +380,13 @@ test('a folder of another user is looked for below this one where no place was n
   const head = { n: 1, t: 'session', meta: { workspace: texts[0] } }
   writeFileSync(join(stateDir, 'sessions', 'a.jsonl'), `${JSON.stringify(head)}\n`)
   // A backup before the first start says where it is, not where its chats were.
+  noteFirstLocation(places('bob'))
+  // It was here before: a folder of another user is none of this one.
+  const own = join(stateDir, 'sessions', 'b.jsonl')
+  writeFileSync(own, JSON.stringify({ meta: { workspace: join(dir, 'bob', 'other') } }))
+  start('bob')
+  assert.equal(read('bob'), texts)
+  for (const path of [own, join(stateDir, 'location.json')]) rmSync(path)
   noteFirstLocation(places('bob'))
   start('bob')
   assert.equal(read('bob'), [join(dir, 'bob', 'code'), ...texts.slice(1)])

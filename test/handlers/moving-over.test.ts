@@ -135,6 +135,21 @@ test('a .json that was written after a change here is a separate session and fol
   assert.equal((await listed(app)).map(row => row.message_count).sort(), counts)
 })
 
+test('what was taken back here after a trip is no other version', async ({ app, sessions }) => {
+  await app.post('/api/session/rename', { session_id: ID, title: 'Renamed' })
+  rewrite(sessions, ID, file => ({ ...file, messages: [...file.messages, ...more('a', 'b')] }))
+  assert.equal((await listed(app)).map(row => row.message_count).sort(), [1, 2, 7])
+  await app.post('/api/session/truncate', { session_id: ID, keep_count: 4 })
+  for (let start = 0; start < 2; start++) {
+    assert.equal((await listed(app)).map(row => row.message_count).sort(), [1, 2, 4])
+    await app.restart()
+  }
+  assert.ok(existsSync(join(sessions, `${ID}.json`)))
+  // What is said there afterwards is in neither.
+  rewrite(sessions, ID, file => ({ ...file, messages: [...file.messages, ...more('a', 'c')] }))
+  assert.equal((await listed(app)).map(row => row.message_count).sort(), [1, 2, 4, 7])
+})
+
 test('leaves a .json without changes in place', async ({ app, sessions }) => {
   await app.post('/api/session/rename', { session_id: ID, title: 'Renamed' })
   rewrite(sessions, ID, file => ({ ...file, title: 'Renamed there', pinned: true }))

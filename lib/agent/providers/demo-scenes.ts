@@ -1,4 +1,5 @@
 /** Script of the demo model: its next message, given the user's intent and the tool results so far. */
+import { codeBlock } from '../../base/code-block.ts'
 import { asString, asArray } from '../../base/json.ts'
 import type { Intent } from './demo-intents.ts'
 import { AFTER_THOUGHT, HELP, longText, MARKDOWN, THOUGHTS } from './demo-texts.ts'
@@ -17,9 +18,7 @@ const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ?
 /** A code block with a fence longer than any in the text. */
 const fenced = (body: string, max = 4_000): string => {
   const shown = body.length > max ? `${body.slice(0, max)}\n[…]` : body
-  const longest = Math.max(2, ...[...shown.matchAll(/`+/g)].map(([ticks]) => ticks.length))
-  const fence = '`'.repeat(longest + 1)
-  return `${fence}\n${shown.replace(/\n$/, '')}\n${fence}`
+  return codeBlock(shown.replace(/\n$/, ''))
 }
 
 const code = (name: string) => `\`${name.replaceAll('`', "'")}\``

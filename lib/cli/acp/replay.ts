@@ -4,7 +4,7 @@ import { parseArguments } from '../../agent/tool-calls.ts'
 import type { Message } from '../../schema/message.ts'
 import { redact, redactValue } from '../../redact/redact.ts'
 import {
-  codeBlock,
+  codeContent,
   kindOf,
   locationsOf,
   pastEdit,
@@ -54,7 +54,7 @@ const resultUpdate = (toolCallId: string, content: string, isEdit: boolean): Ses
     toolCallId,
     status: isError ? 'failed' : 'completed',
     // A done edit shows its difference.
-    ...((isError || !isEdit) && { content: codeBlock(text) }),
+    ...((isError || !isEdit) && { content: codeContent(text) }),
     rawOutput: raw,
   }
 }

@@ -5,6 +5,7 @@ import { guardRead, resolvePath } from '../../agent/tools/allowed-paths.ts'
 import { parsePatch } from '../../agent/tools/patch-text.ts'
 import { textAt } from '../../agent/tools/text-file.ts'
 import type { AgentRequest } from '../../agent/types.ts'
+import { codeBlock } from '../../base/code-block.ts'
 import { asObject, asString, type JsonObject } from '../../base/json.ts'
 import { visibleName } from '../../base/visible.ts'
 import { redact } from '../../redact/redact.ts'
@@ -166,12 +167,10 @@ const shorten = (text: string): string =>
     : `${text.slice(0, MAX_TEXT_CHARS / 2)}\n[… ${text.length - MAX_TEXT_CHARS} characters left out]\n${text.slice(-MAX_TEXT_CHARS / 2)}`
 
 /** A code block: clients render text as Markdown. */
-export const codeBlock = (text: string): ToolCallContent[] => {
+export const codeContent = (text: string): ToolCallContent[] => {
   const shown = shorten(text.trimEnd())
   if (shown.trim() === '') return []
-  const longest = Math.max(2, ...[...shown.matchAll(/`+/g)].map(([ticks]) => ticks.length))
-  const fence = '`'.repeat(longest + 1)
-  return [{ type: 'content', content: { type: 'text', text: `${fence}\n${shown}\n${fence}` } }]
+  return [{ type: 'content', content: { type: 'text', text: codeBlock(shown) } }]
 }
 
 export type Result = {

@@ -6,7 +6,7 @@ import { createStreamMask } from '../../turns/mask-stream.ts'
 import type { AgentEvent } from '../../agent/types.ts'
 import { describeRetry } from '../turn-output.ts'
 import {
-  codeBlock,
+  codeContent,
   type Edit,
   editOf,
   kindOf,
@@ -90,7 +90,7 @@ export const createTurnUpdates = ({ place, push, notice }: TurnUpdatesOptions) =
     push({
       sessionUpdate: 'tool_call_update',
       toolCallId: callId,
-      content: codeBlock(call.output),
+      content: codeContent(call.output),
     })
   }
 
@@ -110,7 +110,7 @@ export const createTurnUpdates = ({ place, push, notice }: TurnUpdatesOptions) =
     if (!call) return
     // Its result follows as a message.
     if (!call.isNested) call.isError = isError
-    else endCall(callId, isError, isError ? [] : [...call.edit.done(), ...codeBlock(call.output)])
+    else endCall(callId, isError, isError ? [] : [...call.edit.done(), ...codeContent(call.output)])
   }
 
   const showResult = (callId: string, content: string): void => {
@@ -118,7 +118,7 @@ export const createTurnUpdates = ({ place, push, notice }: TurnUpdatesOptions) =
     const result = readResult(redact(content))
     const isError = call?.isError ?? result.isError
     const changes = isError ? [] : (call?.edit.done() ?? [])
-    const shown = call?.hasTerminal ? [] : codeBlock(result.text)
+    const shown = call?.hasTerminal ? [] : codeContent(result.text)
     endCall(callId, isError, changes.length > 0 ? changes : shown, result.raw)
     const entries = planOf(names.get(callId) ?? '', result.raw)
     if (entries) push({ sessionUpdate: 'plan', entries })

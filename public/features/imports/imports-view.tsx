@@ -84,7 +84,7 @@ const Counts = ({ report }: { report: ImportReport }) => {
     ),
     [t('imports.files'), files] as const,
     [t('imports.versions'), versions] as const,
-  ]
+  ].filter(([, count], at) => at === 0 || count > 0)
   return (
     <section class="view-part" aria-label={t('imports.result')}>
       <h3>{t('imports.result')}</h3>

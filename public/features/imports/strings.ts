@@ -3,7 +3,7 @@ import { translator } from '../../strings/t.ts'
 
 export const t = translator({
   'imports.lead':
-    'Bring your chats from ChatGPT, Claude, LibreChat, or Open WebUI: choose the file that you exported there, a ZIP archive or JSON. Importing a file again doubles nothing.',
+    'Bring your chats from ChatGPT, Claude, LibreChat, or Open WebUI. Choose the file you exported there, a ZIP archive or JSON. Importing it again creates no duplicates.',
   'imports.load.failed': 'Couldn’t load the import',
   'imports.choose': 'Choose a file',
   'imports.drop': 'or drop it here',
@@ -16,8 +16,8 @@ export const t = translator({
   'imports.result': 'Result',
   'imports.new': 'New chats',
   'imports.updated': 'Updated chats',
-  'imports.unchanged': 'Chats that were here already',
-  'imports.kept': 'Chats that were continued here and kept as they are',
+  'imports.unchanged': 'Chats already here',
+  'imports.kept': 'Chats you continued here, left as they are',
   'imports.files': 'Files',
   'imports.versions': 'Other versions of messages',
   'imports.left': 'Left out',
@@ -34,11 +34,11 @@ export const t = translator({
   'imports.left.custom_assistant': 'Custom assistants',
   'imports.left.tags': 'Tags that don’t fit into the title',
   'imports.left.rating': 'Ratings',
-  'imports.problems': 'Set aside',
+  'imports.problems': 'Not imported',
   'imports.problem.unreadable': 'It couldn’t be read.',
   'imports.problem.too_large': 'It is larger than 64 MB.',
   'imports.problem.too_deep': 'It is nested too deeply.',
-  'imports.problem.cut': 'The file ends in the middle of it.',
+  'imports.problem.cut': 'The file ends partway through it.',
   'imports.problem.damaged': 'It is damaged.',
   'imports.problem.other_format': 'It isn’t a conversation of this format.',
   'imports.problem.no_messages': 'It has no messages.',

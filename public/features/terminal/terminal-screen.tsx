@@ -1,4 +1,5 @@
 /** The screen of one terminal: xterm.js, connected to the server. */
+import { codeBlock } from '../../../lib/base/code-block.ts'
 import type { Clock } from '../../../lib/base/clock.ts'
 import { FitAddon } from '@xterm/addon-fit'
 import { Terminal as Screen } from '@xterm/xterm'
@@ -23,11 +24,7 @@ const copy = (text: string): void => {
 }
 
 /** As a block of code, fenced with more backticks than it contains. */
-const quote = (text: string): string => {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
-  const fence = '`'.repeat(longest + 1)
-  return `${fence}\n${text.trimEnd()}\n${fence}\n`
-}
+const quote = (text: string): string => `${codeBlock(text.trimEnd())}\n`
 
 type Keys = {
   type: (data: string) => void

@@ -177,7 +177,11 @@ test('has the default workspace and the worktrees with every file but .env; what
   places.write('webui/workspace/.env', 'KEY=value')
   const secret = ['new-thing/api-tokens.json', 'new-thing/.ssh/x', '.later', 'later-password']
   for (const name of secret) places.write(`webui/${name}`, 'later-0123456789')
-  const { path, keyFiles, problems } = await places.make('work.tar.zst')
+  for (const name of ['new-thing/b/innocent.json', 'plain'])
+    secret.push(name) && places.write(`webui/${name}`, '{"x":"key-0123456789"}')
+  const { path, keyFiles, problems } = await places.make('work.tar.zst', {
+    withoutKeys: (_, text) => text.replace('key-0123456789', 'removed'),
+  })
   const home = join(places.dir, 'work')
   await restoreBackup({
     file: path,
@@ -201,7 +205,7 @@ test('has the default workspace and the worktrees with every file but .env; what
   )
   for (const name of ['workspace', 'worktrees', 'new-thing', 'other.json', '.later'])
     rmSync(join(places.state, name), { recursive: true })
-  rmSync(join(places.state, 'later-password'))
+  for (const name of ['later-password', 'plain']) rmSync(join(places.state, name))
   rmSync(join(places.home, 'skills/data.jsonl'))
   rmSync(home, { recursive: true })
   rmSync(path)

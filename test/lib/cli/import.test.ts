@@ -49,7 +49,7 @@ test('an imported chat comes out as JSON and Markdown, and goes in again as it w
   const dry = await desk.talk(['import', file, '--dry-run', '--json'])
   assert.equal([dry.code, JSON.parse(dry.out).counts.new], [1, 1])
   assert.not.ok(existsSync(join(desk.home, 'webui', 'sessions')))
-  const first = await desk.talk(['import', '--from=claude', file, '--json'])
+  const first = await desk.talk(['import', file, '--json'])
   // Something was set aside.
   assert.equal([first.code, JSON.parse(first.out).problem_count], [1, 1])
   assert.is((await desk.talk(['export', 'out'])).code, 0)
@@ -69,21 +69,29 @@ test('an imported chat comes out as JSON and Markdown, and goes in again as it w
   assert.equal({ ...after, ...ours }, { ...before, ...ours })
 })
 
-test('refuses what is no file, no program, no profile, and a name of no option', async ({
-  desk,
-}) => {
+test('names in the report cannot control the terminal', async ({ desk }) => {
+  const file = join(desk.workspace, 'export.json')
+  writeFileSync(
+    file,
+    JSON.stringify([CHAT, { uuid: 'u', name: '\u001b]0;x\u0007', chat_messages: [] }]),
+  )
+  const { code, out } = await desk.talk(['import', file])
+  assert.is(code, 1)
+  assert.match(out, 'has no messages')
+  assert.not.match(out, /[\u001b\u0007]/)
+})
+
+test('refuses what is no file, no profile, and a name of no option', async ({ desk }) => {
   const file = join(desk.workspace, 'export.json')
   writeFileSync(file, JSON.stringify([CHAT]))
   for (const [words, code] of [
     [['import'], 2],
     [['import', file, file], 2],
-    [['import', file, '--from', 'word'], 2],
     [['import', file, '--all'], 2],
     [['export', 'out', '--all', 'abc'], 2],
     [['export', '--as', 'pdf', 'out'], 2],
     [['import', file, '-p', 'nobody'], 1],
     [['import', join(desk.workspace, 'nowhere')], 1],
-    [['import', file, '--from', 'chatgpt'], 1],
   ] as const)
     assert.is((await desk.talk(words)).code, code, words.join(' '))
 })

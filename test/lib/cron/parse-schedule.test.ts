@@ -126,6 +126,11 @@ const CHANGES: [zone: string, expr: string, from: string, runs: string[]][] = [
   ['Australia/Lord_Howe', '15 2 * * *', '2026-04-04T12:00Z', ['05 02:15', '06 02:15']],
   ['Australia/Lord_Howe', '45 1 * * *', '2026-04-04T12:00Z', ['05 01:45', '06 01:45']],
   ['Antarctica/Troll', '15 1 * * *', '2026-03-28T12:00Z', ['29 03:15', '30 01:15']],
+  ['Antarctica/Troll', '15 2 * * *', '2026-03-28T12:00Z', ['29 04:15', '30 02:15']],
+  ['Antarctica/Troll', '15 2 * * *', '2026-10-24T12:00Z', ['25 02:15', '26 02:15']],
+  ['Antarctica/Troll', '15 * * * *', '2026-10-24T23:20Z', ['25 02:15', '25 01:15', '25 02:15']],
+  ['Australia/Lord_Howe', '59 1 * * *', '2026-04-04T12:00Z', ['05 01:59', '06 01:59']],
+  ['Africa/Casablanca', '30 2 * * 0', '2026-02-14T12:00Z', ['15 02:30', '22 02:30']],
   ['America/Havana', '15 0 * * *', '2026-03-07T12:00Z', ['08 01:15', '09 00:15']],
   ['America/Havana', '0 0 8 3 *', '2026-03-07T12:00Z', ['08 01:00']],
   ['America/Nuuk', '30 23 * * *', '2026-03-28T12:00Z', ['29 00:30', '29 23:30']],
@@ -140,6 +145,25 @@ for (const [zone, expr, from, runs] of CHANGES)
       return toIso(ms, zone).slice(8, 16).replace('T', ' ')
     })
     assert.equal(found, runs)
+  })
+
+for (const [zone, from, until] of [
+  ['Europe/Berlin', '2026-10-24T22:00Z', '2026-10-25T06:00Z'],
+  ['Australia/Lord_Howe', '2026-04-04T12:00Z', '2026-04-04T18:00Z'],
+  ['Australia/Lord_Howe', '2026-10-03T12:00Z', '2026-10-03T18:00Z'],
+  ['Pacific/Chatham', '2026-04-04T12:00Z', '2026-04-04T18:00Z'],
+  ['Antarctica/Troll', '2026-03-28T22:00Z', '2026-03-29T06:00Z'],
+  ['Antarctica/Troll', '2026-10-24T22:00Z', '2026-10-25T06:00Z'],
+  ['Asia/Pyongyang', '2015-08-14T12:00Z', '2015-08-14T18:00Z'],
+] as const)
+  grammar(`the next run is the same whenever it is asked for: ${zone} from ${from}`, () => {
+    for (const expr of ['15 2 * * *', '59 1 * * *', '0 * * * *', '*/30 * * * *', '45 23 * * *']) {
+      let next = cronAfter(expr, at(from), zone)
+      for (let ms = at(from); ms < at(until); ms += 7 * 60_000) {
+        if (ms >= next) next = cronAfter(expr, next, zone)
+        assert.is(cronAfter(expr, ms, zone), next, `${expr} asked at ${toIso(ms, zone)}`)
+      }
+    }
   })
 
 // NOW is a Monday, 10:20 in UTC.

@@ -439,6 +439,15 @@ for (const [name, given, next] of [
     '2026-02-02T11:00:30+00:00',
   ],
   [
+    'a daily interval that ran 20 hours ahead',
+    {
+      schedule: every(1_440),
+      next_run_at: '2026-02-04T06:00:30+00:00',
+      last_run_at: '2026-02-03T06:00:30+00:00',
+    },
+    '2026-02-03T10:00:30+00:00',
+  ],
+  [
     'a clock that was four hours ahead',
     { schedule: cron('* * * * *'), next_run_at: '2026-02-02T14:01:00+00:00' },
     '2026-02-02T10:01:00+00:00',

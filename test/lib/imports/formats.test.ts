@@ -1,6 +1,9 @@
 /** What each format becomes: branches as versions, code, reasoning, tools, citations, files, and what is left out. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { readChatGpt } from '../../../lib/imports/chatgpt.ts'
+import { readClaude } from '../../../lib/imports/claude.ts'
+import { readOpenWebUi } from '../../../lib/imports/open-webui.ts'
 import type { ImportReport } from '../../../lib/schema/import.ts'
 import { type ImportBench, openImports, spoken } from './_bench.ts'
 
@@ -501,6 +504,7 @@ test('Claude: blocks, artifacts, tools, files, branches, and projects', async ({
     'assistant: I look.\n\n- [C](https://c.example/) >web_search({"query":"x"})',
     'tool: [T](https://t.example/)\nfound',
     'assistant: **Script**\n\n```python\nprint(1)\n``` >artifacts({"command":"update","id":"x","old_str":"1","new_str":"2"})',
+    'tool: OK',
     'assistant: Done. \n\n**Old one**\n\n# T\n\n End',
   ])
   assert.is(chat.messages[1]?.reasoning, 'Let me see.')
@@ -733,6 +737,105 @@ test('Open WebUI: trees, details, output items, sources, files, tags, and folder
     'assistant: Two',
   ])
   assert.equal(spoken(bench.chat('Older')), ['user: A', 'assistant: B'])
+})
+
+// ── What is beside the text ─────────────────────────────────────────────────────────────────────────────────────────
+
+test('ChatGPT: pictures that code made are in the chat', async ({ bench }) => {
+  const picture = { message_type: 'image', image_url: 'file-service://file-Plot', width: 1 }
+  const tree = mapping(
+    ['q', null, { role: 'user', text: 'Plot it' }],
+    ['c', 'q', { content: { content_type: 'code', text: 'plot()' }, recipient: 'python' }],
+    [
+      'r',
+      'c',
+      {
+        role: 'tool',
+        content: { content_type: 'execution_output', text: '<Image>' },
+        metadata: { aggregate_result: { messages: [picture, { message_type: 'stream' }] } },
+      },
+    ],
+  )
+  const archive = { 'conversations.json': [chatGpt('Plot', tree, 'r')], 'file-Plot.png': PNG }
+  assert.is((await bench.import(await bench.zip(archive))).files, 1)
+  const { id } = bench.chat()
+  const path = `imported-files/${id}/file-Plot.png`
+  assert.equal(spoken(bench.chat()).at(-1), `assistant: ![file-Plot.png](${path})`)
+  assert.equal(bench.stored(path), PNG)
+})
+
+test('Claude: two files of one name, summaries of reasoning, updates of artifacts, pictures of tools', async ({
+  bench,
+}) => {
+  const files = ['f1', 'f2'].map(file_uuid => ({ file_uuid, file_name: 'image.png' }))
+  const update = { command: 'update', id: 'a', old_str: 'b', new_str: 'c' }
+  const picture = { type: 'image', source: { type: 'base64', data: 'aGVsbG8=' } }
+  const content = [
+    { type: 'thinking', thinking: '', summaries: [{ summary: 'Considered' }] },
+    { type: 'tool_use', id: 't1', name: 'artifacts', input: update },
+    { type: 'tool_result', tool_use_id: 't1', name: 'artifacts', content: 'OK' },
+    { type: 'tool_use', id: 't2', name: 'draw', input: {} },
+    { type: 'tool_result', tool_use_id: 't2', name: 'draw', content: [picture] },
+  ]
+  const chat = {
+    ...{ uuid: 'u', name: 'Beside' },
+    chat_messages: [
+      { sender: 'human', text: 'See', files: [{ file_name: 'image.png' }], files_v2: files },
+      { sender: 'assistant', content },
+    ],
+  }
+  const report = await bench.import(bench.write('a.json', [chat]))
+  assert.equal(leftOut(report), { file_missing: 2 })
+  assert.is(bench.chat().messages[1]?.reasoning, 'Considered')
+  assert.equal(spoken(bench.chat()).slice(1), [
+    `assistant:  >artifacts(${JSON.stringify(update)})`,
+    'tool: OK',
+    'assistant:  >draw({})',
+    'tool: [Image]',
+  ])
+})
+
+test('Open WebUI: merged answers, pictures in the content, failures, and reasoning that was cut off', async ({
+  bench,
+}) => {
+  const cut = '<details type="reasoning" done="false">\n<summary>Thinking…</summary>\n> Hm'
+  const url = `data:image/png;base64,${PNG.toString('base64')}`
+  const said = (id: string, parentId: string | null, message: object) => ({
+    [id]: { id, parentId, role: 'assistant', ...message },
+  })
+  const messages = {
+    ...said('q', null, { role: 'user', content: [{ type: 'text', text: 'Q' }] }),
+    ...said('a', 'q', { content: 'One', merged: { status: true, content: 'Both' } }),
+    ...said('b', 'a', {
+      content: [{ type: 'image_url', image_url: { url } }],
+      error: { content: 'Broken pipe' },
+    }),
+    ...said('c', 'b', { content: cut }),
+  }
+  const chat = { id: 'x', title: 'Beside', chat: { history: { currentId: 'c', messages } } }
+  const report = await bench.import(bench.write('a.json', [chat]))
+  assert.equal([report.files, report.left_out], [1, []])
+  const { id, messages: shown } = bench.chat()
+  assert.equal(spoken(bench.chat()), [
+    'user: Q',
+    'assistant: One\n\nBoth',
+    `assistant: Broken pipe\n\n![image.png](imported-files/${id}/image.png)`,
+    'assistant: ',
+  ])
+  assert.is(shown[3]?.reasoning, 'Hm')
+})
+
+test('text that begins many elements and ends none takes no longer than other text', () => {
+  const context = { leaveOut: () => undefined, projects: new Map() }
+  const starts = ['<antArtifact ', '<antThinking>', '<details type="reasoning" ', '\ue200']
+  const fence = '<details type="code_interpreter">\n```\n'
+  for (const text of [...starts.map(start => start.repeat(400_000)), fence + '`'.repeat(400_000)]) {
+    const message = { uuid: 'a', sender: 'assistant', role: 'assistant', text, content: text }
+    const part = { author: { role: 'assistant' }, content: { parts: [text] } }
+    readClaude({ chat_messages: [{ ...message, content: [] }] }, context)
+    readOpenWebUi({ chat: { history: { messages: { a: message } } } }, context)
+    readChatGpt({ mapping: { a: { message: part } } }, context)
+  }
 })
 
 test.run()

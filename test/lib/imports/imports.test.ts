@@ -1,5 +1,5 @@
 /** Import of any format: what is refused, what is set aside, and importing again. */
-import { appendFileSync, mkdirSync, readFileSync, truncateSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -170,6 +170,32 @@ test('an archive: names are no paths, parts in order, a damaged part alone is se
   assert.equal(report.problems, [{ name: 'conversations-002.json', code: 'damaged' }])
 })
 
+test('an archive of our own export, or one that macOS packed, has nothing that is set aside', async ({
+  bench,
+}) => {
+  const own = (session_id: string) => ({
+    ...{ session_id, title: session_id },
+    messages: [{ role: 'user', content: 'A', timestamp: 1_700_000_000 }],
+  })
+  const export_ = {
+    'out/sessions/a.json': own('a'),
+    'out/sessions/b.json': own('b'),
+    'out/sessions/_index.json': [{ session_id: 'a', title: 'a' }],
+    'out/projects.json': [],
+    'out/settings.json': { theme: 'dark' },
+    'out/last_workspace.txt': '/home',
+  }
+  const packed = {
+    'chats/one.json': claude('c', 'C'),
+    'chats/two.json': claude('d', 'D'),
+    '__MACOSX/chats/._one.json': Buffer.from([0, 5, 22, 7, 0, 2]),
+  }
+  for (const archive of [export_, packed]) {
+    const report = await bench.import(await bench.zip(archive))
+    assert.equal([report.counts.new, report.problems], [2, []])
+  }
+})
+
 test('an archive whose directory lies about sizes does not expand', async ({ bench }) => {
   const path = await bench.zip({
     'conversations.json': JSON.stringify([claude('a', 'A'.repeat(100_000))]),
@@ -208,6 +234,102 @@ test('importing again doubles nothing, takes over what is new, and keeps what wa
   assert.is(bench.ids().length, 3)
   const fourth = await bench.import(bench.write('4.json', longer))
   assert.equal(fourth.counts, { new: 0, updated: 0, unchanged: 2, kept: 1 })
+})
+
+test('an older state of a chat never replaces a newer one, in another file or the same', async ({
+  bench,
+}) => {
+  const state = (day: number, ...texts: string[]) => ({
+    ...claude('a', ...texts),
+    updated_at: `2025-03-0${day}T00:00:00Z`,
+  })
+  const newer = state(2, 'A', 'B', 'C')
+  const orders = [
+    [newer, state(1, 'A')],
+    [state(1, 'A'), newer],
+    [newer, newer],
+  ]
+  for (const states of orders) {
+    const another = openImports()
+    await another.import(another.write('a.json', states))
+    assert.equal(spoken(another.chat()), ['user: A', 'assistant: B', 'user: C'])
+    const report = await another.import(another.write('b.json', [state(1, 'A', 'X')]))
+    assert.equal(report.counts, { new: 0, updated: 0, unchanged: 1, kept: 0 })
+    assert.is(spoken(another.chat()).length, 3)
+    const dry = await bench.import(another.write('c.json', states), { isDryRun: true })
+    assert.is(dry.counts.new, 1)
+    another.close()
+  }
+})
+
+test('a chat that appears here while its files are stored is not replaced', async ({ bench }) => {
+  const attachments = [{ file_name: 'a.txt', extracted_content: 'text' }]
+  const chat = { ...claude('a'), chat_messages: [{ sender: 'human', text: 'A', attachments }] }
+  const path = bench.write('a.json', [chat])
+  const store: typeof bench.target.store = async (...given) => {
+    await bench.import(path)
+    bench.append(bench.chat().id, {
+      t: 'message',
+      message: { id: 'm3', role: 'user', content: 'B', timestamp: 1 },
+    })
+    return bench.target.store(...given)
+  }
+  const report = await bench.import(path, { target: { ...bench.target, store } })
+  assert.is(report.counts.kept, 1)
+  assert.is(spoken(bench.chat()).length, 2)
+})
+
+test('a file that was changed here stays, and its name does not depend on the branch that was shown', async ({
+  bench,
+}) => {
+  const file = (text: string) => [{ file_name: 'n.txt', extracted_content: text }]
+  const said = (uuid: string, parent: string, sender: string, text: string) => ({
+    ...{ uuid, parent_message_uuid: parent, sender, text: uuid, attachments: file(text) },
+  })
+  const none = '00000000-0000-4000-8000-000000000000'
+  const messages = [said('q', none, 'human', 'first'), said('r', none, 'human', 'second')]
+  const chat = { ...claude('a'), chat_messages: messages, current_leaf_message_uuid: 'q' }
+  assert.is((await bench.import(bench.write('a.json', [chat]))).files, 2)
+  const { id } = bench.chat()
+  writeFileSync(join(bench.workspace, `imported-files/${id}/n.txt`), 'changed here')
+  const later = {
+    ...{ ...chat, current_leaf_message_uuid: 's', updated_at: '2025-02-01T00:00:00Z' },
+    chat_messages: [...messages, said('s', 'r', 'assistant', 'third')],
+  }
+  const report = await bench.import(bench.write('b.json', [later]))
+  assert.equal([report.counts.updated, report.files], [1, 1])
+  assert.equal(
+    ['n.txt', 'n-2.txt', 'n-3.txt'].map(name =>
+      bench.stored(`imported-files/${id}/${name}`)?.toString(),
+    ),
+    ['changed here', 'second', 'third'],
+  )
+  assert.equal(bench.chat().messages[0]?.attachments, [`imported-files/${id}/n-2.txt`])
+})
+
+test('a long name in any script is shortened to what file systems take', async ({ bench }) => {
+  const names = ['漢', '𠀀', 'ä', 'x'].map(letter => `${letter.repeat(200)}.txt`)
+  const attachments = names.map(file_name => ({ file_name, extracted_content: 'text' }))
+  const chat = { ...claude('a'), chat_messages: [{ sender: 'human', text: 'A', attachments }] }
+  const report = await bench.import(bench.write('a.json', [chat]))
+  assert.equal([report.files, report.left_out], [4, []])
+  for (const path of bench.chat().messages[0]?.attachments ?? []) assert.ok(bench.stored(path))
+})
+
+test('answers that branch at each step are set aside before they fill the memory', async ({
+  bench,
+}) => {
+  const said = (parent: string | null, role: string) => ({
+    parent,
+    message: { author: { role }, content: { parts: ['x'] } },
+  })
+  const steps = Array.from({ length: 3_000 }, (_, n) => [
+    [`a${n}`, said(n === 0 ? null : `a${n - 1}`, 'assistant')],
+    [`b${n}`, said(n === 0 ? null : `a${n - 1}`, 'assistant')],
+  ])
+  const wide = { title: 'Wide', conversation_id: 'w', mapping: Object.fromEntries(steps.flat()) }
+  const report = await bench.import(bench.write('a.json', [wide]))
+  assert.equal([report.problems, bench.ids()], [[{ name: 'Wide', code: 'unreadable' }], []])
 })
 
 test('a conversation without any time is the same when it is imported again', async ({ bench }) => {
@@ -276,12 +398,6 @@ test('a dry run reports and writes nothing', async ({ bench }) => {
   assert.equal(bench.ids(), [])
 })
 
-test('with a source, other formats are set aside', async ({ bench }) => {
-  const path = bench.write('a.json', [claude('a', 'A')])
-  assert.is(await codeOf(bench.import(path, { from: 'chatgpt' })), 'import_unknown')
-  assert.is((await bench.import(path, { from: 'claude' })).source, 'claude')
-})
-
 test('our own export comes back as it was', async ({ bench }) => {
   const tools = [
     { id: 'c1', type: 'function', function: { name: 'terminal', arguments: '{"command":"ls"}' } },
@@ -330,6 +446,20 @@ test('our own export comes back as it was', async ({ bench }) => {
   } finally {
     next.close()
   }
+})
+
+test('of our own exports, branches follow their chats, and chats without an id are chats of their own', async ({
+  bench,
+}) => {
+  const own = (session_id: string, more: object = {}) => ({
+    ...{ session_id, title: session_id, ...more },
+    messages: [{ role: 'user', content: JSON.stringify(more), timestamp: 1_700_000_000 }],
+  })
+  const branch = own('branch', { parent_session_id: 'whole' })
+  const nameless = ['1', '2'].map(title => own('', { title }))
+  await bench.import(bench.write('a.json', [own('whole'), branch, ...nameless]))
+  assert.is(bench.chat('branch').meta.parent_session_id, bench.chat('whole').id)
+  assert.is(bench.ids().length, 4)
 })
 
 test.run()

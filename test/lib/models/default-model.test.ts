@@ -297,7 +297,7 @@ test('an old default with a hint becomes a provider and a name that the command 
 })
 
 test('a hint alone is no model', ({ base }) => {
-  for (const id of ['@', ' @ ', '@@', '@ x', '@:', '@:x', '@x:'])
+  for (const id of ['@', '@deepseek', ' @ ', '@@', '@ x', '@:', '@:x', '@x:'])
     assert.throws(() => setDefaultModel(open(base, ''), id), isInvalid)
 })
 

@@ -172,6 +172,32 @@ test('an emptied file of which nothing else is known is listed, can be deleted, 
   }
 })
 
+for (const content of ['', '\0'.repeat(64)])
+  test('an emptied file of the former format keeps its row, known or not, and nothing is written into it', async () => {
+    const bench = openBench()
+    try {
+      const id = '5a5b5c5d5e5f'
+      const path = join(bench.root, 'sessions', `${id}.json`)
+      const messages = [{ role: 'user', content: 'hello' }]
+      writeFileSync(path, JSON.stringify({ session_id: id, title: 'former', messages }))
+      await bench.sessions.catchUp()
+      assert.is(listed(bench.sessions)[0]?.title, 'former')
+      writeFileSync(path, content)
+      utimesSync(path, OLD, OLD)
+      for (const title of ['former', `Unreadable chat ${id}`]) {
+        const sessions = await bench.restart()
+        assert.is(listed(sessions)[0]?.title, title)
+        assert.throws(() => sessions.load(id), /file is empty/)
+        assert.throws(() => sessions.append(id, [say('more')]))
+        assert.is(readFileSync(path, 'utf8'), content)
+        await sessions.close()
+        rmSync(join(bench.root, 'cache'), { recursive: true })
+      }
+    } finally {
+      await bench.close()
+    }
+  })
+
 test('a session whose file becomes a folder disappears, and returns with its file', async () => {
   const bench = openBench()
   try {

@@ -260,8 +260,9 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Prepare>>>> = {
   },
 }
 
-/** Endpoints with tests of their own below. */
+/** Endpoints with tests of their own below; of an import, in `handlers/imports`. */
 const APART = [
+  'POST /api/import',
   'POST /api/git/worktree/update',
   'POST /api/git/worktree/merge',
   'POST /api/rollback/restore',
@@ -277,6 +278,7 @@ const ELSEWHERE = `
   session/archive session/duplicate session/branch session/draft session/move chat/start chat/steer chat/interrupt queue/add
   queue/edit queue/remove queue/reorder queue/send btw background session/mode session/yolo session/agent/open
   session/agent/sessions session/agent/adopt chat/cancel chat/retry chat transcribe tts approval/respond clarify/respond
+  import
 `
 
 test('every endpoint for members is known to change files or not to', () => {

@@ -21,8 +21,8 @@ test('what the page needs at once is one file, and every chunk imports what it e
   })
   const texts = new Map([...files].map(([name, contents]) => [name, contents.toString()]))
   const main = texts.get(mainFile)!
-  // Not the end of a route in a string: `/api/session/import"`.
-  assert.not.match(main, /(?<!\/)\bimport\s*(?:\{|")/)
+  // Not the end of a route in a string (`/api/session/import"`), nor the name of a section.
+  assert.not.match(main, /(?<![/"])\bimport\s*(?:\{|")/)
   const exportsOf = (file: string) =>
     (/\bexport\{([^}]*)\}/.exec(texts.get(file)!)?.[1] ?? '')
       .split(',')
