@@ -84,7 +84,9 @@ const workspaceCheck = ({ config }: CheckContext): Check[] => {
 }
 
 const environmentChecks = ({ config }: CheckContext): Check[] =>
-  config.warnings.map(said => warn('variable_ignored', 'environment', said, 'Correct or remove the variable.'))
+  config.warnings.map(said =>
+    warn('variable_ignored', 'environment', said, 'Correct or remove the variable.'),
+  )
 
 /** Of the agent's commands and of programs that they run. */
 const temporaryCheck = ({ config: { env }, machine }: CheckContext): Check[] => {
