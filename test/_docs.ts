@@ -10,6 +10,8 @@ export type Page = {
   blocks: Block[]
   /** Words of code in the text. */
   words: string[]
+  /** Texts in italics: on pages about the page of the service, these are its own. */
+  italics: string[]
   links: string[]
   anchors: Set<string>
 }
@@ -22,7 +24,15 @@ const slugOf = (heading: string): string =>
 
 const readPage = (path: string): Page => {
   const text = readFileSync(path, 'utf8')
-  const page: Page = { path, text, blocks: [], words: [], links: [], anchors: new Set() }
+  const page: Page = {
+    path,
+    text,
+    blocks: [],
+    words: [],
+    italics: [],
+    links: [],
+    anchors: new Set(),
+  }
   const add = (token: Token): void => {
     if (token.type === 'code') {
       const { lang = '', text: code } = token as Tokens.Code
@@ -30,6 +40,7 @@ const readPage = (path: string): Page => {
       page.blocks.push({ page: path, lang: name, reason, text: code })
     }
     if (token.type === 'codespan') page.words.push((token as Tokens.Codespan).text)
+    if (token.type === 'em') page.italics.push((token as Tokens.Em).text)
     if (token.type === 'link' || token.type === 'image')
       page.links.push((token as Tokens.Link).href)
     if (token.type === 'heading') page.anchors.add(slugOf((token as Tokens.Heading).text))
@@ -88,10 +99,12 @@ export const commandsOf = (text: string): Command[] =>
       })
     })
 
-/** The value of a constant, from its source: `30 * 86_400_000`. */
+/** The value of a constant or property, from its source: `30 * 86_400_000`. */
 export const constantOf = (path: string, name: string): number => {
   const [, text] =
-    new RegExp(`\\b${name} = ([\\d_]+(?: \\* [\\d_]+)*)\\b`).exec(readFileSync(path, 'utf8')) ?? []
+    new RegExp(`\\b${name}(?: =|:) ([\\d_]+(?: \\* [\\d_]+)*)\\b`).exec(
+      readFileSync(path, 'utf8'),
+    ) ?? []
   if (text === undefined) throw new Error(`${path} has no constant ${name}`)
   return text.split(' * ').reduce((value, factor) => value * Number(factor.replaceAll('_', '')), 1)
 }

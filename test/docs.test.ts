@@ -280,7 +280,7 @@ test('each variable that is named exists, and each that exists is documented', (
     [],
   )
   assert.equal(
-    KNOWN_VARIABLES.filter(name => !found.has(name) && !INTERNAL.includes(name)),
+    KNOWN_VARIABLES.filter(name => found.has(name) === INTERNAL.includes(name)),
     [],
   )
   const tracing = globSync([
@@ -565,6 +565,19 @@ test('keys of config.yaml that are named are read, or listed as those of others'
   assert.equal(problems, [])
 })
 
+test('no key is both read and listed as not read', () => {
+  const [isRead = '', notRead = ''] = configKeysPage().split('## Keys that are not read')
+  const keys = new Set(isRead.match(/^\| `[^`]+`/gm))
+  const listed = notRead
+    .match(/^\| (?:`[^`]+`(?:, )?)+/gm)
+    ?.flatMap(row => row.match(/`[^`]+`/g) ?? [])
+  assert.ok(listed && listed.length > 20)
+  assert.equal(
+    listed.filter(key => keys.has(`| ${key}`)),
+    [],
+  )
+})
+
 /** Of other programs, standards, and APIs. */
 const OF_OTHERS = ['client_secret_post', 'context_management', 'hooks_auto_accept', 'local_shell']
 
@@ -588,6 +601,21 @@ test('names of tools, codes, events, and keys are in the code', () => {
   assert.equal(problems, [])
 })
 
+test('each address on this machine has the port that is the default, or is explained', () => {
+  const { port } = readConfig({ HOME: '/home/me' }, [])
+  /** A second service, a collector of traces. */
+  const others = [8788, 4318]
+  const problems = guides.flatMap(({ path, text }) =>
+    [...text.matchAll(/(?:127\.0\.0\.1|localhost):(\d+)/g)]
+      .filter(([, found]) => Number(found) !== port && !others.includes(Number(found)))
+      .map(([address]) => `${path}: ${address}`),
+  )
+  assert.equal(problems, [])
+})
+
+/** About the page of the service; others speak of other programs. */
+const OF_PAGE = /^docs\/(?:backup|install|operations|using|tasks|share|offline|memory)\.md$/
+
 test('places of the page are called what the page calls them', () => {
   const texts = execFileSync('git', ['ls-files', 'public'], { encoding: 'utf8' })
     .split('\n')
@@ -599,10 +627,16 @@ test('places of the page are called what the page calls them', () => {
   const problems = guides.flatMap(({ path, text }) =>
     [...text.matchAll(/\bSettings((?: → [^.,;:)|*→]+)+)/g)]
       .flatMap(([, found = '']) => found.split(' → ').slice(1))
-      .filter(place => !isText(place.replaceAll('’', '’')))
+      .filter(place => !isText(place))
       .map(place => `${path}: ${place}`),
   )
   assert.equal(problems, [])
+  const named = guides.flatMap(({ path, italics }) =>
+    (OF_PAGE.test(path) ? italics : [])
+      .filter(name => !name.endsWith(':') && !texts.some(text => text.startsWith(name)))
+      .map(name => `${path}: ${name}`),
+  )
+  assert.equal(named, [])
 })
 
 // ── Figures ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -714,6 +748,20 @@ const FIGURES: readonly [page: string, says: string, path: string, name: string,
       20_000,
     ],
     ['using', 'up to 10 MB each', 'lib/agent/images.ts', 'MAX_IMAGE_BYTES', 10 * MB],
+    ['using', 'files over 10 MB', 'lib/checkpoints/scan-workspace.ts', 'fileBytes', 10 * MB],
+    ['using', 'beyond 20,000 files', 'lib/checkpoints/scan-workspace.ts', 'files', 20_000],
+    ['using', 'or 500 MB', 'lib/checkpoints/scan-workspace.ts', 'totalBytes', 500 * MB],
+    ['using', 'the last 20 chats', 'public/sw/kept.ts', 'MAX_SESSIONS', 20],
+    ['offline', 'the last 20 you opened', 'public/sw/kept.ts', 'MAX_SESSIONS', 20],
+    ['operations', '`tool-output/` | 256 MB', 'lib/tool-output.ts', 'MAX_TOTAL_BYTES', 256 * MB],
+    [
+      'moving-here',
+      'larger than 64 MB',
+      'lib/imports/imports.ts',
+      'MAX_CONVERSATION_BYTES',
+      64 * MB,
+    ],
+    ['install', '| 78 | a variable', 'lib/errors.ts', 'EXIT_SETUP', 78],
   ]
 
 test('figures are those of the code', () => {

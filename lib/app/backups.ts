@@ -1,7 +1,7 @@
 /** Composition: backups that the page asks for. */
 import { join } from 'node:path'
 import { makeBackup } from '../backups/backup.ts'
-import { type Backups, createBackups } from '../backups/backups.ts'
+import { type Backups, createBackups, NO_SCHEDULE, SCHEDULE_ADVICE } from '../backups/backups.ts'
 import { backupPlaces } from './backup-places.ts'
 import type { Composition } from './data.ts'
 
@@ -26,7 +26,6 @@ export const composeBackups = (
     suggestedDir: join(config.userHome, 'agent-backups'),
     log,
   })
-  if (backups.state().was_scheduled)
-    log.warn('Backups are no longer made on a schedule: see "On a schedule" in docs/backup.md')
+  if (backups.state().was_scheduled) log.warn(`${NO_SCHEDULE}. ${SCHEDULE_ADVICE}`)
   return backups
 }

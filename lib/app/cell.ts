@@ -6,11 +6,12 @@ import { parseClusterKey, parseDatabaseUrl } from '../base/cluster-settings.ts'
 import { alone } from '../cluster/alone.ts'
 import type { CellPlace, Owned } from '../cluster/types.ts'
 import type { Config } from '../config.ts'
-import { messageOf, unavailable } from '../errors.ts'
+import { unavailable } from '../errors.ts'
 import { CELL_HEADER } from '../http/forwarded-headers.ts'
 import type { Listener } from '../http/request-listener.ts'
 import type { ResponseHold } from '../http/write-response.ts'
 import type { Log } from '../log.ts'
+import { fileReason } from '../store/file-error.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 /** What is in the file that a variable names. Throws an Error that names the variable. */
@@ -22,7 +23,7 @@ const inFile = (
   try {
     return parse(readWholeText(path).trim(), path)
   } catch (error) {
-    throw new Error(`${variable}: ${messageOf(error)}`, { cause: error })
+    throw new Error(`${variable}: ${fileReason(error)}`, { cause: error })
   }
 }
 

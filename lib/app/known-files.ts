@@ -18,6 +18,7 @@ import { parseProjects } from '../projects.ts'
 import type { FileProblem } from '../schema/file-problem.ts'
 import { parseSettings } from '../settings.ts'
 import { SharesFile } from '../shares/shares.ts'
+import { ImportsFile } from '../schema/import.ts'
 import { jsonFile } from '../store/json-file.ts'
 import { GrantFile } from '../turn-context/grants.ts'
 
@@ -73,6 +74,7 @@ const FILES: Readonly<Record<string, Known>> = {
     until: 'Until then, safeguards that were accepted block again.',
   },
   'backups.json': { parse: of(BackupsFile), until: 'Until then, no backups are made.' },
+  'imports.json': { parse: of(ImportsFile), until: 'Until then, the page imports nothing.' },
   'auth-sessions.json': {
     parse: of(SignInsFile),
     until: 'Everyone has to sign in again.',

@@ -45,7 +45,6 @@ const PERMANENT: ReadonlySet<CheckCode | undefined> = new Set<CheckCode>([
   'password_invalid',
   'base_path_taken',
   'traces_invalid',
-  'restore_unfinished',
 ])
 
 /** Why a start ends here; null: it goes on. */
@@ -133,7 +132,16 @@ const diskCheck = (place: string, { freeBytes }: Machine): Check => {
 }
 
 /** What the server makes below the state directory when it is missing. */
-const DIRECTORIES = ['cache', 'live', 'request-keys', 'sessions', 'tool-output', 'trash', 'updates']
+const DIRECTORIES = [
+  'cache',
+  'file-trash',
+  'incoming',
+  'live',
+  'request-keys',
+  'sessions',
+  'tool-output',
+  'trash',
+]
 
 const entryCheck = (path: string, machine: Machine): Check[] => {
   if (!exists(path)) return []
@@ -142,10 +150,18 @@ const entryCheck = (path: string, machine: Machine): Check[] => {
   return error === null ? [] : [noAccess(path, error, machine)]
 }
 
+const isFile = (path: string): boolean => {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    // A link to itself or to nothing.
+    return false
+  }
+}
+
 /** What is replaced by a rename may be anything but a directory. */
 const fileCheck = (path: string, isReplaced: boolean): Check[] => {
-  const found = statSync(path, { throwIfNoEntry: false })
-  const isFine = isReplaced ? !found?.isDirectory() : found === undefined || found.isFile()
+  const isFine = isReplaced ? !isDirectory(path) : !exists(path) || isFile(path)
   return isFine
     ? []
     : [
@@ -272,6 +288,13 @@ const clientSecretCheck = ({ oidc }: Config): Check[] => {
   }
 }
 
+const trustCheck = ({ authHeader, trustedProxies }: Config): Check[] => {
+  const all = trustedProxies.find(block => block.endsWith('/0'))
+  if (authHeader === null || all === undefined) return []
+  const said = `AGENT_WEBUI_TRUSTED_PROXIES has ${all}, so everyone who reaches this service can name any user in ${authHeader}`
+  return [warn('proxies_untrusted', 'proxy sign-in', said, 'Name the addresses of the proxy only.')]
+}
+
 const basePathCheck = ({ basePath }: Config, ownNames: ReadonlySet<string>): Check[] => {
   const problem = basePathProblem(basePath, ownNames)
   return problem === null
@@ -376,6 +399,7 @@ export const startChecks = (
     ...passwordCheck(config),
     ...tlsCheck(config, machine),
     ...clientSecretCheck(config),
+    ...trustCheck(config),
     ...basePathCheck(config, ownNames),
     ...tracingCheck(config),
     ...clockCheck(isUsable && isDirectory(config.stateDir) ? config.stateDir : null, machine),

@@ -91,7 +91,7 @@ const open = ({ stateDir, config, settings, clock, log, iterations }: AuthOption
     hasher: createPasswordHasher(key, iterations),
     record: openPasswordRecord({ dir: stateDir, key, settings, warn }),
     signIns: openSignIns(join(stateDir, 'auth-sessions.json'), clock, warn),
-    setup: createSetupToken(warn, config.isExposed),
+    setup: createSetupToken(warn),
     clock,
   }
 }

@@ -19,14 +19,13 @@ const createToken = (): string => {
   ).join('-')
 }
 
-/** `isExposed`: the server can be reached from other machines; otherwise other people may sign in. */
-export const createSetupToken = (warn: (text: string) => void, isExposed = true) => {
+export const createSetupToken = (warn: (text: string) => void) => {
   let token: string | undefined
 
   const announce = (): string => {
     token = createToken()
     warn(
-      `${isExposed ? 'The server can be reached from other machines' : 'Other people may sign in'} and no password is set. Sign in with the setup token ${token} and set a password in Settings, or set AGENT_WEBUI_PASSWORD`,
+      `Others can reach the sign-in page, and no password is set. Sign in with the setup token ${token} and set a password in Settings, or set AGENT_WEBUI_PASSWORD`,
     )
     return token
   }

@@ -24,6 +24,10 @@ const timeOfName = (name: string): number | undefined => {
   return Number.isNaN(ms) ? undefined : ms
 }
 
+export const NO_SCHEDULE = 'Backups are no longer made on a schedule'
+export const SCHEDULE_ADVICE =
+  'Let a timer of the system make them: see "On a schedule" in docs/backup.md. Then choose the folder under Settings → Backups again.'
+
 export const BackupsFile = z.object({
   version: z.literal(1).default(1),
   settings: z

@@ -10,11 +10,17 @@ export const clusterChecks = async ({
   config: { cluster },
 }: Pick<CheckContext, 'config'>): Promise<Check[]> => {
   if (cluster === null) return []
+  let given: { url: string; key: string | null }
   try {
-    const [url, key] = [clusterUrl(cluster), readClusterKey(cluster)]
+    given = { url: clusterUrl(cluster), key: readClusterKey(cluster) }
+  } catch (error) {
+    const advice = 'Correct the file, or the variable. It does not start without it.'
+    return [fail('cluster_unusable', ABOUT, messageOf(error), advice)]
+  }
+  try {
     const { checkCluster } = await import('../cluster/postgres.ts')
-    await checkCluster({ url, key }, cluster.cell)
-    if (key !== null) return [ok(ABOUT, 'the database answers, and its tables are known')]
+    await checkCluster(given, cluster.cell)
+    if (given.key !== null) return [ok(ABOUT, 'the database answers, and its tables are known')]
     return [
       warn(
         'cluster_without_key',

@@ -1,6 +1,7 @@
 /** Checks of the profile's files: unreadable ones, invalid values, and safeguards that are not supported. */
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDirectory } from '../base/directories.ts'
 import { callableSkills } from '../commands.ts'
 import { createFileCheck } from '../file-problems.ts'
 import { jobsFile } from '../cron/jobs-file.ts'
@@ -84,9 +85,20 @@ const activeProfileChecks = ({ config: { baseHome } }: CheckContext): Check[] =>
   return [warn('profile_missing', 'profile', said, 'Choose another profile on the page.')]
 }
 
+/** A link that leads nowhere is not missing: nothing is created in its place. */
+const whyNoDirectory = (path: string): string | null => {
+  if (isDirectory(path)) return null
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) ? 'is not a directory' : 'missing'
+  } catch (error) {
+    return `cannot be used: ${fileReason(error)}`
+  }
+}
+
 export const homeChecks = (looked: CheckContext): Check[] => {
   const { home, config } = looked
-  if (!existsSync(home.dir))
+  const problem = whyNoDirectory(home.dir)
+  if (problem === 'missing')
     return [
       warn(
         'home_missing',
@@ -99,13 +111,13 @@ export const homeChecks = (looked: CheckContext): Check[] => {
         },
       ),
     ]
-  if (!statSync(home.dir).isDirectory())
+  if (problem !== null)
     return [
       fail(
         'home_not_directory',
         'home',
-        `${home.dir} is not a directory`,
-        'Move it away, or set AGENT_HOME to another directory.',
+        `${home.dir} ${problem}`,
+        'Repair it, or set AGENT_HOME to another directory.',
       ),
     ]
   const problems = home.problems()
@@ -132,18 +144,20 @@ export const homeChecks = (looked: CheckContext): Check[] => {
 }
 
 /** Written by hand or by another program: the page refuses such a schedule. */
-export const taskChecks = ({ home, machine }: CheckContext): Check[] =>
-  jobsFile(join(home.dir, 'cron'), () => '')
-    .read()
-    .filter(({ schedule }) => readSchedule(schedule, machine.clock.now(), 'UTC') === undefined)
-    .map(({ id }) =>
-      warn(
-        'task_schedule_invalid',
-        `task ${id}`,
-        'its schedule cannot be read, so it never runs',
-        'Give it another one in Tasks.',
+export const taskChecks = ({ homes, machine }: CheckContext): Check[] =>
+  homes.list().flatMap(({ dir, name }) =>
+    jobsFile(join(dir, 'cron'), () => '')
+      .read()
+      .filter(({ schedule }) => readSchedule(schedule, machine.clock.now(), 'UTC') === undefined)
+      .map(({ id }) =>
+        warn(
+          'task_schedule_invalid',
+          `task ${id}${name === DEFAULT_PROFILE ? '' : ` of profile ${name}`}`,
+          'its schedule cannot be read, so it never runs',
+          'Give it another one in Tasks.',
+        ),
       ),
-    )
+  )
 
 /** As the page names them: files of every profile that cannot be read. Those of the service are in `known-files.ts`. */
 export const fileChecks = (

@@ -44,13 +44,15 @@ const oidcCheck = async ({ config: { oidc: config, env } }: CheckContext): Promi
 
 /** Anyone who reaches the service can then only enter the setup token, which is in its log. */
 const passwordCheck = ({ config }: CheckContext): Check[] => {
-  if (!config.isExposed || config.password !== null || hasPassword(config.stateDir)) return []
+  const { isExposed, isVouched, oidc, authHeader, password, stateDir } = config
+  const isOpen = !isExposed && oidc === null && authHeader === null
+  if (isOpen || isVouched || password !== null || hasPassword(stateDir)) return []
   return [
     warn(
       'password_missing',
       'password',
-      `${config.host} can be reached from other machines, and no password is set`,
-      'Set one: agent-webui password. Until then the page asks for the setup token of the log.',
+      'others can reach the sign-in page, and no password is set',
+      'Set one: agent-webui password. Until then the owner needs the setup token of the log.',
     ),
   ]
 }
@@ -58,7 +60,7 @@ const passwordCheck = ({ config }: CheckContext): Check[] => {
 const headerCheck = ({ config: { authHeader, trustedProxies } }: CheckContext): Check[] =>
   authHeader === null
     ? []
-    : [ok('proxy sign-in', `${authHeader}, from ${trustedProxies.join(', ')} only`)]
+    : [ok('proxy sign-in', `${authHeader}, from ${trustedProxies.join(', ')}`)]
 
 export const signInChecks = async (looked: CheckContext): Promise<Check[]> => [
   ...passwordCheck(looked),

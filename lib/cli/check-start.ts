@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { knownFiles } from '../app/known-files.ts'
 import { startChecks } from '../app/start-checks.ts'
-import { BackupsFile } from '../backups/backups.ts'
+import { BackupsFile, NO_SCHEDULE, SCHEDULE_ADVICE } from '../backups/backups.ts'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
 import { fetchHealth, StartError, tryListen, urlOf } from '../preflight.ts'
@@ -14,7 +14,7 @@ import { jsonFile } from '../store/json-file.ts'
 import { runningPid } from '../store/instance-lock.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { readWholeText } from '../store/read-text.ts'
-import { usableWorkspace } from '../workspaces/workspace-paths.ts'
+import { usableForNewChats } from '../workspaces/default-workspace.ts'
 import { type Check, fail, type CheckContext, type Fix, ok, warn } from './check.ts'
 
 const stateFileChecks = ({ config }: CheckContext): Check[] =>
@@ -33,14 +33,17 @@ const stateFileChecks = ({ config }: CheckContext): Check[] =>
         ]
   })
 
-/** Of the last one that the page made, which says so, too. */
-const backupCheck = ({ config }: CheckContext): Check[] => {
-  const { last } = jsonFile(join(config.stateDir, 'backups.json'), value =>
+/** As the page says it. */
+const backupChecks = ({ config }: CheckContext): Check[] => {
+  const { last, settings } = jsonFile(join(config.stateDir, 'backups.json'), value =>
     BackupsFile.parse(value ?? {}),
   ).read()
-  return last === null || last.ok
-    ? []
-    : [warn('backup_failed', 'backup', last.error, 'See Settings → Backups.')]
+  return [
+    ...(settings.enabled ? [warn('backups_stopped', 'backup', NO_SCHEDULE, SCHEDULE_ADVICE)] : []),
+    ...(last === null || last.ok
+      ? []
+      : [warn('backup_failed', 'backup', last.error, 'See Settings → Backups.')]),
+  ]
 }
 
 const settingsWorkspace = ({ stateDir }: CheckContext['config']): string | null => {
@@ -53,7 +56,7 @@ const settingsWorkspace = ({ stateDir }: CheckContext['config']): string | null 
 
 const savedWorkspaceCheck = ({ config }: CheckContext): Check[] => {
   const wanted = settingsWorkspace(config)
-  return wanted === null || usableWorkspace(wanted, config.userHome)
+  return wanted === null || usableForNewChats(wanted, config)
     ? []
     : [
         warn(
@@ -68,7 +71,7 @@ const savedWorkspaceCheck = ({ config }: CheckContext): Check[] => {
 const workspaceCheck = ({ config }: CheckContext): Check[] => {
   const wanted = config.defaultWorkspace
   if (wanted === null) return []
-  return usableWorkspace(wanted, config.userHome)
+  return usableForNewChats(wanted, config)
     ? [ok('workspace', wanted)]
     : [
         fail(
@@ -81,7 +84,9 @@ const workspaceCheck = ({ config }: CheckContext): Check[] => {
 }
 
 const environmentChecks = ({ config }: CheckContext): Check[] =>
-  config.warnings.map(said => warn('variable_ignored', 'environment', said, 'Fix the variable.'))
+  config.warnings.map(said =>
+    warn('variable_ignored', 'environment', said, 'Correct or remove the variable.'),
+  )
 
 /** Of the agent's commands and of programs that they run. */
 const temporaryCheck = ({ config: { env }, machine }: CheckContext): Check[] => {
@@ -114,18 +119,32 @@ const sessionCheck = ({ config }: CheckContext): Check[] => {
       ),
     ]
   }
-  const { looked, bad, complete } = unreadableSessions(dir)
+  const { looked, bad, closed, complete } = unreadableSessions(dir)
   const extent = complete ? '' : ' (newest only)'
-  if (bad.length === 0) return [ok('sessions', `${looked} readable${extent}`)]
-  const names = bad.slice(0, 3).join(', ')
-  const more = bad.length > 3 ? ` and ${bad.length - 3} more` : ''
+  if (bad.length + closed.length === 0) return [ok('sessions', `${looked} readable${extent}`)]
+  const namesOf = (list: string[]) =>
+    `${list.slice(0, 3).join(', ')}${list.length > 3 ? ` and ${list.length - 3} more` : ''}`
   return [
-    warn(
-      'session_damaged',
-      'sessions',
-      `${bad.length} of ${looked} are empty or have unreadable lines: ${names}${more}`,
-      'Their other lines are shown. If messages are missing, restore the files from a backup.',
-    ),
+    ...(closed.length === 0
+      ? []
+      : [
+          fail(
+            'sessions_unreadable',
+            'sessions',
+            `${closed.length} of ${looked} may not be read by this user: ${namesOf(closed)}`,
+            `Give them to this user with chown. Until then these chats are missing.`,
+          ),
+        ]),
+    ...(bad.length === 0
+      ? []
+      : [
+          warn(
+            'session_damaged',
+            'sessions',
+            `${bad.length} of ${looked} are empty or have unreadable lines: ${namesOf(bad)}`,
+            'Their other lines are shown. If messages are missing, restore the files from a backup.',
+          ),
+        ]),
   ]
 }
 
@@ -231,7 +250,7 @@ export const serverChecks = async (looked: CheckContext): Promise<ServerChecks> 
     ...environmentChecks(looked),
     ...withStateFix(first, looked),
     ...(isStateUsable
-      ? [...stateFileChecks(looked), ...savedWorkspaceCheck(looked), ...backupCheck(looked)]
+      ? [...stateFileChecks(looked), ...savedWorkspaceCheck(looked), ...backupChecks(looked)]
       : []),
     ...workspaceCheck(looked),
     ...temporaryCheck(looked),

@@ -11,7 +11,7 @@ import { readSetup } from '../models/provider-config.ts'
 import { listProviders } from '../models/provider-keys.ts'
 import { findExposed } from '../profiles/file-permissions.ts'
 import { emptyIfUnreadable, fileChecks, guardChecks, homeChecks, taskChecks } from './check-home.ts'
-import { errorCode, fileReason } from '../store/file-error.ts'
+import { errorCode, fileReason, sentenceOf } from '../store/file-error.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 import { modelServerChecks } from './check-model-server.ts'
 import { clusterChecks } from './check-cluster.ts'
@@ -33,7 +33,7 @@ const secretChecks = ({ config }: CheckContext): Check[] => {
         'file_exposed',
         'secrets',
         `${path} ${said}`,
-        'Change its mode where this home is managed.',
+        'Whoever owns or manages it can change its mode.',
       )
     const octal = mode.toString(8)
     return warn('file_exposed', 'secrets', `${path} ${said}`, `chmod ${octal} "${path}"`, {
@@ -134,16 +134,18 @@ const programChecks = ({ config }: CheckContext): Check[] =>
     return path ? ok(name, path) : warn('program_missing', name, 'was not found', advice)
   })
 
-const searchCheck = async ({ config }: CheckContext): Promise<Check> => {
+const searchChecks = async ({ config }: CheckContext): Promise<Check[]> => {
   const found = await findRipgrep(config.env.PATH ?? '')
-  return found
-    ? ok('search', `${found.path}, ripgrep ${found.version}`)
-    : warn(
-        'ripgrep_missing',
-        'search',
-        'ripgrep 14 or newer was not found',
-        'Install ripgrep (rg). Without it, the agent cannot search the contents of files.',
-      )
+  return [
+    found
+      ? ok('search', `${found.path}, ripgrep ${found.version}`)
+      : warn(
+          'ripgrep_missing',
+          'search',
+          'ripgrep 14 or newer was not found',
+          'Install ripgrep (rg). Without it, the agent finds files by name only.',
+        ),
+  ]
 }
 
 const DATABASE_PROBLEMS: Readonly<Record<string, string>> = {
@@ -152,6 +154,14 @@ const DATABASE_PROBLEMS: Readonly<Record<string, string>> = {
   SQLITE_CANTOPEN: 'cannot be opened',
   SQLITE_BUSY: 'is in use by another program',
   SQLITE_ERROR: 'has no tables of sessions',
+}
+
+const OPENABLE = 'Make it a file that this user may read and write.'
+/** Nothing is wrong with what is in the file. */
+const DATABASE_ADVICE: Readonly<Record<string, string>> = {
+  SQLITE_BUSY: 'Run doctor again when that has finished.',
+  SQLITE_CANTOPEN: OPENABLE,
+  EACCES: OPENABLE,
 }
 
 const databaseProblem = (error: unknown): string =>
@@ -171,7 +181,9 @@ const databaseCheck = ({ home, addon }: CheckContext): Check => {
     if (!found) return ok('state.db', 'not found; created with the first session')
     return ok('state.db', `schema ${found.version ?? '?'}, ${found.n} sessions`)
   } catch (error) {
-    const advice = `Move ${file} away. Command-line sessions cannot be read from it.`
+    const advice =
+      DATABASE_ADVICE[errorCode(error)] ??
+      `Move ${file} away. Command-line sessions cannot be read from it.`
     return fail('database_unusable', 'state.db', `${file} ${databaseProblem(error)}`, advice)
   }
 }
@@ -194,31 +206,51 @@ const withoutClock = (found: readonly Check[], earlier: readonly Check[]): Check
   return found.filter(({ about }) => !(isSaid && about === CLOCK))
 }
 
+/** What one check may not look at is a finding, and takes no other check away. */
+const tried = async (look: () => Check[] | Promise<Check[]>): Promise<Check[]> => {
+  try {
+    return await look()
+  } catch (error) {
+    if (errorCode(error) === '') throw error
+    const advice = 'Make it usable for this user.'
+    return [fail('file_unreadable', 'file', sentenceOf(error), advice)]
+  }
+}
+
+const isUsable = (checks: readonly Check[]): boolean =>
+  checks.every(({ level }) => level !== 'fail')
+
 /** In the order of the report. */
 export const runChecks = async (looked: CheckContext, version: string): Promise<Check[]> => {
   const server = await serverChecks(looked)
-  return [
-    ...homeChecks(looked),
-    ...fileChecks(looked, server.isStateUsable),
-    ...taskChecks(looked),
-    ...(server.isStateUsable ? guardChecks(looked) : []),
-    ...hookChecks(looked),
-    ...secretChecks(looked),
-    ...providerChecks(looked),
-    ...(await modelCheck(looked)),
-    ...withoutClock(await modelServerChecks(looked), server.checks),
-    ...rootCheck(looked),
-    ...server.checks,
-    ...(await clusterChecks(looked)),
-    ...(await signInChecks(looked)),
-    ...programChecks(looked),
-    ...(await shellChecks(looked)),
-    ...(await containerChecks(looked)),
-    ...(await sandboxChecks(looked)),
-    await searchCheck(looked),
-    databaseCheck(looked),
-    ...(await mcpChecks(looked)),
-    ...(server.isStateUsable ? notificationChecks(looked) : []),
-    ...(await agentChecks(looked, version)),
+  const ofHome = homeChecks(looked)
+  const ifHome = (look: () => Check[]) => (isUsable(ofHome) ? look() : [])
+  const ifState = (look: () => Check[]) => (server.isStateUsable ? look() : [])
+  const groups: (() => Check[] | Promise<Check[]>)[] = [
+    () => ofHome,
+    () => ifHome(() => fileChecks(looked, server.isStateUsable)),
+    () => taskChecks(looked),
+    () => ifState(() => guardChecks(looked)),
+    () => hookChecks(looked),
+    () => secretChecks(looked),
+    () => providerChecks(looked),
+    () => modelCheck(looked),
+    async () => withoutClock(await modelServerChecks(looked), server.checks),
+    () => rootCheck(looked),
+    () => server.checks,
+    () => clusterChecks(looked),
+    () => signInChecks(looked),
+    () => programChecks(looked),
+    () => shellChecks(looked),
+    () => containerChecks(looked),
+    () => sandboxChecks(looked),
+    () => searchChecks(looked),
+    () => ifHome(() => [databaseCheck(looked)]),
+    () => mcpChecks(looked),
+    () => ifState(() => notificationChecks(looked)),
+    () => agentChecks(looked, version),
   ]
+  const found: Check[] = []
+  for (const look of groups) found.push(...(await tried(look)))
+  return found
 }

@@ -90,13 +90,24 @@ export const doctorOfAddress = async (
   return isOk ? 0 : 1
 }
 
-/** An invalid environment stops every start, so nothing else can be checked. */
-export const reportBadEnvironment = async (
-  said: string,
+export const badEnvironment = (said: string): Check =>
+  fail(
+    'environment_invalid',
+    'environment',
+    said,
+    'Fix the environment variable, then run doctor again.',
+  )
+
+/** The parts of the program that are unpacked from its file. */
+export const notUnpacked = (said: string): Check =>
+  fail('program_not_unpacked', 'program', said, 'Then run doctor again. Until then nothing starts.')
+
+/** Without it, nothing else can be checked. */
+export const reportOnly = async (
+  check: Check,
   { json, terminal }: { json: boolean; terminal: Terminal },
 ): Promise<number> => {
-  const advice = 'Fix the environment variable, then run doctor again.'
-  const checks: Check[] = [fail('environment_invalid', 'environment', said, advice)]
+  const checks = [redacted(check)]
   terminal.out(
     json ? `${JSON.stringify({ ok: false, checks }, null, 2)}\n` : report(checks, [], false),
   )

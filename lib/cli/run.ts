@@ -24,7 +24,7 @@ import { parseBackup, parseRestore } from './backup-arguments.ts'
 import { chat } from './chat.ts'
 import { mcp } from './mcp/mcp.ts'
 import { changeConfig } from './config.ts'
-import { doctor, doctorOfAddress, reportBadEnvironment } from './doctor.ts'
+import { badEnvironment, doctor, doctorOfAddress, notUnpacked, reportOnly } from './doctor.ts'
 import { exportSessions } from './export.ts'
 import { helpFor } from './help.ts'
 import { changePassword } from './password.ts'
@@ -106,8 +106,9 @@ export const runCommand = async (
     if (checked && checked.url !== null)
       return await doctorOfAddress(checked.url, { json: checked.json, terminal })
     const config = configFor(command, given.environment)
+    const json = checked?.json === true
     if (typeof config === 'string')
-      return await reportBadEnvironment(config, { json: checked?.json === true, terminal })
+      return await reportOnly(badEnvironment(config), { json, terminal })
     if (checked && checked.waitMs !== null)
       return await waitForService(config, checked.waitMs, { clock: systemClock, terminal })
     if (command === 'config') return await changeConfig(parseConfig(rest), { config, terminal })
@@ -141,7 +142,13 @@ export const runCommand = async (
       return await restore(parseRestore(rest), { config, terminal, cwd })
     }
     const saved = command === 'backup' ? parseBackup(rest) : null
-    const addon = given.unpackAddon?.({ ...config, stateDir: cacheOf(config) })
+    let addon: string | undefined
+    try {
+      addon = given.unpackAddon?.({ ...config, stateDir: cacheOf(config) })
+    } catch (error) {
+      if (!checked) throw error
+      return await reportOnly(notUnpacked(messageOf(error)), { json, terminal })
+    }
     if (command === 'worker') {
       const { work } = await import('./worker.ts')
       if (rest.length > 0) throw new Error('worker takes no arguments. See worker --help.')

@@ -33,8 +33,8 @@ const CAUSES: Readonly<Record<RetryReason, (provider: string) => string>> = {
   connection: provider => `The connection to ${provider} broke off`,
   unreachable: provider => `Couldn't reach ${provider}`,
   loading: provider => `${provider} is loading the model`,
-  empty: provider => `${provider} returned an empty response`,
-  cut: () => 'The response was cut off',
+  empty: provider => `${provider} returned an empty answer`,
+  cut: () => 'The answer was cut off',
   error: provider => `${provider} reported an error`,
 }
 

@@ -87,9 +87,14 @@ const isWritable = (path: string): boolean => {
 const isAdministered = (file: string): boolean => {
   const uid = process.getuid?.()
   if (uid === undefined || uid === 0) return false
-  return [file, dirname(file)].every(
-    path => statSync(path, { throwIfNoEntry: false })?.uid !== uid && !isWritable(path),
-  )
+  try {
+    return [file, dirname(file)].every(
+      path => statSync(path, { throwIfNoEntry: false })?.uid !== uid && !isWritable(path),
+    )
+  } catch {
+    // A directory that this user may not enter: what it has cannot be read either.
+    return false
+  }
 }
 
 /** `mayConfirm` false: for a program of the agent, whose edits confirm nothing. */

@@ -1,16 +1,9 @@
 /** Imports that run while the page may be closed: one of each person, with progress and a report that is kept. */
-import { z } from 'zod'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { conflict, messageOf, UserError } from '../errors.ts'
-import { ImportState } from '../schema/import.ts'
+import { type ImportState, ImportsFile } from '../schema/import.ts'
 import { jsonFile } from '../store/json-file.ts'
 import { importExport, type ImportOptions } from './imports.ts'
-
-const File = z.object({
-  version: z.literal(1).default(1),
-  /** By the id of the person; empty: the owner. */
-  people: z.record(z.string(), ImportState).default({}),
-})
 
 const NONE: ImportState = {
   status: 'none',
@@ -37,7 +30,7 @@ export const createImportJobs = ({
   log: { info(text: string): void; warn(text: string): void }
   clock: Pick<Clock, 'now'>
 }) => {
-  const file = jsonFile(path, value => File.parse(value ?? {}))
+  const file = jsonFile(path, value => ImportsFile.parse(value ?? {}))
   const jobs = new Map<string, Job>()
   const stopped = new AbortController()
 

@@ -23,7 +23,7 @@ const tighten = (path: string, uid: number | undefined): boolean => {
   }
 }
 
-/** What other users can do with a file or directory, and the mode that stops it; null where another program manages it. */
+/** What other users can do with a file or directory, and the mode that stops it; null where that is up to another program or user. */
 export type Exposed = { path: string; mode: number | null; said: string }
 
 /** Null: missing, or not accessible for this user. */
@@ -38,17 +38,22 @@ const statOrNull = (path: string) => {
 const WRITABLE = 'can be changed by other users'
 const READABLE = 'is readable by other users'
 
+/** Others cannot change the mode, and a private file of another user could not be read here. */
+const mayChangeMode = ({ uid }: { uid: number }): boolean =>
+  [0, uid].includes(process.getuid?.() ?? uid)
+
 const exposedFile = (path: string, isManaged: boolean): Exposed[] => {
   const found = statOrNull(path)
   if (!found?.isFile() || (found.mode & 0o077) === 0) return []
   const isWritable = (found.mode & 0o022) !== 0
-  return [{ path, mode: isManaged ? null : 0o600, said: isWritable ? WRITABLE : READABLE }]
+  const isOurs = !isManaged && mayChangeMode(found)
+  return [{ path, mode: isOurs ? 0o600 : null, said: isWritable ? WRITABLE : READABLE }]
 }
 
 const exposedDirectory = (path: string): Exposed[] => {
   const found = statOrNull(path)
   if (!found?.isDirectory() || (found.mode & 0o022) === 0) return []
-  return [{ path, mode: found.mode & 0o755, said: WRITABLE }]
+  return [{ path, mode: mayChangeMode(found) ? found.mode & 0o755 : null, said: WRITABLE }]
 }
 
 /** What the service and the agent run, obey or sign in with. */

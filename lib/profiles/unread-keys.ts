@@ -19,10 +19,7 @@ export const NOT_READ: readonly (readonly [keys: readonly string[], why: string]
     'Settings of the command line and its gateway.',
   ],
   [['display.*'], 'Settings of the terminal. The page has its own, in `settings.json`.'],
-  [
-    ['terminal.lifetime_seconds', 'terminal.sudo_password'],
-    'There is no long-lived shell, and commands cannot ask for a password.',
-  ],
+  [['terminal.sudo_password'], 'Commands cannot ask for a password.'],
   [
     [
       'terminal.ssh_host',

@@ -84,3 +84,10 @@ export const ImportState = z
   })
   .meta({ id: 'ImportState' })
 export type ImportState = z.infer<typeof ImportState>
+
+/** imports.json of the state directory. */
+export const ImportsFile = z.object({
+  version: z.literal(1).default(1),
+  /** By the id of the person; empty: the owner. */
+  people: z.record(z.string(), ImportState).default({}),
+})

@@ -1,10 +1,11 @@
 /** Finds unreadable session files, for `doctor`. Opens nothing for writing. */
-import { readdirSync, statSync } from 'node:fs'
+import { accessSync, constants, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readLines } from '../store/journal.ts'
 import { parseEntry } from './entries.ts'
 import { idOfName, withFile } from './files.ts'
 import { toEntries } from './legacy.ts'
+import { errorCode } from '../store/file-error.ts'
 import { readWhole } from '../store/read-text.ts'
 
 /** True when there are lines and every one is readable, which lines of a newer version are. */
@@ -22,10 +23,21 @@ const isReadable = (path: string): boolean => {
   })
 }
 
+const mayRead = (path: string): boolean => {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch (error) {
+    return errorCode(error) !== 'EACCES'
+  }
+}
+
 export type Survey = {
   looked: number
   /** Names of files with unreadable lines. */
   bad: string[]
+  /** Names of files that this user may not read. */
+  closed: string[]
   /** False when the time limit came first. */
   complete: boolean
 }
@@ -38,17 +50,21 @@ export const unreadableSessions = (dir: string, limitMs = 2_000): Survey => {
     .map(name => ({ name, path: join(dir, name) }))
     .map(file => ({ ...file, at: statSync(file.path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
     .toSorted((a, b) => b.at - a.at)
-  const bad: string[] = []
+  const [bad, closed]: [string[], string[]] = [[], []]
   let looked = 0
   for (const { name, path } of files) {
     if (performance.now() - started > limitMs) break
     looked += 1
+    if (!mayRead(path)) {
+      closed.push(name)
+      continue
+    }
     try {
       if (!isReadable(path)) bad.push(name)
     } catch {
-      // No permission, or deleted since it was listed.
+      // Deleted since it was listed, for example.
       bad.push(name)
     }
   }
-  return { looked, bad, complete: looked === files.length }
+  return { looked, bad, closed, complete: looked === files.length }
 }

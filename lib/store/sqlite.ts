@@ -84,5 +84,6 @@ export const isBusy = (error: unknown): boolean =>
 
 /** Deletes a database with its `-wal`, `-shm` and `-journal` files. */
 export const removeDatabase = (file: string): void => {
-  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(file + suffix, { force: true })
+  for (const suffix of ['', '-wal', '-shm', '-journal'])
+    rmSync(file + suffix, { force: true, recursive: true })
 }

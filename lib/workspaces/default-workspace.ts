@@ -6,6 +6,15 @@ import { realPath } from '../store/path-within.ts'
 import { isProtectedPath } from '../store/state-files.ts'
 import { realDirectory, usableWorkspace } from './workspace-paths.ts'
 
+/** The path without links; undefined where new chats cannot begin there. */
+export const usableForNewChats = (
+  path: string,
+  { stateDir, userHome }: Pick<Config, 'stateDir' | 'userHome'>,
+): string | undefined => {
+  const found = usableWorkspace(path, userHome)
+  return found !== undefined && !isProtectedPath(realPath(stateDir), found) ? found : undefined
+}
+
 /** The first usable of: the environment's, the saved one, ~/workspace, ~/work; else a folder of our own, made when needed. */
 export const resolveDefaultWorkspace = (
   config: Pick<Config, 'stateDir' | 'userHome' | 'defaultWorkspace'>,
@@ -14,8 +23,8 @@ export const resolveDefaultWorkspace = (
   const { defaultWorkspace, userHome, stateDir } = config
   const wanted = [defaultWorkspace, saved, join(userHome, 'workspace'), join(userHome, 'work')]
   for (const path of wanted) {
-    const found = path ? usableWorkspace(path, userHome) : undefined
-    if (found && !isProtectedPath(realPath(stateDir), found)) return found
+    const found = path ? usableForNewChats(path, config) : undefined
+    if (found) return found
   }
   const own = join(stateDir, 'workspace')
   mkdirSync(own, { recursive: true, mode: 0o700 })

@@ -36,7 +36,7 @@ export const enTranscript = {
   'node.work': 'Work',
   'node.step': 'Step',
   'node.result': 'Answer',
-  'node.end': 'End of the turn',
+  'node.end': 'End of the answer',
   'node.state.ended': 'done',
   'node.state.running': 'running',
   'node.state.waiting': 'needs your input',

@@ -8,7 +8,7 @@ export type Plural = Partial<Readonly<Record<Intl.LDMLPluralRule, string>>> & {
 export const en = {
   'title.needs': 'Agent needs you',
   'title.finished': 'Agent is done',
-  'title.failed': 'A response failed',
+  'title.failed': 'An answer failed',
   'title.task_failed': 'A task failed',
   'title.task_done': 'A task is done',
   'title.test': 'Test notification',
@@ -31,7 +31,7 @@ export const en = {
   'reason.model_not_found': 'Model not found',
   'reason.context_overflow': 'Context limit reached',
   'reason.network': 'Can’t reach the provider',
-  'reason.no_response': 'The model returned an empty response',
+  'reason.no_response': 'The model returned an empty answer',
   'reason.content_refused': 'Refused by the provider',
   'reason.wrong_address': 'No model API at this address',
   'reason.blocked': 'The provider can’t be used from here',

@@ -7,7 +7,7 @@ export const t = translator({
   used: 'Used',
   threshold: 'Auto-compacts at',
   of: '{used} of {total} tokens',
-  turn: 'Last response',
+  turn: 'Last answer',
   session: 'This chat',
   cost: 'Cost',
   tokens: '{in} in · {out} out',
@@ -21,7 +21,7 @@ export const t = translator({
   loading: 'Loading…',
   failed: 'Couldn’t load the summary.',
 
-  busy: 'Wait for the current response to finish.',
+  busy: 'Wait for the current answer to finish.',
   working: 'Compacting…',
   stop: 'Stop',
   stopped: 'Compaction canceled',

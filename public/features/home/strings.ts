@@ -17,7 +17,7 @@ export const t = translator({
   'commands.choose': 'Change what asks',
   'suggest.head': 'Suggestions',
   'suggest.resume': 'Continue “{title}”',
-  'suggest.resume.hint': 'Its last turn didn’t finish',
+  'suggest.resume.hint': 'Its last answer didn’t finish',
   'suggest.changes': 'Review my changes',
   'suggest.changes.hint': { one: '{count} uncommitted file', other: '{count} uncommitted files' },
   'suggest.changes.prompt':

@@ -35,7 +35,7 @@ export const t = translator({
   'running.tokens': '{tokens} tokens',
   'running.stop': 'Stop',
   'running.steer': 'Steer',
-  'running.guidance': 'Guidance for the running turn',
+  'running.guidance': 'Guidance for the running answer',
   'running.steered': 'Sent. The agent reads it before its next step.',
 
   'trouble.head': 'Ended in trouble',

@@ -13,7 +13,7 @@ export const t = translator({
   'error.model_not_found': 'Model not found',
   'error.context_overflow': 'Context limit reached',
   'error.network': 'Can’t reach the provider',
-  'error.no_response': 'The model returned an empty response',
+  'error.no_response': 'The model returned an empty answer',
   'error.interrupted': 'Interrupted',
   'error.budget_reached': 'Budget reached',
   'error.content_refused': 'Refused by the provider',

@@ -2,7 +2,7 @@
 import { translator } from '../../strings/t.ts'
 
 export const t = translator({
-  label: 'Summary of this response',
+  label: 'Summary of this answer',
   files: { one: '{count} file changed', other: '{count} files changed' },
   failed: { one: '{count} command failed', other: '{count} commands failed' },
   /** After the command. */
@@ -12,9 +12,9 @@ export const t = translator({
   steps: { one: '{count} step', other: '{count} steps' },
   'steps.in': { one: '{count} step in {time}', other: '{count} steps in {time}' },
   undo: 'Undo',
-  'undo.label': 'Undo the changes of this response',
+  'undo.label': 'Undo the changes of this answer',
   redo: 'Redo',
-  'redo.label': 'Redo the changes of this response',
+  'redo.label': 'Redo the changes of this answer',
   'undone.all': 'Undone',
   'undone.some': 'Partly undone',
   open: 'Show the changes in {path}',
@@ -39,5 +39,5 @@ export const t = translator({
   'by.checks': 'Denied by the safety checks',
   took: 'Took {time}',
   tokens: '{input} tokens in, {output} out',
-  interrupted: 'The server stopped during this response.',
+  interrupted: 'The server stopped during this answer.',
 } as const)

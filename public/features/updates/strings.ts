@@ -26,7 +26,7 @@ export const t = translator({
   apply: 'Update',
   'applying.webui': 'Installing the update. This takes a minute or two.',
   'applying.agent': 'Fetching…',
-  next: 'The new version is built first. If that succeeds, the server restarts after two seconds. Running responses are stopped; partial output is kept.',
+  next: 'The new version is built first. If that succeeds, the server restarts after two seconds. Running answers go on afterwards.',
   restarting: 'Restarting. This page will reconnect automatically.',
   late: 'The server hasn’t restarted yet. Check its log or start it manually.',
   done: 'Updated',

@@ -3,7 +3,7 @@ import { translator } from '../../strings/t.ts'
 
 export const enUsage = {
   'usage.title': 'Usage',
-  'usage.lead': 'Tokens and estimated cost of responses, by day, model, profile, and source.',
+  'usage.lead': 'Tokens and estimated cost of answers, by day, model, profile, and source.',
   'usage.range': 'Range',
   'usage.days': { one: '{count} day', other: '{count} days' },
   'usage.csv': 'Export CSV',
@@ -12,7 +12,7 @@ export const enUsage = {
   'usage.cached': 'Cached',
   'usage.output': 'Output',
   'usage.cost': 'Cost',
-  'usage.turns': 'Responses',
+  'usage.turns': 'Answers',
   'usage.sessions': 'Chats',
   'usage.show': 'Show',
   'usage.chart': 'By day',
@@ -27,7 +27,7 @@ export const enUsage = {
   'usage.table': 'Daily breakdown',
   'usage.failed': 'Couldn’t load usage.',
   'usage.empty': 'No usage in this period',
-  'usage.empty.text': 'Tokens and cost of finished responses appear here.',
+  'usage.empty.text': 'Tokens and cost of finished answers appear here.',
   'usage.unknown': 'unknown',
   'usage.foot': 'Days are in {zone}. Deleted chats aren’t included. Costs are estimates.',
   'source.webui': 'Web',

@@ -3,13 +3,13 @@ import { enPanel } from './strings.ts'
 import { translator } from '../../strings/t.ts'
 
 const enTurnChanges = {
-  turns: 'By response',
-  'turns.failed': 'Couldn’t load changes by response.',
+  turns: 'By answer',
+  'turns.failed': 'Couldn’t load changes by answer.',
   files: { one: '{count} file', other: '{count} files' },
   'files.more': { one: 'and {count} more file', other: 'and {count} more files' },
   untitled: 'Untitled',
   'undo.of': 'Undo of “{title}”',
-  interrupted: 'The server stopped during this response.',
+  interrupted: 'The server stopped during this answer.',
   undo: 'Undo changes',
   redo: 'Redo',
   'undo.file': 'Restore {path}',
@@ -22,8 +22,7 @@ const enTurnChanges = {
   'ask.yes': 'Undo changes',
   'ask.redo.yes': 'Redo',
   'ask.file.title': 'Restore {path}?',
-  'ask.file.text':
-    'The file will be restored to its state before this response. You can undo this.',
+  'ask.file.text': 'The file will be restored to its state before this answer. You can undo this.',
   'ask.file.yes': 'Restore',
   'conflict.title': 'Overwrite newer changes?',
   'conflict.text': 'This would overwrite newer changes in {paths}.',

@@ -153,6 +153,16 @@ export const ENVIRONMENT: readonly Setup[] = [
     doctor: ['fail environment environment_invalid'],
   },
   {
+    name: 'every address may name any user',
+    make: env({ AGENT_WEBUI_AUTH_HEADER: 'Remote-User', AGENT_WEBUI_TRUSTED_PROXIES: '::/0' }),
+    doctor: ['warn proxy sign-in proxies_untrusted', 'warn password password_missing'],
+  },
+  {
+    name: 'the default workspace is the state directory',
+    make: (_, state) => ({ env: { AGENT_WEBUI_DEFAULT_WORKSPACE: state } }),
+    doctor: ['fail workspace workspace_unusable'],
+  },
+  {
     name: 'the proxy list holds a word',
     make: env({ AGENT_WEBUI_TRUSTED_PROXIES: 'banana' }),
     start: 78,
@@ -175,7 +185,7 @@ export const ENVIRONMENT: readonly Setup[] = [
       AGENT_WEBUI_OIDC_ISSUER: 'http://127.0.0.1:9',
       AGENT_WEBUI_OIDC_CLIENT_ID: 'agent',
     }),
-    doctor: ['fail single sign-on oidc_unreachable'],
+    doctor: ['warn password password_missing', 'fail single sign-on oidc_unreachable'],
   },
   ...['Mars/Phobos', 'CET-1CEST', '/etc/localtime'].map(zone => ({
     name: `TZ=${zone} names no time zone`,
@@ -218,7 +228,7 @@ export const ENVIRONMENT: readonly Setup[] = [
       AGENT_WEBUI_OIDC_CLIENT_SECRET_FILE: '/nope/secret',
     }),
     start: 1,
-    doctor: ['fail single sign-on oidc_secret_unreadable'],
+    doctor: ['fail single sign-on oidc_secret_unreadable', 'warn password password_missing'],
   },
   {
     name: 'the name of the host is unknown',

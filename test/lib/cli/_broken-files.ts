@@ -2,8 +2,8 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { withProgram } from './_broken-setup.ts'
-import { config, env, put, type Setup, stateFile } from './_broken-setup.ts'
+import { config, env, put, type Setup, stateFile, withProgram } from './_broken-setup.ts'
+import type { Desk } from './_run.ts'
 
 /** Valid JSON that the service cannot use. */
 export const OTHER_FORMS: Readonly<Record<string, string>> = {
@@ -18,6 +18,7 @@ export const OTHER_FORMS: Readonly<Record<string, string>> = {
   'grants.json': '{"version": 1, "grants": "all"}',
   'accepted-guards.json': '[1]',
   'backups.json': '{"settings": 1}',
+  'imports.json': '{"people": 1}',
 }
 const REPLACED = [
   'auth-sessions.json',
@@ -85,6 +86,11 @@ export const FILES: readonly Setup[] = [
     doctor: ['warn workspace workspace_unusable'],
   },
   {
+    name: 'an earlier version made backups on a schedule',
+    make: stateFile('backups.json', '{"settings": {"dir": "/backups", "enabled": true}}'),
+    doctor: ['warn backup backups_stopped'],
+  },
+  {
     name: 'the last backup failed',
     make: stateFile(
       'backups.json',
@@ -100,6 +106,47 @@ export const FILES: readonly Setup[] = [
     name: 'a task has a schedule that nobody can read',
     make: ({ home }) => void jobs('61 * * * *')(home),
     doctor: ['warn task j1 task_schedule_invalid'],
+  },
+  {
+    name: 'a task of another profile has a schedule that nobody can read',
+    make({ home }) {
+      mkdirSync(join(home, 'profiles', 'work'), { recursive: true, mode: 0o700 })
+      return void jobs('whenever')(join(home, 'profiles', 'work'))
+    },
+    doctor: ['warn task j1 of profile work task_schedule_invalid'],
+  },
+  ...['instance.lock', '/nope/lock'].map(to => ({
+    name: `instance.lock is a link to ${to}`,
+    make: (_: Desk, state: string) => void symlinkSync(to, join(state, 'instance.lock')),
+    start: 78 as const,
+    doctor: ['fail state state_not_file'],
+  })),
+  ...['file-trash', 'incoming'].map(name => ({
+    name: `${name} of the state directory is a file`,
+    make: stateFile(name, ''),
+    start: 78 as const,
+    doctor: ['fail state state_not_directory'],
+  })),
+  {
+    name: 'a file is where earlier versions kept updates',
+    make: stateFile('updates', ''),
+  },
+  ...['linked', '/nope/home'].map(to => ({
+    name: `the home is a link to ${to}`,
+    make({ root }: Desk) {
+      const home = join(root, 'linked')
+      symlinkSync(to, home)
+      return { env: { AGENT_HOME: home, AGENT_WEBUI_STATE_DIR: join(root, 'state') } }
+    },
+    doctor: ['fail home home_not_directory'],
+  })),
+  {
+    name: 'the file with the key of the cluster does not exist',
+    make: env({
+      AGENT_WEBUI_CLUSTER_URL: 'postgres://agent@127.0.0.1:9/agent',
+      AGENT_WEBUI_CLUSTER_KEY_FILE: '/nope/key',
+    }),
+    doctor: ['fail cluster cluster_unusable'],
   },
   { name: 'a task has a schedule', make: ({ home }) => void jobs('every 2h')(home) },
   {

@@ -72,6 +72,7 @@ export const createDesk = () => {
       answers?: string[]
       env?: Record<string, string>
       machine?: Machine
+      unpackAddon?: () => string
     } = {},
   ): Promise<Ran & { asked: string[] }> => {
     const texts = { out: '', err: '' }
@@ -105,6 +106,7 @@ export const createDesk = () => {
       onInterrupt: () => () => undefined,
       machine: given.machine,
       ownNames: OWN_NAMES,
+      unpackAddon: given.unpackAddon,
     })
     return { code, ...texts, asked }
   }

@@ -264,11 +264,24 @@ test('--fix reports what it may not change; --dry-run alone is an error', async 
   assert.equal([alone.code, alone.err], [2, '--dry-run needs --fix.\n'])
 })
 
+test('a program that cannot be unpacked is a finding, also as JSON', async ({ desk }) => {
+  const unpackAddon = () => {
+    throw new SetupError('no directory runs programs: set XDG_CACHE_HOME')
+  }
+  const { code, out, err } = await desk.talk(['doctor', '--json'], { unpackAddon })
+  const { ok, checks } = JSON.parse(out) as { ok: boolean; checks: Check[] }
+  assert.equal(
+    [code, err, ok, checks.map(each => each.code)],
+    [1, '', false, ['program_not_unpacked']],
+  )
+})
+
 /** What needs a machine, a server, or an order of events of its own; each is in the test that is named. */
 const ELSEWHERE: Readonly<Record<string, readonly CheckCode[]>> = {
   'this file: a port, a clock, a service': [
     'address_unusable',
     'clock_differs',
+    'program_not_unpacked',
     'service_stopped',
     'service_unhealthy',
   ],

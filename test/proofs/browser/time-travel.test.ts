@@ -61,7 +61,7 @@ test('a step shows the files as they were', async () => {
   await past.locator('.diff-added').getByText('const three = 3').waitFor()
   assert.equal(await axe(), [])
   await past.getByRole('button', { name: 'Earlier' }).click()
-  await past.getByText('Before this response').waitFor()
+  await past.getByText('Before this answer').waitFor()
   await past.locator('.diff-removed').getByText('const one = 1').waitFor()
   await past.getByRole('button', { name: 'Back to now' }).click()
   await past.waitFor({ state: 'detached' })

@@ -29,7 +29,7 @@ const lines = (changed: Readonly<Record<number, string>>): string =>
     { length: 30 },
     (_, n) => `const v${n + 1} = ${changed[n + 1] ?? 0}${n === 2 ? WIDE : ''}\n`,
   ).join('')
-const summary = (page: Page) => page.getByRole('region', { name: 'Summary of this response' })
+const summary = (page: Page) => page.getByRole('region', { name: 'Summary of this answer' })
 const hunk = (page: Page, name: string) => page.getByRole('region', { name })
 
 const test = suite('browser: a turn')
@@ -96,12 +96,12 @@ test('the summary names files and failures; a diff opens; a hunk and the turn ar
   assert.is(readFileSync(at('src/a.ts'), 'utf8'), mine)
 
   writeFileSync(at('src/a.ts'), lines({ 3: '1', 25: '2' }))
-  await page.getByRole('button', { name: 'Undo the changes of this response' }).click()
+  await page.getByRole('button', { name: 'Undo the changes of this answer' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Undo changes' }).click()
   await summary(page).getByText('Undone', { exact: true }).waitFor()
   assert.is(readFileSync(at('src/a.ts'), 'utf8'), lines({}))
   assert.equal([existsSync(at('data.bin')), existsSync(at('old.txt'))], [false, true])
-  await page.getByRole('button', { name: 'Redo the changes of this response' }).click()
+  await page.getByRole('button', { name: 'Redo the changes of this answer' }).click()
   await summary(page).getByText('Undone', { exact: true }).waitFor({ state: 'detached' })
   assert.is(readFileSync(at('src/a.ts'), 'utf8'), lines({ 3: '1', 25: '2' }))
   assert.equal(

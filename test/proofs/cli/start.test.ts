@@ -253,7 +253,7 @@ test('serves TLS and warns when exposed without a password', async ({ home }) =>
   assert.match(program.output(), `answers at https://0.0.0.0:${port}/`)
   assert.match(
     program.output(),
-    /warning: The server can be reached from other machines and no password is set\. Sign in with the setup token [a-z2-9]{5}(-[a-z2-9]{5}){3} /,
+    /warning: Others can reach the sign-in page, and no password is set\. Sign in with the setup token [a-z2-9]{5}(-[a-z2-9]{5}){3} /,
   )
   program.child.kill('SIGTERM')
   assert.is(await program.exited, 0)

@@ -30,7 +30,7 @@ suggestions('nothing is suggested from facts that are unknown', () => {
 suggestions('at most three, an unfinished chat first; facts of zero suggest nothing', () => {
   const facts = { ...none, test_command: 'npm test', changed_files: 1, todos: 2 }
   assert.equal(labels(facts, [row('interrupted')]), [
-    'Continue “Move the cart” · Its last turn didn’t finish',
+    'Continue “Move the cart” · Its last answer didn’t finish',
     'Review my changes · 1 uncommitted file',
     'Run the tests · npm test',
   ])
