@@ -1,14 +1,28 @@
 /** Builds the single executable (Node SEA): the pinned Node with the launcher and the payload. */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startProgram } from './start-program.ts'
-import { replaceFile, root } from './files.mjs'
+import { replaceFile, root, sha256 } from './files.mjs'
 import { NODE_FLAGS } from './node-flags.mjs'
 import { bundleLaunch } from './pack.mjs'
 
 const SEA_FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
+/** An optional package, which npm has no file of for some machines: there, `rg` on the PATH is used. */
+const suffix = process.platform === 'win32' ? '.exe' : ''
+const ripgrep = join(
+  root,
+  `node_modules/@vscode/ripgrep-${process.platform}-${process.arch}/bin/rg${suffix}`,
+)
 const postject = join(root, 'node_modules', 'postject', 'dist', 'cli.js')
 
 /** Shows the output only on failure: both tools print harmless warnings. */
@@ -32,19 +46,23 @@ export const buildExecutable = async ({ packing, payload }, path) => {
   const at = name => join(work, name)
   try {
     const libc = readLibc(process.execPath)
-    const index = libc === undefined ? packing : JSON.stringify({ ...JSON.parse(packing), libc })
+    const hasRipgrep = existsSync(ripgrep)
+    const index = JSON.stringify({
+      ...JSON.parse(packing),
+      ...(libc !== undefined && { libc }),
+      ...(hasRipgrep && { ripgrep: sha256(readFileSync(ripgrep)) }),
+    })
     writeFileSync(at('main.cjs'), await bundleLaunch(index, 'cjs'))
     writeFileSync(at('payload'), payload)
     const config = {
       main: at('main.cjs'),
       output: at('blob'),
-      assets: { payload: at('payload') },
+      assets: { payload: at('payload'), ...(hasRipgrep && { rg: ripgrep }) },
       execArgv: NODE_FLAGS,
       disableExperimentalSEAWarning: true,
     }
     writeFileSync(at('sea.json'), JSON.stringify(config))
     runNode('--experimental-sea-config', at('sea.json'))
-    const suffix = process.platform === 'win32' ? '.exe' : ''
     const name = `agent-webui${suffix}`
     copyFileSync(process.execPath, at(name))
     chmodSync(at(name), 0o755)

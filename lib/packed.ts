@@ -12,6 +12,8 @@ export type Packing = Readonly<{
   version: string
   /** Of the executable on Linux: the C library that its Node needs, as `glibc 2.28`. */
   libc?: string
+  /** Of the executable: SHA-256 of the ripgrep in it. */
+  ripgrep?: string
   payloadSize: number
   /** The table of contents. */
   contents: Block
@@ -49,10 +51,14 @@ export type PackedAsset = Readonly<{
 
 export type Code = { code: string; compiled: Buffer | undefined }
 
+export type PackedFile = Readonly<{ sha256: string; read(): Buffer }>
+
 export type Packed = Readonly<{
   version: string
   /** Only of the executable on Linux. */
   libc: string | undefined
+  /** Of the executable: the program for searches. */
+  ripgrep: PackedFile | undefined
   /** For `build/launch.mjs`: the script with the first parts of the server. */
   startup(): Code
   /** Another part; undefined when there is none of this name. */
@@ -61,7 +67,7 @@ export type Packed = Readonly<{
   searchWorker(): string
   documentWorker(): string
   /** By target. */
-  addons: Readonly<Record<string, Readonly<{ sha256: string; read(): Buffer }>>>
+  addons: Readonly<Record<string, PackedFile>>
   assets: AssetTable
 }>
 
@@ -170,6 +176,13 @@ export const openPacked = (text: string, selfUrl: string): Packed => {
   return {
     version: packing.version,
     libc: packing.libc,
+    ripgrep:
+      packing.ripgrep === undefined
+        ? undefined
+        : {
+            sha256: packing.ripgrep,
+            read: () => Buffer.from(process.getBuiltinModule('node:sea').getRawAsset('rg')),
+          },
     startup: () => ({
       code: unpackWhole(startup).toString('latin1'),
       compiled: caches && unpackWhole(caches.startup),

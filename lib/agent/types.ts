@@ -170,6 +170,8 @@ export type TurnServices = {
   secrets?: Secrets
   /** Absent: files are those on the disk. */
   editor?: EditorFiles
+  /** Of the executable, which has ripgrep in it; undefined where it cannot be unpacked. */
+  unpackRipgrep?: () => string | undefined
   /** Absent: documents such as PDF files cannot be read. */
   readDocument?: ReadDocument
   /** Absent: edits are not checked. */

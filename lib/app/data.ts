@@ -29,7 +29,7 @@ import { createProjects, type Projects } from '../projects.ts'
 import { redact, refreshSecrets, watchSecrets } from '../redact/redact.ts'
 import { WORKER_LIMITS } from '../sessions/search-client.ts'
 import { createSessions } from '../sessions/store.ts'
-import { addonCandidates, installAddon } from '../store/sqlite-addon.ts'
+import { addonCandidates, installAddon, installProgram } from '../store/sqlite-addon.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Notify } from '../schema/notice.ts'
 import { createSettings } from '../settings.ts'
@@ -47,6 +47,18 @@ export const unpackSqliteAddon = ({ stateDir, userHome, env }: Config): string |
   if (!packed) return undefined
   const dirs = { stateDir, userHome, cacheHome: env.XDG_CACHE_HOME }
   return installAddon(packed.addons, addonCandidates(dirs))
+}
+
+/** The executable's own ripgrep, unpacked on first use. */
+export const unpackRipgrep = ({
+  stateDir,
+  userHome,
+  env,
+}: Config): (() => string | undefined) | undefined => {
+  const source = packedHere()?.ripgrep
+  const dirs = { stateDir, userHome, cacheHome: env.XDG_CACHE_HOME }
+  let path: string | undefined
+  return source && (() => (path ??= installProgram(source, 'rg', addonCandidates(dirs))))
 }
 
 export type AppDataOptions = {

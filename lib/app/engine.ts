@@ -29,6 +29,7 @@ import { memoryPrompt } from '../memory/memory.ts'
 import { SignIns } from '../models/sign-in/sign-ins.ts'
 import { sharedSignInFile } from '../models/sign-in/shared-sign-in.ts'
 import { createModelServices, type ModelServices } from '../models/model-services.ts'
+import { unpackRipgrep } from './data.ts'
 import { packedHere } from '../packed.ts'
 import { personalityPrompt } from '../personalities.ts'
 import { writeEnv } from '../profiles/write-env.ts'
@@ -273,6 +274,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     redactKnown,
     secrets: { mask: redact, reveal, commandError: unusableCommand },
     readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
+    unpackRipgrep: unpackRipgrep(config),
     redactMessage: redactValue,
     expandSkill: skills.expand,
   })

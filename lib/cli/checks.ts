@@ -2,6 +2,7 @@
 import { chmodSync } from 'node:fs'
 import { CLOCK } from '../app/start-checks.ts'
 import { agentChecks } from './check-external-agents.ts'
+import { packedHere } from '../packed.ts'
 import { findRipgrep } from '../agent/search/ripgrep.ts'
 import { findProgram } from '../base/find-program.ts'
 import { columnsOf, readState, stateDbPath } from '../host-db/state-db.ts'
@@ -135,6 +136,7 @@ const programChecks = ({ config }: CheckContext): Check[] =>
   })
 
 const searchChecks = async ({ config }: CheckContext): Promise<Check[]> => {
+  if (packedHere()?.ripgrep) return [ok('search', 'ripgrep is in this program')]
   const found = await findRipgrep(config.env.PATH ?? '')
   return [
     found

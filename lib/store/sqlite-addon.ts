@@ -1,7 +1,9 @@
-/** Unpacks the native SQLite addon of the single-file build into a private directory, and checks that it loads. */
+/** Unpacks native files of the single-file build into a private directory: the SQLite addon, and checks that it loads; the executable's ripgrep. */
 import { createHash, randomBytes } from 'node:crypto'
 import {
+  accessSync,
   closeSync,
+  constants,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -60,7 +62,7 @@ export const installAddon = (
     let directory = ''
     try {
       directory = candidate()
-      const path = install(source, directory)
+      const path = install(source, directory, `sqlite-${source.sha256.slice(0, 16)}.node`)
       load(path)
       return path
     } catch (error) {
@@ -76,14 +78,32 @@ export const installAddon = (
   )
 }
 
-const install = (source: AddonSource, directory: string): string => {
+/** The path of the program; undefined when it can be written to and run from none of the directories. */
+export const installProgram = (
+  source: AddonSource,
+  name: string,
+  candidates: readonly (() => string)[],
+): string | undefined => {
+  for (const candidate of candidates) {
+    try {
+      const path = install(source, candidate(), `${name}-${source.sha256.slice(0, 16)}`, 0o700)
+      accessSync(path, constants.X_OK)
+      return path
+    } catch {
+      // Full, read-only, of another user, or mounted noexec: the next one.
+    }
+  }
+  return undefined
+}
+
+const install = (source: AddonSource, directory: string, name: string, mode = 0o600): string => {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   checkPrivate(directory)
-  const path = join(directory, `sqlite-${source.sha256.slice(0, 16)}.node`)
+  const path = join(directory, name)
   if (isIntact(path, source.sha256)) return path
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   try {
-    writeFileSync(temporary, source.read(), { flag: 'wx', mode: 0o600 })
+    writeFileSync(temporary, source.read(), { flag: 'wx', mode })
     renameSync(temporary, path)
   } finally {
     rmSync(temporary, { force: true })

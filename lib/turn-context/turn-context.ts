@@ -114,6 +114,7 @@ export type TurnContextOptions = {
   /** Masks and reveals secrets for the model; see `lib/redact/redact.ts`. */
   secrets: Secrets
   readDocument: ReadDocument
+  unpackRipgrep: AgentRequest['unpackRipgrep']
   redactKnown: (text: string) => string
   redactMessage: (message: Message) => Message
   /** Expands `/skill and words` to the skill's text and the words; returns any other text unchanged. */
@@ -248,6 +249,7 @@ export const createTurnContextFactory =
           },
           secrets: deps.secrets,
           readDocument: deps.readDocument,
+          unpackRipgrep: deps.unpackRipgrep,
           prefill: deps.prefillFor(scope),
           workspace,
           sessionKey: id,

@@ -14,13 +14,20 @@ const VERSION_MS = 2_000
 const PROGRAM = process.platform === 'win32' ? 'rg.exe' : 'rg'
 const PACKAGE = `@vscode/ripgrep-${process.platform}-${process.arch}/bin/${PROGRAM}`
 
-/** The program of the npm package beside this code, else one on `path`; null if there is none that is new enough. */
+/** The program of the npm package beside this code, else that of the executable, else one on `path`; null if there is none that is new enough. */
 export const findRipgrep = async (
   path: string,
-  /** Path or URL of a file in the directory from which the package is resolved. */
-  beside = import.meta.url,
+  {
+    beside = import.meta.url,
+    unpack,
+  }: {
+    /** Path or URL of a file in the directory from which the package is resolved. */
+    beside?: string
+    /** The path of the executable's own. */
+    unpack?: (() => string | undefined) | undefined
+  } = {},
 ): Promise<Ripgrep | null> => {
-  const packaged = packagePath(beside)
+  const packaged = packagePath(beside) ?? unpack?.()
   const found = packaged ?? findProgram(path, PROGRAM)
   if (found === undefined) return null
   const version = await versionOf(found)

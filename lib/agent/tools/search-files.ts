@@ -137,7 +137,10 @@ const NO_RIPGREP =
 /** Looked for once in a run. */
 const ripgrepFor = async (ctx: ToolContext): Promise<Ripgrep> => {
   const known = ctx.memo.get('ripgrep')
-  const found = known instanceof Promise ? known : findRipgrep(ctx.env.PATH ?? '')
+  const found =
+    known instanceof Promise
+      ? known
+      : findRipgrep(ctx.env.PATH ?? '', { unpack: ctx.unpackRipgrep })
   ctx.memo.set('ripgrep', found)
   const ripgrep = await (found as Promise<Ripgrep | null>)
   if (!ripgrep) throw new Error(NO_RIPGREP)

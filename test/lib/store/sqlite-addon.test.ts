@@ -19,6 +19,7 @@ import {
   type AddonSource,
   addonCandidates,
   installAddon,
+  installProgram,
   thisTarget,
 } from '../../../lib/store/sqlite-addon.ts'
 import { openDatabase } from '../../../lib/store/sqlite.ts'
@@ -89,6 +90,19 @@ test('rewrites a changed file before loading it', () => {
   const loaded: string[] = []
   installAddon(ours(source), [() => directory], each => loaded.push(readFileSync(each, 'utf8')))
   assert.equal(loaded, [bytes.toString()])
+})
+
+test('a program is installed where it can be run, once, and written anew when it was changed', () => {
+  const open = fresh('open', 0o777)
+  assert.is(installProgram(source, 'rg', [() => open]), undefined)
+  const dir = fresh('program')
+  const install = () => installProgram(source, 'rg', [() => open, () => dir]) ?? ''
+  const path = install()
+  assert.ok(path.startsWith(join(dir, 'rg-')), path)
+  assert.is(statSync(path).mode & 0o777, 0o700)
+  writeFileSync(path, 'changed')
+  assert.is(install(), path)
+  assert.equal(readFileSync(path), bytes)
 })
 
 test('the real addon is written, loaded and opens a database', () => {

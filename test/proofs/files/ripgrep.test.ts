@@ -49,18 +49,18 @@ const NO_PACKAGE = '/nowhere/file.mjs'
 const search = (args: Record<string, unknown>) => bench.json('search_files', args)
 
 test('rejects a missing, old, broken, or silent program on the path', async () => {
-  assert.is(await findRipgrep(join(bench.root, 'none'), NO_PACKAGE), null)
-  assert.is(await findRipgrep('.:bin', NO_PACKAGE), null)
+  assert.is(await findRipgrep(join(bench.root, 'none'), { beside: NO_PACKAGE }), null)
+  assert.is(await findRipgrep('.:bin', { beside: NO_PACKAGE }), null)
   for (const text of [
     'echo ripgrep 13.0.0',
     'echo ripgrep 15.0.0; exit 1',
     'echo hello',
     'exec sleep 60',
   ])
-    assert.is(await findRipgrep(script(text), NO_PACKAGE), null, text)
+    assert.is(await findRipgrep(script(text), { beside: NO_PACKAGE }), null, text)
   const dir = script('')
   writeFileSync(join(dir, 'rg'), '\x7fELF')
-  assert.is(await findRipgrep(dir, NO_PACKAGE), null)
+  assert.is(await findRipgrep(dir, { beside: NO_PACKAGE }), null)
 })
 
 test('finds the package first, else the program on the path', async () => {
@@ -68,7 +68,7 @@ test('finds the package first, else the program on the path', async () => {
   const dir = join(bench.root, 'bin')
   mkdirSync(dir)
   symlinkSync(real.path, join(dir, 'rg'))
-  const found = await findRipgrep(`relative:${dir}`, NO_PACKAGE)
+  const found = await findRipgrep(`relative:${dir}`, { beside: NO_PACKAGE })
   assert.equal(found, { path: join(dir, 'rg'), version: real.version, from: 'PATH' })
 })
 

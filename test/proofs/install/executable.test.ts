@@ -29,6 +29,12 @@ test('inside a checkout the executable responds, and its own update is neither o
   const { body } = await post('/api/updates/apply', { target: 'webui' })
   assert.equal([body.ok, body.message], [false, 'Not a git repository'])
   assert.is((await get('/health')).status, 200)
+  const doctor = spawnSync(join(process.cwd(), 'dist/agent-webui'), ['doctor', '--json'], {
+    encoding: 'utf8',
+    env: { HOME: home, PATH: '' },
+  })
+  const { checks } = JSON.parse(doctor.stdout)
+  assert.is(checks.find(({ about }: { about: string }) => about === 'search').level, 'ok')
   closeClient()
   assert.is(await program.stop(), 0)
   // It takes no code as an argument, so the bridge of sandboxes is a part of it.
