@@ -57,7 +57,7 @@ test('rejects another platform’s addon before writing', () => {
 test('lists the reason for each directory when all fail', () => {
   const file = join(root, 'a-file')
   writeFileSync(file, '')
-  const open = fresh('open', 0o777)
+  const open = fresh('open-to-others', 0o777)
   const link = join(root, 'link')
   symlinkSync(fresh('link-target'), link)
   const noexec = fresh('noexec')
@@ -93,7 +93,7 @@ test('rewrites a changed file before loading it', () => {
 })
 
 test('a program is installed where it can be run, once, and written anew when it was changed', () => {
-  const open = fresh('open', 0o777)
+  const open = fresh('open-to-others', 0o777)
   assert.is(installProgram(source, 'rg', [() => open]), undefined)
   const dir = fresh('program')
   const install = () => installProgram(source, 'rg', [() => open, () => dir]) ?? ''
