@@ -18,7 +18,6 @@ import { z } from 'zod'
 import type { SessionRow } from '../schema/session.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
-import { entriesIn } from '../base/directories.ts'
 import { checkpointDir } from '../checkpoints/checkpoint-store.ts'
 import { replaceText } from '../store/atomic-write.ts'
 import { errorCode, sentenceOf } from '../store/file-error.ts'
@@ -361,11 +360,20 @@ const isWritable = (dir: string): boolean => {
   }
 }
 
+/** False for one that this user may not look into: that is no place for a disk. */
+const isEmpty = (dir: string): boolean => {
+  try {
+    return readdirSync(dir).length === 0
+  } catch {
+    return false
+  }
+}
+
 /** Below the empty folder where a disk is mounted at other times. An empty one beside the root, such as `/mnt`, is on every machine. */
 const isOnOtherDisk = (path: string): boolean => {
   let dir = path
   while (!existsSync(dir)) dir = dirname(dir)
-  return dir !== path && dirname(dir) !== '/' && dir !== '/' && entriesIn(dir).length === 0
+  return dir !== path && dirname(dir) !== '/' && dir !== '/' && isEmpty(dir)
 }
 
 type Data = { sessions: Sessions; workspaces: Workspaces; homes: Homes }

@@ -57,7 +57,7 @@ test('rejects another platform’s addon before writing', () => {
 test('lists the reason for each directory when all fail', () => {
   const file = join(root, 'a-file')
   writeFileSync(file, '')
-  const open = fresh('open-to-others', 0o777)
+  const open = fresh('for-programs', 0o777)
   const link = join(root, 'link')
   symlinkSync(fresh('link-target'), link)
   const noexec = fresh('noexec')
