@@ -21,18 +21,20 @@ const refuse = (res: ServerResponse, status: number, error: string): void => {
   res.end(JSON.stringify({ error, code: status === 403 ? 'forbidden' : 'not_found' }))
 }
 
-export const createForwardedOnly = ({
-  token,
-  userHeader,
-  onRequest,
-}: {
-  /** Which forwarders read in the database. */
-  token: string
-  /** In which the forwarder found who sends the request; null: no one signs in before the cell does. */
-  userHeader: string | null
-  onRequest: (res: ServerResponse) => void
-}): ((listener: Listener) => Listener) => {
-  return listener => (req, res) => {
+export const createForwardedOnly =
+  ({
+    token,
+    userHeader,
+    onRequest,
+  }: {
+    /** Which forwarders read in the database. */
+    token: string
+    /** In which the forwarder found who sends the request; null: no one signs in before the cell does. */
+    userHeader: string | null
+    onRequest: (res: ServerResponse) => void
+  }): ((listener: Listener) => Listener) =>
+  listener =>
+  (req, res) => {
     const { headers } = req
     const given = headers[FORWARDER_HEADER]
     const isForwarder = typeof given === 'string' && isSameSecret(given, token)
@@ -56,4 +58,3 @@ export const createForwardedOnly = ({
     if (!isOpen) onRequest(res)
     listener(req, res)
   }
-}
