@@ -17,8 +17,8 @@ import { NODE_FLAGS } from './node-flags.mjs'
 import { bundleLaunch } from './pack.mjs'
 
 const SEA_FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
-/** An optional package, which npm has no file of for some machines: there, `rg` on the PATH is used. */
 const suffix = process.platform === 'win32' ? '.exe' : ''
+/** An optional package, which npm has no file of for some machines: there, `rg` on the PATH is used. */
 const ripgrep = join(
   root,
   `node_modules/@vscode/ripgrep-${process.platform}-${process.arch}/bin/rg${suffix}`,

@@ -1,4 +1,4 @@
-/** Reads the payload of the bundle: assets, native addon, workers and version, block by block on first use. */
+/** Reads the payload of the bundle: assets, native files, workers and version, on first use. */
 import { fstatSync, openSync, readSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import zlib from 'node:zlib'
@@ -51,6 +51,7 @@ export type PackedAsset = Readonly<{
 
 export type Code = { code: string; compiled: Buffer | undefined }
 
+/** A native file. `read` is called only when no earlier start has unpacked it. */
 export type PackedFile = Readonly<{ sha256: string; read(): Buffer }>
 
 export type Packed = Readonly<{

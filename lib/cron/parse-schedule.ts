@@ -4,7 +4,14 @@ import cronstrue from 'cronstrue'
 import { isObject } from '../base/json.ts'
 import { invalid, messageOf } from '../errors.ts'
 import type { Schedule } from '../schema/cron.ts'
-import { fromWall, offsetMinutes, parseInstant, toIso, toMinute } from '../base/time-zone.ts'
+import {
+  fromWall,
+  offsetMinutes,
+  parseInstant,
+  toIso,
+  toMinute,
+  toWall,
+} from '../base/time-zone.ts'
 
 const FORMS =
   'Enter an interval ("every 30m", "every 2h", "every 1d"), a cron expression ("0 9 * * 1-5"), a date and time ("2026-02-03T14:00"), a delay ("30m", "2h", "1d"), or plain words ("weekdays at 9", "tomorrow at 18:30").'
@@ -55,9 +62,13 @@ const inPass = (expr: string, ms: number, zone: string, pass: 'first' | 'last'):
     tz: 'UTC',
     currentDate: new Date(Math.min(...starts)),
   })
-  for (;;) {
-    const at = fromWall(found.next().getTime(), zone, pass)
-    if (at > ms) return at
+  for (let best = Number.POSITIVE_INFINITY; ; ) {
+    const wall = found.next().getTime()
+    const at = fromWall(wall, zone, pass)
+    if (at <= ms) continue
+    best = Math.min(best, at)
+    // A skipped time may be due after later ones.
+    if (toWall(at, zone) === wall) return best
   }
 }
 

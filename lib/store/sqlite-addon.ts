@@ -17,11 +17,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { messageOf, SetupError } from '../errors.ts'
+import type { PackedFile } from '../packed.ts'
 
 const PIECE_BYTES = 128 * 1024
-
-/** A packed addon. `read` is called only when no earlier start has unpacked it. */
-export type AddonSource = Readonly<{ sha256: string; read(): Buffer }>
 
 /** Directories to try, best first; each is created when missing. */
 export const addonCandidates = (places: {
@@ -35,7 +33,7 @@ export const addonCandidates = (places: {
 ]
 
 /** Throws when the file has no addon for this platform. */
-const pickAddon = (sources: Readonly<Record<string, AddonSource>>): AddonSource => {
+const pickAddon = (sources: Readonly<Record<string, PackedFile>>): PackedFile => {
   const here = thisTarget()
   const source = sources[here]
   if (source) return source
@@ -52,7 +50,7 @@ const pickAddon = (sources: Readonly<Record<string, AddonSource>>): AddonSource 
  * users can write to: their code would run as us. When all directories fail, throws one Error that names each with its reason.
  */
 export const installAddon = (
-  sources: Readonly<Record<string, AddonSource>>,
+  sources: Readonly<Record<string, PackedFile>>,
   candidates: readonly (() => string)[],
   load: (path: string) => void = dlopen,
 ): string => {
@@ -80,7 +78,7 @@ export const installAddon = (
 
 /** The path of the program; undefined when it can be written to and run from none of the directories. */
 export const installProgram = (
-  source: AddonSource,
+  source: PackedFile,
   name: string,
   candidates: readonly (() => string)[],
 ): string | undefined => {
@@ -96,7 +94,7 @@ export const installProgram = (
   return undefined
 }
 
-const install = (source: AddonSource, directory: string, name: string, mode = 0o600): string => {
+const install = (source: PackedFile, directory: string, name: string, mode = 0o600): string => {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   checkPrivate(directory)
   const path = join(directory, name)

@@ -16,12 +16,12 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
-  type AddonSource,
   addonCandidates,
   installAddon,
   installProgram,
   thisTarget,
 } from '../../../lib/store/sqlite-addon.ts'
+import type { PackedFile } from '../../../lib/packed.ts'
 import { openDatabase } from '../../../lib/store/sqlite.ts'
 
 const test = suite('sqlite addon')
@@ -29,12 +29,12 @@ const root = mkdtempSync(join(tmpdir(), 'addon-'))
 test.after(() => rmSync(root, { recursive: true }))
 
 const bytes = Buffer.from('not really an addon')
-const source: AddonSource = {
+const source: PackedFile = {
   sha256: createHash('sha256').update(bytes).digest('hex'),
   read: () => bytes,
 }
 /** As in a file that was built for this platform only. */
-const ours = (addon: AddonSource) => ({ [thisTarget()]: addon })
+const ours = (addon: PackedFile) => ({ [thisTarget()]: addon })
 const fresh = (name: string, mode = 0o700) => {
   const path = join(root, name)
   mkdirSync(path)
