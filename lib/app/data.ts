@@ -49,7 +49,7 @@ export const unpackSqliteAddon = ({ stateDir, userHome, env }: Config): string |
   return installAddon(packed.addons, addonCandidates(dirs))
 }
 
-/** The executable's own ripgrep, unpacked on first use. */
+/** The executable's own ripgrep, looked for once in a run: what is in the cache may be deleted at any time. */
 export const unpackRipgrep = ({
   stateDir,
   userHome,
@@ -57,8 +57,7 @@ export const unpackRipgrep = ({
 }: Config): (() => string | undefined) | undefined => {
   const source = packedHere()?.ripgrep
   const dirs = { stateDir, userHome, cacheHome: env.XDG_CACHE_HOME }
-  let path: string | undefined
-  return source && (() => (path ??= installProgram(source, 'rg', addonCandidates(dirs))))
+  return source && (() => installProgram(source, 'rg', addonCandidates(dirs)))
 }
 
 export type AppDataOptions = {
