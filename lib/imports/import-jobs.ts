@@ -89,11 +89,11 @@ export const createImportJobs = ({
       save(person, state)
       const done = perform(state, options)
         .then(() => save(person, state))
-        .catch((error: unknown) => log.warn(`import: ${messageOf(error)}`))
         .finally(() => {
           jobs.delete(person)
           discard()
         })
+        .catch((error: unknown) => log.warn(`import: ${messageOf(error)}`))
       jobs.set(person, { state, done })
       log.info(`import: ${options.name} into ${state.profile}`)
       return state

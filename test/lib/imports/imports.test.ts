@@ -236,6 +236,20 @@ test('importing again doubles nothing, takes over what is new, and keeps what wa
   assert.equal(fourth.counts, { new: 0, updated: 0, unchanged: 2, kept: 1 })
 })
 
+test('a project that was renamed here is not created again for chats that are there already', async ({
+  bench,
+}) => {
+  const path = bench.write('a.json', [
+    { ...claude('a', 'A'), project: { uuid: 'p', name: 'Novel' } },
+  ])
+  await bench.import(path)
+  const [project] = bench.projects
+  assert.is(bench.chat().meta.project_id, project?.project_id)
+  Object.assign(project!, { name: 'Mine' })
+  assert.is((await bench.import(path)).counts.unchanged, 1)
+  assert.equal(bench.projects, [project])
+})
+
 test('an older state of a chat never replaces a newer one, in another file or the same', async ({
   bench,
 }) => {
