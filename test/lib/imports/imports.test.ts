@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readFileSync, truncateSync, writeFileSync } 
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { UserError } from '../../../lib/errors.ts'
+import { diskFull, UserError } from '../../../lib/errors.ts'
 import { toRecord } from '../../../lib/sessions/transfer.ts'
 import { type ImportBench, openImports, spoken } from './_bench.ts'
 
@@ -319,6 +319,31 @@ test('a file that was changed here stays, and its name does not depend on the br
     ['changed here', 'second', 'third'],
   )
   assert.equal(bench.chat().messages[0]?.attachments, [`imported-files/${id}/n-2.txt`])
+})
+
+test('a file that could not be stored is tried again; a full disk ends the import', async ({
+  bench,
+}) => {
+  const attachments = [{ file_name: 'a.txt', extracted_content: 'text' }]
+  const chat = { ...claude('a'), chat_messages: [{ sender: 'human', text: 'A', attachments }] }
+  const path = bench.write('a.json', [chat, claude('b', 'B')])
+  const fail = (error: Error) => (): never => {
+    throw error
+  }
+  const plain = bench.write('b.json', [claude('b', 'B')])
+  for (const [key, file] of Object.entries({ store: path, write: plain })) {
+    const target = { ...bench.target, [key]: fail(diskFull('full')) }
+    assert.is(await codeOf(bench.import(file, { target })), 'disk_full')
+    assert.equal(bench.ids(), [])
+  }
+  const target = { ...bench.target, store: fail(new Error('refused')) }
+  const first = await bench.import(path, { target })
+  assert.equal(
+    [first.counts.new, first.files, first.left_out.map(({ code }) => code)],
+    [2, 0, ['file_not_stored']],
+  )
+  const second = await bench.import(path)
+  assert.equal([second.counts.updated, second.counts.unchanged, second.files], [1, 1, 1])
 })
 
 test('a long name in any script is shortened to what file systems take', async ({ bench }) => {
