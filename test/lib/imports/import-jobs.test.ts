@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { diskFull } from '../../../lib/errors.ts'
 import { createImportJobs } from '../../../lib/imports/import-jobs.ts'
 import { type ImportBench, openImports } from './_bench.ts'
 
@@ -64,6 +65,21 @@ test('a file that cannot be removed afterwards is a warning', async ({ bench }) 
   while (jobs.isRunning()) await setImmediate()
   assert.is(jobs.state('mia').status, 'done')
   assert.equal(jobs.warnings, ['import: read-only'])
+})
+
+test('what ended an import is shown when it could not be saved', async ({ bench }) => {
+  const path = bench.write('a.json', { uuid: 'u', chat_messages: [{ sender: 'human', text: 'A' }] })
+  const jobs = openJobs(bench)
+  const write = () => {
+    bench.write('imports.json', '{')
+    throw diskFull('full')
+  }
+  const target = { ...bench.target, write }
+  jobs.start('mia', { path, name: 'a.json', target, discard: () => undefined })
+  while (jobs.isRunning()) await setImmediate()
+  const { status, code } = jobs.state('mia')
+  assert.equal([status, code], ['failed', 'disk_full'])
+  jobs.requireIdle('mia')
 })
 
 test.run()
