@@ -48,7 +48,7 @@ const partBlocks = (
 }
 
 /** Markers of citations and other elements of the page, in characters for private use. */
-const MARKER = /\ue200[^\ue200\ue201]*\ue201|[\ue200-\ue202\ue203-\ue206]/g
+const MARKER = /\ue200[^\ue200\ue201]*\ue201|[\ue200-\ue206]/g
 
 /** Citations as links: by the text they stand for, or in older exports by its place. */
 const withCitations = (words: string, { content_references, citations }: JsonObject): string => {

@@ -15,6 +15,7 @@ import {
   reasoning,
   sources,
   text,
+  textFile,
   toText,
 } from './conversation.ts'
 
@@ -105,11 +106,7 @@ const partBlocks = (part: JsonObject, leaveOut: LeaveOut): Block[] => {
 const attached = (message: JsonObject): Block[] => [
   ...asObjects(message.attachments).map(({ file_name, extracted_content: content }) => {
     const name = asString(file_name) || 'pasted.txt'
-    const isText =
-      /\.(?:txt|md|csv|json|html?|xml|ya?ml|[cm]?[jt]sx?|py|sh|css|log|sql|c|h|cpp|java|go|rs|rb|php)$/i
-    return typeof content === 'string' && content !== ''
-      ? file({ name: isText.test(name) ? name : `${name}.txt`, data: Buffer.from(content) })
-      : file({ name })
+    return file(asString(content) === '' ? { name } : textFile(name, asString(content)))
   }),
   ...[...asObjects(message.files_v2), ...asObjects(message.files)]
     .map(each => ({

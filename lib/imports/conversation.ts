@@ -64,6 +64,15 @@ export const reasoning = (words: string): Block[] =>
   words.trim() === '' ? [] : [{ type: 'reasoning', text: words }]
 export const file = (ref: FileRef): Block => ({ type: 'file', file: ref })
 
+const TEXT_FILE =
+  /\.(?:txt|md|csv|json|html?|xml|ya?ml|[cm]?[jt]sx?|py|sh|css|log|sql|c|h|cpp|java|go|rs|rb|php)$/i
+
+/** The text that the other program took from a file. */
+export const textFile = (name: string, content: string): FileRef => ({
+  name: TEXT_FILE.test(name) ? name : `${name}.txt`,
+  data: Buffer.from(content),
+})
+
 /** A block of code in a language that the export names. */
 export const code = (words: string, language: string): string =>
   codeBlock(words, /^[\w+#.-]*$/.test(language) ? language : '')

@@ -18,6 +18,8 @@ const NONE: ImportState = {
 
 type Job = { state: ImportState; done: Promise<void> }
 
+const isRunning = (job: Job | undefined): boolean => job?.state.status === 'running'
+
 export type ImportJobs = ReturnType<typeof createImportJobs>
 
 export const createImportJobs = ({
@@ -62,7 +64,8 @@ export const createImportJobs = ({
   }
 
   const requireIdle = (person: string): void => {
-    if (jobs.has(person)) throw conflict('An import is running.', { code: 'import_running' })
+    if (isRunning(jobs.get(person)))
+      throw conflict('An import is running.', { code: 'import_running' })
   }
 
   return {
@@ -88,17 +91,18 @@ export const createImportJobs = ({
       }
       save(person, state)
       const done = perform(state, options)
-        .then(() => save(person, state))
-        .catch((error: unknown) => log.warn(`import: ${messageOf(error)}`))
-        .finally(() => {
+        .then(() => {
+          save(person, state)
+          // Otherwise it stays: the file would say that the service ended.
           jobs.delete(person)
-          discard()
         })
+        .finally(discard)
+        .catch((error: unknown) => log.warn(`import: ${messageOf(error)}`))
       jobs.set(person, { state, done })
       log.info(`import: ${options.name} into ${state.profile}`)
       return state
     },
-    isRunning: () => jobs.size > 0,
+    isRunning: () => [...jobs.values()].some(isRunning),
     /** Ends after the chat that is being written. */
     async close(): Promise<void> {
       stopped.abort()

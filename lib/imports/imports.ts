@@ -221,6 +221,8 @@ type Chat = {
   entries: Entry[]
   files: readonly PlannedFile[]
   versions: number
+  /** Its name. */
+  project?: string | undefined
 }
 
 const sessionId = (profile: string, source: ImportSource, id: string): string =>
@@ -260,7 +262,6 @@ const foreignChats = (
     target,
     exported,
     leaveOut,
-    isDryRun,
   }: Work & { source: ImportSource; digest: string; leaveOut: ReadContext['leaveOut'] },
 ): Chat[] => {
   const key = conversation.id || digest
@@ -272,9 +273,6 @@ const foreignChats = (
   const [first, last] = [known(conversation.created), known(conversation.updated)]
   const created = first ?? times[0] ?? last ?? target.now()
   const updated = Math.max(created, last ?? times.at(-1) ?? 0)
-  const project =
-    conversation.project && !isDryRun ? target.project(conversation.project) : undefined
-  if (project === null) leaveOut('project_not_allowed', conversation.project)
   const idOf = (index: number) =>
     sessionId(target.profile, source, index === 0 ? key : `${key}:${index + 1}`)
   const files = planFiles(idOf(0), exported, leaveOut)
@@ -291,7 +289,6 @@ const foreignChats = (
       llm_title_generated: true,
       ...(conversation.isArchived && { archived: true }),
       ...(conversation.isPinned && { pinned: true }),
-      ...(project && { project_id: project }),
       ...(index > 0 && { parent_session_id: idOf(0) }),
       created_at: created,
       updated_at: updated,
@@ -303,7 +300,8 @@ const foreignChats = (
       updated,
       pathOf: files.pathOf,
     })
-    return { id, title: meta.title, updated, entries, files: files.planned, versions }
+    const { project } = conversation
+    return { id, title: meta.title, updated, entries, files: files.planned, versions, project }
   })
 }
 
@@ -364,7 +362,7 @@ const digestOf = (entries: readonly Entry[]): string => {
 
 /** Writes a chat unless it is there already. The session comes last, so that what it names exists. */
 const writeChat = async (
-  { id, title, updated, entries, files, versions }: Chat,
+  { id, title, updated, entries, files, versions, project }: Chat,
   work: Work,
 ): Promise<void> => {
   const { target, reporting, isDryRun, seen } = work
@@ -399,6 +397,10 @@ const writeChat = async (
     const current = target.find(id)
     const changes = current === null && found === null ? [] : current?.changes
     if (!changes) return reporting.chat({ id, title, result: 'kept', versions: 0, files: 0 })
+    // Not earlier: one that was renamed here is not created again for chats that stay as they are.
+    const projectId = project && target.project(project)
+    if (projectId === null) reporting.leaveOut('project_not_allowed', project)
+    if (projectId && header?.t === 'session') header.meta.project_id = projectId
     target.write(id, [...entries, ...changes.map((entry, at) => ({ ...entry, n: last + at + 1 }))])
   }
   reporting.chat({ id, title, result, versions, files: stored })

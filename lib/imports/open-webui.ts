@@ -17,6 +17,7 @@ import {
   reasoning,
   sources,
   text,
+  textFile,
   toText,
 } from './conversation.ts'
 
@@ -122,13 +123,9 @@ const fileRef = (given: JsonObject): FileRef => {
       name: name ?? `image.${picture.mediaType.split('/')[1]?.replace(/\W.*/, '') ?? 'png'}`,
       data: Buffer.from(picture.data, 'base64'),
     }
-  const content = asObject(inner.data).content
+  const content = asString(asObject(inner.data).content)
   const id = asString(given.id) || asString(inner.id) || undefined
-  if (typeof content === 'string' && content !== '')
-    return {
-      name: /\.(?:txt|md|csv|json)$/i.test(name ?? '') ? name! : `${name ?? 'document'}.txt`,
-      data: Buffer.from(content),
-    }
+  if (content !== '') return textFile(name ?? 'document', content)
   return { name: name ?? (url || id || 'file'), id }
 }
 

@@ -196,15 +196,13 @@ test('files of an archive are in the workspace and served; the archive is gone',
   assert.equal(readdirSync(join(app.state, 'incoming')), [])
 })
 
-test('one import at a time for each person; after a restart it was interrupted', async ({
+test('after a restart, an import was interrupted, and importing again adds the rest', async ({
   chat,
 }) => {
   const { app } = chat
   const many = Array.from({ length: 60 }, (_, n) => tree(`Chat ${n}`))
   const first = await send(chat, many)
   assert.is(first.body.status, 'running')
-  const second = await send(chat, many)
-  if (second.status !== 200) assert.is(second.body.code, 'import_running')
   await finish(chat)
   const path = join(app.state, 'imports.json')
   assert.ok(existsSync(path))

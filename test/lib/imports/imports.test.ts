@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readFileSync, truncateSync, writeFileSync } 
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { UserError } from '../../../lib/errors.ts'
+import { diskFull, UserError } from '../../../lib/errors.ts'
 import { toRecord } from '../../../lib/sessions/transfer.ts'
 import { type ImportBench, openImports, spoken } from './_bench.ts'
 
@@ -236,6 +236,20 @@ test('importing again doubles nothing, takes over what is new, and keeps what wa
   assert.equal(fourth.counts, { new: 0, updated: 0, unchanged: 2, kept: 1 })
 })
 
+test('a project that was renamed here is not created again for chats that are there already', async ({
+  bench,
+}) => {
+  const path = bench.write('a.json', [
+    { ...claude('a', 'A'), project: { uuid: 'p', name: 'Novel' } },
+  ])
+  await bench.import(path)
+  const [project] = bench.projects
+  assert.is(bench.chat().meta.project_id, project?.project_id)
+  Object.assign(project!, { name: 'Mine' })
+  assert.is((await bench.import(path)).counts.unchanged, 1)
+  assert.equal(bench.projects, [project])
+})
+
 test('an older state of a chat never replaces a newer one, in another file or the same', async ({
   bench,
 }) => {
@@ -305,6 +319,31 @@ test('a file that was changed here stays, and its name does not depend on the br
     ['changed here', 'second', 'third'],
   )
   assert.equal(bench.chat().messages[0]?.attachments, [`imported-files/${id}/n-2.txt`])
+})
+
+test('a file that could not be stored is tried again; a full disk ends the import', async ({
+  bench,
+}) => {
+  const attachments = [{ file_name: 'a.txt', extracted_content: 'text' }]
+  const chat = { ...claude('a'), chat_messages: [{ sender: 'human', text: 'A', attachments }] }
+  const path = bench.write('a.json', [chat, claude('b', 'B')])
+  const fail = (error: Error) => (): never => {
+    throw error
+  }
+  const plain = bench.write('b.json', [claude('b', 'B')])
+  for (const [key, file] of Object.entries({ store: path, write: plain })) {
+    const target = { ...bench.target, [key]: fail(diskFull('full')) }
+    assert.is(await codeOf(bench.import(file, { target })), 'disk_full')
+    assert.equal(bench.ids(), [])
+  }
+  const target = { ...bench.target, store: fail(new Error('refused')) }
+  const first = await bench.import(path, { target })
+  assert.equal(
+    [first.counts.new, first.files, first.left_out.map(({ code }) => code)],
+    [2, 0, ['file_not_stored']],
+  )
+  const second = await bench.import(path)
+  assert.equal([second.counts.updated, second.counts.unchanged, second.files], [1, 1, 1])
 })
 
 test('a long name in any script is shortened to what file systems take', async ({ bench }) => {
