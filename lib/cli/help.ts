@@ -87,7 +87,7 @@ Stop the server first, unless --to names another place.`,
       --dry-run         only say what would be imported and what left out
       --json            print the report as JSON
 
-The server may be running. Importing a file again creates no duplicates: docs/moving-here.md.`,
+The server may be running: then only new chats are written. Importing a file again creates no duplicates: docs/moving-here.md.`,
   },
   export: {
     usage: '[--as json|markdown] directory [session …]',

@@ -13,6 +13,7 @@ import type { ImportReport, ImportProblemCode, LeftOutCode } from '../schema/imp
 import { createFiles } from '../sessions/files.ts'
 import { readImported } from '../sessions/imported.ts'
 import { writeJournal } from '../sessions/legacy.ts'
+import { runningPid } from '../store/instance-lock.ts'
 import { jsonFile } from '../store/json-file.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
@@ -93,7 +94,11 @@ export const importChats = async (
   const target = importTarget({
     profile: home.name,
     workspace,
-    find: id => readImported(files, id),
+    find(id) {
+      const found = readImported(files, id)
+      // A running service may add to a chat between this look and the writing: beside it, no chat is replaced.
+      return found && runningPid(stateDir) !== undefined ? { ...found, changes: null } : found
+    },
     write: (id, entries) => writeJournal(files.jsonl(id), entries),
     area: () => scopes.scopeFor(home, workspace),
     // Sessions are only taken out of a project by the service.

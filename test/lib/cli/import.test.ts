@@ -1,5 +1,5 @@
 /** `agent-webui import` and `export`: in, out, and in again. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -67,6 +67,24 @@ test('an imported chat comes out as JSON and Markdown, and goes in again as it w
   const { session_id: _, ...after } = onlyJson(join(other.workspace, 'out', 'sessions'))
   const ours = { workspace: null, imported: null, imported_lines: null }
   assert.equal({ ...after, ...ours }, { ...before, ...ours })
+})
+
+test('beside a running server, new chats are imported and none is replaced', async ({ desk }) => {
+  const file = join(desk.workspace, 'export.json')
+  const run = async (...chats: object[]) => {
+    writeFileSync(file, JSON.stringify(chats))
+    return JSON.parse((await desk.talk(['import', file, '--json'])).out).counts
+  }
+  await run(CHAT)
+  const state = join(desk.home, 'webui')
+  writeFileSync(join(state, 'instance.json'), JSON.stringify({ pid: process.pid }))
+  const [first] = CHAT.chat_messages
+  const later = { ...CHAT, updated_at: '2025-02-01T00:00:00Z', chat_messages: [first] }
+  const none = { new: 0, updated: 0, unchanged: 0, kept: 0 }
+  assert.equal(await run(later, { ...CHAT, uuid: 'u2' }), { ...none, new: 1, kept: 1 })
+  assert.equal(await run(CHAT), { ...none, unchanged: 1 })
+  rmSync(join(state, 'instance.json'))
+  assert.equal(await run(later), { ...none, updated: 1 })
 })
 
 test('names in the report cannot control the terminal', async ({ desk }) => {
