@@ -58,7 +58,7 @@ export const createChat = (shared: PaneShared, { key, sessionId: id }: ChatOptio
     models: models.models,
   })
   const turns = createTurnActions({
-    ...{ api, toasts, key, sessions, chat: transcript, queue, choices, outbox, attempt },
+    ...{ api, toasts, key, sessions, chat: transcript, composer, queue, choices, outbox, attempt },
   })
   const writing = createComposerState({
     ...{ platform, toasts, composer, workspaces, chat: transcript, choices, turns },

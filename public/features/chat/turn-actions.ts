@@ -2,7 +2,7 @@
 import type { ApiCall } from '../../api.ts'
 import { t } from '../../strings/t.ts'
 import { splitComments, withComments } from '../../../lib/base/comment-text.ts'
-import { withFiles, withoutFiles } from '../composer/composer.ts'
+import { type Composer, withFiles, withoutFiles } from '../composer/composer.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Toasts } from '../shell/toast.ts'
@@ -17,6 +17,7 @@ export type TurnActionsOptions = {
   key: string
   sessions: Sessions
   chat: Transcript
+  composer: Pick<Composer, 'restoreDraft'>
   queue: Queue
   choices: Pick<SessionChoices, 'choice'>
   outbox: Outbox
@@ -54,7 +55,7 @@ export type TurnActions = {
 }
 
 export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
-  const { api, toasts, key, sessions, chat, queue, outbox, choices, attempt } = options
+  const { api, toasts, key, sessions, chat, composer, queue, outbox, choices, attempt } = options
 
   const send = async (
     message: Pick<NewMessage, 'id' | 'draft' | 'text' | 'files' | 'replace' | 'behind'>,
@@ -134,15 +135,18 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
         throw error
       }
     },
-    async edit(id, text, added) {
+    async edit(id, text, added = []) {
       const { editing } = chat
+      const isOpen = (): boolean => editing.peek()?.id === id
+      const wasOpen = isOpen()
       const change = (isSending: boolean | null): void => {
         const { value } = editing
         if (value?.id === id) editing.value = isSending === null ? null : { ...value, isSending }
       }
       change(true)
       const isAccepted = await resend(id, text, added)
-      // A refused text stays where it was written.
+      // A refused text stays where it was written, unless its editor was closed meanwhile.
+      if (!isAccepted && wasOpen && !isOpen()) composer.restoreDraft({ text, files: [...added] })
       change(isAccepted ? null : false)
       chat.checkEditing()
       return isAccepted

@@ -151,7 +151,10 @@ export const createComposer = (
     /** Ids of the message that the draft becomes, and of the stored draft that it began as. */
     names: () => stored.names(),
     /** This is about to be put back: it is stored with the draft until then. */
-    hold: (draft: Written) => void taken.add(draft),
+    hold(draft: Written): void {
+      taken.add(draft)
+      void stored.save()
+    },
     /** What was taken is stored elsewhere: as a message, which takes the place of its draft, or as what a command did. */
     forget(draft: Written, isMessage: boolean): void {
       taken.delete(draft)
@@ -169,11 +172,13 @@ export const createComposer = (
       touched = true
       stored.take()
       taken.add(draft)
+      // What was typed just before is stored nowhere yet, and a command or guidance is no message.
+      stored.changed()
       return draft
     },
-    /** Puts an unsent draft back, before text written since. */
-    restoreDraft(draft: Written): void {
-      taken.delete(draft)
+    /** Puts an unsent draft back, before text written since. `held`: what was stored for it until now. */
+    restoreDraft(draft: Written, held = draft): void {
+      taken.delete(held)
       if (draft.choice && !hasChoice()) choice.value = draft.choice
       // Behind what was put back before: messages are refused in the order in which they were written.
       const before = text.value.startsWith(restored) ? restored : ''

@@ -147,7 +147,6 @@ export class StoredDraft {
 
   /** It was taken to be sent: what is written from now on is another draft. The stored one stays until `forget`. */
   take(): void {
-    this.#stop()
     this.#messageId = randomId()
     this.#shownId = undefined
     this.#savedBefore = this.#saved

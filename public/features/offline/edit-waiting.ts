@@ -15,7 +15,8 @@ export const editWaiting = async (app: Place, message: Listed): Promise<void> =>
   const replaced = replace === undefined ? null : await findReplaced(chat, replace)
   // It may have been sent just now.
   if (!(await outbox.remove(id))) return
-  if (replaced) {
+  // Another one may have been opened meanwhile: then it is put into the composer.
+  if (replaced && !chat.editing.peek()) {
     const given = chat.promptOf(replaced)?.attachments ?? []
     // The message that is replaced has the others, and its comments.
     const files = message.files.filter(name => !given.includes(name)).map(name => ({ name }))

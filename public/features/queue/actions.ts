@@ -69,8 +69,8 @@ export const steeringActions = {
     if (held) composer.hold(held)
     try {
       const { removed } = await remove()
-      if (held) composer.forget(held, false)
-      composer.restoreDraft(draftOf(removed))
+      // As it is by now: other clients may change it.
+      composer.restoreDraft(draftOf(removed), held)
     } catch (error) {
       if (!held) throw error
       if (isUnreachable(error)) {

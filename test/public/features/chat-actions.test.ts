@@ -828,20 +828,21 @@ for (const [name, action] of Object.entries(ACTIONS)) {
   const { text, sends, isNew } = action
   if (text === undefined || sends !== undefined || isNew) continue
   const [first] = await requestsOf(action)
-  test(`${name}: the page is loaded again during its request, which has not arrived`, async () => {
-    const { route, at } = first!
-    const begun = Promise.withResolvers<void>()
-    const hold = { route, at, until: new Promise<void>(() => {}), begun: begun.resolve }
-    const { app, page, server, storage, tab, close } = await begin(action, hold)
-    void action.run(app)
-    await begun.promise
-    // As when a page is left.
-    for (const { composer } of page.chats.all()) void composer.save()
-    await settle()
-    close()
-    const again = await openPage(server, 'session/a', { storage, tab })
-    assert.match(again.page.first.app.peek().composer.text.peek(), text)
-  })
+  for (const isLeft of [true, false])
+    test(`${name}: the page is loaded again during its request, which has not arrived${isLeft ? '' : ', after it crashed'}`, async () => {
+      const { route, at } = first!
+      const begun = Promise.withResolvers<void>()
+      const hold = { route, at, until: new Promise<void>(() => {}), begun: begun.resolve }
+      const { app, page, server, fake, storage, tab, close } = await begin(action, hold)
+      void action.run(app)
+      await begun.promise
+      if (isLeft) for (const { composer } of page.chats.all()) void composer.save()
+      else await fake.clock.advance(1_000)
+      await settle()
+      close()
+      const again = await openPage(server, 'session/a', { storage, tab })
+      assert.match(again.page.first.app.peek().composer.text.peek(), text)
+    })
 }
 
 /** What removes the message that is being edited. */
@@ -915,6 +916,42 @@ test('an editor closes when its text is accepted, and stays with a refused one; 
   fake.service.answers[START] = start!
 })
 
+test('a refused text whose editor is not open any more is in the composer', async () => {
+  for (const other of [null, { id: 'm1', text: 'half', files: [], uploads: 0 }]) {
+    const server = createServer()
+    const refusal = Promise.withResolvers<never>()
+    server.answers[START] = () => refusal.promise
+    const { page } = await openPage(server, 'session/a')
+    const app = page.first.app.peek()
+    app.chat.editing.value = {
+      ...{ id: 'm3', text: 'new', uploads: 0 },
+      files: [{ name: 'one.txt' }],
+    }
+    const sent = app.edit('m3', 'new', ['one.txt'])
+    await settle()
+    app.chat.editing.value = other
+    refusal.reject(new ApiError(403, 'No', { code: 'budget' }))
+    assert.not(await sent)
+    assert.equal(
+      [viewOf(page, server).draft, app.chat.editing.peek()],
+      [['new', ['one.txt']], other],
+    )
+  }
+})
+
+test('a version that waits overwrites no editor that was opened while it was taken back', async () => {
+  const server = createServer()
+  server.answers[START] = unreachable
+  const { page } = await openPage(server, 'session/a')
+  const app = page.first.app.peek()
+  await app.edit('m3', 'edited')
+  const taken = editWaiting(app, page.outbox.list.peek()[0]!)
+  const editing = { id: 'm1', text: 'half', files: [], uploads: 0 }
+  app.chat.editing.value = editing
+  await taken
+  assert.equal([app.chat.editing.peek(), app.composer.text.peek()], [editing, 'edited'])
+})
+
 test('a queued message that was taken back is in the composer and not in the queue, whatever reply is lost', async () => {
   for (const isReached of [true, false]) {
     const server = createServer()
@@ -935,6 +972,20 @@ test('a queued message that was taken back is in the composer and not in the que
     const { draft, queued } = viewOf(page, server)
     assert.equal([draft, queued], [['waits q1', []], ['waits q2']], `${isReached}`)
   }
+})
+
+test('a queued message that another client has just changed is taken back as it is now', async () => {
+  const server = createServer()
+  const { page } = await openPage(server, 'session/a')
+  const app = page.first.app.peek()
+  queuedUp(app, server)
+  await settle()
+  const session = server.sessions.get('a')!
+  session.queued = [{ ...session.queued[0]!, text: 'changed' }]
+  await steeringActions.editQueued(app, 'a', 'q1')
+  await settle()
+  assert.equal(viewOf(page, server).draft, ['changed', []])
+  assert.is(session.draft.text, 'changed')
 })
 
 test('a message removes no draft that another page of the browser has stored', async () => {
@@ -979,8 +1030,6 @@ test('a queued message that is being taken back is in the draft when the page is
   await settle()
   void steeringActions.editQueued(app, 'a', 'q1')
   await begun.promise
-  // As when a page is left.
-  void app.composer.save()
   close()
   const again = await openPage(server, 'session/a', { storage, tab })
   const { draft, queued } = viewOf(again.page, server)

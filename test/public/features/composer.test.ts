@@ -15,6 +15,7 @@ import {
   withFiles,
   withoutFiles,
 } from '../../../public/features/composer/composer.ts'
+import { createTestClock } from '../../_clock.ts'
 import { fakePlatform, settle, unnamed } from '../_page.ts'
 
 const DRAFT = 'POST /api/session/draft'
@@ -136,11 +137,13 @@ test('a draft that did not reach the server is sent again by itself, ever more r
 })
 
 test('a draft that could not be saved survives a reload, is saved when it is opened again, and is of its chat only', async () => {
-  const { open, clock, service } = setUp()
+  const { open, clock, service, platform } = setUp()
   service.answers[DRAFT] = () => {
     throw new ApiError(0, 'offline')
   }
-  const [a, b] = [open('a'), open('b')]
+  // Of the closed page nothing more is saved: its clock stands still.
+  const closed = { ...platform, clock: createTestClock() }
+  const [a, b] = [open('a', closed), open('b', closed)]
   a.edit('long thought')
   void a.leave()
   b.edit('other')
@@ -150,9 +153,6 @@ test('a draft that could not be saved survives a reload, is saved when it is ope
   a.applyServerDraft({ text: 'what the server has', files: [] })
   assert.is(a.text.value, 'long thought')
 
-  // Of the closed page nothing more is saved.
-  a.takeDraft()
-  b.takeDraft()
   const reloaded = open('a')
   service.answers[DRAFT] = () => ({ ok: true })
   const calls = service.of(DRAFT).length
