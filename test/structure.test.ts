@@ -97,7 +97,7 @@ test('catalogs have only texts that the code names', () => {
 
 test('each row of the table of the settings has its texts', () => {
   const texts = readFileSync('public/features/settings/strings.ts', 'utf8')
-  const keys = new Set([...texts.matchAll(ENTRY)].map(([, key]) => key))
+  const keys = new Set([...texts.matchAll(ENTRY)].map(([, key = '']) => key))
   assert.ok(rowTexts.length > 20)
   assert.equal(
     rowTexts.filter(key => !keys.has(key)),
@@ -110,7 +110,7 @@ test('the search of the settings finds each of their headings and rows', () => {
     /<(?:h3|legend)\b[^>]*>\s*\{t\('([\w.]+)|<(?:Row|\w+Row)\b[^<]*?\blabel=\{t\('([\w.]+)/g
   const settings = without(COMMENT, read('public/features/settings/*.tsx'))
   const index = without(COMMENT, read('public/features/settings/settings-index.ts'))
-  const keys = [...settings.matchAll(shown)].map(([, heading, row]) => heading ?? row)
+  const keys = [...settings.matchAll(shown)].map(([, heading, row]) => heading ?? row ?? '')
   assert.ok(keys.length > 10)
   assert.equal(
     keys.filter(key => !index.includes(`'${key}'`) && !rowTexts.includes(key)),
