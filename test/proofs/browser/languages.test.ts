@@ -93,7 +93,10 @@ const foreign = (known: string[]): string[] => {
 test('every text of every view comes from the catalog of the language', async () => {
   const app = await startApp()
   const messages = Object.fromEntries(
-    Object.entries(await readEnglish()).map(([text, message]) => [text, bracketed(message)]),
+    Object.entries(await readEnglish()).map(([name, texts]) => [
+      name,
+      Object.fromEntries(Object.entries(texts).map(([id, text]) => [id, bracketed(text)])),
+    ]),
   )
   const opened = await openPage('about:blank', { locale: 'de-DE' })
   const { page } = opened
