@@ -102,7 +102,7 @@ test('every text of every view comes from the catalog of the language', async ()
   const { page } = opened
   const left: string[] = []
   try {
-    await page.route('**/static/de.json', route => route.fulfill({ json: messages }))
+    await page.route('**/static/de.*.json', route => route.fulfill({ json: messages }))
     for (const view of VIEWS) {
       await page.goto(`${app.url}/${view}`)
       assert.is(await page.locator('html').getAttribute('lang'), 'de')
