@@ -4,10 +4,10 @@ import { z } from 'zod'
 import { type Ctx, endpoint, requireOwner } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { eventStream } from '../lib/http/reply.ts'
-import { Grant } from '../lib/turn-context/grants.ts'
+import { Grant } from '../lib/turns/context/grants.ts'
 import { visibleText } from '../lib/base/visible.ts'
 import { RuleScope } from '../lib/schema/question.ts'
-import { readRule } from '../lib/turn-context/allow-rules.ts'
+import { readRule } from '../lib/turns/context/allow-rules.ts'
 import { OneSession, SessionId } from '../lib/schema/ids.ts'
 import {
   Approval,
@@ -16,8 +16,8 @@ import {
   type Question,
   Unanswered,
 } from '../lib/schema/question.ts'
-import { rolePatch } from '../lib/turn-context/role-guards.ts'
-import { recorded } from '../lib/auth/recorded.ts'
+import { rolePatch } from '../lib/turns/context/role-guards.ts'
+import { recorded } from '../lib/people/recorded.ts'
 
 export const pending = endpoint({
   access: 'read',

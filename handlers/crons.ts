@@ -1,5 +1,5 @@
 /** Scheduled jobs of the profile: list, edit, run, and the results of their runs. */
-import { CHANGES } from '../lib/auth/may.ts'
+import { CHANGES } from '../lib/people/may.ts'
 import { z } from 'zod'
 import { toWireJob } from '../lib/cron/job.ts'
 import { nextRuns } from '../lib/cron/next-run.ts'
@@ -11,9 +11,9 @@ import { isZone, toIso } from '../lib/base/time-zone.ts'
 import { type Ctx, endpoint, requireOwner } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { Completion, Job, JobId, JobRun } from '../lib/schema/cron.ts'
-import { redactValue } from '../lib/redact/redact.ts'
+import { redactValue } from '../lib/base/redact/redact.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
-import { toBoolean } from '../lib/settings.ts'
+import { toBoolean } from '../lib/profiles/settings.ts'
 
 const cronOf = (ctx: Ctx) => ctx.app.cron.of(ctx.home)
 

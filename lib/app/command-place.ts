@@ -1,8 +1,8 @@
 /** Composition: where the commands of a home run and whether that works, for the page and `doctor`, and the switch of the sandbox. */
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
-import { type EngineCli, openEngine } from '../containers/engine.ts'
-import type { ContainerSettings } from '../containers/settings.ts'
+import { type EngineCli, openEngine } from '../commands/containers/engine.ts'
+import type { ContainerSettings } from '../commands/containers/settings.ts'
 import { conflict, messageOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { CommandPlace, CommandsHere, SandboxChange } from '../schema/command-place.ts'

@@ -5,21 +5,25 @@ import type { Clock } from '../base/clock.ts'
 import type { CommandRunner } from '../agent/tool-services.ts'
 import { asObject, isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
-import type { Shown } from '../containers/container-files.ts'
-import { createContainers } from '../containers/containers.ts'
-import { createContainerRunner } from '../containers/runner.ts'
+import type { Shown } from '../commands/containers/container-files.ts'
+import { createContainers } from '../commands/containers/containers.ts'
+import { createContainerRunner } from '../commands/containers/runner.ts'
 import {
   type ContainerSettings,
   type Engine,
   engineOf,
   readContainerSettings,
-} from '../containers/settings.ts'
+} from '../commands/containers/settings.ts'
 import { messageOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
-import { gitDirectories } from '../sandbox/git-directories.ts'
-import { createPrivateGit, repositoriesInIndex, variablesFor } from '../sandbox/private-git.ts'
-import { PROTECTED_IN_WORKSPACE } from '../sandbox/places.ts'
-import { gitIn } from '../sandbox/mounts.ts'
+import { gitDirectories } from '../commands/sandbox/git-directories.ts'
+import {
+  createPrivateGit,
+  repositoriesInIndex,
+  variablesFor,
+} from '../commands/sandbox/private-git.ts'
+import { PROTECTED_IN_WORKSPACE } from '../commands/sandbox/places.ts'
+import { gitIn } from '../commands/sandbox/mounts.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { protectedPaths } from '../store/state-files.ts'
 import { yamlFlag } from '../store/yaml-file.ts'

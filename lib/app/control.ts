@@ -8,8 +8,8 @@ import { forbidden } from '../errors.ts'
 import type { BaseCtx } from '../http/request-context.ts'
 import type { Home } from '../profiles/home.ts'
 import { passedEntries, realPath } from '../store/path-within.ts'
-import { ownedPaths } from '../turn-context/role-guards.ts'
-import { hookScripts } from '../turn-context/turn-hooks.ts'
+import { ownedPaths } from '../turns/context/role-guards.ts'
+import { hookScripts } from '../turns/context/turn-hooks.ts'
 import type { App } from './app.ts'
 
 type Asking = Pick<BaseCtx, 'person'> & { app: App }

@@ -1,8 +1,8 @@
 /** The jobs of a home for the agent's `cronjob` tool, with stricter checks of what will run. */
 import type { CronFields, CronStore } from '../agent/tools/cronjob.ts'
 import { forbidden } from '../errors.ts'
-import { reveal } from '../redact/redact.ts'
-import { findThreat } from '../prompt-injection.ts'
+import { reveal } from '../base/redact/redact.ts'
+import { findThreat } from '../base/prompt-injection.ts'
 import type { Role } from '../schema/person.ts'
 import type { Cron } from './cron.ts'
 import { toWireJob } from './job.ts'

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { invalid, missing } from '../errors.ts'
-import { unredact } from '../redact/redact.ts'
+import { unredact } from '../base/redact/redact.ts'
 import type { Schedule } from '../schema/cron.ts'
 import type { Role } from '../schema/person.ts'
 import { defaultName, type JobPlan, toJobPlan } from './job.ts'

@@ -10,7 +10,7 @@ import { createLiveState } from './live-turn.ts'
 import { createStreamMask } from './mask-stream.ts'
 import type { ContinuedTurn } from './resume.ts'
 import { createRetryWaits } from './retry-waits.ts'
-import type { StartInput, TurnsOptions } from './runner.ts'
+import type { StartInput, TurnsOptions } from './turns.ts'
 import type { Turn, TurnClient } from './turn.ts'
 
 export type OpenLog = (path: string, header: LogHeader) => EventLog

@@ -3,7 +3,7 @@
  * Preserves the order of each source, and releases its buffered text before the event that follows it.
  */
 import type { AgentEvent } from '../agent/types.ts'
-import { createStreamRedactor, type StreamRedactor } from '../redact/redact.ts'
+import { createStreamRedactor, type StreamRedactor } from '../base/redact/redact.ts'
 
 type Delta = Extract<AgentEvent, { type: 'token' | 'reasoning' | 'tool_output' }>
 

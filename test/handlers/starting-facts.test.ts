@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createStartingFacts } from '../../lib/turn-context/starting-facts.ts'
+import { createStartingFacts } from '../../lib/turns/context/starting-facts.ts'
 import { startApp } from '../_app.ts'
 import { createTestClock } from '../_clock.ts'
 

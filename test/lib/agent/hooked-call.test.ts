@@ -6,7 +6,7 @@ import type { BeforeCall, Hooks } from '../../../lib/agent/hooks.ts'
 import { runTools } from '../../../lib/agent/run-tools.ts'
 import type { ApprovalRequest } from '../../../lib/agent/tool-services.ts'
 import type { AgentRequest, Tool } from '../../../lib/agent/types.ts'
-import { createApprover } from '../../../lib/turn-context/approver.ts'
+import { createApprover } from '../../../lib/turns/context/approver.ts'
 import { createTestClock } from '../../_clock.ts'
 
 const test = suite('calls that a hook allows')

@@ -20,7 +20,7 @@ import type { Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
 import { UserError } from '../../../lib/errors.ts'
 import { createMcp, type Mcp } from '../../../lib/mcp/mcp.ts'
 import type { Browser, SignInReply } from '../../../lib/mcp/oauth/sign-ins.ts'
-import { serversFor } from '../../../lib/turn-context/external-agent-mcp.ts'
+import { serversFor } from '../../../lib/turns/context/external-agent-mcp.ts'
 import { type Home, openHome } from '../../../lib/profiles/home.ts'
 import { createKnownSecrets } from '../../../lib/profiles/known-secrets.ts'
 import {

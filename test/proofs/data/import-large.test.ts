@@ -8,7 +8,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createFiles, foldFile, idOfName } from '../../../lib/sessions/files.ts'
 import { createDesk } from '../../lib/cli/_run.ts'
-import { openImports } from '../../lib/imports/_bench.ts'
+import { openImports } from '../../lib/sessions/imports/_bench.ts'
 
 const test = suite('large imports')
 
