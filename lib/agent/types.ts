@@ -19,7 +19,7 @@ import type { Hooks } from './hooks.ts'
 import type { ImageStore } from './images.ts'
 import type { NestedInstructions } from './nested-instructions.ts'
 import type { Rules } from './permissions/types.ts'
-import type { Providers } from './provider-types.ts'
+import type { ObservedCall, ProviderRequest, Providers } from './provider-types.ts'
 import type { Delegation, SubagentResult, SubagentTask } from './subagent-types.ts'
 import type {
   ApprovalRequest,
@@ -306,6 +306,8 @@ export type AgentRequest = WindowServices &
       isWaiting?: boolean,
     ) => Promise<string | null>
     providers: Providers
+    /** Called for each model call of the run and its subagents. */
+    observe?: (call: ProviderRequest) => ObservedCall
     /** The session's id, as the key of per-session caches. */
     sessionKey?: string
     offload?: (callId: string, text: string) => string | null

@@ -75,7 +75,9 @@ export const createChunkReader = (): ResponseReader => {
     reasoningState.think(delta, thought)
     return [
       ...(reasoning === '' ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
-      ...think.push(words),
+      ...(!think.isOver
+        ? think.push(words)
+        : words === '' ? [] : [{ type: 'text' as const, text: words }]),
       ...(asString(delta.refusal) === ''
         ? []
         : [{ type: 'refusal' as const, text: asString(delta.refusal) }]),
