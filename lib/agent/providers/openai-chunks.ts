@@ -77,7 +77,9 @@ export const createChunkReader = (): ResponseReader => {
       ...(reasoning === '' ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
       ...(!think.isOver
         ? think.push(words)
-        : words === '' ? [] : [{ type: 'text' as const, text: words }]),
+        : words === ''
+          ? []
+          : [{ type: 'text' as const, text: words }]),
       ...(asString(delta.refusal) === ''
         ? []
         : [{ type: 'refusal' as const, text: asString(delta.refusal) }]),
