@@ -161,6 +161,8 @@ export type TurnServices = {
   readable?: readonly string[]
   /** Records a checkpoint; await it before changing files. For a tool, it rejects when the run was stopped. */
   beforeChange?: (what: ChangeScope) => Promise<void>
+  /** Told of the run's own calls, just before their events: those of a subagent belong to the call that started it. Must not throw. */
+  calls?: { started: (callId: string) => void; ended: (callId: string) => void }
   /** Background processes of the session; absent where they are not available. */
   processes?: Processes
   /** Where commands run; absent: directly on this computer. */
