@@ -22,6 +22,17 @@ const templateOf = async ({ app }: Ctx, name: string) => {
   return asset
 }
 
+/** The texts that the page shows first, which it requests before it shows anything. */
+const textLinks = (template: string, prefix: string, language: string): string => {
+  const [version, ...names] = (/ data-texts="([^"]*)"/.exec(template)?.[1] ?? '').split(' ')
+  return names
+    .map(
+      name =>
+        `<${prefix}/static/${language}.${name}-${version}.json>; rel=preload; as=fetch; crossorigin=anonymous`,
+    )
+    .join(', ')
+}
+
 /** The nonce of the browser's cached copy, read from its ETag. */
 const cachedNonce = (asked: string | undefined, tag: string): string | undefined => {
   const match = /"([\w-]+)\.([\w-]{22})"/.exec(asked ?? '')
@@ -62,14 +73,12 @@ const shellOf = (name: string, summary: string) =>
       const etag = `"${tag}.${nonce}"`
       if (cached && isNotModified(ctx.req.headers['if-none-match'], etag))
         return empty({ status: 304, etag })
+      const text = template.raw.toString()
       const headers = {
         Vary: 'Accept-Language',
-        // The page needs its messages before it can show anything.
-        ...(language !== 'en' && {
-          Link: `<${ctx.client.prefix}/static/${language}.json>; rel=preload; as=fetch; crossorigin=anonymous`,
-        }),
+        ...(language !== 'en' && { Link: textLinks(text, ctx.client.prefix, language) }),
       }
-      return html(fillTemplate(template.raw.toString(), { ...values, nonce }), { etag, headers })
+      return html(fillTemplate(text, { ...values, nonce }), { etag, headers })
     },
   })
 

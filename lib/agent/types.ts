@@ -19,7 +19,7 @@ import type { Hooks } from './hooks.ts'
 import type { ImageStore } from './images.ts'
 import type { NestedInstructions } from './nested-instructions.ts'
 import type { Rules } from './permissions/types.ts'
-import type { Providers } from './provider-types.ts'
+import type { ObservedCall, ProviderRequest, Providers } from './provider-types.ts'
 import type { Delegation, SubagentResult, SubagentTask } from './subagent-types.ts'
 import type {
   ApprovalRequest,
@@ -161,6 +161,8 @@ export type TurnServices = {
   readable?: readonly string[]
   /** Records a checkpoint; await it before changing files. For a tool, it rejects when the run was stopped. */
   beforeChange?: (what: ChangeScope) => Promise<void>
+  /** Told of the run's own calls, just before their events: those of a subagent belong to the call that started it. Must not throw. */
+  calls?: { started: (callId: string) => void; ended: (callId: string) => void }
   /** Background processes of the session; absent where they are not available. */
   processes?: Processes
   /** Where commands run; absent: directly on this computer. */
@@ -306,6 +308,8 @@ export type AgentRequest = WindowServices &
       isWaiting?: boolean,
     ) => Promise<string | null>
     providers: Providers
+    /** Called for each model call of the run and its subagents. */
+    observe?: (call: ProviderRequest) => ObservedCall
     /** The session's id, as the key of per-session caches. */
     sessionKey?: string
     offload?: (callId: string, text: string) => string | null

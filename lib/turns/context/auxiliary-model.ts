@@ -9,7 +9,7 @@ import { providerFor } from '../../agent/providers/registry.ts'
 import { type Wait, waitOn } from '../../agent/retry.ts'
 import { complete } from '../../agent/complete.ts'
 import { createUsageMeter } from '../../agent/usage-meter.ts'
-import type { ModelEndpoint, Provider, Providers, WireMessage } from '../../agent/types.ts'
+import type { ModelEndpoint, Providers, WireMessage } from '../../agent/types.ts'
 import { UserError, unavailable } from '../../errors.ts'
 import { routingOf } from '../../models/routing.ts'
 import type { ProfileConfig } from '../../profiles/config.ts'
@@ -167,19 +167,6 @@ export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
 
 const quiet = () => undefined
 
-/** Makes failures final: the caller has a fallback. */
-const once = (provider: Provider): Provider =>
-  async function* (request) {
-    try {
-      yield* provider(request)
-    } catch (error) {
-      if (!(error instanceof ProviderFailure)) throw error
-      const { type, message, status } = error
-      const extra = status === undefined ? {} : { status }
-      throw new ProviderFailure(type, message, { retryable: false, ...extra })
-    }
-  }
-
 /** The one remaining retry is for an empty response; it fails instead. */
 const noWait: Wait = async () => {
   throw new ProviderFailure('no_response', 'The model returned an empty response.', {
@@ -200,9 +187,8 @@ const askOne = async (
   const deadline = AbortSignal.timeout(timeoutMs)
   const tally = createUsageMeter(endpoint)
   try {
-    const provider = providerFor(providers, endpoint.apiMode)
     const { text: answer } = await complete({
-      provider: retry ? provider : once(provider),
+      provider: providerFor(providers, endpoint.apiMode),
       request: {
         endpoint: { ...plain, ...(maxTokens && { maxTokens }) },
         messages: [...messages],
@@ -216,6 +202,8 @@ const askOne = async (
       meter: tally,
       wait: retry ? waitOn(deps.clock) : noWait,
       random: deps.random ?? Math.random,
+      // The caller has a fallback.
+      ...(!retry && { maxAttempts: 1 }),
     })
     return answer.trim()
   } catch (error) {
