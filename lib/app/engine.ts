@@ -17,7 +17,7 @@ import {
   hiddenBySandbox,
 } from './command-runners.ts'
 import { createContainerRunners, withContainers } from './container-runners.ts'
-import { createCronStore } from '../cron/agent-api.ts'
+import { AgentJobs } from '../cron/agent-api.ts'
 import type { Cron } from '../cron/cron.ts'
 import {
   createLanguageServers,
@@ -27,7 +27,7 @@ import { createDocuments } from '../workspaces/documents/documents.ts'
 import { UserError } from '../errors.ts'
 import { createHookRecords, type HookRecords } from '../profiles/hooks/records.ts'
 import type { Hub } from '../http/hub.ts'
-import { createMcp, type Mcp, type McpHome } from '../mcp/mcp.ts'
+import { Mcp, type McpHome } from '../mcp/mcp.ts'
 import { memoryPrompt } from '../profiles/memory/memory.ts'
 import { SignIns } from '../models/sign-in/sign-ins.ts'
 import { sharedSignInFile } from '../models/sign-in/shared-sign-in.ts'
@@ -158,7 +158,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     log: log.warn,
   })
   const providers = createProviders(dispatcher, clock, signIns.keyFor)
-  const mcp = createMcp({ version, dispatcher, clock })
+  const mcp = new Mcp({ version, dispatcher, clock })
   const external = createExternalAgents({ clock, version, redact, log: log.info })
   const models = createModelServices({
     clock,
@@ -230,7 +230,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
             dispatcher,
             auxiliaryFor,
             currentEndpoint: models.windows.apply,
-            cronOf: (home, role) => createCronStore(options.cron().of(home), role),
+            cronOf: (home, role) => new AgentJobs(options.cron().of(home), clock, role),
           }),
         ],
         mcp: mcpTools(mcp, redact, { ...options, auxiliaryFor }),
