@@ -56,7 +56,10 @@ export const fake: Tool<z.ZodObject> = {
       ['  plain(patch),', '  plain(fake),\n'],
     ],
     'lib/agent/toolsets.ts': [
-      ["  { name: 'terminal',", "  { name: 'fake', summary: 'A fake', tools: ['fake'] },\n"],
+      [
+        '  exit_plan_mode: { toolset: null,',
+        "  fake: { toolset: 'todo', shared: 'Used a fake' },\n",
+      ],
     ],
   },
   provider: {
