@@ -45,7 +45,7 @@ const MAX_TITLE_CHARS = 80
 export const takeTitle = (
   sessionId: string,
   agentTitle: string,
-  sessions: Pick<Sessions, 'head' | 'append' | 'row' | 'load'>,
+  sessions: Sessions,
 ): void => {
   const row = sessions.row(sessionId)
   if (!row || sessions.head(sessionId).meta.acp_title !== undefined) return
@@ -73,7 +73,7 @@ const isBeginningOf = (title: string, message: string): boolean =>
 
 export const externalFor = (
   { sessionId, home }: { sessionId: string; home: Home },
-  sessions: Pick<Sessions, 'head' | 'append' | 'row' | 'load'>,
+  sessions: Sessions,
 ): ExternalAgentContext => {
   const { passed, withheld } = serversFor(
     home.settings(),
