@@ -40,8 +40,7 @@ const isOurs = (name: string): boolean => isToolset(name) || composite(name) !==
 /** The server's name as it appears in `mcp_<server>_…`. */
 const toMcpName = (server: string): string => server.replace(/[^A-Za-z0-9_-]/g, '_')
 
-const servers = (config: ProfileConfig): string[] =>
-  Object.keys(asObject(config.mcp_servers))
+const servers = (config: ProfileConfig): string[] => Object.keys(asObject(config.mcp_servers))
 
 /** Whether a name is valid in a list of toolsets. */
 export const isKnownName = (config: ProfileConfig, name: string): boolean =>

@@ -7,7 +7,7 @@ import type { Homes } from '../../profiles/homes.ts'
 import { redact } from '../../base/redact/redact.ts'
 import type { Sessions } from '../../sessions/types.ts'
 
-type TargetServices = {
+export type TargetServices = {
   sessions: Sessions
   homes: Homes
   /** Throws UserError when the session's model cannot be called. */
@@ -19,10 +19,7 @@ export type ExternalAgentTarget = NonNullable<ReturnType<typeof findTarget>>
 const NOT_STARTED: readonly string[] = ['agent_not_installed', 'agent_unknown']
 
 /** Null when the session's model is not an external agent or cannot be called. */
-export const findTarget = (
-  { sessions, homes, endpointOf }: TargetServices,
-  sessionId: string,
-) => {
+export const findTarget = ({ sessions, homes, endpointOf }: TargetServices, sessionId: string) => {
   const row = sessions.require(sessionId)
   const home = homes.of(row.profile)
   try {

@@ -102,8 +102,7 @@ export class HomeGuards {
       commands: () => safely(() => this.#closing(home, 'commands')),
       command: command =>
         safely(() => this.#closing(home, 'commands') ?? this.#deniedCommand(home, command)),
-      write: path =>
-        safely(() => this.#closing(home, 'writes') ?? this.#deniedWrite(home, path)),
+      write: path => safely(() => this.#closing(home, 'writes') ?? this.#deniedWrite(home, path)),
       tool: name =>
         safely(() => {
           const own = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined

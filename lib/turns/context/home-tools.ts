@@ -13,6 +13,7 @@ import { visionAnalyzeTool } from '../../agent/tools/vision-analyze.ts'
 import { webExtractTool } from '../../agent/tools/web-extract.ts'
 import { webSearchTool } from '../../agent/tools/web-search.ts'
 import type { Tool } from '../../agent/types.ts'
+import { createCronStore } from '../../cron/agent-api.ts'
 import { changeEntries, isNoteEnabled, TARGETS } from '../../profiles/memory/note-entries.ts'
 import { UserError } from '../../errors.ts'
 import type { Skills } from '../../profiles/skills/skills.ts'
@@ -21,7 +22,6 @@ import { imageMode } from './images.ts'
 import type { TurnScope } from './turn-scope.ts'
 import type { Services } from './services.ts'
 import { HomeSessionSearch } from './session-search.ts'
-import { WebServices } from './web-services.ts'
 
 const memoryOf = ({ home }: TurnScope): Tool[] => {
   const targets = TARGETS.filter(target => isNoteEnabled(home, target))
@@ -83,7 +83,7 @@ const skillsOf = ({ home }: TurnScope, skills: Skills): Tool[] => {
 }
 
 const webOf = ({ home, turn, config }: TurnScope, services: Services): Tool[] => {
-  const web = new WebServices(services.auxiliary, services.dispatcher)
+  const { web } = services
   const { endpoint } = turn
   const isSeeing =
     !(endpoint instanceof UserError) &&

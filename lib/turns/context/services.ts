@@ -20,7 +20,6 @@ import type { ToolOutput } from '../../sessions/tool-output.ts'
 import type { Sessions } from '../../sessions/types.ts'
 import type { LanguageServers } from '../../workspaces/diagnostics/diagnostics.ts'
 import type { Questions } from '../questions.ts'
-import type { Turns } from '../turns.ts'
 import type { AuxiliaryModels } from './auxiliary-model.ts'
 import type { ChatMemos } from './chat-memos.ts'
 import type { Grants } from './grants.ts'
@@ -28,6 +27,8 @@ import type { HomeGuards } from './guards.ts'
 import type { PromptCache } from './prompt-cache.ts'
 import type { Compressions } from './session-compression.ts'
 import type { SessionWarnings } from './session-warnings.ts'
+import type { Spending } from './spending-limit.ts'
+import type { WebServices } from './web-services.ts'
 import type { CheckpointSource } from './with-checkpoints.ts'
 
 export type Log = {
@@ -86,7 +87,9 @@ export type Services = TurnSources & {
   /** The endpoint that serves a session with this model. Throws UserError when it cannot be called. */
   endpointOf: (home: Home, model: string | null) => ModelEndpoint
   auxiliary: AuxiliaryModels
+  web: WebServices
   compressions: Compressions
+  spending: Spending
   grants: Grants
   hooks: HookRecords
   runners: CommandRunners
@@ -100,7 +103,4 @@ export type Services = TurnSources & {
   wrapAgent: (agent: Agent) => Agent
   readDocument: ReadDocument
   unpackRipgrep: AgentRequest['unpackRipgrep']
-  /** Paths that control the agent itself, of a home and a workspace. */
-  controlOf: (home: Home, workspace: string) => string[]
-  turns: Turns
 }

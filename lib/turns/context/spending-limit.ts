@@ -8,7 +8,7 @@ import type { Home } from '../../profiles/home.ts'
 import type { ApprovalChoice } from '../../schema/question.ts'
 import type { Usage } from '../../schema/usage.ts'
 import type { Sessions } from '../../sessions/types.ts'
-import { type Budgets, type Measure, measures, type Scope, scopes } from './budget-settings.ts'
+import { type Measure, measures, type Scope, scopes } from './budget-settings.ts'
 import type { Questions } from '../questions.ts'
 import { approvalTimeoutMs } from './approver.ts'
 
@@ -58,10 +58,7 @@ export class Spending {
   readonly #sessions: Sessions
   readonly #running: () => readonly { sessionId: string; usage: Usage }[]
 
-  constructor(
-    sessions: Sessions,
-    running: () => readonly { sessionId: string; usage: Usage }[],
-  ) {
+  constructor(sessions: Sessions, running: () => readonly { sessionId: string; usage: Usage }[]) {
     this.#sessions = sessions
     this.#running = running
   }

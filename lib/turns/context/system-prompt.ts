@@ -2,11 +2,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { fromSeconds } from '../../base/clock.ts'
-import {
-  stablePrompt,
-  systemPrompt,
-  needsToolEnforcement,
-} from '../../agent/prompt.ts'
+import { stablePrompt, systemPrompt, needsToolEnforcement } from '../../agent/prompt.ts'
 import { toolsetOf } from '../../agent/toolsets.ts'
 import type { Tool } from '../../agent/types.ts'
 import { UserError } from '../../errors.ts'
