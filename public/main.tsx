@@ -18,7 +18,7 @@ import { createStream } from './stream/stream.ts'
 import { createTabLeader } from './stream/tab-leader.ts'
 import type { FirstRequests } from './first-request.ts'
 import { withFirstResponses } from './first-responses.ts'
-import { loadLanguage } from './strings/load-language.ts'
+import { loadLanguage } from './strings/load-texts.ts'
 import { t } from './strings/t.ts'
 import { hasUnsavedChanges } from './features/shell/has-unsaved-changes.ts'
 import { preloadTranscript } from './features/transcript/load-transcript.ts'
@@ -28,10 +28,10 @@ import { setRefused } from './parts/may.ts'
 
 const base = document.baseURI
 /** Whose page this is. */
-const { account = '', refused = '' } = document.documentElement.dataset
+const { account = '', refused = '', texts: first } = document.documentElement.dataset
 setRefused(refused.split(','))
 // Before anything reads a message.
-await loadLanguage(document.documentElement.lang, base)
+const retryTexts = await loadLanguage(document.documentElement.lang, base, first)
 const mac = /Mac|iPhone|iPad/.test(navigator.platform)
 const gate = createSignInGate()
 
@@ -245,7 +245,9 @@ document.addEventListener('keydown', event => {
 })
 
 effect(() => {
-  if (app.connection.state.value.kind === 'live') retryFailedViews()
+  if (app.connection.state.value.kind !== 'live') return
+  retryTexts()
+  retryFailedViews()
 })
 effect(() => {
   document.title = app.active.value.title.value
