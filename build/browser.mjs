@@ -8,6 +8,7 @@ import { joinFirstLoad } from './first-load.mjs'
 import { bundleWorker, viewChunks } from './service-worker.mjs'
 import { fontLicenses, fontNames, fonts } from './fonts.mjs'
 import { systemTheme } from './system-theme.mjs'
+import { splitTexts } from './texts.mjs'
 
 const CODE = new Set(['.ts', '.tsx', '.css'])
 
@@ -141,7 +142,7 @@ const hashNames = (html, names) =>
 
 /** Built apart from the page: with code in common they would wait for its chunks. */
 const bundleApart = async (entry, format, minify) => {
-  const { outputFiles } = await esbuild.build({
+  const { outputFiles, metafile } = await esbuild.build({
     absWorkingDir: root,
     entryPoints: [entry],
     bundle: true,
@@ -149,12 +150,13 @@ const bundleApart = async (entry, format, minify) => {
     target: 'es2022',
     minify,
     write: false,
+    metafile: true,
     outdir: 'static',
     entryNames: '[name]-[hash]',
     define: { 'process.env.NODE_ENV': minify ? '"production"' : '"development"' },
   })
   const [{ path, contents }] = outputFiles
-  return [basename(path), contents]
+  return [basename(path), contents, Object.values(metafile.outputs)[0]]
 }
 
 /** Runs as soon as it is there, which a module or a script in order does not. */
@@ -170,6 +172,9 @@ const withCodeFont = (html, name) =>
     /^ *<link rel="preload" as="font"[^>]*>\n/m,
     line => `${line}${line.replace(/static\/[^"]+/, `static/${name}`)}`,
   )
+
+/** The texts that the page shows first. */
+const withTextList = (html, list) => html.replace('data-texts=""', `data-texts="${list}"`)
 
 /** The first page is styled by it. */
 const withLazyStyle = (html, name) =>
@@ -214,29 +219,40 @@ const list = async options => {
     ...sheets.map(([path, { entryPoint }]) => [basename(entryPoint), basename(path)]),
     ...fontNames(built.metafile.outputs),
   ])
+  const minify = options?.minify ?? true
+  const [cells, cellsText, cellsOutput] = await bundleApart(CELLS, 'esm', minify)
+  const cellsFile = cells.replace('main', 'cells')
+  names.set('cells.js', cellsFile)
+  const outputs = Object.entries(built.metafile.outputs).filter(([path]) => path.endsWith('.js'))
+  const texts = splitTexts({
+    scripts: files,
+    mainFile,
+    outputs: [...outputs.map(([path, output]) => [fileOf(path), output]), [cellsFile, cellsOutput]],
+  })
   const publicDir = join(root, 'public')
-  const assets = [...files].map(([name, contents]) =>
+  const assets = [...files, ...texts.files].map(([name, contents]) =>
     toEntry(`/static/${name}`, Buffer.from(contents), true),
   )
-  const minify = options?.minify ?? true
   const [firstRequest, firstRequestText] = await bundleApart(FIRST_REQUEST, 'iife', minify)
   assets.push(toEntry(`/static/${firstRequest}`, Buffer.from(firstRequestText), true))
-  const [cells, cellsText] = await bundleApart(CELLS, 'esm', minify)
-  const cellsFile = cells.replace('main', 'cells')
   assets.push(toEntry(`/static/${cellsFile}`, Buffer.from(cellsText), true))
-  names.set('cells.js', cellsFile)
   assets.push(toEntry('/static/fonts-license.txt', Buffer.from(fontLicenses()), false))
   for (const path of readTree(publicDir)) {
     const name = relative(publicDir, path).split(sep).join('/')
     // Parts of documents begin with an underscore.
     if (CODE.has(extname(name)) || basename(name).startsWith('_')) continue
+    if (name.startsWith('languages/')) continue
     const bytes = readFileSync(path)
     if (extname(name) === '.html') {
       const html = hashNames(withParts(bytes.toString(), path), names)
-      assets.push(toEntry(name, Buffer.from(html), false))
+      const first = name === 'index.html' ? mainFile : cellsFile
+      assets.push(toEntry(name, Buffer.from(withTextList(html, texts.listFor([first]))), false))
       if (name === 'index.html') {
         for (const [page, view] of Object.entries(FIRST_VIEWS)) {
-          const text = withFirstRequest(withPreloads(html, chunksOf(view)), firstRequest)
+          const chunks = chunksOf(view)
+          const list = texts.listFor([mainFile, ...chunks])
+          const whole = withTextList(withPreloads(html, chunks), list)
+          const text = withFirstRequest(whole, firstRequest)
           const made =
             page === 'chat.html'
               ? withCodeFont(text, names.get('mono.woff2'))
@@ -254,7 +270,7 @@ const list = async options => {
   const stored = [...new Set([...chunks, ...own, firstRequest, ...ICONS])].map(
     name => `static/${name}`,
   )
-  const worker = await bundleWorker({ main: mainFile, files: stored }, options)
+  const worker = await bundleWorker({ main: mainFile, files: stored, texts: texts.names }, options)
   assets.push(toEntry('sw.js', Buffer.from(worker), false))
   return { assets, metafile: built.metafile }
 }

@@ -6,7 +6,7 @@ import type { People } from '../people/people.ts'
 import { may } from '../people/may.ts'
 import { conflict, forbidden, invalid } from '../errors.ts'
 import { allowNone, type Allow } from '../http/public-address.ts'
-import type { EndedRun } from '../cron/cron.ts'
+import type { EndedRun } from '../cron/history.ts'
 import { plainText } from '../notifications/message.ts'
 import { createNotifications, type Notifications } from '../notifications/notifications.ts'
 import type { AnswerToken, Settled } from '../notifications/outbox.ts'
@@ -162,8 +162,7 @@ export const composeNotifications = (
   const report = (question: Question): void =>
     reportQuestion(notifications, question, profileOf(question.session_id))
   const unwatch = watchSecrets(notifications.store.secrets)
-  const untap = hub.tap((source, { type, data: event }) => {
-    if (source !== 'inbox') return
+  const untap = hub.tap('inbox', ({ type, data: event }) => {
     const question = event as Question
     if (type === 'asked') afterCommit(cell, () => report(question))
     if (type === 'settled') notifications.settled((event as { id: string }).id, answering)
