@@ -8,7 +8,7 @@ import { alone } from '../cluster/alone.ts'
 import type { Owned } from '../cluster/types.ts'
 import type { Config } from '../config.ts'
 import { Ctx } from '../context.ts'
-import { type Cron, createCron } from '../cron/cron.ts'
+import { Cron } from '../cron/cron.ts'
 import { type FileProblems, toSentence } from '../operations/file-problems.ts'
 import type { SettingChanges } from '../commands/guards/setting-changes.ts'
 import type { CtxParameters } from '../http/request-context.ts'
@@ -235,7 +235,7 @@ export const createApp = async (
   const conversation = composeConversation(composition, engine, skills)
   const clientApi = composeClientApi(composition, engine, conversation, options.addon)
 
-  const cron = createCron({
+  const cron = new Cron({
     clock,
     isSole: cell.epoch > 0,
     homes: homes.list,
@@ -247,7 +247,6 @@ export const createApp = async (
       scriptDenial(home, script, home.settings().approvals.cron_mode !== 'deny', guards.of(home)),
     runnerFor: (home, jobId) => engine.runners.runnerFor({ home, workspace: null, owner: jobId }),
     skill: skills.contentIfAny,
-    redact,
     log: log.warn,
     onRun: (home, run) => notifier.onRun(home.name, run),
   })

@@ -6,7 +6,7 @@ import { createAgent } from '../agent/loop.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
 import type { Agent, ModelEndpoint } from '../agent/types.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
-import { createMcp } from '../mcp/mcp.ts'
+import { Mcp } from '../mcp/mcp.ts'
 import { createModelServices } from '../models/models.ts'
 import { sharedSignInFile } from '../models/sign-in/shared-sign-in.ts'
 import { SignIns } from '../models/sign-in/sign-ins.ts'
@@ -94,7 +94,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     models,
     auxiliary,
     web: new WebServices(auxiliary, dispatcher),
-    mcp: createMcp({ version, dispatcher, clock }),
+    mcp: new Mcp({ version, dispatcher, clock }),
     endpointOf: (home, model) => models.endpoint(home, models.compatible(home, model).model),
     compressions: new Compressions(options, models, auxiliary, () => turns),
     spending: new Spending(sessions, () => turns.running()),

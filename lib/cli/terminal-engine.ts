@@ -13,7 +13,7 @@ import type { TurnRecorder } from '../workspaces/checkpoints/turn-recorder.ts'
 import { createHostSessions } from '../sessions/host-db/host-sessions.ts'
 import { callableSkills } from '../profiles/slash-commands.ts'
 import type { Config } from '../config.ts'
-import { createCron } from '../cron/cron.ts'
+import { Cron } from '../cron/cron.ts'
 import { unavailable } from '../errors.ts'
 import { createEngine, type EngineOptions } from '../app/engine.ts'
 import { createAcceptedGuards } from '../commands/guards/accepted-guards.ts'
@@ -117,14 +117,13 @@ export const createTerminalEngine = async (
     acceptedSettings,
     skills,
   )
-  const cron = createCron({
+  const cron = new Cron({
     clock,
     homes: homes.list,
     start: () => Promise.reject(unavailable('Scheduled tasks run in the server only.')),
     stop: () => false,
     skill: () => null,
     forbids: () => null,
-    redact,
     log: problem,
   })
   const { models, turns, mcp, compressions, runners, languageServers } = await createEngine({

@@ -13,7 +13,7 @@ import { visionAnalyzeTool } from '../../agent/tools/vision-analyze.ts'
 import { webExtractTool } from '../../agent/tools/web-extract.ts'
 import { webSearchTool } from '../../agent/tools/web-search.ts'
 import type { Tool } from '../../agent/types.ts'
-import { createCronStore } from '../../cron/agent-api.ts'
+import { AgentJobs } from '../../cron/agent-api.ts'
 import { changeEntries, isNoteEnabled, TARGETS } from '../../profiles/memory/note-entries.ts'
 import { UserError } from '../../errors.ts'
 import type { Skills } from '../../profiles/skills/skills.ts'
@@ -108,7 +108,7 @@ const codeOf = ({ home, config }: TurnScope): Tool[] => {
 /** Omits tools that the home cannot support. Disabled toolsets are removed later. */
 export const homeTools = (scope: TurnScope, services: Services): Tool[] => {
   const { home, sessionId } = scope
-  const { sessions, hostSessions, skills, cron } = services
+  const { sessions, hostSessions, skills, cron, clock } = services
   const search = new HomeSessionSearch(sessions, hostSessions, home, sessionId)
   // Of who began the turn, read at each change.
   const role = () => turnRole(sessions.head(sessionId).meta)
@@ -120,7 +120,7 @@ export const homeTools = (scope: TurnScope, services: Services): Tool[] => {
       plain(sessionSearchTool(search)),
       'earlier conversations, and those linked as [title](chat:ID)',
     ),
-    seldom(plain(cronjobTool(createCronStore(cron().of(home), role))), 'scheduled tasks'),
+    seldom(plain(cronjobTool(new AgentJobs(cron().of(home), clock, role))), 'scheduled tasks'),
     ...webOf(scope, services),
   ]
 }
