@@ -5,7 +5,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../lib/base/clock.ts'
-import { createCellFiles } from '../lib/app/cell-files.ts'
+import { createCellFiles } from '../lib/cluster/cell-files.ts'
 import { createPostgresCluster } from '../lib/cluster/postgres.ts'
 import { readConfig } from '../lib/config.ts'
 import { reportWrite } from '../lib/store/write-reports.ts'

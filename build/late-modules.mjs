@@ -60,7 +60,7 @@ export const LATE_MODULES = [
   'lib/agent/tools/vision-analyze.ts',
   'lib/agent/tools/web-extract.ts',
   'lib/agent/usage-meter.ts',
-  'lib/app/backup-places.ts',
+  'lib/operations/backups/backup-places.ts',
   'lib/app/control.ts',
   'lib/app/local-health.ts',
   'lib/people/normalize-password.ts',

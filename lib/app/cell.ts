@@ -63,7 +63,7 @@ export const ownCell = async (
     )
   const [{ createPostgresCluster }, { createCellFiles }] = await Promise.all([
     import('../cluster/postgres.ts'),
-    import('./cell-files.ts'),
+    import('../cluster/cell-files.ts'),
   ])
   return createPostgresCluster({ clock, url: clusterUrl(cluster), key, log }).own(cluster.cell, {
     files: createCellFiles(config, key !== null),

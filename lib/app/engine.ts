@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici'
 import { createExternalAgents, type ExternalAgents } from '../agent/acp/agents.ts'
 import { hintFor } from '../agent/failure.ts'
 import { createAgent } from '../agent/loop.ts'
-import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
+import { createProviders } from '../agent/providers/registry.ts'
 import type { Agent, ModelEndpoint, Providers } from '../agent/types.ts'
 import type { HostSessions } from '../sessions/host-db/host-sessions.ts'
 import type { Clock } from '../base/clock.ts'
@@ -74,6 +74,8 @@ import { compressingEvent } from '../turns/to-stream-event.ts'
 export type EngineOptions = {
   config: Config
   version: string
+  /** The proxy for outgoing requests; undefined without one. */
+  dispatcher: Dispatcher | undefined
   homes: Homes
   sessions: Sessions
   hostSessions: HostSessions
@@ -147,10 +149,10 @@ const titleEndpoint = (home: Home, own: ModelEndpoint, auxiliaryFor: AuxiliaryFo
     ? auxiliaryFor('title_generation', home, own).endpoint
     : null
 
-export const createEngine = async (options: EngineOptions): Promise<Engine> => {
-  const { config, version, homes, sessions, hostSessions, skills, hub, log, clock } = options
+export const createEngine = (options: EngineOptions): Engine => {
+  const { config, version, dispatcher, homes, sessions, hostSessions, skills, hub, log, clock } =
+    options
   const { wrapAgent = identity, wrapPrompt = identity, wrapContext = identity } = options
-  const dispatcher = await createProxyDispatcher(config.env)
   const signIns = new SignIns({
     clock,
     sharedFile: sharedSignInFile(config.baseHome, config.env),
@@ -290,7 +292,6 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     titleEndpoint: (sessionId, own) =>
       titleEndpoint(homes.of(sessions.row(sessionId)?.profile), own, auxiliaryFor),
   })
-  await runners.ready
   return {
     dispatcher,
     providers,

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { systemClock } from '../base/clock.ts'
-import { backupPlaces } from '../app/backup-places.ts'
+import { backupPlaces } from '../operations/backups/backup-places.ts'
 import { noteFirstLocation } from '../app/moved-home.ts'
 import { type Backup, makeBackup } from '../operations/backups/backup.ts'
 import { readArchive, type ReadArchive } from '../operations/backups/read-archive.ts'

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createProxyDispatcher } from '../agent/providers/registry.ts'
 import type { AgentEvent, AgentRequest } from '../agent/types.ts'
 import { systemClock } from '../base/clock.ts'
 import type { TurnRecorder } from '../workspaces/checkpoints/turn-recorder.ts'
@@ -135,9 +136,10 @@ export const createTerminalEngine = async (
     redact,
     log: problem,
   })
-  const { models, turns, mcp, compressions, runners, languageServers } = await createEngine({
+  const { models, turns, mcp, compressions, runners, languageServers } = createEngine({
     config,
     version,
+    dispatcher: await createProxyDispatcher(config.env),
     homes,
     sessions,
     hostSessions,
@@ -180,6 +182,7 @@ export const createTerminalEngine = async (
       }
     },
   })
+  await runners.ready
 
   return {
     homes,

@@ -50,7 +50,7 @@ await start({
     }),
   },
   graceMs: 400,
-  async createApp(config, log) {
+  async openApp(config, log) {
     if (mode === 'bug') throw new TypeError('x is not a function')
     const auth = createAuth({
       clock: systemClock,

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { systemClock } from '../../../lib/base/clock.ts'
-import { createCellFiles } from '../../../lib/app/cell-files.ts'
+import { createCellFiles } from '../../../lib/cluster/cell-files.ts'
 import { createPostgresCluster } from '../../../lib/cluster/postgres.ts'
 import type { Owned } from '../../../lib/cluster/types.ts'
 import { readConfig } from '../../../lib/config.ts'
