@@ -14,7 +14,7 @@ import { FORMER } from './app/former-state.ts'
 import { ownArguments } from './app/own-program.ts'
 import { watchParent } from './app/parent.ts'
 import { startChecks, startFailure, toSentence } from './app/start-checks.ts'
-import { createSupervisor, type Supervisor } from './app/supervisor.ts'
+import { Supervisor } from './app/supervisor.ts'
 import { type Activity, WorkerCell } from './app/worker-cell.ts'
 import { collectWhenIdle } from './base/collect-when-idle.ts'
 import { readLogSettings } from './base/read-log-settings.ts'
@@ -23,7 +23,7 @@ import type { Owned } from './cluster/types.ts'
 import { type Config, processEnvironment, readConfig, UsageError } from './config.ts'
 import { EXIT_SETUP, messageOf, SetupError } from './errors.ts'
 import { sentenceOf } from './store/file-error.ts'
-import { createDrain, type Drain } from './http/drain.ts'
+import { Drain } from './http/drain.ts'
 import type { RouteTable } from './http/endpoint.ts'
 import type { Authenticator } from './http/access.ts'
 import {
@@ -275,7 +275,7 @@ const run = async (
     started_at: startedAt,
   })
   const lock = acquireLock(config.stateDir, info(config.port), { addon })
-  const supervisor = createSupervisor(config, log.warn)
+  const supervisor = new Supervisor(config, log.warn)
   const worker = WorkerCell.of(config, clock)
   // A cell of a worker waits for seconds only.
   const standby = config.cluster === null || worker ? null : await openLocalHealth('standby')
@@ -321,8 +321,8 @@ const run = async (
     checkOutput: options.checkOutput ?? false,
   })
   const guarded = worker?.guard(listener) ?? listener
-  const drain = createDrain(forOwnCell(guarded, config))
-  const server = createServer(drain.listener, { version, ...(tls ? { tls } : {}) })
+  const drain = new Drain(forOwnCell(guarded, config))
+  const server = createServer(drain.serve, { version, ...(tls ? { tls } : {}) })
   const { port } = await listen(server, config).catch(async error => {
     await app.close()
     return withoutLock(error)

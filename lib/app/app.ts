@@ -21,36 +21,31 @@ import { missing } from '../errors.ts'
 import type { Authenticator } from '../http/access.ts'
 import { createAssets } from '../http/assets.ts'
 import { etagOf } from '../http/etag.ts'
-import { createProxyCheck, type ProxyCheck } from '../http/proxy-check.ts'
+import { ProxyCheck } from '../http/proxy-check.ts'
 import type { CtxParameters } from '../http/request-context.ts'
 import type { CountedRequest } from '../http/write-response.ts'
 import type { Mcp } from '../mcp/mcp.ts'
 import type { ModelServices } from '../models/models.ts'
 import { backupPlaces } from '../operations/backups/backup-places.ts'
 import { makeBackup } from '../operations/backups/backup.ts'
-import {
-  type Backups,
-  createBackups,
-  NO_SCHEDULE,
-  SCHEDULE_ADVICE,
-} from '../operations/backups/backups.ts'
+import { Backups, NO_SCHEDULE, SCHEDULE_ADVICE } from '../operations/backups/backups.ts'
 import { type FileProblems, toSentence } from '../operations/file-problems.ts'
 import { findAgentDir, installAgentDependencies } from '../operations/host-agent-checkout.ts'
 import type { Log } from '../operations/log.ts'
 import { Onboarding } from '../operations/onboarding.ts'
-import { createUpdates, ownCheckout, type Updates } from '../operations/updates/updates.ts'
+import { ownCheckout, Updates } from '../operations/updates/updates.ts'
 import { readVersion } from '../operations/version.ts'
-import { createAuthenticator } from '../people/authenticator.ts'
-import { createInvitations, type Invitations } from '../people/invitations.ts'
-import { createOidc, type Oidc, readClientSecret } from '../people/oidc.ts'
-import { createPairing, type Pairing } from '../people/pairing.ts'
-import { createPasskeys, type Passkeys } from '../people/passkeys.ts'
-import { openThrottle, type Throttle } from '../people/throttle.ts'
+import { authenticatorOf } from '../people/auth.ts'
+import { Invitations } from '../people/invitations.ts'
+import { Oidc, readClientSecret } from '../people/oidc.ts'
+import { Pairing } from '../people/pairing.ts'
+import { Passkeys } from '../people/passkeys.ts'
+import { Throttle } from '../people/throttle.ts'
 import type { Home } from '../profiles/home.ts'
 import type { HookRecords } from '../profiles/hooks/records.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
-import { createProfiles, type Profiles } from '../profiles/profiles.ts'
-import { createSkills, type Skills } from '../profiles/skills/skills.ts'
+import { Profiles } from '../profiles/profiles.ts'
+import { Skills } from '../profiles/skills/skills.ts'
 import { callableSkills } from '../profiles/slash-commands.ts'
 import { createEdits, type Edits } from '../sessions/edits.ts'
 import {
@@ -88,7 +83,7 @@ import { createSessionFiles, type SessionFiles } from '../workspaces/session-fil
 import { personShell, type PersonShell } from '../workspaces/terminals/person-shell.ts'
 import { createTerminals, type Terminals } from '../workspaces/terminals/terminals.ts'
 import { withCommittedCalls } from './cell.ts'
-import { type CommandPlaces, createCommandPlaces } from './command-place.ts'
+import { CommandPlaces } from './command-place.ts'
 import type { RunnerFor } from './command-runners.ts'
 import { AppData } from './data.ts'
 import { createEngine, type Engine } from './engine.ts'
@@ -276,23 +271,23 @@ export class App extends AppData {
     this.#telemetry = telemetry
     this.metrics = telemetry.metrics
     this.onRequest = telemetry.onRequest
-    this.proxyCheck = createProxyCheck(clock)
+    this.proxyCheck = new ProxyCheck(clock)
     if (config.metricsToken !== null) this.maskSecret(config.metricsToken)
 
     this.shares = openShares(join(stateDir, 'shares.json'), { clock, log })
     this.sharePages = new SharePages(this.shares, this)
-    this.shareThrottle = openThrottle({ clock })
-    this.answerThrottle = openThrottle({ clock })
+    this.shareThrottle = new Throttle({ clock })
+    this.answerThrottle = new Throttle({ clock })
     this.reports = new EventReports(this, dispatcher, options.notificationTests)
     this.notifications = this.reports.notifications
-    this.skills = createSkills({ userHome, callable: callableSkills })
+    this.skills = new Skills({ userHome, callable: callableSkills })
     this.guards = createGuards({
       acceptedGuards: this.acceptedGuards,
       acceptedSettings: this.acceptedSettings,
       redact,
-      skillNames: this.skills.names,
+      skillNames: home => this.skills.names(home),
     })
-    this.profiles = createProfiles({
+    this.profiles = new Profiles({
       homes,
       acceptedSettings: this.acceptedSettings,
       env: config.env,
@@ -403,7 +398,7 @@ export class App extends AppData {
     this.spentSince = this.#engine.spentSince
     this.controlOf = this.#engine.controlOf
     this.runnerFor = this.#engine.runners.runnerFor
-    this.commandPlaces = createCommandPlaces({
+    this.commandPlaces = new CommandPlaces({
       config,
       runners: this.#engine.runners,
       forbids: home => this.guards.of(home).commands(),
@@ -444,7 +439,7 @@ export class App extends AppData {
       liveDir: join(stateDir, 'live'),
       agent: this.#engine.agent,
       providers: this.#engine.providers,
-      homeOf: homes.of,
+      homeOf: name => homes.of(name),
       endpoint: this.turnStarter.endpoint,
       budgetFor: scope =>
         this.#engine.budgetFor({ ...scope, unattended: true }, turns.questions.approve),
@@ -477,12 +472,12 @@ export class App extends AppData {
       },
       this.resetSession,
     )
-    const agentOptions = { external, sessions, homeOf: homes.of, endpointOf }
+    const agentOptions = { external, sessions, homeOf: name => homes.of(name), endpointOf }
     this.externalAgentOptions = createExternalAgentOptions(agentOptions)
     this.externalAgentSessions = createExternalAgentSessions({
       ...agentOptions,
       runExclusive: turns.runExclusive,
-      expandSkill: this.skills.expand,
+      expandSkill: (home, text) => this.skills.expand(home, text),
       onChange: this.resetSession,
       redact,
     })
@@ -510,7 +505,7 @@ export class App extends AppData {
     this.cron = createCron({
       clock,
       isSole: cell.epoch > 0,
-      homes: homes.list,
+      homes: () => homes.list(),
       start: this.turnStarter.unattended,
       stop: turns.cancel,
       continued: continuedTasks(this, this.turnStarter),
@@ -523,16 +518,16 @@ export class App extends AppData {
           this.guards.of(home),
         ),
       runnerFor: (home, jobId) => this.runnerFor({ home, workspace: null, owner: jobId }),
-      skill: this.skills.contentIfAny,
+      skill: (home, name) => this.skills.contentIfAny(home, name),
       redact,
       log: log.warn,
       onRun: (home, run) => this.reports.onRun(home.name, run),
     })
 
-    this.authenticator = createAuthenticator(this.auth, this.apiTokens)
-    this.pairing = createPairing({ clock, isSignedIn: this.auth.isSignedIn })
-    this.passkeys = createPasskeys({ people: this.people, clock, log })
-    this.invitations = createInvitations({
+    this.authenticator = authenticatorOf(this.auth, this.apiTokens)
+    this.pairing = new Pairing({ clock, isSignedIn: hash => this.auth.isSignedIn(hash) })
+    this.passkeys = new Passkeys({ people: this.people, clock, log })
+    this.invitations = new Invitations({
       people: this.people,
       clock,
       onRemoved: id => {
@@ -541,9 +536,9 @@ export class App extends AppData {
       },
     })
     this.oidc = this.#openOidc(dispatcher)
-    this.pairingThrottle = openThrottle({ clock })
-    this.passkeyThrottle = openThrottle({ clock })
-    this.oidcThrottle = openThrottle({ clock })
+    this.pairingThrottle = new Throttle({ clock })
+    this.passkeyThrottle = new Throttle({ clock })
+    this.oidcThrottle = new Throttle({ clock })
 
     this.onboarding = new Onboarding(config, settings, this.auth, workspaces, models)
     this.backups = this.#openBackups(addon)
@@ -683,7 +678,7 @@ export class App extends AppData {
     // checkout that may contain it: pulling there would not update it.
     const own = config.cluster?.runBy != null || isExecutable() ? null : ownCheckout(root)
     const webui = config.cluster?.runBy != null || checkout === undefined ? own : checkout
-    return createUpdates({
+    return new Updates({
       clock,
       checkouts: () => ({ webui, agent: findAgentDir(config) }),
       env: config.env,
@@ -712,14 +707,14 @@ export class App extends AppData {
     if (!config.oidc) return undefined
     const clientSecret = readClientSecret(config.oidc)
     if (clientSecret !== null) this.maskSecret(clientSecret)
-    return createOidc({ config: config.oidc, clientSecret, clock, dispatcher, log })
+    return new Oidc({ config: config.oidc, clientSecret, clock, dispatcher, log })
   }
 
   #openBackups(addon: string | undefined): Backups {
     const { config, clock, homes, log, version } = this
     const passphrase = config.env.AGENT_WEBUI_BACKUP_PASSPHRASE || null
     const places = () => backupPlaces(config, homes.list())
-    const backups = createBackups({
+    const backups = new Backups({
       clock,
       path: join(config.stateDir, 'backups.json'),
       saved: () => places().places.map(({ dir }) => dir),

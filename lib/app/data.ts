@@ -2,15 +2,15 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { type ApiTokens, openApiTokens } from '../people/api-tokens.ts'
-import { type Audit, openAudit } from '../people/audit.ts'
-import { type Auth, createAuth } from '../people/auth.ts'
-import { type Codes, createCodes } from '../people/codes.ts'
-import { createIdentities, type Identities } from '../people/identities.ts'
-import { openPeople, type People } from '../people/people.ts'
+import { ApiTokens } from '../people/api-tokens.ts'
+import { Audit } from '../people/audit.ts'
+import { Auth } from '../people/auth.ts'
+import { Codes } from '../people/codes.ts'
+import { Identities } from '../people/identities.ts'
+import { People } from '../people/people.ts'
 import { openSigningKey, signing } from '../people/signing-key.ts'
 import { mayToken } from '../people/may.ts'
-import { openThrottle } from '../people/throttle.ts'
+import { Throttle } from '../people/throttle.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import { type AcceptedGuards, createAcceptedGuards } from '../commands/guards/accepted-guards.ts'
@@ -18,13 +18,13 @@ import {
   type AcceptedSettings,
   openAcceptedSettings,
 } from '../commands/guards/accepted-settings.ts'
-import { createHub, type Hub } from '../http/hub.ts'
-import { createKeyJournal } from '../http/request-key-journal.ts'
-import { openRequestKeys, type RequestKeys } from '../http/request-keys.ts'
+import { Hub } from '../http/hub.ts'
+import { KeyJournal } from '../http/request-key-journal.ts'
+import { RequestKeys } from '../http/request-keys.ts'
 import type { Log } from '../operations/log.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
 import { packedHere } from '../store/packed.ts'
-import { createHomes, type Homes } from '../profiles/homes.ts'
+import { Homes } from '../profiles/homes.ts'
 import type { Owned } from '../cluster/types.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { restrictSecrets } from '../profiles/file-permissions.ts'
@@ -35,7 +35,7 @@ import { createSessions } from '../sessions/sessions.ts'
 import { addonCandidates, installAddon, installProgram } from '../store/unpack-native.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Notify } from '../schema/notice.ts'
-import { createSettings, type SettingsStore } from '../profiles/settings.ts'
+import { SettingsStore } from '../profiles/settings.ts'
 import { startMove } from './moved-home.ts'
 import { PersonalSettings } from '../people/personal-settings.ts'
 import { createToolOutput, type ToolOutput } from '../sessions/tool-output.ts'
@@ -136,8 +136,8 @@ export class AppData {
     restrictSecrets(config, line => log.warn(line))
     const finishMove = startMove(config, log)
     this.acceptedSettings = openAcceptedSettings(stateDir, signing(stateDir))
-    this.homes = createHomes(config, clock, this.acceptedSettings)
-    this.settings = createSettings(join(stateDir, 'settings.json'), {
+    this.homes = new Homes(config, clock, this.acceptedSettings)
+    this.settings = new SettingsStore(join(stateDir, 'settings.json'), {
       botName: config.botName,
       usableWorkspace: path => usableWorkspace(path, config.userHome),
       defaultWorkspace: saved => resolveDefaultWorkspace(config, saved),
@@ -151,25 +151,21 @@ export class AppData {
     const own = new OwnSecrets(config)
     this.maskSecret = own.add
     this.#acceptFirstSettings(options.isConfigTrusted === true)
-    this.audit = openAudit(join(stateDir, 'audit.jsonl'), { clock, redact, warn: log.warn })
-    this.people = openPeople(stateDir, log.warn)
+    this.audit = new Audit(join(stateDir, 'audit.jsonl'), { clock, redact, warn: log.warn })
+    this.people = new People(stateDir, log.warn)
     this.personalSettings = new PersonalSettings(this.settings, this.people)
-    this.codes = createCodes({
+    this.codes = new Codes({
       people: this.people,
       throttlePath: join(stateDir, 'auth-code-throttle.json'),
       clock,
       warn: log.warn,
       onSecret: own.add,
     })
-    this.identities = createIdentities({ people: this.people, clock })
-    this.auth = createAuth({
+    this.identities = new Identities({ people: this.people, clock })
+    this.auth = new Auth(stateDir, this.people, {
       clock,
       codes: this.codes,
       identities: config.authHeader === null ? undefined : this.identities,
-      onProxySignIn: ({ address, agent = '' }, user) =>
-        this.audit.note('sign-in', { address, device: agent, detail: `proxy ${user}` }),
-      people: this.people,
-      stateDir,
       config: {
         password: config.password,
         // A provider or proxy says who people are, not that everyone is the owner: that needs a password.
@@ -180,23 +176,30 @@ export class AppData {
       settings: this.settings.password,
       log,
       iterations: options.passwordIterations,
-      onPassword: own.add,
-      onSignOut: ids => this.onSignOut(ids),
+      on: {
+        password: own.add,
+        signOut: ids => this.onSignOut(ids),
+        proxySignIn: ({ address, agent = '' }, user) =>
+          this.audit.note('sign-in', { address, device: agent, detail: `proxy ${user}` }),
+      },
     })
-    this.apiTokens = openApiTokens(join(stateDir, 'api-tokens.json'), {
+    this.apiTokens = new ApiTokens(join(stateDir, 'api-tokens.json'), {
       clock,
-      throttle: openThrottle({ clock }),
+      throttle: new Throttle({ clock }),
       mayCall: mayToken,
     })
-    this.requestKeys = openRequestKeys(join(stateDir, 'cache', 'requests.db'), {
+    this.requestKeys = new RequestKeys(join(stateDir, 'cache', 'requests.db'), {
       addon,
       clock,
       log: log.warn,
       // Another machine may continue with these files.
-      ...(cell.epoch > 0 && { journal: createKeyJournal(join(stateDir, 'request-keys'), clock) }),
+      ...(cell.epoch > 0 && { journal: new KeyJournal(join(stateDir, 'request-keys'), clock) }),
     })
-    this.#unwatch = [watchSecrets(createKnownSecrets(this.homes.list)), watchSecrets(own.values)]
-    this.hub = createHub({
+    this.#unwatch = [
+      watchSecrets(createKnownSecrets(() => this.homes.list())),
+      watchSecrets(own.values),
+    ]
+    this.hub = new Hub({
       boot: randomBytes(4).toString('hex'),
       clock,
       profileOf: id => this.sessions.row(id)?.profile,

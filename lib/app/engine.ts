@@ -25,7 +25,7 @@ import {
 } from '../workspaces/diagnostics/diagnostics.ts'
 import { createDocuments } from '../workspaces/documents/documents.ts'
 import { UserError } from '../errors.ts'
-import { createHookRecords, type HookRecords } from '../profiles/hooks/records.ts'
+import { HookRecords } from '../profiles/hooks/records.ts'
 import type { Hub } from '../http/hub.ts'
 import { createMcp, type Mcp, type McpHome } from '../mcp/mcp.ts'
 import { memoryPrompt } from '../profiles/memory/memory.ts'
@@ -188,7 +188,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     runExclusive: (id, work) => turns.runExclusive(id, work),
     interrupt: id => turns.interrupt(id),
     requireIdle: id => turns.requireIdle(id),
-    homeOf: homes.of,
+    homeOf: name => homes.of(name),
     endpointOf,
     apply: models.windows.apply,
     ready: models.ready,
@@ -200,7 +200,7 @@ export const createEngine = (options: EngineOptions): Engine => {
   const spentSince = createSpentSince({ sessions, running: () => turns.running() })
   const budgetFor: Engine['budgetFor'] = (scope, ask) =>
     createSpendingLimit(scope, { sessions, ask, spentSince, clock })
-  const hooks = createHookRecords(clock, redact)
+  const hooks = new HookRecords(clock, redact)
   const grants = createGrants({ path: join(config.stateDir, 'grants.json'), clock })
   const controlOf = createControlOf(config)
   const containers = createContainerRunners({ clock, config, log, controlOf })
@@ -243,8 +243,8 @@ export const createEngine = (options: EngineOptions): Engine => {
         createSystemPrompt({
           ...options,
           ...commandsOf(runners, languageServers, config),
-          skills: skills.index,
-          subagents: skills.subagents,
+          skills: (home, active) => skills.index(home, active),
+          subagents: home => skills.subagents(home),
           personality: (home, name) => personalityPrompt(home.settings(), name) ?? '',
           memory: memoryPrompt,
         }),
@@ -252,11 +252,14 @@ export const createEngine = (options: EngineOptions): Engine => {
     }),
     prefillFor: createPrefill({ log: log.warn }),
     recoverFor: ({ home }) => models.recovery(home),
-    delegationFor: createDelegation({ endpoint: models.endpoint, subagents: skills.subagents }),
+    delegationFor: createDelegation({
+      endpoint: models.endpoint,
+      subagents: home => skills.subagents(home),
+    }),
     budgetFor,
     compressions,
     onQueue: options.onQueue ?? (() => undefined),
-    homeOf: homes.of,
+    homeOf: name => homes.of(name),
     guardsFor: options.guardsFor,
     hooksFor: createHooksFor({
       records: hooks,
@@ -281,7 +284,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
     unpackRipgrep: unpackRipgrep(config),
     redactMessage: redactValue,
-    expandSkill: skills.expand,
+    expandSkill: (home, text) => skills.expand(home, text),
   })
   const turns = createTurns({
     ...options,

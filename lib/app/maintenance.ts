@@ -2,11 +2,7 @@
 import { every } from '../base/clock.ts'
 import { redact } from '../base/redact/redact.ts'
 import { type SettingChanges, watchSettingChanges } from '../commands/guards/setting-changes.ts'
-import {
-  createFileCheck,
-  type FileProblems,
-  watchFileProblems,
-} from '../operations/file-problems.ts'
+import { createFileCheck, FileProblems } from '../operations/file-problems.ts'
 import type { App } from './app.ts'
 import { knownFiles } from './known-files.ts'
 
@@ -21,7 +17,7 @@ export class Maintenance {
   constructor(app: App) {
     const { config, log, clock, homes, workspaces, cron, checkpoints, turns } = app
     this.#app = app
-    this.fileProblems = watchFileProblems({
+    this.fileProblems = new FileProblems({
       clock,
       check: createFileCheck({
         ...{ homes, workspaces },
@@ -34,7 +30,7 @@ export class Maintenance {
     // Whoever looks at the log right after the start finds them there.
     this.fileProblems.list()
     this.settingChanges = watchSettingChanges({
-      homes: homes.list,
+      homes: () => homes.list(),
       accepted: app.acceptedSettings,
       redact,
       clock,

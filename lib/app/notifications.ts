@@ -7,7 +7,7 @@ import { conflict, forbidden, invalid } from '../errors.ts'
 import { allowNone, type Allow } from '../http/public-address.ts'
 import type { EndedRun } from '../cron/cron.ts'
 import { plainText } from '../notifications/message.ts'
-import { createNotifications, type Notifications } from '../notifications/notifications.ts'
+import { Notifications } from '../notifications/notifications.ts'
 import type { AnswerToken, Settled } from '../notifications/outbox.ts'
 import { personOf } from '../notifications/receivers.ts'
 import type { Translate } from '../notifications/texts/translate.ts'
@@ -33,10 +33,14 @@ const isRisky = (approval: Approval): boolean =>
   approval.runs_in === 'outside' ||
   !(isBudget(approval) || approval.pattern_keys.every(key => key === CHANGES))
 
-const reportQuestion = ({ report }: Notifications, question: Question, profile: string): void => {
+const reportQuestion = (
+  notifications: Notifications,
+  question: Question,
+  profile: string,
+): void => {
   const id = idOf(question)
   const isApproval = question.kind === 'approval'
-  report({
+  notifications.report({
     key: `question:${id}`,
     kind: !isApproval ? 'question' : isBudget(question) ? 'budget' : 'approval',
     session_id: question.session_id,
@@ -50,9 +54,9 @@ const reportQuestion = ({ report }: Notifications, question: Question, profile: 
   })
 }
 
-const reportTurn = ({ report }: Notifications, ended: EndedTurn, profile: string): void => {
+const reportTurn = (notifications: Notifications, ended: EndedTurn, profile: string): void => {
   const { failure, sessionId, streamId, text } = ended
-  report({
+  notifications.report({
     key: `turn:${streamId}`,
     kind: !failure ? 'finished' : failure.type === 'budget_reached' ? 'budget' : 'failed',
     session_id: sessionId,
@@ -63,10 +67,10 @@ const reportTurn = ({ report }: Notifications, ended: EndedTurn, profile: string
   })
 }
 
-const reportRun = ({ report }: Notifications, run: EndedRun, profile: string): void => {
+const reportRun = (notifications: Notifications, run: EndedRun, profile: string): void => {
   const { how, status, error, name, run_id, job_id, session_id, count } = run
   if (how === 'skipped') return
-  report({
+  notifications.report({
     key: `run:${profile}:${run_id}`,
     kind: how === 'ran' && status === 'ok' ? 'task_done' : 'task_failed',
     session_id,
@@ -105,7 +109,7 @@ export class EventReports {
   constructor(app: App, dispatcher: Dispatcher | undefined, tests: NotificationTestOptions = {}) {
     const { config, clock, hub, log, personalSettings, sessions } = app
     this.#app = app
-    this.notifications = createNotifications({
+    this.notifications = new Notifications({
       stateDir: config.stateDir,
       clock,
       titleOf: id => sessions.row(id)?.title ?? null,
@@ -133,7 +137,7 @@ export class EventReports {
       log,
     })
     this.#stop = [
-      watchSecrets(this.notifications.store.secrets),
+      watchSecrets(() => this.notifications.store.secrets()),
       hub.tap((source, { type, data: event }) => {
         if (source !== 'inbox') return
         if (type === 'asked') afterCommit(app.cell, () => this.#reportQuestion(event as Question))

@@ -20,15 +20,15 @@ import { createEngine, type EngineOptions } from '../app/engine.ts'
 import { createAcceptedGuards } from '../commands/guards/accepted-guards.ts'
 import { signing } from '../people/signing-key.ts'
 import { openAcceptedSettings } from '../commands/guards/accepted-settings.ts'
-import { createHub } from '../http/hub.ts'
+import { Hub } from '../http/hub.ts'
 import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
 import { packedHere } from '../store/packed.ts'
-import { createHomes } from '../profiles/homes.ts'
+import { Homes } from '../profiles/homes.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { redact, redactValue, watchSecrets } from '../base/redact/redact.ts'
 import type { NewMessage } from '../schema/message.ts'
 import { createSessions } from '../sessions/sessions.ts'
-import { createSkills } from '../profiles/skills/skills.ts'
+import { Skills } from '../profiles/skills/skills.ts'
 import { searchWorkerOf } from '../app/data.ts'
 import { createToolOutput } from '../sessions/tool-output.ts'
 import { createGuards } from '../turns/context/guards.ts'
@@ -90,9 +90,9 @@ export const createTerminalEngine = async (
   const acceptedSettings = openAcceptedSettings(config.stateDir, signing(config.stateDir), {
     mayConfirm: !isStartedByAgent(config),
   })
-  const homes = createHomes(config, clock, acceptedSettings)
-  watchSecrets(createKnownSecrets(homes.list))
-  const hub = createHub({ boot: randomBytes(4).toString('hex'), clock })
+  const homes = new Homes(config, clock, acceptedSettings)
+  watchSecrets(createKnownSecrets(() => homes.list()))
+  const hub = new Hub({ boot: randomBytes(4).toString('hex'), clock })
   const sessions = createSessions({
     dir: pathOf('sessions'),
     trashDir: pathOf('trash'),
@@ -118,17 +118,17 @@ export const createTerminalEngine = async (
     onChange: () => undefined,
     addon,
   })
-  const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
+  const skills = new Skills({ userHome: config.userHome, callable: callableSkills })
   // Read only: safeguards that were accepted on the page are accepted here as well.
   const guarding = createGuards({
     acceptedGuards: createAcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
     acceptedSettings,
     redact,
-    skillNames: skills.names,
+    skillNames: home => skills.names(home),
   })
   const cron = createCron({
     clock,
-    homes: homes.list,
+    homes: () => homes.list(),
     start: () => Promise.reject(unavailable('Scheduled tasks run in the server only.')),
     stop: () => false,
     skill: () => null,

@@ -4,7 +4,7 @@ import { type Clock, systemClock, toSeconds } from '../base/clock.ts'
 import { createWake } from '../base/wake.ts'
 import { clusterAddress, clusterUrl } from '../app/cell.ts'
 import { openLocalHealth } from '../app/local-health.ts'
-import { createSupervisor } from '../app/supervisor.ts'
+import { Supervisor } from '../app/supervisor.ts'
 import { isLabel } from '../base/cluster-settings.ts'
 import { connect, type Database } from '../cluster/database.ts'
 import { isMigrated, migrate } from '../cluster/migrations.ts'
@@ -114,7 +114,7 @@ export const work = async (
     { pid: process.pid, address: health.address, started_at: startedAt },
     { addon },
   )
-  const supervisor = createSupervisor(config, log.warn)
+  const supervisor = new Supervisor(config, log.warn)
   const nap = createWake(clock)
   const failures: string[] = []
   const cells = createCells(config, {

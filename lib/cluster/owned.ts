@@ -7,9 +7,9 @@ import { connect, type Database, sqlState } from './database.ts'
 import { writeNote } from './directory-note.ts'
 import { giveUp, reclaim, showStatus } from './ownership.ts'
 import type { Mirror } from './mirror.ts'
-import { createPending } from './pending.ts'
-import type { Sealer } from './seal.ts'
-import { createSender } from './send.ts'
+import { Pending } from './pending.ts'
+import type { Seal } from './seal.ts'
+import { Sender } from './send.ts'
 import { type CellFiles, CellLost, type CellStatus, type Owned } from './types.ts'
 
 /** An idle owner shows that it is alive. */
@@ -31,7 +31,7 @@ export type OwnedOptions = {
   directory: string
   files: CellFiles
   mirror: Mirror
-  sealer: Sealer
+  sealer: Seal
   epoch: number
   tookOver: boolean
   batch: number
@@ -71,8 +71,8 @@ const createNote = ({ stateDir, cell, directory, epoch, tookOver }: OwnedOptions
 
 export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   const { clock, url, cell, files, mirror, epoch, log } = options
-  const pending = createPending()
-  const sender = createSender({ ...options, pending })
+  const pending = new Pending()
+  const sender = new Sender({ ...options, pending })
   const lease = createLease(clock)
   const lost = new AbortController()
   const wake = createWake(clock)

@@ -49,39 +49,37 @@ const askedOf = (row: Row | undefined): Asked => {
   return row.has_worker === true ? 'full' : 'none'
 }
 
-export const createPlacement = ({ query }: Pick<Reader, 'query'>) => ({
-  /** The process that serves a cell; null when there is none. */
-  async ownerOf(cell: string): Promise<Owner | null> {
-    const [row] = await query(
-      `select address, epoch, token from agent_webui.cell
-       where name = $1 and not is_released and address is not null
-         and seen > clock_timestamp() - ${ms(STALE_MS)}`,
-      [cell],
-    )
-    if (!row) return null
-    const token = typeof row.token === 'string' ? row.token : null
-    return { address: String(row.address), epoch: Number(row.epoch), token }
-  },
+/** The process that serves a cell; null when there is none. */
+export const ownerOf = async (db: Reader, cell: string): Promise<Owner | null> => {
+  const [row] = await db.query(
+    `select address, epoch, token from agent_webui.cell
+     where name = $1 and not is_released and address is not null
+       and seen > clock_timestamp() - ${ms(STALE_MS)}`,
+    [cell],
+  )
+  if (!row) return null
+  const token = typeof row.token === 'string' ? row.token : null
+  return { address: String(row.address), epoch: Number(row.epoch), token }
+}
 
-  /** Asks the workers to start a cell that no process serves. */
-  async ask(cell: string): Promise<Asked> {
-    const [row] = await query(
-      `with target as (
-         select c.name, c.labels, c.worker, c.key_check,
-           ${IS_STARTING} as is_starting
-         from agent_webui.cell c where c.name = $1 and c.is_managed and ${IS_FREE}
-       ), asked as (
-         update agent_webui.cell c set asked = clock_timestamp() from target where c.name = target.name
-       )
-       select c.is_starting, pg_notify('${CHANNEL}', ''),
-         exists (select from agent_webui.worker w where ${IS_ALIVE} and ${MAY_RUN} and w.used < w.capacity) as has_capacity,
-         exists (select from agent_webui.worker w where ${IS_ALIVE} and ${MAY_RUN}) as has_worker
-       from target c`,
-      [cell],
-    )
-    return askedOf(row)
-  },
-})
+/** Asks the workers to start a cell that no process serves. */
+export const askFor = async (db: Reader, cell: string): Promise<Asked> => {
+  const [row] = await db.query(
+    `with target as (
+       select c.name, c.labels, c.worker, c.key_check,
+         ${IS_STARTING} as is_starting
+       from agent_webui.cell c where c.name = $1 and c.is_managed and ${IS_FREE}
+     ), asked as (
+       update agent_webui.cell c set asked = clock_timestamp() from target where c.name = target.name
+     )
+     select c.is_starting, pg_notify('${CHANNEL}', ''),
+       exists (select from agent_webui.worker w where ${IS_ALIVE} and ${MAY_RUN} and w.used < w.capacity) as has_capacity,
+       exists (select from agent_webui.worker w where ${IS_ALIVE} and ${MAY_RUN}) as has_worker
+     from target c`,
+    [cell],
+  )
+  return askedOf(row)
+}
 
 export type WorkerState = {
   name: string

@@ -6,10 +6,10 @@ import { bringUp } from './bring-up.ts'
 import { connect, type Database } from './database.ts'
 import { readNote } from './directory-note.ts'
 import { isMigrated, migrate, requireKnownTables } from './migrations.ts'
-import { createMirror } from './mirror.ts'
+import { Mirror } from './mirror.ts'
 import { startOwned } from './owned.ts'
 import { type Claim, claim, showAlive } from './ownership.ts'
-import { createSealer, type Sealer, unsealed } from './seal.ts'
+import { type Seal, Sealer, unsealed } from './seal.ts'
 import { type CellPlace, type Cluster, ClusterError, type Owned } from './types.ts'
 
 export type PostgresOptions = {
@@ -27,7 +27,7 @@ const KEY_CHECK = Buffer.from('agent-webui')
 const UNSEALED = Buffer.from('unsealed')
 
 /** A sentence when the cell was written with another key, or with none. */
-const keyProblem = (found: Buffer, key: string | null, sealer: Sealer): string | null => {
+const keyProblem = (found: Buffer, key: string | null, sealer: Seal): string | null => {
   if (key === null)
     return found.equals(UNSEALED)
       ? null
@@ -58,7 +58,7 @@ export const checkCluster = async (
     // Made at the first start.
     if (!(await isMigrated(db))) return
     const [row] = await db.query('select key_check from agent_webui.cell where name = $1', [cell])
-    const sealer = key === null ? unsealed : createSealer(key, cell)
+    const sealer = key === null ? unsealed : new Sealer(key, cell)
     const problem = row?.key_check instanceof Buffer ? keyProblem(row.key_check, key, sealer) : null
     if (problem !== null) throw new ClusterError(problem)
   } finally {
@@ -70,7 +70,7 @@ export const createPostgresCluster = ({ clock, url, key, log }: PostgresOptions)
   const take = async (
     cell: string,
     place: CellPlace,
-    { sealer, directory }: { sealer: Sealer; directory: string },
+    { sealer, directory }: { sealer: Seal; directory: string },
   ): Promise<{ db: Database; claimed: Claim }> => {
     const db = await connect(url)
     try {
@@ -95,7 +95,7 @@ export const createPostgresCluster = ({ clock, url, key, log }: PostgresOptions)
 
   const begin = async (cell: string, place: CellPlace): Promise<Owned> => {
     const { files, stateDir } = place
-    const sealer = key === null ? unsealed : createSealer(key, cell)
+    const sealer = key === null ? unsealed : new Sealer(key, cell)
     const note = readNote(stateDir)
     if (note && note.cell !== cell)
       throw new ClusterError(
@@ -107,7 +107,7 @@ export const createPostgresCluster = ({ clock, url, key, log }: PostgresOptions)
     const alive = () => void showAlive(db, cell, claimed.epoch).catch(() => undefined)
     const stopSigns = every(clock, ALIVE_MS, alive)
     try {
-      const mirror = createMirror(files, { sealer, warn: log.warn })
+      const mirror = new Mirror(files, { sealer, warn: log.warn })
       const since = note?.epoch ?? 0
       const given = { db, cell, files, stateDir, sealer, mirror, since, isKnown: note !== null }
       const isBehind = await bringUp({ ...given, now: clock.now(), warn: log.warn })

@@ -27,7 +27,7 @@ export type Authenticator = {
   /** Pending while stored sign-ins cannot be verified yet, shortly after a start. */
   ready?(): Promise<unknown> | undefined
   /** Absent: endpoints for tokens do not exist. */
-  tokens?: TokenCheck
+  tokens?: TokenCheck | undefined
 }
 
 /** What a request can prove a sign-in with. */

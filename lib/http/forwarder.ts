@@ -26,7 +26,7 @@ import {
   type Target,
 } from './forwarded-headers.ts'
 import { securityHeaders } from './headers.ts'
-import { createOpenUpstreams } from './open-upstreams.ts'
+import { OpenUpstreams } from './open-upstreams.ts'
 import type { Listener } from './request-listener.ts'
 
 /** Why no process serves a cell yet. */
@@ -178,7 +178,7 @@ export const createForwarder = (
   const { clock, version, routeOf, isAllowed, ownerOf, ask, clientOf, log } = options
   const { waitMs = WAIT_MS, lookMs = LOOK_MS } = options
   const requests = createRequests()
-  const upstreams = createOpenUpstreams(clock, ownerOf, lookMs)
+  const upstreams = new OpenUpstreams(clock, ownerOf, lookMs)
   const owners = shared(clock, ownerOf, target => (target ? KNOWN_MS : 0))
   const asked = shared(clock, ask, () => ASK_MS)
   const open = new Map<ServerResponse, Route>()

@@ -246,8 +246,6 @@ const createRecent = () => {
   }
 }
 
-export type Hub = ReturnType<typeof createHub>
-
 type HubOptions = {
   /** 8 hex characters, new at every start. */
   boot: string
@@ -268,87 +266,76 @@ const profileOfEvent = (
   return about.session_id === undefined ? undefined : profileOf(about.session_id)
 }
 
-export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptions) => {
-  let n = 0
-  let closed = false
-  const logs = createSourceLogs(clock)
-  const recent = createRecent()
-  // Apart: events of sessions are many and leave soon, and one of the list among them would keep the memory of all around it.
-  const [encodeSession, encodeFixed] = [createTextPool(), createTextPool()]
-  const readers = createReaders()
-  const taps = new Set<(source: Source, event: Event) => void>()
-  const wake = createRounds<Reader>(reader => reader.write())
+export class Hub {
+  readonly #profileOf: (sessionId: string) => string | undefined
+  #n = 0
+  #closed = false
+  readonly #logs
+  readonly #recent = createRecent()
+  readonly #encodeSession
+  readonly #encodeFixed
+  readonly #readers = createReaders()
+  readonly #taps = new Set<(source: Source, event: Event) => void>()
+  readonly #wake = createRounds<Reader>(reader => reader.write())
+  readonly #stopPings
+  readonly boot: string
+  readonly dropIdleLogs: () => void
+  /** Bytes of the events that are kept for readers that come back. */
+  readonly logBytes: () => number
+
+  constructor({ boot, clock, profileOf = () => undefined }: HubOptions) {
+    this.#profileOf = profileOf
+    this.#logs = createSourceLogs(clock)
+    // Apart: events of sessions are many and leave soon, and one of the list among them would keep the memory of all around it.
+    const [encodeSession, encodeFixed] = [createTextPool(), createTextPool()]
+    this.#encodeSession = encodeSession
+    this.#encodeFixed = encodeFixed
+    this.#stopPings = every(clock, PING_MS, () => {
+      this.#logs.dropIdle()
+      for (const reader of this.#readers.all) {
+        reader.isPinged = true
+        this.#wake(reader)
+      }
+    })
+    this.boot = boot
+    this.dropIdleLogs = this.#logs.dropIdle
+    this.logBytes = this.#logs.bytes
+  }
 
   /** `of`: the profile, where the event does not tell it. */
-  const publish = (
-    source: Source,
-    event: Event,
-    position: StreamPosition = {},
-    of?: string,
-  ): number => {
+  publish(source: Source, event: Event, position: StreamPosition = {}, of?: string): number {
     // Everything that may throw or publish comes first: numbers have no gaps.
-    const profile = of ?? (isSession(source) ? undefined : profileOfEvent(event.data, profileOf))
-    const next = n + 1
+    const profile =
+      of ?? (isSession(source) ? undefined : profileOfEvent(event.data, this.#profileOf))
+    const next = this.#n + 1
     // ASCII
-    const id = idField(`${boot}-${next}`)
+    const id = idField(`${this.boot}-${next}`)
     const body = maskLeaving(frame(event.type, { source, n: next, ...position, data: event.data }))
-    const bytes = (isSession(source) ? encodeSession : encodeFixed)(`${id}${body}`)
-    n = next
+    const bytes = (isSession(source) ? this.#encodeSession : this.#encodeFixed)(`${id}${body}`)
+    this.#n = next
     const logged: LoggedFrame = { n: next, source, bytes, idBytes: id.length, profile }
-    logs.append(source, logged)
-    recent.append(logged)
-    for (const reader of readers.of(source)) if (reader.accepts(source, profile)) wake(reader)
-    for (const tap of taps) tap(source, event)
+    this.#logs.append(source, logged)
+    this.#recent.append(logged)
+    for (const reader of this.#readers.of(source))
+      if (reader.accepts(source, profile)) this.#wake(reader)
+    for (const tap of this.#taps) tap(source, event)
     return next
   }
 
   /** Whether a page is open that is sent this question, of a person who may answer it. */
-  const isShown = (question: Question): boolean => {
-    const profile = profileOf(question.session_id)
-    return [...readers.of('inbox')].some(
+  isShown(question: Question): boolean {
+    const profile = this.#profileOf(question.session_id)
+    return [...this.#readers.of('inbox')].some(
       reader => reader.accepts('inbox', profile) && reader.mayAnswer(question, profile),
     )
-  }
-
-  /**
-   * The frames of one source after `from`, up to number `to`, without ids; or its reset. Frames are looked up as they
-   * are consumed, so a slow reader does not retain them.
-   */
-  function* replay(
-    [source, from]: [Source, Cursor | undefined],
-    to: number,
-    accepts: Reader['accepts'],
-  ): Generator<Buffer> {
-    if (!from) return
-    let at = from.n
-    while (true) {
-      if (from.boot !== boot || at > n || at < logs.floorOf(source)) {
-        yield Buffer.from(frame('reset', { source, n, data: {} }))
-        return
-      }
-      const next = logs.after(source, at)
-      if (!next || next.n > to) return
-      at = next.n
-      if (accepts(source, next.profile)) yield next.bytes.subarray(next.idBytes)
-    }
-  }
-
-  function* replayAll(
-    from: Iterable<[Source, Cursor | undefined]>,
-    to: number,
-    accepts: Reader['accepts'],
-  ) {
-    for (const each of from) yield* replay(each, to, accepts)
-    yield Buffer.from(frame('ready', { n: to }, `${boot}-${to}`))
   }
 
   /**
    * The stream of one connection: replayed frames, `ready`, then live frames and pings. It is pushed: a promise for each
    * reader and round would be kept by V8 until its next full collection.
    */
-  const stream =
-    (options: ReadOptions): PushSource =>
-    sink => {
+  stream(options: ReadOptions): PushSource {
+    return sink => {
       const from = startCursors(options)
       const { accepts = () => true, mayAnswer = () => true } = options
       let mayWrite = true
@@ -367,21 +354,21 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
             reader.isPinged = false
             return PING
           }
-          const pending = recent.after(reader)
-          const at = { boot, n: reader.last }
-          reader.last = n
+          const pending = this.#recent.after(reader)
+          const at = { boot: this.boot, n: reader.last }
+          reader.last = this.#n
           if (pending !== undefined) return pending
           const sources = [...reader.sources].map((source): [Source, Cursor] => [source, at])
-          backlog = batches(replayAll(sources, n, reader.accepts))
+          backlog = batches(this.#replayAll(sources, this.#n, reader.accepts))
         }
       }
-      const close = () => readers.remove(reader)
+      const close = () => this.#readers.remove(reader)
       const write = () => {
         try {
           while (mayWrite) {
             const bytes = next()
             if (bytes) mayWrite = sink.write(bytes)
-            else if (!closed) return
+            else if (!this.#closed) return
             else {
               mayWrite = false
               sink.end()
@@ -396,13 +383,13 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
         sources: new Set(from.keys()),
         accepts: (source, profile) => isSession(source) || accepts(profile),
         mayAnswer,
-        last: n,
+        last: this.#n,
         isPinged: false,
         write,
       }
       // Subscribing and the replay start in one tick, so no event falls between them.
-      readers.add(reader)
-      backlog = batches(replayAll(from, n, reader.accepts))
+      this.#readers.add(reader)
+      backlog = batches(this.#replayAll(from, this.#n, reader.accepts))
       write()
       return {
         resume() {
@@ -412,36 +399,59 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
         close,
       }
     }
+  }
 
-  const stopPings = every(clock, PING_MS, () => {
-    logs.dropIdle()
-    for (const reader of readers.all) {
-      reader.isPinged = true
-      wake(reader)
+  /** The current position, sent along with data that HTTP fetches in the same tick. */
+  cursor() {
+    return `${this.boot}-${this.#n}`
+  }
+
+  /** Calls `listener` for every event until the returned function is called. The listener must not throw. */
+  tap(listener: (source: Source, event: Event) => void): () => void {
+    this.#taps.add(listener)
+    return () => this.#taps.delete(listener)
+  }
+
+  readers() {
+    return this.#readers.all.size
+  }
+
+  /** Ends every stream after what was published, so that open pages do not delay the shutdown. */
+  close(): void {
+    this.#closed = true
+    this.#stopPings()
+    for (const reader of this.#readers.all) reader.write()
+  }
+
+  /**
+   * The frames of one source after `from`, up to number `to`, without ids; or its reset. Frames are looked up as they
+   * are consumed, so a slow reader does not retain them.
+   */
+  *#replay(
+    [source, from]: [Source, Cursor | undefined],
+    to: number,
+    accepts: Reader['accepts'],
+  ): Generator<Buffer> {
+    if (!from) return
+    let at = from.n
+    while (true) {
+      if (from.boot !== this.boot || at > this.#n || at < this.#logs.floorOf(source)) {
+        yield Buffer.from(frame('reset', { source, n: this.#n, data: {} }))
+        return
+      }
+      const next = this.#logs.after(source, at)
+      if (!next || next.n > to) return
+      at = next.n
+      if (accepts(source, next.profile)) yield next.bytes.subarray(next.idBytes)
     }
-  })
+  }
 
-  return {
-    isShown,
-    boot,
-    /** The current position, sent along with data that HTTP fetches in the same tick. */
-    cursor: () => `${boot}-${n}`,
-    publish,
-    stream,
-    dropIdleLogs: logs.dropIdle,
-    /** Bytes of the events that are kept for readers that come back. */
-    logBytes: logs.bytes,
-    /** Calls `listener` for every event until the returned function is called. The listener must not throw. */
-    tap(listener: (source: Source, event: Event) => void): () => void {
-      taps.add(listener)
-      return () => taps.delete(listener)
-    },
-    readers: () => readers.all.size,
-    /** Ends every stream after what was published, so that open pages do not delay the shutdown. */
-    close(): void {
-      closed = true
-      stopPings()
-      for (const reader of readers.all) reader.write()
-    },
+  *#replayAll(
+    from: Iterable<[Source, Cursor | undefined]>,
+    to: number,
+    accepts: Reader['accepts'],
+  ) {
+    for (const each of from) yield* this.#replay(each, to, accepts)
+    yield Buffer.from(frame('ready', { n: to }, `${this.boot}-${to}`))
   }
 }

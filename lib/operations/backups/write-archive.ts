@@ -10,7 +10,7 @@ import { encryptKeys, type KeyFile, MAX_KEYS_BYTES } from './keys.ts'
 import { openForBackup, type OpenedFile } from './read-file.ts'
 import { errorCode } from '../../store/file-error.ts'
 import { isDiskFull as isFull } from '../../store/journal.ts'
-import { createTarWriter, type TarWriter } from './tar.ts'
+import { TarWriter } from './tar.ts'
 import { unknownEntry } from './places.ts'
 import type { Found } from './walk.ts'
 
@@ -267,7 +267,7 @@ export const writeArchive = async (
   target: FileHandle,
   options: ArchiveOptions,
 ): Promise<Written> => {
-  const writer = createTarWriter()
+  const writer = new TarWriter()
   const compress = createZstdCompress({
     params: {
       [constants.ZSTD_c_compressionLevel]: 3,

@@ -7,7 +7,7 @@ import { replaceText } from '../../store/atomic-write.ts'
 import { readTextBytes, displayText } from '../../store/text-bytes.ts'
 import { rewriteText } from '../../store/text-rewrite.ts'
 import { findThreatInCode } from '../../base/prompt-injection.ts'
-import { type Finder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
+import { type SkillFinder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
 import { parseFrontMatter } from './front-matter.ts'
 import {
   parseLinkedPath,
@@ -58,7 +58,7 @@ const shownText = (path: string): string => {
 }
 
 export const createAgentSkills = (
-  finder: Finder,
+  finder: SkillFinder,
   writer: Pick<ReturnType<typeof createSkillWriter>, 'save' | 'remove'>,
 ) => {
   const require = (home: SkillsHome, name: string): FoundSkill => {

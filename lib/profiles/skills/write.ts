@@ -8,7 +8,7 @@ import { redact, unredact } from '../../base/redact/redact.ts'
 import { isInside } from '../../store/path-within.ts'
 import { replaceText } from '../../store/atomic-write.ts'
 import { rewriteText } from '../../store/text-rewrite.ts'
-import { type Finder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
+import { type SkillFinder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
 import {
   descriptionOf,
   MAX_DESCRIPTION_CHARS,
@@ -135,7 +135,7 @@ export type SkillFile = {
   expected_version?: string | undefined
 }
 
-export const createSkillWriter = (finder: Finder) => {
+export const createSkillWriter = (finder: SkillFinder) => {
   const requireSkill = (home: SkillsHome, name: string): FoundSkill => {
     const found = finder.find(home, name)
     if (!found) throw missing('Skill not found', { code: 'skill_not_found' })

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { systemClock } from '../../../lib/base/clock.ts'
-import { createCellFiles } from '../../../lib/cluster/cell-files.ts'
+import { CellFileRules } from '../../../lib/cluster/cell-files.ts'
 import { createPostgresCluster } from '../../../lib/cluster/postgres.ts'
 import type { Owned } from '../../../lib/cluster/types.ts'
 import { readConfig } from '../../../lib/config.ts'
@@ -43,7 +43,7 @@ export const createMachine = (
       })
       const { signal, onWait } = options
       const one = await cluster.own(cell, {
-        files: createCellFiles(config, key !== null),
+        files: new CellFileRules(config, key !== null),
         stateDir: config.stateDir,
         ...(signal && { signal }),
         ...(onWait && { onWait }),

@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { connect, type Database } from '../../../lib/cluster/database.ts'
-import { type Directory, openDirectory } from '../../../lib/cluster/directory.ts'
+import { Directory } from '../../../lib/cluster/directory.ts'
 import { createWorkerRecord, type WorkerState } from '../../../lib/cluster/placement.ts'
 import { findPostgres, type Postgres, startPostgres } from '../../_postgres.ts'
 import { until } from '../../_wait.ts'
@@ -57,7 +57,7 @@ test.before(async () => {
 })
 test.before.each(async () => {
   if (skipped) return
-  directory = openDirectory(db.url)
+  directory = new Directory(db.url)
   // Makes the tables.
   assert.equal(await directory.list(), [])
 })
@@ -341,7 +341,7 @@ else {
     await add('anna')
     await db.query('insert into agent_webui.migration (step) values (999)')
     directory.close()
-    directory = openDirectory(db.url)
+    directory = new Directory(db.url)
     assert.equal(await namesOf('anna'), ['anna'])
   })
 }
