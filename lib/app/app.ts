@@ -472,7 +472,7 @@ export class App extends AppData {
       },
       this.resetSession,
     )
-    const agentOptions = { external, sessions, homeOf: name => homes.of(name), endpointOf }
+    const agentOptions = { external, sessions, homeOf: (name: string | undefined) => homes.of(name), endpointOf }
     this.externalAgentOptions = createExternalAgentOptions(agentOptions)
     this.externalAgentSessions = createExternalAgentSessions({
       ...agentOptions,

@@ -149,6 +149,7 @@ const titleEndpoint = (home: Home, own: ModelEndpoint, auxiliaryFor: AuxiliaryFo
     ? auxiliaryFor('title_generation', home, own).endpoint
     : null
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the list of all parts, in the order in which they need each other.
 export const createEngine = (options: EngineOptions): Engine => {
   const { config, version, dispatcher, homes, sessions, hostSessions, skills, hub, log, clock } =
     options

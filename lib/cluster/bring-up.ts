@@ -141,11 +141,11 @@ class Conflicts {
   }
 
   keep(key: string, bytes: Buffer): void {
-    return writeFileSync(this.#target(key), bytes, { mode: 0o600 })
+    writeFileSync(this.#target(key), bytes, { mode: 0o600 })
   }
 
   move(key: string, path: string): void {
-    return renameSync(path, this.#target(key))
+    renameSync(path, this.#target(key))
   }
 
   report(warn: (text: string) => void): void {

@@ -35,7 +35,7 @@ export class OpenUpstreams {
   }
 
   close(): void {
-    return this.#stopLooks?.()
+    this.#stopLooks?.()
   }
 
   async #look(): Promise<void> {

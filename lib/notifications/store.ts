@@ -157,7 +157,7 @@ export class NotificationStore {
   }
 
   setSettings(patch: Partial<NotificationSettings>): void {
-    return this.#write({ settings: { ...this.#state.settings, ...patch } })
+    this.#write({ settings: { ...this.#state.settings, ...patch } })
   }
 
   /** Null: the profile has no kinds of its own. */

@@ -84,7 +84,7 @@ export class ApiTokens {
   }
 
   setEnabled(enabled: boolean): void {
-    return this.#write({ ...this.#state, enabled })
+    this.#write({ ...this.#state, enabled })
   }
 
   /** `secret` is the token itself. It is not stored, so this is the only time it can be shown. */

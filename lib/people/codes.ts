@@ -137,7 +137,7 @@ export class Codes {
   }
 
   disable(): void {
-    return this.#people.update({ totp: null })
+    this.#people.update({ totp: null })
   }
 
   /** Replaces the recovery codes. */

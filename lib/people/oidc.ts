@@ -194,7 +194,7 @@ export class Oidc {
   }
 
   close(): void {
-    return this.#closing.abort()
+    this.#closing.abort()
   }
 
   async #discover(): Promise<Configuration> {

@@ -243,7 +243,7 @@ export class Passkeys {
   }
 
   #replace(person: string, key: Passkey): void {
-    return this.#save(
+    this.#save(
       person,
       this.list(person).map(each => (each.id === key.id ? key : each)),
     )

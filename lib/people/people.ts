@@ -205,7 +205,7 @@ export class People {
   }
 
   add(person: Person): void {
-    return this.#write(people => [...people, person])
+    this.#write(people => [...people, person])
   }
 
   /** Changes one of the others. False when the person was removed. */

@@ -53,7 +53,7 @@ export class TarWriter {
   }
 
   end(): void {
-    return this.#pack.finalize()
+    this.#pack.finalize()
   }
 }
 
