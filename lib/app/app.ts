@@ -16,7 +16,7 @@ import { MARK_VARIABLE } from '../commands/own-processes/own-processes.ts'
 import { createProcessRegistry, type ProcessRegistry } from '../commands/processes.ts'
 import type { Config } from '../config.ts'
 import { Ctx } from '../context.ts'
-import { type Cron, createCron } from '../cron/cron.ts'
+import { Cron } from '../cron/cron.ts'
 import { missing } from '../errors.ts'
 import type { Authenticator } from '../http/access.ts'
 import { createAssets } from '../http/assets.ts'
@@ -59,13 +59,11 @@ import { SharePages } from '../sessions/shares/share-pages.ts'
 import { openShares, type Shares } from '../sessions/shares/shares.ts'
 import { type AssetTable, isExecutable, packedHere } from '../store/packed.ts'
 import { type BackgroundPrompts, createBackgroundPrompts } from '../turns/background-prompts.ts'
-import type { Grants } from '../turns/context/grants.ts'
-import { createGuards } from '../turns/context/guards.ts'
+import { HomeGuards } from '../turns/context/guards.ts'
+import { SpendingLimit } from '../turns/context/spending-limit.ts'
 import { scriptDenial } from '../turns/context/permissions/home-rules.ts'
-import type { Compressions } from '../turns/context/session-compression.ts'
-import { createStartingFacts, type StartingFacts } from '../turns/context/starting-facts.ts'
-import { createToolsetSettings, type ToolsetSettings } from '../turns/context/toolset-settings.ts'
-import { createImageProxy } from '../turns/context/web-services.ts'
+import { type StartingFacts, StartingFactsCache } from '../turns/context/starting-facts.ts'
+import { ToolsetSettings } from '../turns/context/toolset-settings.ts'
 import { createExternalAgentOptions } from '../turns/external-agent-options.ts'
 import { createExternalAgentSessions } from '../turns/external-agent-sessions.ts'
 import { outlivesTurn } from '../turns/open-questions.ts'
@@ -84,7 +82,7 @@ import { personShell, type PersonShell } from '../workspaces/terminals/person-sh
 import { createTerminals, type Terminals } from '../workspaces/terminals/terminals.ts'
 import { withCommittedCalls } from './cell.ts'
 import { CommandPlaces } from './command-place.ts'
-import type { RunnerFor } from './command-runners.ts'
+import type { CommandRunners } from './command-runners.ts'
 import { AppData } from './data.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { importTarget } from './import-target.ts'
@@ -179,7 +177,7 @@ export class App extends AppData {
   // Profiles and workspaces
   readonly profiles: Profiles
   readonly skills: Skills
-  readonly guards: ReturnType<typeof createGuards>
+  readonly guards: HomeGuards
   readonly toolsets: ToolsetSettings
   readonly files: SessionFiles
   readonly fileSearch: FileSearch
@@ -200,12 +198,12 @@ export class App extends AppData {
   readonly models: ModelServices
   readonly mcp: Mcp
   readonly turns: Turns
-  readonly compressions: Compressions
-  readonly grants: Grants
+  readonly compressions: Engine['compressions']
+  readonly grants: Engine['grants']
   readonly hooks: HookRecords
-  readonly spentSince: Engine['spentSince']
-  readonly controlOf: Engine['controlOf']
-  readonly runnerFor: RunnerFor
+  readonly spending: Engine['spending']
+  readonly web: Engine['web']
+  readonly runners: CommandRunners
   readonly commandPlaces: CommandPlaces
   readonly turnStarter: TurnStarter
   readonly queue: MessageQueue
@@ -215,15 +213,13 @@ export class App extends AppData {
   readonly externalAgentOptions: ReturnType<typeof createExternalAgentOptions>
   readonly externalAgentSessions: ReturnType<typeof createExternalAgentSessions>
   readonly cron: Cron
-  /** Fetches an image of another host that the user asked for, so that the page itself loads nothing from elsewhere. */
-  readonly fetchImage: ReturnType<typeof createImageProxy>
   readonly clientApi: ReturnType<typeof createClientApi>
   readonly modelNames: ReturnType<typeof createModelNames>
   readonly apiConversations: Conversations
   readonly reports: EventReports
   readonly notifications: EventReports['notifications']
 
-  readonly #startingFacts: ReturnType<typeof createStartingFacts>
+  readonly #startingFacts: StartingFactsCache
   readonly #installing = new AbortController()
 
   static async open(config: Config, log: Log, options: AppOptions = {}): Promise<App> {
@@ -281,12 +277,7 @@ export class App extends AppData {
     this.reports = new EventReports(this, dispatcher, options.notificationTests)
     this.notifications = this.reports.notifications
     this.skills = new Skills({ userHome, callable: callableSkills })
-    this.guards = createGuards({
-      acceptedGuards: this.acceptedGuards,
-      acceptedSettings: this.acceptedSettings,
-      redact,
-      skillNames: home => this.skills.names(home),
-    })
+    this.guards = new HomeGuards(this.acceptedGuards, this.acceptedSettings, this.skills)
     this.profiles = new Profiles({
       homes,
       acceptedSettings: this.acceptedSettings,
@@ -353,7 +344,7 @@ export class App extends AppData {
       isEnabled: config.hasTerminal,
       resolve: sessions.resolve,
     })
-    this.#startingFacts = createStartingFacts({ path, userHome, clock })
+    this.#startingFacts = new StartingFactsCache(clock, { path, userHome })
 
     this.#engine = createEngine({
       config,
@@ -369,7 +360,7 @@ export class App extends AppData {
       hostSessions: this.hostSessions,
       skills: this.skills,
       checkpoints: this.checkpoints,
-      guardsFor: this.guards.of,
+      guards: this.guards,
       processesOf: this.processes.of,
       cron: () => this.cron,
       liveDir: join(stateDir, 'live'),
@@ -395,21 +386,12 @@ export class App extends AppData {
     this.compressions = this.#engine.compressions
     this.grants = this.#engine.grants
     this.hooks = this.#engine.hooks
-    this.spentSince = this.#engine.spentSince
-    this.controlOf = this.#engine.controlOf
-    this.runnerFor = this.#engine.runners.runnerFor
-    this.commandPlaces = new CommandPlaces({
-      config,
-      runners: this.#engine.runners,
-      forbids: home => this.guards.of(home).commands(),
-    })
+    this.spending = this.#engine.spending
+    this.web = this.#engine.web
+    this.runners = this.#engine.runners
+    this.commandPlaces = new CommandPlaces(config, this.runners, this.guards)
     this.reports.start()
-    this.toolsets = createToolsetSettings({
-      ...this.#engine,
-      sessions,
-      promptCache: this.promptCache,
-      homeOf: profile => homes.of(profile).lenient,
-    })
+    this.toolsets = new ToolsetSettings(sessions, this.promptCache, homes, this.web)
 
     this.turnStarter = createTurnStarter({ sessions, turns, homes, models, workspaces })
     this.queue = createMessageQueue({
@@ -441,8 +423,12 @@ export class App extends AppData {
       providers: this.#engine.providers,
       homeOf: name => homes.of(name),
       endpoint: this.turnStarter.endpoint,
-      budgetFor: scope =>
-        this.#engine.budgetFor({ ...scope, unattended: true }, turns.questions.approve),
+      budgetFor: scope => {
+        const { approve } = turns.questions
+        const unattended = { ...scope, unattended: true }
+        const limit = new SpendingLimit(unattended, sessions, this.spending, approve, clock)
+        return () => limit.check()
+      },
       redact,
       clock,
       log: log.error,
@@ -472,7 +458,7 @@ export class App extends AppData {
       },
       this.resetSession,
     )
-    const agentOptions = { external, sessions, homeOf: (name: string | undefined) => homes.of(name), endpointOf }
+    const agentOptions = { external, sessions, homes, endpointOf }
     this.externalAgentOptions = createExternalAgentOptions(agentOptions)
     this.externalAgentSessions = createExternalAgentSessions({
       ...agentOptions,
@@ -481,7 +467,6 @@ export class App extends AppData {
       onChange: this.resetSession,
       redact,
     })
-    this.fetchImage = createImageProxy(dispatcher)
     this.apiConversations = openConversations(join(stateDir, 'cache', 'api.db'), {
       addon,
       log: log.warn,
@@ -498,11 +483,11 @@ export class App extends AppData {
       conversations: this.apiConversations,
       modelNames: this.modelNames,
       endpointOf,
-      fetchImage: this.fetchImage,
+      fetchImage: (...asked) => this.web.imageForPage(...asked),
       readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
       log: log.warn,
     })
-    this.cron = createCron({
+    this.cron = new Cron({
       clock,
       isSole: cell.epoch > 0,
       homes: () => homes.list(),
@@ -517,9 +502,8 @@ export class App extends AppData {
           home.settings().approvals.cron_mode !== 'deny',
           this.guards.of(home),
         ),
-      runnerFor: (home, jobId) => this.runnerFor({ home, workspace: null, owner: jobId }),
+      runnerFor: (home, jobId) => this.runners.runnerFor({ home, workspace: null, owner: jobId }),
       skill: (home, name) => this.skills.contentIfAny(home, name),
-      redact,
       log: log.warn,
       onRun: (home, run) => this.reports.onRun(home.name, run),
     })
@@ -562,7 +546,7 @@ export class App extends AppData {
   }
 
   startingFacts(home: Home, workspace: string): Promise<StartingFacts> {
-    return this.#startingFacts(this.files.areas.scopeFor(home, workspace))
+    return this.#startingFacts.of(this.files.areas.scopeFor(home, workspace))
   }
 
   /** What a terminal of the person runs. */
@@ -642,7 +626,7 @@ export class App extends AppData {
     this.turns
       .resume({
         endpointOf: this.turnStarter.endpointToResume,
-        workOf: { task: this.cron.resume, program: this.clientApi.resume },
+        workOf: { task: sessionId => this.cron.resume(sessionId), program: this.clientApi.resume },
       })
       .catch((error: unknown) => this.log.error('a turn could not be closed', error))
     this.cron.start()

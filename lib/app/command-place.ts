@@ -1,4 +1,5 @@
 /** Composition: where the commands of a home run and whether that works, for the page and `doctor`, and the switch of the sandbox. */
+import type { OutsidePolicy } from '../agent/types.ts'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
 import { type EngineCli, openEngine } from '../commands/containers/engine.ts'
@@ -7,6 +8,7 @@ import { conflict, messageOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { CommandPlace, CommandsHere, SandboxChange } from '../schema/command-place.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
+import type { HomeGuards } from '../turns/context/guards.ts'
 import type { CommandRunners } from './command-runners.ts'
 import { containerEngine, containerSettings } from './container-runners.ts'
 
@@ -30,45 +32,30 @@ export const inspectContainer = async (
 type ShownContainer = { container: CommandPlace['container']; problem: string | null }
 
 export class CommandPlaces {
-  readonly #userHome
-  readonly #outsideSandbox
-  readonly #checkSandbox
-  readonly #isSandboxed
-  readonly #whyDirect
-  readonly #forbids: (home: Home) => string | null
+  readonly #config: Config
+  readonly #runners: CommandRunners
+  readonly #guards: HomeGuards
 
-  constructor({
-    config: { userHome, outsideSandbox },
-    runners: { checkSandbox, isSandboxed, whyDirect },
-    forbids,
-  }: {
-    config: Pick<Config, 'userHome' | 'outsideSandbox'>
-    runners: Pick<CommandRunners, 'checkSandbox' | 'isSandboxed' | 'whyDirect'>
-    /** Why commands are refused whatever they are; null: they are not. */
-    forbids: (home: Home) => string | null
-  }) {
-    this.#userHome = userHome
-    this.#outsideSandbox = outsideSandbox
-    this.#checkSandbox = checkSandbox
-    this.#isSandboxed = isSandboxed
-    this.#whyDirect = whyDirect
-    this.#forbids = forbids
+  constructor(config: Config, runners: CommandRunners, guards: HomeGuards) {
+    this.#config = config
+    this.#runners = runners
+    this.#guards = guards
   }
 
   /** Rejects while config.yaml cannot be read. */
   async show(home: Home): Promise<CommandPlace> {
     const { sandbox } = home.settings()
     const [found, { container, problem }] = await Promise.all([
-      this.#checkSandbox(),
+      this.#runners.checkSandbox(),
       this.#showContainer(home),
     ])
-    const place = container ? 'container' : this.#isSandboxed(home) ? 'sandbox' : 'computer'
+    const place = container ? 'container' : this.#runners.isSandboxed(home) ? 'sandbox' : 'computer'
     const ofPlace = { computer: null, sandbox: found.problem, container: problem }[place]
     return {
       profile: home.name,
       source: home.config.path,
       place,
-      problem: this.#forbids(home) ?? ofPlace,
+      problem: this.#guards.of(home).commands() ?? ofPlace,
       sandbox: { enabled: sandbox.enabled, network: sandbox.network, problem: found.problem },
       outside: this.#outsideOf(home),
       container,
@@ -79,8 +66,8 @@ export class CommandPlaces {
   here(home: Home, workspace: string): CommandsHere {
     const outside = this.#outsideOf(home)
     if (containerEngine(home) !== null) return { place: 'container', outside, problem: null }
-    const problem = this.#whyDirect({ home, workspace, owner: '' })
-    const place = this.#isSandboxed(home) && problem === null ? 'sandbox' : 'computer'
+    const problem = this.#runners.whyDirect({ home, workspace, owner: '' })
+    const place = this.#runners.isSandboxed(home) && problem === null ? 'sandbox' : 'computer'
     return { place, outside, problem }
   }
 
@@ -101,7 +88,7 @@ export class CommandPlaces {
         { code: 'container_in_use' },
       )
     if (enabled === true) {
-      const { problem } = await this.#checkSandbox()
+      const { problem } = await this.#runners.checkSandbox()
       if (problem !== null)
         throw conflict(problem, { code: 'sandbox_unavailable', values: { reason: problem } })
     }
@@ -120,10 +107,10 @@ export class CommandPlaces {
     if (wanted === null) return { container: null, problem: null }
     const base = { engine: wanted as string, image: null, is_downloaded: false, has_network: false }
     try {
-      const { image, hasNetwork } = containerSettings(home, wanted, this.#userHome)
+      const { image, hasNetwork } = containerSettings(home, wanted, this.#config.userHome)
       const container = { ...base, image, has_network: hasNetwork }
       try {
-        const state = await inspectContainer(home, this.#userHome)
+        const state = await inspectContainer(home, this.#config.userHome)
         return {
           container: {
             ...container,
@@ -140,7 +127,7 @@ export class CommandPlaces {
     }
   }
 
-  #outsideOf(home: Home) {
-    return home.settings().approvals.outside_sandbox ?? this.#outsideSandbox
+  #outsideOf(home: Home): OutsidePolicy {
+    return home.settings().approvals.outside_sandbox ?? this.#config.outsideSandbox
   }
 }

@@ -39,7 +39,7 @@ import { SettingsStore } from '../profiles/settings.ts'
 import { startMove } from './moved-home.ts'
 import { PersonalSettings } from '../people/personal-settings.ts'
 import { createToolOutput, type ToolOutput } from '../sessions/tool-output.ts'
-import { createPromptCache, type PromptCache } from '../turns/context/prompt-cache.ts'
+import { PromptCache } from '../turns/context/prompt-cache.ts'
 import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
 import { createWorkspaces, type Workspaces } from '../workspaces/workspaces.ts'
 import { usableWorkspace } from '../workspaces/workspace-paths.ts'
@@ -205,11 +205,7 @@ export class AppData {
       profileOf: id => this.sessions.row(id)?.profile,
     })
     this.acceptedGuards = createAcceptedGuards(join(stateDir, 'accepted-guards.json'))
-    this.promptCache = createPromptCache({
-      dir: join(stateDir, 'cache', 'prompts'),
-      clock,
-      log: log.warn,
-    })
+    this.promptCache = new PromptCache(join(stateDir, 'cache', 'prompts'), clock, log.warn)
     this.toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
     this.sessions = createSessions({
       dir: join(stateDir, 'sessions'),

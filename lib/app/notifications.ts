@@ -5,7 +5,7 @@ import { type Language, languageOf } from '../base/languages.ts'
 import { may } from '../people/may.ts'
 import { conflict, forbidden, invalid } from '../errors.ts'
 import { allowNone, type Allow } from '../http/public-address.ts'
-import type { EndedRun } from '../cron/cron.ts'
+import type { EndedRun } from '../cron/history.ts'
 import { plainText } from '../notifications/message.ts'
 import { Notifications } from '../notifications/notifications.ts'
 import type { AnswerToken, Settled } from '../notifications/outbox.ts'
@@ -138,8 +138,7 @@ export class EventReports {
     })
     this.#stop = [
       watchSecrets(() => this.notifications.store.secrets()),
-      hub.tap((source, { type, data: event }) => {
-        if (source !== 'inbox') return
+      hub.tap('inbox', ({ type, data: event }) => {
         if (type === 'asked') afterCommit(app.cell, () => this.#reportQuestion(event as Question))
         if (type === 'settled')
           this.notifications.settled((event as { id: string }).id, this.#answering)

@@ -20,14 +20,16 @@ export class Activity {
     this.#app = app
     if (app.cell.epoch === 0) return
     let isDue = false
-    app.hub.tap(source => {
-      if (isDue || (source !== 'list' && source !== 'inbox')) return
+    const changed = (): void => {
+      if (isDue) return
       isDue = true
       app.clock.timer(STATUS_MS, () => {
         isDue = false
         this.#report(app.clock.now())
       })
-    })
+    }
+    app.hub.tap('list', changed)
+    app.hub.tap('inbox', changed)
     this.#report(null)
   }
 

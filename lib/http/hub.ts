@@ -11,13 +11,14 @@ import { createTextPool } from '../base/text-pool.ts'
 import { createRounds } from '../base/rounds.ts'
 import { type Cursor, toCursor } from '../base/stream-cursor.ts'
 import type { PushSource } from '../base/push-source.ts'
-import { frame, idField } from '../base/sse.ts'
+import { FRAME_END, frame, frameHead, idField } from '../base/sse.ts'
 import { maskLeaving } from '../base/redact/redact.ts'
 import type { Frame } from '../schema/event.ts'
 import type { Question } from '../schema/question.ts'
 
 export type Source = Frame['source']
-type Event = { type: string; data: unknown }
+/** `json`: its data as JSON, masked, where that was written before. */
+type Event = { type: string; data: unknown; json?: string }
 type StreamPosition = { stream?: string; pos?: number }
 /** `profile`: what the event concerns, on sources with events of all profiles; undefined: the server itself. */
 type LoggedFrame = {
@@ -275,7 +276,7 @@ export class Hub {
   readonly #encodeSession
   readonly #encodeFixed
   readonly #readers = createReaders()
-  readonly #taps = new Set<(source: Source, event: Event) => void>()
+  readonly #taps = new Set<{ source: Source; listener: (event: Event) => void }>()
   readonly #wake = createRounds<Reader>(reader => reader.write())
   readonly #stopPings
   readonly boot: string
@@ -310,7 +311,9 @@ export class Hub {
     const next = this.#n + 1
     // ASCII
     const id = idField(`${this.boot}-${next}`)
-    const body = maskLeaving(frame(event.type, { source, n: next, ...position, data: event.data }))
+    const json = event.json ?? maskLeaving(JSON.stringify(event.data))
+    const place = JSON.stringify({ source, n: next, ...position }).slice(0, -1)
+    const body = `${frameHead(event.type)}${place},"data":${json}}${FRAME_END}`
     const bytes = (isSession(source) ? this.#encodeSession : this.#encodeFixed)(`${id}${body}`)
     this.#n = next
     const logged: LoggedFrame = { n: next, source, bytes, idBytes: id.length, profile }
@@ -318,7 +321,7 @@ export class Hub {
     this.#recent.append(logged)
     for (const reader of this.#readers.of(source))
       if (reader.accepts(source, profile)) this.#wake(reader)
-    for (const tap of this.#taps) tap(source, event)
+    for (const tap of this.#taps) if (tap.source === source) tap.listener(event)
     return next
   }
 
@@ -406,10 +409,11 @@ export class Hub {
     return `${this.boot}-${this.#n}`
   }
 
-  /** Calls `listener` for every event until the returned function is called. The listener must not throw. */
-  tap(listener: (source: Source, event: Event) => void): () => void {
-    this.#taps.add(listener)
-    return () => this.#taps.delete(listener)
+  /** Calls `listener` for every event of this source until the returned function is called. The listener must not throw. */
+  tap(source: Source, listener: (event: Event) => void): () => void {
+    const tap = { source, listener }
+    this.#taps.add(tap)
+    return () => this.#taps.delete(tap)
   }
 
   readers() {
