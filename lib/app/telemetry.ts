@@ -38,9 +38,9 @@ const openTracing = async (
 ): Promise<Tracing | undefined> => {
   const settings = readTracingSettings(env)
   if (settings === null) return undefined
-  const { createTracing } = await import('../operations/telemetry/tracing.ts')
+  const { Tracing } = await import('../operations/telemetry/tracing.ts')
   log.info(`Traces of turns are sent to ${settings.url}`)
-  return createTracing({ ...settings, version, redact, warn: log.warn })
+  return new Tracing({ ...settings, version, redact, warn: log.warn })
 }
 
 /**

@@ -10,7 +10,7 @@ import { conflict, forbidden, messageOf, unauthorized } from '../errors.ts'
 import { cellOfPath, pathOfCell } from '../http/cell-path.ts'
 import { Drain } from '../http/drain.ts'
 import type { Route } from '../http/forwarded-headers.ts'
-import { createForwarder, shared } from '../http/forwarder.ts'
+import { Forwarder, shared } from '../http/forwarder.ts'
 import type { Listener } from '../http/request-listener.ts'
 import { createServer } from '../http/server.ts'
 import { createUserHeader } from '../http/user-header.ts'
@@ -134,7 +134,7 @@ export const forward = async (
     throw new Error('forward needs AGENT_WEBUI_CLUSTER_URL: the database that names the owners.')
   const directory = new Directory(clusterUrl(settings))
   const pages = createForwardPages(config, version)
-  const forwarder = createForwarder({
+  const forwarder = new Forwarder({
     clock: systemClock,
     version,
     log,

@@ -8,7 +8,7 @@ import { Supervisor } from '../app/supervisor.ts'
 import { isLabel } from '../base/cluster-settings.ts'
 import { connect, type Database } from '../cluster/database.ts'
 import { isMigrated, migrate } from '../cluster/migrations.ts'
-import { createWorkerRecord, type WorkerRecord, type WorkerState } from '../cluster/placement.ts'
+import { WorkerRecord, type WorkerState } from '../cluster/placement.ts'
 import type { Config } from '../config.ts'
 import { EXIT_SETUP, messageOf, SetupError } from '../errors.ts'
 import { createLog, type Log } from '../operations/log.ts'
@@ -46,7 +46,7 @@ const createLink = (
     try {
       // One that has cells keeps them, also where the tables were made newer since.
       if (!hasBegun || !(await isMigrated(db))) await migrate(db)
-      const record = createWorkerRecord(db, { clock })
+      const record = new WorkerRecord(db, { clock })
       return { db, record, hasName: await record.begin(name) }
     } catch (error) {
       db.end()

@@ -87,100 +87,120 @@ export type ReadOptions = {
 const isSession = (source: Source): boolean => source.startsWith('session:')
 
 /** The recent frames of each source, bounded in count, bytes and idle time, and in bytes of all. */
-const createSourceLogs = (clock: Pick<Clock, 'monotonic'>) => {
+class SourceLogs {
+  readonly #clock: Pick<Clock, 'monotonic'>
   /** Sessions in the order of their last events. */
-  const logs = new Map<Source, SourceLog>()
-  let allBytes = 0
+  readonly #logs = new Map<Source, SourceLog>()
+  #allBytes = 0
   /** The last number of each session log that was dropped as a whole: what happens in one session resets no reader of another. */
-  const ends = new Map<Source, number>()
+  readonly #ends = new Map<Source, number>()
   /** The highest number of those that are no longer told apart. */
-  let earlierEnd = 0
+  #earlierEnd = 0
 
-  const initialFloor = (source: Source): number =>
-    isSession(source) ? (ends.get(source) ?? earlierEnd) : 0
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock
+  }
 
-  const logOf = (source: Source): SourceLog => {
-    let log = logs.get(source)
+  bytes() {
+    return this.#allBytes
+  }
+
+  append(source: Source, logged: LoggedFrame): void {
+    const log = this.#logOf(source)
+    log.frames.push(logged)
+    this.#resize(log, logged.bytes.length)
+    log.touchedMs = this.#clock.monotonic()
+    // Last in the order.
+    this.#logs.delete(source)
+    this.#logs.set(source, log)
+    // Dropped in halves: shifting one by one would copy the array at every event.
+    if (log.frames.length > LOG_FRAMES || log.sizeBytes > LOG_BYTES) {
+      const dropped = log.frames.splice(0, Math.ceil(log.frames.length / 2))
+      log.floor = dropped.at(-1)!.n
+      for (const { bytes } of dropped) this.#resize(log, -bytes.length)
+    }
+    for (const [other, old] of this.#logs) {
+      if (this.#allBytes <= ALL_LOGS_BYTES) break
+      if (isSession(other) && other !== source) this.#dropSession(other, old)
+    }
+  }
+
+  floorOf(source: Source): number {
+    return this.#logs.get(source)?.floor ?? this.#initialFloor(source)
+  }
+
+  /** The first frame of a source after number `n`. */
+  after(source: Source, n: number): LoggedFrame | undefined {
+    return this.#logs.get(source)?.frames.find(each => each.n > n)
+  }
+
+  dropIdle(): void {
+    for (const [source, log] of this.#logs) {
+      if (!isSession(source) || this.#clock.monotonic() - log.touchedMs < IDLE_LOG_MS) continue
+      this.#dropSession(source, log)
+    }
+  }
+
+  #initialFloor(source: Source): number {
+    return isSession(source) ? (this.#ends.get(source) ?? this.#earlierEnd) : 0
+  }
+
+  #logOf(source: Source): SourceLog {
+    let log = this.#logs.get(source)
     if (!log) {
-      log = { frames: [], sizeBytes: 0, floor: initialFloor(source), touchedMs: clock.monotonic() }
-      logs.set(source, log)
+      log = {
+        frames: [],
+        sizeBytes: 0,
+        floor: this.#initialFloor(source),
+        touchedMs: this.#clock.monotonic(),
+      }
+      this.#logs.set(source, log)
     }
     return log
   }
 
-  const resize = (log: SourceLog, by: number): void => {
+  #resize(log: SourceLog, by: number): void {
     log.sizeBytes += by
-    allBytes += by
+    this.#allBytes += by
   }
 
-  const dropSession = (source: Source, log: SourceLog): void => {
+  #dropSession(source: Source, log: SourceLog): void {
     // Last in the order.
-    ends.delete(source)
-    ends.set(source, log.frames.at(-1)?.n ?? log.floor)
-    resize(log, -log.sizeBytes)
-    logs.delete(source)
-    if (ends.size <= DROPPED_SESSIONS) return
-    const [oldest, end] = ends.entries().next().value!
-    ends.delete(oldest)
-    earlierEnd = Math.max(earlierEnd, end)
-  }
-
-  return {
-    bytes: () => allBytes,
-    append(source: Source, logged: LoggedFrame): void {
-      const log = logOf(source)
-      log.frames.push(logged)
-      resize(log, logged.bytes.length)
-      log.touchedMs = clock.monotonic()
-      // Last in the order.
-      logs.delete(source)
-      logs.set(source, log)
-      // Dropped in halves: shifting one by one would copy the array at every event.
-      if (log.frames.length > LOG_FRAMES || log.sizeBytes > LOG_BYTES) {
-        const dropped = log.frames.splice(0, Math.ceil(log.frames.length / 2))
-        log.floor = dropped.at(-1)!.n
-        for (const { bytes } of dropped) resize(log, -bytes.length)
-      }
-      for (const [other, old] of logs) {
-        if (allBytes <= ALL_LOGS_BYTES) break
-        if (isSession(other) && other !== source) dropSession(other, old)
-      }
-    },
-    floorOf: (source: Source): number => logs.get(source)?.floor ?? initialFloor(source),
-    /** The first frame of a source after number `n`. */
-    after: (source: Source, n: number): LoggedFrame | undefined =>
-      logs.get(source)?.frames.find(each => each.n > n),
-    dropIdle(): void {
-      for (const [source, log] of logs) {
-        if (!isSession(source) || clock.monotonic() - log.touchedMs < IDLE_LOG_MS) continue
-        dropSession(source, log)
-      }
-    },
+    this.#ends.delete(source)
+    this.#ends.set(source, log.frames.at(-1)?.n ?? log.floor)
+    this.#resize(log, -log.sizeBytes)
+    this.#logs.delete(source)
+    if (this.#ends.size <= DROPPED_SESSIONS) return
+    const [oldest, end] = this.#ends.entries().next().value!
+    this.#ends.delete(oldest)
+    this.#earlierEnd = Math.max(this.#earlierEnd, end)
   }
 }
 
 /** The connected readers, by source. */
-const createReaders = () => {
-  const all = new Set<Reader>()
-  const bySource = new Map<Source, Set<Reader>>()
-  return {
-    all,
-    of: (source: Source): Iterable<Reader> => bySource.get(source) ?? [],
-    add(reader: Reader): void {
-      all.add(reader)
-      for (const source of reader.sources) {
-        const set = bySource.get(source) ?? new Set()
-        bySource.set(source, set.add(reader))
-      }
-    },
-    remove(reader: Reader): void {
-      all.delete(reader)
-      for (const source of reader.sources) {
-        const set = bySource.get(source)
-        set?.delete(reader)
-        if (set?.size === 0) bySource.delete(source)
-      }
-    },
+class Readers {
+  readonly all = new Set<Reader>()
+  readonly #bySource = new Map<Source, Set<Reader>>()
+
+  of(source: Source): Iterable<Reader> {
+    return this.#bySource.get(source) ?? []
+  }
+
+  add(reader: Reader): void {
+    this.all.add(reader)
+    for (const source of reader.sources) {
+      const set = this.#bySource.get(source) ?? new Set()
+      this.#bySource.set(source, set.add(reader))
+    }
+  }
+
+  remove(reader: Reader): void {
+    this.all.delete(reader)
+    for (const source of reader.sources) {
+      const set = this.#bySource.get(source)
+      set?.delete(reader)
+      if (set?.size === 0) this.#bySource.delete(source)
+    }
   }
 }
 
@@ -203,47 +223,47 @@ const startCursors = ({
  * The newest frames of all sources, in order. Readers are given their part of them when they take it: a queue for each reader
  * would be an object for each frame and reader, most of which V8 keeps until its next full collection.
  */
-const createRecent = () => {
-  const frames: LoggedFrame[] = []
-  let sizeBytes = 0
-  let shared: { frames: readonly LoggedFrame[]; bytes: Buffer } | undefined
+class RecentFrames {
+  readonly #frames: LoggedFrame[] = []
+  #sizeBytes = 0
+  #shared: { frames: readonly LoggedFrame[]; bytes: Buffer } | undefined
 
-  /** Readers of the same session are given the same frames. */
-  const join = (batch: readonly LoggedFrame[]): Buffer => {
-    if (batch.length === 1) return batch[0]!.bytes
-    const isSame =
-      shared?.frames.length === batch.length &&
-      batch.every((each, at) => each === shared!.frames[at])
-    if (!isSame) shared = { frames: batch, bytes: Buffer.concat(batch.map(({ bytes }) => bytes)) }
-    return shared!.bytes
+  append(logged: LoggedFrame): void {
+    this.#frames.push(logged)
+    this.#sizeBytes += logged.bytes.length
+    if (this.#frames.length <= LOG_FRAMES && this.#sizeBytes <= LOG_BYTES) return
+    // The newest stays, whatever its size.
+    const dropped = this.#frames.splice(0, this.#frames.length >> 1)
+    for (const { bytes } of dropped) this.#sizeBytes -= bytes.length
+    this.#shared = undefined
   }
 
-  return {
-    append(logged: LoggedFrame): void {
-      frames.push(logged)
-      sizeBytes += logged.bytes.length
-      if (frames.length <= LOG_FRAMES && sizeBytes <= LOG_BYTES) return
-      // The newest stays, whatever its size.
-      const dropped = frames.splice(0, frames.length >> 1)
-      for (const { bytes } of dropped) sizeBytes -= bytes.length
-      shared = undefined
-    },
-    /** What a reader has not been given, as one buffer; null: nothing; undefined: too much, or no longer known. */
-    after({ last, sources, accepts }: Reader): Buffer | null | undefined {
-      // Numbers have no gaps.
-      const from = last + 1 - (frames[0]?.n ?? last + 1)
-      if (from < 0) return undefined
-      const batch: LoggedFrame[] = []
-      let bytes = 0
-      for (let at = from; at < frames.length; at++) {
-        const each = frames[at]!
-        if (!sources.has(each.source) || !accepts(each.source, each.profile)) continue
-        batch.push(each)
-        bytes += each.bytes.length
-        if (bytes > MAX_PENDING_BYTES) return undefined
-      }
-      return batch.length === 0 ? null : join(batch)
-    },
+  /** What a reader has not been given, as one buffer; null: nothing; undefined: too much, or no longer known. */
+  after({ last, sources, accepts }: Reader): Buffer | null | undefined {
+    // Numbers have no gaps.
+    const from = last + 1 - (this.#frames[0]?.n ?? last + 1)
+    if (from < 0) return undefined
+    const batch: LoggedFrame[] = []
+    let bytes = 0
+    for (let at = from; at < this.#frames.length; at++) {
+      const each = this.#frames[at]!
+      if (!sources.has(each.source) || !accepts(each.source, each.profile)) continue
+      batch.push(each)
+      bytes += each.bytes.length
+      if (bytes > MAX_PENDING_BYTES) return undefined
+    }
+    return batch.length === 0 ? null : this.#join(batch)
+  }
+
+  /** Readers of the same session are given the same frames. */
+  #join(batch: readonly LoggedFrame[]): Buffer {
+    if (batch.length === 1) return batch[0]!.bytes
+    const isSame =
+      this.#shared?.frames.length === batch.length &&
+      batch.every((each, at) => each === this.#shared!.frames[at])
+    if (!isSame)
+      this.#shared = { frames: batch, bytes: Buffer.concat(batch.map(({ bytes }) => bytes)) }
+    return this.#shared!.bytes
   }
 }
 
@@ -272,21 +292,18 @@ export class Hub {
   #n = 0
   #closed = false
   readonly #logs
-  readonly #recent = createRecent()
+  readonly #recent = new RecentFrames()
   readonly #encodeSession
   readonly #encodeFixed
-  readonly #readers = createReaders()
+  readonly #readers = new Readers()
   readonly #taps = new Set<{ source: Source; listener: (event: Event) => void }>()
   readonly #wake = createRounds<Reader>(reader => reader.write())
   readonly #stopPings
   readonly boot: string
-  readonly dropIdleLogs: () => void
-  /** Bytes of the events that are kept for readers that come back. */
-  readonly logBytes: () => number
 
   constructor({ boot, clock, profileOf = () => undefined }: HubOptions) {
     this.#profileOf = profileOf
-    this.#logs = createSourceLogs(clock)
+    this.#logs = new SourceLogs(clock)
     // Apart: events of sessions are many and leave soon, and one of the list among them would keep the memory of all around it.
     const [encodeSession, encodeFixed] = [createTextPool(), createTextPool()]
     this.#encodeSession = encodeSession
@@ -299,8 +316,15 @@ export class Hub {
       }
     })
     this.boot = boot
-    this.dropIdleLogs = this.#logs.dropIdle
-    this.logBytes = this.#logs.bytes
+  }
+
+  dropIdleLogs(): void {
+    this.#logs.dropIdle()
+  }
+
+  /** Bytes of the events that are kept for readers that come back. */
+  logBytes(): number {
+    return this.#logs.bytes()
   }
 
   /** `of`: the profile, where the event does not tell it. */

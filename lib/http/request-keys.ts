@@ -50,25 +50,27 @@ const prepare = (db: Database) => ({
 })
 
 /** The replies of this process. Those that hold text of chats or secrets are nowhere else. */
-const createMemory = () => {
-  const replies = new Map<string, SavedReply>()
-  let chars = 0
-  const remove = (id: string): void => {
-    chars -= replies.get(id)?.text.length ?? 0
-    replies.delete(id)
+class ReplyMemory {
+  readonly #replies = new Map<string, SavedReply>()
+  #chars = 0
+
+  remove(id: string): void {
+    this.#chars -= this.#replies.get(id)?.text.length ?? 0
+    this.#replies.delete(id)
   }
-  return {
-    get: (id: string): SavedReply | undefined => replies.get(id),
-    remove,
-    put(id: string, reply: SavedReply): void {
-      remove(id)
-      replies.set(id, reply)
-      chars += reply.text.length
-      for (const oldest of replies.keys()) {
-        if (chars <= MAX_MEMORY_CHARS) break
-        remove(oldest)
-      }
-    },
+
+  get(id: string): SavedReply | undefined {
+    return this.#replies.get(id)
+  }
+
+  put(id: string, reply: SavedReply): void {
+    this.remove(id)
+    this.#replies.set(id, reply)
+    this.#chars += reply.text.length
+    for (const oldest of this.#replies.keys()) {
+      if (this.#chars <= MAX_MEMORY_CHARS) break
+      this.remove(oldest)
+    }
   }
 }
 
@@ -94,7 +96,7 @@ export class RequestKeys implements KeyStore {
   readonly #log: (message: string, extra?: Record<string, unknown>) => void
   readonly #maxKeys: number
   readonly #journal: KeyJournal | undefined
-  readonly #memory = createMemory()
+  readonly #memory = new ReplyMemory()
   #begun = 0
   #statements: ReturnType<typeof prepare> | undefined
 

@@ -7,7 +7,7 @@ import { isObject } from '../base/json.ts'
 import { withinRequest } from '../base/request-scope.ts'
 import { missing } from '../errors.ts'
 import type { Access as Asked } from '../schema/person.ts'
-import { type Authenticator, createAccess, type IsOwnChild } from './access.ts'
+import { type Authenticator, Access, type IsOwnChild } from './access.ts'
 import { bodyTooLarge, declaredBytes, MAX_BODY_BYTES, readJson } from './body.ts'
 import { type Client, createClientReader } from './client-address.ts'
 import { returnToCookie } from './cookies.ts'
@@ -206,7 +206,7 @@ export const createRequestListener = <Ctx>(
     },
   }
   const { clientOf } = services
-  const access = createAccess({
+  const access = new Access({
     authenticator,
     config,
     isOwnChild: options.isOwnChild,

@@ -2,16 +2,16 @@
 import { join } from 'node:path'
 import { invalid, missing, UserError } from '../../errors.ts'
 import type { LinkedFile, OwnCommand, Skill, SkillCategory, SkillRow } from '../../schema/skill.ts'
-import { createAgentSkills } from './agent-skills.ts'
+import { AgentSkills } from './agent-skills.ts'
 import { SkillFinder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
 import { descriptionOf, parseFrontMatter } from './front-matter.ts'
 import { readLinkedFile } from './linked-files.ts'
 import { expandOwnCommand, ownCommands } from './own-commands.ts'
-import { createOwnFiles } from './own-files.ts'
+import { OwnFiles } from './own-files.ts'
 import { type ActiveTools, promptIndex } from './prompt-index.ts'
 import { type SubagentFile, subagentFiles } from './subagent-files.ts'
 import { toSkillRow, toSkill, versionOf } from './view.ts'
-import { createSkillWriter } from './write.ts'
+import { SkillWriter } from './write.ts'
 import { readText, readWholeText } from '../../store/read-text.ts'
 
 /** Names are never used as patterns; those that look like one are rejected anyway. */
@@ -28,15 +28,15 @@ const describeCategory = (home: SkillsHome, name: string): string => {
 
 export class Skills {
   readonly #callable: <S extends { slug: string }>(skills: readonly S[]) => S[]
-  readonly #finder
-  readonly save
-  readonly saveFile
-  readonly remove
-  readonly toggle
+  readonly #finder: SkillFinder
+  readonly save: SkillWriter['save']
+  readonly saveFile: SkillWriter['saveFile']
+  readonly remove: SkillWriter['remove']
+  readonly toggle: SkillWriter['toggle']
   /** For the agent's own tools. */
-  readonly agent
+  readonly agent: AgentSkills
   /** The files of the user's commands and subagents. */
-  readonly own
+  readonly own: OwnFiles
 
   constructor({
     callable,
@@ -49,13 +49,13 @@ export class Skills {
   }) {
     this.#callable = callable
     this.#finder = new SkillFinder(options)
-    const writer = createSkillWriter(this.#finder)
-    this.save = writer.save
-    this.saveFile = writer.saveFile
-    this.remove = writer.remove
-    this.toggle = writer.toggle
-    this.agent = createAgentSkills(this.#finder, writer)
-    this.own = createOwnFiles({ callable })
+    const writer = new SkillWriter(this.#finder)
+    this.save = (home, given) => writer.save(home, given)
+    this.saveFile = (home, given) => writer.saveFile(home, given)
+    this.remove = (home, name) => writer.remove(home, name)
+    this.toggle = (home, name, enabled) => writer.toggle(home, name, enabled)
+    this.agent = new AgentSkills(this.#finder, writer)
+    this.own = new OwnFiles({ callable })
   }
 
   /** Those the agent may use; `all` adds the disabled ones and those for other systems. */
