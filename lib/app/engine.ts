@@ -1,7 +1,7 @@
 /** Composition: models, tools and turns, shared by the service and the command line. */
 import { join } from 'node:path'
 import type { Dispatcher } from 'undici'
-import { createExternalAgents } from '../agent/acp/agents.ts'
+import { ExternalAgents } from '../agent/acp/agents.ts'
 import { hintFor } from '../agent/failure.ts'
 import { createAgent } from '../agent/loop.ts'
 import { createProviders } from '../agent/providers/registry.ts'
@@ -72,7 +72,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     log: log.warn,
   })
   const providers = createProviders(dispatcher, clock, signIns.keyFor)
-  const external = createExternalAgents({ clock, version, redact, log: log.info })
+  const external = new ExternalAgents(clock, version, log.info)
   const models = createModelServices({
     clock,
     config,
@@ -82,7 +82,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     writeEnv,
     log: log.warn,
     redact,
-    agentModels: external.modelsOf,
+    agentModels: (home, agent) => external.modelsOf(home, agent),
     keyFor: signIns.keyFor,
   })
   const auxiliary = new AuxiliaryModels(models, providers, clock)
