@@ -518,7 +518,7 @@ test('files that ARCHITECTURE.md and a README of the code name exist', () => {
       : names.has(word)
   const missing = notes.flatMap(({ path, words }) =>
     words
-      .filter(word => /^[\w./-]+\.(?:tsx?|mjs|cjs|grit|css)$/.test(word) && !word.includes('NAME'))
+      .filter(word => /^[\w./-]+\.(?:tsx?|mjs|cjs|grit|css)$/.test(word) && !/NAME|TAG/.test(word))
       .filter(word => !isThere(word))
       .map(word => `${path}: ${word}`),
   )

@@ -110,7 +110,7 @@ test('the search of the settings finds each of their headings and rows', () => {
     /<(?:h3|legend)\b[^>]*>\s*\{t\('([\w.]+)|<(?:Row|\w+Row)\b[^<]*?\blabel=\{t\('([\w.]+)/g
   const settings = without(COMMENT, read('public/features/settings/*.tsx'))
   const index = without(COMMENT, read('public/features/settings/settings-index.ts'))
-  const keys = [...settings.matchAll(shown)].map(([, heading, row]) => heading ?? row)
+  const keys = [...settings.matchAll(shown)].map(([, heading, row]) => heading ?? row ?? '')
   assert.ok(keys.length > 10)
   assert.equal(
     keys.filter(key => !index.includes(`'${key}'`) && !rowTexts.includes(key)),

@@ -2,7 +2,8 @@
 import { SETTINGS } from '../../../lib/base/settings.ts'
 import { isTheme, THEMES } from './settings.ts'
 import { t } from './strings.ts'
-import { type ControlProps, SettingRows, shownSettings } from './setting-rows.tsx'
+import { type ControlProps, SettingRows } from './setting-rows.tsx'
+import { shownSettings } from './shown-settings.ts'
 import { t as themeText } from './theme-strings.ts'
 import { useSettings } from '../../contexts.ts'
 

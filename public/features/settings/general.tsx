@@ -3,7 +3,8 @@ import { Select } from '../../parts/field.tsx'
 import { modName } from '../shell/keys.ts'
 import { LANGUAGES } from '../../../lib/base/languages.ts'
 import { t } from './strings.ts'
-import { type ControlProps, SettingRows, shownSettings } from './setting-rows.tsx'
+import { type ControlProps, SettingRows } from './setting-rows.tsx'
+import { shownSettings } from './shown-settings.ts'
 import { useComposer, useSessions, useSettings, useShell } from '../../contexts.ts'
 
 const Language = ({ ids }: ControlProps) => {

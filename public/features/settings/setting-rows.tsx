@@ -1,38 +1,12 @@
 /** The rows of a section, made from the table of the settings: each has the control of its type, or one of its own. */
 import type { ComponentType } from 'preact'
-import {
-  SETTING_NAMES,
-  type SettingName,
-  settingOf,
-  type Setting,
-} from '../../../lib/base/settings.ts'
+import { type SettingName, settingOf } from '../../../lib/base/settings.ts'
 import { Choice } from '../../parts/choice.tsx'
 import { type RowProps, Select, Switch } from '../../parts/field.tsx'
-import { may } from '../../parts/may.ts'
 import { SavedRow } from './saved-row.tsx'
 import type { Settings } from './settings.ts'
-import { t } from './strings.ts'
+import { hintOf, labelOf, textOf } from './shown-settings.ts'
 import { useSettings, useShell } from '../../contexts.ts'
-
-type Text = 'settings.theme'
-
-/** `test/structure.test.ts` finds a row without its texts. */
-const text = (key: string): string => t(key as Text)
-
-export const labelOf = (name: SettingName): string => text(settingOf(name).label ?? name)
-
-/** Empty where there is none. */
-export const hintOf = (name: SettingName): string => {
-  const { label, hint } = settingOf(name)
-  return label === undefined || hint === false ? '' : text(`${label}.hint`)
-}
-
-/** What is not about the person is the owner's. */
-export const shownSettings = (section: Setting['section']): SettingName[] =>
-  SETTING_NAMES.filter(name => {
-    const setting = settingOf(name)
-    return setting.section === section && (setting.personal || may('POST /api/settings'))
-  })
 
 export type ControlProps = { ids: Parameters<RowProps['control']>[0] }
 
@@ -77,7 +51,7 @@ const Control = ({
       />
     )
   const { values = name } = setting
-  const options = setting.choices.map(choice => [choice, text(`${values}.${choice}`)] as const)
+  const options = setting.choices.map(choice => [choice, textOf(`${values}.${choice}`)] as const)
   return setting.control === 'buttons' ? (
     <Choice
       name={name}

@@ -11,7 +11,7 @@ import { t as inBackups } from '../backups/strings.ts'
 import { t as inImports } from '../imports/strings.ts'
 import { t as inUpdates } from '../updates/strings.ts'
 import { t as inRules } from './permission-strings.ts'
-import { hintOf, labelOf, shownSettings } from './setting-rows.tsx'
+import { hintOf, labelOf, shownSettings } from './shown-settings.ts'
 import { words } from '../palette/words-strings.ts'
 import { t } from './strings.ts'
 
