@@ -207,7 +207,6 @@ export const LATE_MODULES = [
   'lib/turns/event-log.ts',
   'lib/turns/generate-title.ts',
   'lib/turns/interrupted-turn.ts',
-  'lib/turns/replay-log.ts',
   'lib/turns/resume.ts',
   'lib/turns/turn-journal.ts',
   'lib/turns/turn.ts',
