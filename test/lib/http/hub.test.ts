@@ -114,7 +114,7 @@ hub(
 hub(
   'data that was written as JSON before is sent as it was written, to readers and not to taps of other sources',
   async () => {
-    const h = createHub({ boot: BOOT, clock: createTestClock() })
+    const h = new Hub({ boot: BOOT, clock: createTestClock() })
     const tapped: unknown[] = []
     h.tap('session:a', ({ data }) => tapped.push(data))
     const r = reader(h, 'a')
