@@ -157,7 +157,7 @@ const catchUp = ({ notifications, cron, clientApi, turns, turnStarter, clock, lo
   turns
     .resume({
       endpointOf: turnStarter.endpointToResume,
-      workOf: { task: cron.resume, program: clientApi.resume },
+      workOf: { task: id => cron.resume(id), program: id => clientApi.resume(id) },
     })
     .catch((error: unknown) => log.error('a turn could not be closed', error))
   cron.start()
@@ -227,7 +227,7 @@ export const createApp = async (
     skills,
     checkpoints,
     guardsFor: guards.of,
-    processesOf: processes.of,
+    processesOf: session => processes.of(session),
     cron: () => cron,
     liveDir: join(stateDir, 'live'),
     resume: resumeOf(cell, options.parkMs),

@@ -1,21 +1,17 @@
 /** Composition: the client API and what it remembers of conversations. */
 import { join } from 'node:path'
-import { createClientApi } from '../client-api/client-api.ts'
-import { type Conversations, openConversations } from '../client-api/conversations.ts'
-import { createModelNames } from '../client-api/model-names.ts'
+import { ClientApi } from '../client-api/client-api.ts'
+import { Conversations } from '../client-api/conversations.ts'
+import { ModelNames } from '../client-api/model-names.ts'
 import { createDocuments } from '../workspaces/documents/documents.ts'
 import { packedHere } from '../store/packed.ts'
-import type { ApiToken } from '../schema/api-token.ts'
 import { createImageProxy } from '../turns/context/web-services.ts'
 import type { ConversationServices } from './conversation.ts'
 import type { Composition } from './data.ts'
 import type { Engine } from './engine.ts'
 
 export type ClientApiServices = {
-  clientApi: ReturnType<typeof createClientApi> & {
-    /** The model names of a token. */
-    models: (token: ApiToken) => Promise<string[]>
-  }
+  clientApi: ClientApi
   apiConversations: Conversations
 }
 
@@ -26,12 +22,12 @@ export const composeClientApi = (
   addon: string | undefined,
 ): ClientApiServices => {
   const { homes, sessions, workspaces, toolOutput } = data
-  const apiConversations = openConversations(join(config.stateDir, 'cache', 'api.db'), {
+  const apiConversations = new Conversations(
+    join(config.stateDir, 'cache', 'api.db'),
     addon,
-    log: log.warn,
-  })
-  const modelNames = createModelNames({ list: models.list, compatible: models.compatible })
-  const clientApi = createClientApi({
+    log.warn,
+  )
+  const clientApi = new ClientApi({
     sessions,
     turns,
     turnStarter,
@@ -40,14 +36,14 @@ export const composeClientApi = (
     workspaces,
     toolOutput,
     conversations: apiConversations,
-    modelNames,
+    modelNames: new ModelNames(models),
     endpointOf,
     fetchImage: createImageProxy(dispatcher),
     readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
     log: log.warn,
   })
   return {
-    clientApi: { ...clientApi, models: token => modelNames.list(homes.open(token.profile)) },
+    clientApi,
     apiConversations,
   }
 }

@@ -8,7 +8,7 @@ import type { LanguageServers } from '../workspaces/diagnostics/diagnostics.ts'
 import type { Availability } from '../commands/sandbox/availability.ts'
 import { initFilePaths } from '../profiles/init-files.ts'
 import { workspaceProblem } from '../commands/sandbox/mounts.ts'
-import { createSandboxes, type SandboxScope } from '../commands/sandbox/sandboxes.ts'
+import { Sandboxes, type SandboxScope } from '../commands/sandbox/sandboxes.ts'
 import type { TurnContextOptions } from '../turns/context/turn-context.ts'
 import { controlFiles } from '../turns/context/control-files.ts'
 import { hookScripts } from '../turns/context/turn-hooks.ts'
@@ -84,7 +84,7 @@ export const createCommandRunners = ({
   homes,
   controlOf,
 }: CommandRunnersOptions): CommandRunners => {
-  const sandboxes = createSandboxes(config.env)
+  const sandboxes = new Sandboxes(config.env)
   const wanted = (home: Home) => {
     const { enabled } = home.settings().sandbox
     return enabled === 'auto' && !config.looksForSandbox ? false : enabled
@@ -143,7 +143,7 @@ export const createCommandRunners = ({
     isSandboxed,
     whyDirect,
     ready: lookForSandbox(),
-    checkSandbox: sandboxes.recheck,
+    checkSandbox: () => sandboxes.recheck(),
     close: async () => sandboxes.close(),
   }
 }
@@ -151,7 +151,7 @@ export const createCommandRunners = ({
 /** Where the commands of a turn run, and the language servers that check its edits, in the same place. */
 export const commandsOf = (
   { runnerFor }: Pick<CommandRunners, 'runnerFor'>,
-  { checkFor }: LanguageServers,
+  languageServers: LanguageServers,
   { outsideSandbox }: Pick<Config, 'outsideSandbox'>,
 ): Pick<TurnContextOptions, 'runnerFor' | 'commandsFor' | 'outsideSandbox'> => ({
   runnerFor,
@@ -160,7 +160,7 @@ export const commandsOf = (
     const { home, workspace, owner } = scope
     const runner = runnerFor(scope)
     const { lsp } = home.settings()
-    const checkEdits = checkFor({ workspace, owner, env, runner, settings: lsp })
+    const checkEdits = languageServers.checkFor({ workspace, owner, env, runner, settings: lsp })
     return { runner, ...(lsp.enabled && { checkEdits }) }
   },
 })

@@ -13,11 +13,8 @@ import { mayToken } from '../people/may.ts'
 import { openThrottle } from '../people/throttle.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
-import { type AcceptedGuards, createAcceptedGuards } from '../commands/guards/accepted-guards.ts'
-import {
-  type AcceptedSettings,
-  openAcceptedSettings,
-} from '../commands/guards/accepted-settings.ts'
+import { AcceptedGuards } from '../commands/guards/accepted-guards.ts'
+import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { createHub, type Hub } from '../http/hub.ts'
 import { createKeyJournal } from '../http/request-key-journal.ts'
 import { openRequestKeys, type RequestKeys } from '../http/request-keys.ts'
@@ -28,7 +25,7 @@ import { createHomes, type Homes } from '../profiles/homes.ts'
 import type { Owned } from '../cluster/types.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { restrictSecrets } from '../profiles/file-permissions.ts'
-import { createProjects, type Projects } from '../workspaces/projects.ts'
+import { Projects } from '../workspaces/projects.ts'
 import { redact, refreshSecrets, watchSecrets } from '../base/redact/redact.ts'
 import { WORKER_LIMITS } from '../sessions/search-client.ts'
 import { createSessions } from '../sessions/sessions.ts'
@@ -41,7 +38,7 @@ import { createPersonalSettings, type PersonalSettings } from './personal-settin
 import { createToolOutput, type ToolOutput } from '../sessions/tool-output.ts'
 import { createPromptCache, type PromptCache } from '../turns/context/prompt-cache.ts'
 import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
-import { createWorkspaces, type Workspaces } from '../workspaces/workspaces.ts'
+import { Workspaces } from '../workspaces/workspaces.ts'
 import { usableWorkspace } from '../workspaces/workspace-paths.ts'
 
 /** Path of the SQLite addon, unpacked first in the single-file build; undefined elsewhere. */
@@ -140,7 +137,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
   const { stateDir } = config
   restrictSecrets(config, line => log.warn(line))
   const finishMove = startMove(config, log)
-  const acceptedSettings = openAcceptedSettings(stateDir, signing(stateDir))
+  const acceptedSettings = new AcceptedSettings(stateDir, signing(stateDir))
   const homes = createHomes(config, clock, acceptedSettings)
   const settings = createSettings(join(stateDir, 'settings.json'), {
     botName: config.botName,
@@ -148,7 +145,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     defaultWorkspace: saved => resolveDefaultWorkspace(config, saved),
     migrateDefaultModel: model => migrateDefaultModel(homes.base, model),
   })
-  const workspaces = createWorkspaces(
+  const workspaces = new Workspaces(
     config,
     () => settings.get().default_workspace,
     () => people.hasOthers(),
@@ -214,7 +211,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     clock,
     profileOf: id => sessions.row(id)?.profile,
   })
-  const acceptedGuards = createAcceptedGuards(join(stateDir, 'accepted-guards.json'))
+  const acceptedGuards = new AcceptedGuards(join(stateDir, 'accepted-guards.json'))
   const promptCache = createPromptCache({
     dir: join(stateDir, 'cache', 'prompts'),
     clock,
@@ -241,12 +238,12 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     ...searchWorkerOf(packedHere()),
   })
   finishMove({ sessions, workspaces, homes })
-  const projects = createProjects({
-    path: join(stateDir, 'projects.json'),
-    members: sessions.idsByProject,
-    unassign: id => void sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
+  const projects = new Projects(
+    join(stateDir, 'projects.json'),
+    sessions.idsByProject,
+    id => void sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
     clock,
-  })
+  )
   return {
     homes,
     settings,

@@ -19,10 +19,7 @@ import {
 import { createContainerRunners, withContainers } from './container-runners.ts'
 import { AgentJobs } from '../cron/agent-api.ts'
 import type { Cron } from '../cron/cron.ts'
-import {
-  createLanguageServers,
-  type LanguageServers,
-} from '../workspaces/diagnostics/diagnostics.ts'
+import { LanguageServers } from '../workspaces/diagnostics/diagnostics.ts'
 import { createDocuments } from '../workspaces/documents/documents.ts'
 import { UserError } from '../errors.ts'
 import { createHookRecords, type HookRecords } from '../profiles/hooks/records.ts'
@@ -31,7 +28,7 @@ import { Mcp, type McpHome } from '../mcp/mcp.ts'
 import { memoryPrompt } from '../profiles/memory/memory.ts'
 import { SignIns } from '../models/sign-in/sign-ins.ts'
 import { sharedSignInFile } from '../models/sign-in/shared-sign-in.ts'
-import { createModelServices, type ModelServices } from '../models/models.ts'
+import { ModelServices } from '../models/models.ts'
 import { unpackRipgrep } from './data.ts'
 import { packedHere } from '../store/packed.ts'
 import { personalityPrompt } from '../profiles/personalities.ts'
@@ -160,7 +157,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const providers = createProviders(dispatcher, clock, signIns.keyFor)
   const mcp = new Mcp({ version, dispatcher, clock })
   const external = createExternalAgents({ clock, version, redact, log: log.info })
-  const models = createModelServices({
+  const models = new ModelServices({
     clock,
     config,
     providers,
@@ -174,11 +171,12 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   })
   const endpointOf: Engine['endpointOf'] = (home, model) =>
     models.endpoint(home, models.compatible(home, model).model)
+  const apply = (endpoint: ModelEndpoint) => models.windows.apply(endpoint)
   const auxiliaryFor = createAuxiliaryModels({
     clock,
     providers,
-    endpoint: models.endpoint,
-    apply: models.windows.apply,
+    endpoint: (home, model) => models.endpoint(home, model),
+    apply,
   })
   const compressions = createCompressions({
     sessions,
@@ -188,8 +186,8 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     requireIdle: id => turns.requireIdle(id),
     homeOf: homes.of,
     endpointOf,
-    apply: models.windows.apply,
-    ready: models.ready,
+    apply,
+    ready: home => models.ready(home),
     redact,
     onStart: id => void hub.publish(`session:${id}`, compressingEvent),
     onChange: id => void hub.publish(`session:${id}`, { type: 'reset', data: {} }),
@@ -204,7 +202,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const containers = createContainerRunners({ clock, config, log, controlOf })
   void containers.cleanUp(homes.list())
   const runners = withContainers(createCommandRunners({ config, homes, controlOf }), containers)
-  const languageServers = createLanguageServers({ clock, warn: log.warn })
+  const languageServers = new LanguageServers(clock, log.warn)
   const createContext = createTurnContextFactory({
     sessions,
     agentFor: endpoint =>
@@ -229,7 +227,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
             redact,
             dispatcher,
             auxiliaryFor,
-            currentEndpoint: models.windows.apply,
+            currentEndpoint: apply,
             cronOf: (home, role) => new AgentJobs(options.cron().of(home), clock, role),
           }),
         ],
@@ -250,7 +248,10 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     }),
     prefillFor: createPrefill({ log: log.warn }),
     recoverFor: ({ home }) => models.recovery(home),
-    delegationFor: createDelegation({ endpoint: models.endpoint, subagents: skills.subagents }),
+    delegationFor: createDelegation({
+      endpoint: (...of) => models.endpoint(...of),
+      subagents: skills.subagents,
+    }),
     budgetFor,
     compressions,
     onQueue: options.onQueue ?? (() => undefined),

@@ -22,8 +22,8 @@ export const composeOnboarding = (
     isPrivateAddress,
     workspaces,
     models: {
-      list: models.list,
-      default: models.default,
+      list: home => models.list(home),
+      default: home => models.default(home),
       readiness: home => readinessOf(home, models.defaults(home)),
       quick: quickProviders,
       holdsKey: (home, chosen) => hasKeyFor(withProvider(home, chosen, {}), chosen.provider),

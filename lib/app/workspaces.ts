@@ -1,20 +1,21 @@
 /** Composition: the files a session works on, their checkpoints, the processes it leaves running, and the person's terminals. */
 import { listFiles } from '../agent/search/list-files.ts'
-import { type Checkpoints, createCheckpoints } from '../workspaces/checkpoints/checkpoints.ts'
+import { Checkpoints } from '../workspaces/checkpoints/checkpoints.ts'
 import { missing } from '../errors.ts'
 import type { HostSessions } from '../sessions/host-db/host-sessions.ts'
 import { endDetached } from '../commands/own-processes/end-detached.ts'
 import { MARK_VARIABLE } from '../commands/own-processes/own-processes.ts'
-import { createProcessRegistry, type ProcessRegistry } from '../commands/processes.ts'
+import { ProcessRegistry } from '../commands/processes.ts'
 import type { Home } from '../profiles/home.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
 import { redact } from '../base/redact/redact.ts'
 import { createStartingFacts, type StartingFacts } from '../turns/context/starting-facts.ts'
 import { createFileSearch, type FileSearch } from '../workspaces/file-search.ts'
 import { openPersonGit, type PersonGit, type PersonGitOptions } from '../workspaces/git-person.ts'
-import { createSessionFiles, type SessionFiles } from '../workspaces/session-files.ts'
+import { FileScopes } from '../workspaces/file-scope.ts'
+import { SessionFiles } from '../workspaces/session-files.ts'
 import { personShell, type PersonShell } from '../workspaces/terminals/person-shell.ts'
-import { createTerminals, type Terminals } from '../workspaces/terminals/terminals.ts'
+import { Terminals } from '../workspaces/terminals/terminals.ts'
 import type { Composition } from './data.ts'
 import { composeImports, type ImportServices } from './imports.ts'
 
@@ -39,26 +40,26 @@ export const composeWorkspaces = (
 ): WorkspaceServices => {
   const { config, log, clock, data } = composition
   const { homes, hub, sessions, workspaces } = data
-  const files = createSessionFiles({
+  const areas = new FileScopes(
     config,
-    clock,
-    sessionOf(asking, id) {
+    (asking, id) => {
       const row = sessions.row(id)
       const home = row ? homes.of(row.profile) : homes.of(asking.name)
       const workspace = row ? row.workspace : hostSessions.workspaceOf(home, id)
       if (workspace === undefined) throw missing('Session not found', { code: 'session_not_found' })
       return { home, workspace: workspace || workspaces.defaultOf(home) }
     },
-    pathsOfOtherProfiles: home => otherHomePaths(homes, homes.of(home.name)),
-  })
-  const checkpoints = createCheckpoints({
+    home => otherHomePaths(homes, homes.of(home.name)),
+  )
+  const files = new SessionFiles(config, areas, clock)
+  const checkpoints = new Checkpoints({
     boundsOf: (home, workspace) => files.areas.scopeFor(home, workspace),
     path: config.env.PATH,
     clock,
     resolve: sessions.resolve,
     log: log.warn,
   })
-  const processes = createProcessRegistry({
+  const processes = new ProcessRegistry({
     clock,
     resolve: sessions.resolve,
     endOthers: () => endDetached(config.env[MARK_VARIABLE]),
@@ -75,7 +76,7 @@ export const composeWorkspaces = (
       }),
   })
   const fileSearch = createFileSearch(listFiles, clock)
-  const terminals = createTerminals({
+  const terminals = new Terminals({
     clock,
     path: config.env.PATH,
     isEnabled: config.hasTerminal,

@@ -49,7 +49,7 @@ export const changePassword = async (
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
   checkOwner(stateDir)
   if (resetFactors) {
-    openPeople(stateDir, terminal.note).reset()
+    openPeople(stateDir, line => terminal.note(line)).reset()
     terminal.out('Passkeys and one-time codes removed. The password alone signs in.\n')
     await terminal.drain()
     if (!off) return 0
@@ -61,7 +61,7 @@ export const changePassword = async (
     migrateDefaultModel: model => migrateDefaultModel(createHomes(config, systemClock).base, model),
   })
   const key = openSigningKey(stateDir)
-  const warn = terminal.note
+  const warn = (line: string) => terminal.note(line)
   const record = openPasswordRecord({ dir: stateDir, key, settings: settings.password, warn })
   if (off) {
     record.set(null)

@@ -16,9 +16,9 @@ import type { Config } from '../config.ts'
 import { Cron } from '../cron/cron.ts'
 import { unavailable } from '../errors.ts'
 import { createEngine, type EngineOptions } from '../app/engine.ts'
-import { createAcceptedGuards } from '../commands/guards/accepted-guards.ts'
+import { AcceptedGuards } from '../commands/guards/accepted-guards.ts'
 import { signing } from '../people/signing-key.ts'
-import { openAcceptedSettings } from '../commands/guards/accepted-settings.ts'
+import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { createHub } from '../http/hub.ts'
 import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
 import { packedHere } from '../store/packed.ts'
@@ -86,7 +86,7 @@ export const createTerminalEngine = async (
   const dir = mkdtempSync(join(tmpdir(), 'agent-webui-chat-'))
   const pathOf = (name: string) => join(dir, name)
   const clock = systemClock
-  const acceptedSettings = openAcceptedSettings(config.stateDir, signing(config.stateDir), {
+  const acceptedSettings = new AcceptedSettings(config.stateDir, signing(config.stateDir), {
     mayConfirm: !isStartedByAgent(config),
   })
   const homes = createHomes(config, clock, acceptedSettings)
@@ -120,7 +120,7 @@ export const createTerminalEngine = async (
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
   // Read only: safeguards that were accepted on the page are accepted here as well.
   const guarding = createGuards({
-    acceptedGuards: createAcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
+    acceptedGuards: new AcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
     acceptedSettings,
     redact,
     skillNames: skills.names,

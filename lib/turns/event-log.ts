@@ -11,7 +11,7 @@ import { FRAME_END, frameHead } from '../base/sse.ts'
 import { createTextPool } from '../base/text-pool.ts'
 import { maskLeaving } from '../base/redact/redact.ts'
 import type { TurnEvent } from '../schema/event.ts'
-import { openJournal } from '../store/journal.ts'
+import { Journal } from '../store/journal.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 export type LoggedEvent = { pos: number; type: TurnEvent['type']; data: TurnEvent['data'] }
@@ -56,7 +56,7 @@ export const createEventLog = (
   onAppend: (event: TurnEvent, pos: number) => void = () => {},
 ) => {
   const resumed = existsSync(path) ? readLiveFile(path) : undefined
-  const file = openJournal(path, resumed ? {} : { create: true })
+  const file = new Journal(path, resumed ? {} : { create: true })
   if (!resumed) file.append([JSON.stringify({ v: 1, ...header })])
   let pos = resumed?.events.at(-1)?.pos ?? 0
   let closed = false

@@ -3,7 +3,7 @@
  * Preserves the order of each source, and releases its buffered text before the event that follows it.
  */
 import type { AgentEvent } from '../agent/types.ts'
-import { createStreamRedactor, type StreamRedactor } from '../base/redact/redact.ts'
+import { StreamRedactor } from '../base/redact/redact.ts'
 
 type Delta = Extract<AgentEvent, { type: 'token' | 'reasoning' | 'tool_output' }>
 
@@ -37,7 +37,7 @@ export const createStreamMask = () => {
     const kind = kindOf(event)
     const former = open.get(source)
     const before = former && former.kind !== kind ? end(source) : []
-    const own = open.get(source) ?? { kind, last: event, stream: createStreamRedactor() }
+    const own = open.get(source) ?? { kind, last: event, stream: new StreamRedactor() }
     own.last = event
     open.set(source, own)
     const text = own.stream.push(event.text)

@@ -12,7 +12,7 @@ import type { SystemPrompt } from './system-prompt.ts'
 import type { TurnScope } from './turn-scope.ts'
 
 export type WindowFitOptions = {
-  windows: Pick<ServedWindows, 'settle' | 'apply' | 'ask' | 'learn' | 'read'>
+  windows: ServedWindows
   sessions: Pick<Sessions, 'append'>
   /** The tools of the turn. Async because MCP servers may have to be started first. */
   toolsFor: (scope: TurnScope) => Promise<readonly Tool[]>

@@ -55,7 +55,7 @@ export const withCheckpoints = (
       if (!isExternal) followCalls(recorder, event)
       emit(event)
     }
-    request.signal.addEventListener('abort', recorder.stopping, { once: true })
+    request.signal.addEventListener('abort', () => recorder.stopping(), { once: true })
     try {
       // An external agent may change files without asking first.
       if (isExternal) await beforeChange('workspace')

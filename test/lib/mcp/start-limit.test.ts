@@ -36,7 +36,7 @@ test('pauses longer after each failure, except the first', async () => {
 
 test('a success or a reset ends the pause', () => {
   const { limit } = setUp()
-  for (const end of [limit.recordSuccess, limit.reset]) {
+  for (const end of [() => limit.recordSuccess(), () => limit.reset()]) {
     limit.recordFailure()
     limit.recordFailure()
     assert.not(limit.mayStart())

@@ -8,7 +8,7 @@ import { createTestClock } from '../../_clock.ts'
 import { candidatesFor, credentialFor } from '../../../lib/models/credentials.ts'
 import { chooseKey, strategyOf } from '../../../lib/models/credential-pool/strategy.ts'
 import {
-  createCredentialPools,
+  CredentialPools,
   type KeyFailure,
 } from '../../../lib/models/credential-pool/credential-pools.ts'
 import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
@@ -205,7 +205,7 @@ const refused: KeyFailure = { type: 'quota_exhausted', message: 'no money', stat
 
 const open = ({ dir, logged }: Context, env: Record<string, string> = {}, flock?: string) => {
   const home = createHomes({ baseHome: dir, agentHome: dir, configPath: null, env }, clock).base
-  const pools = createCredentialPools({
+  const pools = new CredentialPools({
     log: (line, extra) => void logged.push(`${line} ${JSON.stringify(extra)}`),
     redact: text => text.replaceAll('secret', '***'),
     clock,
