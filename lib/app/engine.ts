@@ -171,11 +171,12 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   })
   const endpointOf: Engine['endpointOf'] = (home, model) =>
     models.endpoint(home, models.compatible(home, model).model)
-  const apply = (endpoint: ModelEndpoint) => models.windows.apply(endpoint)
+  const apply = (given: ModelEndpoint) => models.windows.apply(given)
+  const endpoint = models.endpoint.bind(models)
   const auxiliaryFor = createAuxiliaryModels({
     clock,
     providers,
-    endpoint: (home, model) => models.endpoint(home, model),
+    endpoint,
     apply,
   })
   const compressions = createCompressions({

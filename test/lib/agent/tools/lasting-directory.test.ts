@@ -157,15 +157,15 @@ for (const [name, history, cwd] of HISTORIES)
 
 test('in a container: the directory is the one that the container names', () => {
   const hostPath = (path: string) => path.replace(/^\/inside/, '/w')
+  const runner = { ...({} as CommandRunner), hostPath }
   const chatMemo = new Map<string, unknown>()
   restoreDirectory(
     chatMemo,
     '/w',
     result('a', 'terminal', { output: '', cwd: '/inside/a' }),
-    hostPath,
+    runner,
   )
   assert.is(shellStateOf({ memo: chatMemo }, '/w').cwd, '/inside/a')
-  const runner = { ...({} as CommandRunner), hostPath }
   const place = { ...bench.ctx, workspace: '/w', chatMemo, runner }
   const [access] = callAccesses('terminal', { command: 'cat x' }, place)
   assert.is(access?.kind === 'command' && access.shell.cwd, '/w/a')
