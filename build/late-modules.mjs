@@ -32,7 +32,6 @@ export const LATE_MODULES = [
   'lib/agent/prompt.ts',
   'lib/agent/providers/anthropic-messages.ts',
   'lib/agent/providers/codex-responses.ts',
-  'lib/agent/providers/current-key.ts',
   'lib/agent/providers/demo-intents.ts',
   'lib/agent/providers/demo-scenes.ts',
   'lib/agent/providers/ollama-chat.ts',

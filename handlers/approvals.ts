@@ -172,8 +172,7 @@ async function* questionFrames(ctx: Ctx, sessionId: string, kind: Question['kind
     queue.push(text)
     wake()
   }
-  const untap = hub.tap((source, event) => {
-    if (source !== 'inbox') return
+  const untap = hub.tap('inbox', event => {
     const data = event.data as { session_id: string; kind?: string }
     if (data.session_id !== sessionId) return
     if (event.type === 'asked' && data.kind === kind) push(frame(kind, data))

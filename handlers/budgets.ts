@@ -19,7 +19,7 @@ const Answer = z.object({
 
 const show = (ctx: Ctx): z.output<typeof Answer> => {
   const { since } = localDay(ctx.app.clock.now())
-  const spent = ctx.app.spentSince(ctx.home.name, since)
+  const spent = ctx.app.spending.since(ctx.home.name, since)
   return {
     budgets: ctx.home.settings().budgets,
     steps: ctx.home.settings().agent.max_turns,

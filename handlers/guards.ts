@@ -14,6 +14,7 @@ import {
   PermissionsOut,
   showPermissions,
 } from '../lib/turns/context/permissions/settings.ts'
+import { controlPathsOf } from '../lib/turns/context/control-files.ts'
 import { isCovered } from '../lib/turns/context/grants.ts'
 import { recorded } from '../lib/people/recorded.ts'
 
@@ -104,9 +105,9 @@ export const tryPermissions = endpoint({
         : app.sessions.require(input.session_id).workspace
     return checkPermission(home, input, {
       workspace,
-      controlPaths: app.controlOf(home, workspace),
+      controlPaths: controlPathsOf(app.config, home, workspace),
       guards: app.guards.of(home),
-      runner: app.runnerFor({ home, workspace, owner: input.session_id ?? 'try' }),
+      runner: app.runners.runnerFor({ home, workspace, owner: input.session_id ?? 'try' }),
       outsideSandbox: app.config.outsideSandbox,
       isRemembered: ask => isCovered(ask, workspace, ids => app.grants.has(home.name, ids)),
     })

@@ -4,7 +4,7 @@
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { basename, dirname, join, normalize } from 'node:path'
 import { transformSync } from 'esbuild'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -22,12 +22,16 @@ import { parseProfileConfig } from '../lib/profiles/config.ts'
 import { unreadKeys } from '../lib/profiles/unread-keys.ts'
 import { startApp, tokenHeaders } from './_app.ts'
 import { all } from './_contract.ts'
-import { type Block, type Command, commandsOf, constantOf, pages } from './_docs.ts'
+import { type Block, type Command, commandsOf, constantOf, type Page, pages } from './_docs.ts'
 import { createDesk } from './lib/cli/_run.ts'
 
 const test = suite('documentation')
 
-const guides = pages.filter(({ path }) => path !== 'ARCHITECTURE.md')
+/** About the code: they have no commands, and name files without their folder. */
+const isNote = ({ path }: Page): boolean =>
+  path === 'ARCHITECTURE.md' || /^(?:lib|handlers|public)\//.test(path)
+const notes = pages.filter(isNote)
+const guides = pages.filter(page => !isNote(page))
 const blocks = guides.flatMap(page => page.blocks).filter(({ reason }) => reason === null)
 const read = (path: string): string => readFileSync(path, 'utf8')
 const fields = (value: unknown): Record<string, unknown> => value as Record<string, unknown>
@@ -501,6 +505,38 @@ test('each page of docs/ is named in the guide of README.md', () => {
       .filter(path => /^docs\/[^/]+\.md$/.test(path) && !links.includes(path))
       // Linked by the pages that they belong to.
       .filter(path => path !== 'docs/configuration-keys.md'),
+    [],
+  )
+})
+
+test('files that ARCHITECTURE.md and a README of the code name exist', () => {
+  const paths = globSync(['*.*', '.*.mjs', '{lib,handlers,public,test,build,bench}/**/*.*'])
+  const names = new Set(paths.map(path => basename(path)))
+  const isThere = (word: string): boolean =>
+    word.includes('/')
+      ? existsSync(word) || paths.some(path => path.endsWith(`/${word}`))
+      : names.has(word)
+  const missing = notes.flatMap(({ path, words }) =>
+    words
+      .filter(word => /^[\w./-]+\.(?:tsx?|mjs|cjs|grit|css)$/.test(word) && !/NAME|TAG/.test(word))
+      .filter(word => !isThere(word))
+      .map(word => `${path}: ${word}`),
+  )
+  assert.equal(missing, [])
+})
+
+test('functions that ARCHITECTURE.md names are in the file beside them', () => {
+  const sources = globSync('{lib,handlers,public}/**/*.{ts,tsx}')
+  const named = [...read('ARCHITECTURE.md').matchAll(/`(\w+)` \(`([\w-]+\.tsx?)`/g)]
+  assert.ok(named.length > 20)
+  const missing = named.filter(
+    ([, name = '', file = '']) =>
+      !sources.some(
+        path => basename(path) === file && new RegExp(`\\b${name}\\b`).test(read(path)),
+      ),
+  )
+  assert.equal(
+    missing.map(([text]) => text),
     [],
   )
 })

@@ -139,6 +139,7 @@ const callModel = async (
     attemptLimit: failure => request.attemptLimit?.(failure, run.chosenEndpoint),
     maxRetryWaitMs: request.maxRetryWaitMs,
     onRetryWait: request.onRetryWait,
+    observe: request.observe,
   })
   if (run.verifiedEndpoint !== endpoint) request.onEndpointSuccess?.(endpoint)
   run.verifiedEndpoint = endpoint

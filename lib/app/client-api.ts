@@ -5,7 +5,6 @@ import { Conversations } from '../client-api/conversations.ts'
 import { ModelNames } from '../client-api/model-names.ts'
 import { createDocuments } from '../workspaces/documents/documents.ts'
 import { packedHere } from '../store/packed.ts'
-import { createImageProxy } from '../turns/context/web-services.ts'
 import type { ConversationServices } from './conversation.ts'
 import type { Composition } from './data.ts'
 import type { Engine } from './engine.ts'
@@ -17,7 +16,7 @@ export type ClientApiServices = {
 
 export const composeClientApi = (
   { config, data, log }: Composition,
-  { models, turns, dispatcher, endpointOf }: Engine,
+  { models, turns, web, endpointOf }: Engine,
   { turnStarter }: ConversationServices,
   addon: string | undefined,
 ): ClientApiServices => {
@@ -38,7 +37,7 @@ export const composeClientApi = (
     conversations: apiConversations,
     modelNames: new ModelNames(models),
     endpointOf,
-    fetchImage: createImageProxy(dispatcher),
+    fetchImage: (...asked) => web.imageForPage(...asked),
     readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
     log: log.warn,
   })

@@ -6,6 +6,7 @@ import { createExternalAgentSessions } from '../turns/external-agent-sessions.ts
 import { createMessageQueue, type MessageQueue } from '../turns/queue.ts'
 import { etagOf } from '../http/etag.ts'
 import { createSessionViews, type SessionViews } from '../turns/session-view.ts'
+import { SpendingLimit } from '../turns/context/spending-limit.ts'
 import { createSideQuestions, type SideQuestions } from '../turns/side-questions.ts'
 import { createTurnStarter, type TurnStarter } from '../turns/start-turn.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
@@ -38,7 +39,7 @@ const composeExternalAgents = (
   const options = {
     external,
     sessions,
-    homeOf: homes.of,
+    homes,
     endpointOf,
   }
   return {
@@ -91,7 +92,17 @@ export const composeConversation = (
     providers: engine.providers,
     homeOf: homes.of,
     endpoint: turnStarter.endpoint,
-    budgetFor: scope => engine.budgetFor({ ...scope, unattended: true }, turns.questions.approve),
+    budgetFor(scope) {
+      const attended = { ...scope, unattended: true }
+      const limit = new SpendingLimit(
+        attended,
+        sessions,
+        engine.spending,
+        turns.questions.approve,
+        clock,
+      )
+      return () => limit.check()
+    },
     redact,
     clock,
     log: log.error,

@@ -36,7 +36,7 @@ import { createSettings } from '../profiles/settings.ts'
 import { startMove } from './moved-home.ts'
 import { createPersonalSettings, type PersonalSettings } from './personal-settings.ts'
 import { createToolOutput, type ToolOutput } from '../sessions/tool-output.ts'
-import { createPromptCache, type PromptCache } from '../turns/context/prompt-cache.ts'
+import { PromptCache } from '../turns/context/prompt-cache.ts'
 import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
 import { Workspaces } from '../workspaces/workspaces.ts'
 import { usableWorkspace } from '../workspaces/workspace-paths.ts'
@@ -212,11 +212,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     profileOf: id => sessions.row(id)?.profile,
   })
   const acceptedGuards = new AcceptedGuards(join(stateDir, 'accepted-guards.json'))
-  const promptCache = createPromptCache({
-    dir: join(stateDir, 'cache', 'prompts'),
-    clock,
-    log: log.warn,
-  })
+  const promptCache = new PromptCache(join(stateDir, 'cache', 'prompts'), clock, log.warn)
   const toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
   const sessionListeners = new Set<(id: string) => void>()
   const sessions = createSessions({

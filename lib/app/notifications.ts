@@ -162,8 +162,7 @@ export const composeNotifications = (
   const report = (question: Question): void =>
     reportQuestion(notifications, question, profileOf(question.session_id))
   const unwatch = watchSecrets(notifications.store.secrets)
-  const untap = hub.tap((source, { type, data: event }) => {
-    if (source !== 'inbox') return
+  const untap = hub.tap('inbox', ({ type, data: event }) => {
     const question = event as Question
     if (type === 'asked') afterCommit(cell, () => report(question))
     if (type === 'settled') notifications.settled((event as { id: string }).id, answering)

@@ -70,7 +70,7 @@ export const openTelemetry = async (config: Config, options: Options): Promise<T
     ...(tracing ? [tracing.observeTurn] : []),
   ]
   return {
-    wrapAgent: agent => observers.reduce(observeAgent, agent),
+    wrapAgent: agent => observeAgent(agent, observers),
     onRequest: counted?.metrics.request,
     metrics: counted && { text: counted.metrics.text, isToken: counted.isToken },
     close: async () => void (await tracing?.close()),

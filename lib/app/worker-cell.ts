@@ -38,11 +38,13 @@ const reportStatus = ({ clock, data, cell }: Composition, turns: Turns): void =>
     reported = { running, waiting, activeAt: activeAt ?? 0 }
     cell.report({ running, waiting, activeAt })
   }
-  data.hub.tap(source => {
-    if (isDue || (source !== 'list' && source !== 'inbox')) return
+  const changed = (): void => {
+    if (isDue) return
     isDue = true
     clock.timer(STATUS_MS, () => report(clock.now()))
-  })
+  }
+  data.hub.tap('list', changed)
+  data.hub.tap('inbox', changed)
   report(null)
 }
 

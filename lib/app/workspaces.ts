@@ -9,7 +9,7 @@ import { ProcessRegistry } from '../commands/processes.ts'
 import type { Home } from '../profiles/home.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
 import { redact } from '../base/redact/redact.ts'
-import { createStartingFacts, type StartingFacts } from '../turns/context/starting-facts.ts'
+import { type StartingFacts, StartingFactsCache } from '../turns/context/starting-facts.ts'
 import { createFileSearch, type FileSearch } from '../workspaces/file-search.ts'
 import { openPersonGit, type PersonGit, type PersonGitOptions } from '../workspaces/git-person.ts'
 import { FileScopes } from '../workspaces/file-scope.ts'
@@ -82,16 +82,15 @@ export const composeWorkspaces = (
     isEnabled: config.hasTerminal,
     resolve: sessions.resolve,
   })
-  const startingFacts = createStartingFacts({
+  const startingFacts = new StartingFactsCache(clock, {
     path: config.env.PATH,
     userHome: config.userHome,
-    clock,
   })
   const shellOf = (home: Home) => personShell(home.childEnv(), config.userHome)
   return {
     ...composeImports(composition, files),
     files,
-    startingFacts: (home, workspace) => startingFacts(files.areas.scopeFor(home, workspace)),
+    startingFacts: (home, workspace) => startingFacts.of(files.areas.scopeFor(home, workspace)),
     fileSearch,
     checkpoints,
     processes,

@@ -18,7 +18,7 @@ import { createSkills } from '../profiles/skills/skills.ts'
 import { fileReason } from '../store/file-error.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { readText } from '../store/read-text.ts'
-import { createGuards } from '../turns/context/guards.ts'
+import { HomeGuards } from '../turns/context/guards.ts'
 import { Workspaces } from '../workspaces/workspaces.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 
@@ -265,39 +265,36 @@ export const guardChecks = (looked: CheckContext): Check[] => {
   const { home, config, acceptedSettings } = looked
   const accepted = new AcceptedGuards(join(config.stateDir, 'accepted-guards.json'))
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
-  const { list } = createGuards({
-    acceptedGuards: accepted,
-    acceptedSettings,
-    redact,
-    skillNames: skills.names,
-  })
+  const guards = new HomeGuards(accepted, acceptedSettings, skills)
   return [
     ...settingsChecks(looked),
     ...unreadChecks(looked),
     ...changedChecks(looked),
     ...emptyIfUnreadable(() =>
-      list(home).map(({ key, value, why, closes, accepted: isAccepted }) =>
-        isAccepted
-          ? warn(
-              'guard_accepted',
-              key,
-              `${value}: ${closes.length === 0 ? 'has no effect here; dismissed' : 'not supported here; accepted'}`,
-              why,
-            )
-          : closes.length === 0
+      guards
+        .list(home)
+        .map(({ key, value, why, closes, accepted: isAccepted }) =>
+          isAccepted
             ? warn(
-                'guard_without_effect',
+                'guard_accepted',
                 key,
-                `${value}: ${why}`,
-                'Change it, or dismiss it under Settings → Security.',
+                `${value}: ${closes.length === 0 ? 'has no effect here; dismissed' : 'not supported here; accepted'}`,
+                why,
               )
-            : fail(
-                'guard_unsupported',
-                key,
-                `${value}: ${why} Blocked because of it: ${closes.join(', ')}.`,
-                'Change it, or accept it under Settings → Security.',
-              ),
-      ),
+            : closes.length === 0
+              ? warn(
+                  'guard_without_effect',
+                  key,
+                  `${value}: ${why}`,
+                  'Change it, or dismiss it under Settings → Security.',
+                )
+              : fail(
+                  'guard_unsupported',
+                  key,
+                  `${value}: ${why} Blocked because of it: ${closes.join(', ')}.`,
+                  'Change it, or accept it under Settings → Security.',
+                ),
+        ),
     ),
   ]
 }

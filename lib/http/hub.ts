@@ -11,13 +11,14 @@ import { createTextPool } from '../base/text-pool.ts'
 import { createRounds } from '../base/rounds.ts'
 import { type Cursor, toCursor } from '../base/stream-cursor.ts'
 import type { PushSource } from '../base/push-source.ts'
-import { frame, idField } from '../base/sse.ts'
+import { FRAME_END, frame, frameHead, idField } from '../base/sse.ts'
 import { maskLeaving } from '../base/redact/redact.ts'
 import type { Frame } from '../schema/event.ts'
 import type { Question } from '../schema/question.ts'
 
 export type Source = Frame['source']
-type Event = { type: string; data: unknown }
+/** `json`: its data as JSON, masked, where that was written before. */
+type Event = { type: string; data: unknown; json?: string }
 type StreamPosition = { stream?: string; pos?: number }
 /** `profile`: what the event concerns, on sources with events of all profiles; undefined: the server itself. */
 type LoggedFrame = {
@@ -276,7 +277,7 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
   // Apart: events of sessions are many and leave soon, and one of the list among them would keep the memory of all around it.
   const [encodeSession, encodeFixed] = [createTextPool(), createTextPool()]
   const readers = createReaders()
-  const taps = new Set<(source: Source, event: Event) => void>()
+  const taps = new Set<{ source: Source; listener: (event: Event) => void }>()
   const wake = createRounds<Reader>(reader => reader.write())
 
   /** `of`: the profile, where the event does not tell it. */
@@ -291,14 +292,16 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
     const next = n + 1
     // ASCII
     const id = idField(`${boot}-${next}`)
-    const body = maskLeaving(frame(event.type, { source, n: next, ...position, data: event.data }))
+    const json = event.json ?? maskLeaving(JSON.stringify(event.data))
+    const place = JSON.stringify({ source, n: next, ...position }).slice(0, -1)
+    const body = `${frameHead(event.type)}${place},"data":${json}}${FRAME_END}`
     const bytes = (isSession(source) ? encodeSession : encodeFixed)(`${id}${body}`)
     n = next
     const logged: LoggedFrame = { n: next, source, bytes, idBytes: id.length, profile }
     logs.append(source, logged)
     recent.append(logged)
     for (const reader of readers.of(source)) if (reader.accepts(source, profile)) wake(reader)
-    for (const tap of taps) tap(source, event)
+    for (const tap of taps) if (tap.source === source) tap.listener(event)
     return next
   }
 
@@ -431,10 +434,11 @@ export const createHub = ({ boot, clock, profileOf = () => undefined }: HubOptio
     dropIdleLogs: logs.dropIdle,
     /** Bytes of the events that are kept for readers that come back. */
     logBytes: logs.bytes,
-    /** Calls `listener` for every event until the returned function is called. The listener must not throw. */
-    tap(listener: (source: Source, event: Event) => void): () => void {
-      taps.add(listener)
-      return () => taps.delete(listener)
+    /** Calls `listener` for every event of this source until the returned function is called. The listener must not throw. */
+    tap(source: Source, listener: (event: Event) => void): () => void {
+      const tap = { source, listener }
+      taps.add(tap)
+      return () => taps.delete(tap)
     },
     readers: () => readers.all.size,
     /** Ends every stream after what was published, so that open pages do not delay the shutdown. */

@@ -67,7 +67,7 @@ const keepOf = ({ keepImage, keepFile }: ToolContext, name: string): Keep => ({
   file: keepFile,
 })
 
-/** Null when the call may run. Only tools that declare `destructiveHint` need approval; see ARCHITECTURE.md. */
+/** Null when the call may run. Only tools that declare `destructiveHint` need approval; see lib/mcp/README.md. */
 const requestApproval = async (
   ctx: ToolContext,
   label: string,

@@ -1,7 +1,15 @@
 /** Stores settings.json: validated, written key by key from an allow-list. */
 import { isObject, isObjectOrArray } from '../base/json.ts'
-import { ACCENTS, DENSITIES, FONT_SIZES, READING_FONTS } from '../base/appearance.ts'
-import { PERSONAL_SETTINGS, Settings, SKINS } from '../schema/settings.ts'
+import {
+  DEFAULT_SETTINGS,
+  PERSONAL_SETTINGS,
+  SETTING_NAMES,
+  type SettingName,
+  settingOf,
+  SETTINGS,
+  type Settings,
+  type SettingWith,
+} from '../base/settings.ts'
 import { lookAgain } from '../store/file-stats.ts'
 import { jsonFile } from '../store/json-file.ts'
 
@@ -34,9 +42,6 @@ export type SettingsStore = {
 }
 
 type Stored = Readonly<Record<string, unknown>>
-type Key = keyof Settings
-
-const KEYS = Object.keys(Settings.shape) as Key[]
 
 /** Keys of earlier versions, removed with the next save. */
 const OBSOLETE_KEYS: ReadonlySet<string> = new Set([
@@ -65,7 +70,8 @@ const SKIN_OF_THEME: ReadonlyMap<string, Settings['skin']> = new Map(
   } as const),
 )
 
-const isSkin = (value: unknown): value is Settings['skin'] => SKINS.some(skin => skin === value)
+const isSkin = (value: unknown): value is Settings['skin'] =>
+  SETTINGS.skin.choices.some(skin => skin === value)
 
 /** A single line of text; undefined when invalid. */
 const line = (value: unknown, longest: number): string | undefined => {
@@ -74,63 +80,32 @@ const line = (value: unknown, longest: number): string | undefined => {
   return [...text].length <= longest && !/\p{Cc}/u.test(text) ? text : undefined
 }
 
-const oneOf =
-  <T extends string>(...allowed: readonly T[]) =>
-  (value: unknown): T | undefined =>
-    allowed.find(choice => choice === value)
-
-const flag = (value: unknown): boolean | undefined =>
-  isObjectOrArray(value) ? undefined : toBoolean(value)
-
 /** Converts a JSON value to what is stored; undefined rejects it. */
-type Accept = { [K in Key]: (value: unknown) => Settings[K] | undefined }
+type Accept = (value: unknown) => string | undefined
+type Texts = Record<SettingWith<{ type: 'text' }>, Accept>
 
-const accepts = ({ botName, usableWorkspace }: SettingsOptions): Accept => ({
+const textsOf = ({ botName, usableWorkspace }: SettingsOptions): Texts => ({
   default_workspace: value =>
     typeof value === 'string' ? (value.trim() ? usableWorkspace(value) : '') : undefined,
-  onboarding_completed: flag,
-  send_key: oneOf('enter', 'ctrl+enter'),
-  show_token_usage: flag,
-  show_cli_sessions: flag,
-  sync_to_insights: flag,
-  check_for_updates: flag,
   theme: value => line(value, MAX_NAME_CHARS) || undefined,
-  skin: oneOf(...SKINS),
   language: value => (typeof value === 'string' && LANGUAGE.test(value) ? value : undefined),
-  language_from: oneOf('browser', 'setting'),
   bot_name: value => {
     const name = line(value ?? '', MAX_NAME_CHARS)
     return name === '' ? botName : name
   },
-  sound_enabled: flag,
-  notifications_enabled: flag,
-  show_thinking: flag,
-  sidebar_density: oneOf('compact', 'detailed'),
-  accent: oneOf(...ACCENTS),
-  font_size: oneOf(...FONT_SIZES),
-  density: oneOf(...DENSITIES),
-  reading_font: oneOf(...READING_FONTS),
 })
 
-const DEFAULTS: Omit<Settings, 'bot_name' | 'default_workspace'> = {
-  onboarding_completed: false,
-  send_key: 'enter',
-  show_token_usage: false,
-  show_cli_sessions: false,
-  sync_to_insights: false,
-  check_for_updates: true,
-  theme: 'dark',
-  skin: 'default',
-  language: 'en',
-  language_from: 'browser',
-  sound_enabled: false,
-  notifications_enabled: false,
-  show_thinking: true,
-  sidebar_density: 'compact',
-  accent: 'theme',
-  font_size: 'default',
-  density: 'comfortable',
-  reading_font: 'sans',
+const isText = (name: SettingName): name is keyof Texts => settingOf(name).type === 'text'
+
+const acceptValue = (
+  texts: Texts,
+  name: SettingName,
+  value: unknown,
+): string | boolean | undefined => {
+  if (isText(name)) return texts[name](value)
+  const setting = settingOf(name)
+  if (setting.type === 'choice') return setting.choices.find(choice => choice === value)
+  return isObjectOrArray(value) ? undefined : toBoolean(value)
 }
 
 export const parseSettings = (value: unknown): Stored => {
@@ -139,28 +114,25 @@ export const parseSettings = (value: unknown): Stored => {
   return value as Stored
 }
 
-/** All settings in order; invalid values in the file count as absent. */
-const toSettings = (stored: Stored, accept: Accept, botName: string): Settings => {
-  const known: Partial<Settings> = {}
-  const take = <K extends Key>(key: K): void => {
-    const value = key in stored ? accept[key](stored[key]) : undefined
-    if (value !== undefined) known[key] = value
-  }
-  for (const key of KEYS) take(key)
-  const theme = known.theme ?? DEFAULTS.theme
+/** Invalid values in the file count as absent. */
+const toSettings = (stored: Stored, texts: Texts, botName: string): Settings => {
+  const known: Partial<Settings> = Object.fromEntries(
+    SETTING_NAMES.flatMap(name => {
+      const value = name in stored ? acceptValue(texts, name, stored[name]) : undefined
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+  const all: Settings = { ...DEFAULT_SETTINGS, bot_name: botName, ...known }
   return {
-    ...DEFAULTS,
-    bot_name: botName,
-    default_workspace: '',
-    ...known,
+    ...all,
     language_from: known.language_from ?? (known.language === undefined ? 'browser' : 'setting'),
-    skin: known.skin ?? SKIN_OF_THEME.get(theme) ?? DEFAULTS.skin,
+    skin: known.skin ?? SKIN_OF_THEME.get(all.theme) ?? all.skin,
   }
 }
 
 export const createSettings = (path: string, options: SettingsOptions): SettingsStore => {
   const file = jsonFile<Stored>(path, parseSettings, { mayDangle: true, isWatched: true })
-  const accept = accepts(options)
+  const texts = textsOf(options)
   let hasRead = false
   let last: { stored: Stored; settings: Settings } | undefined
 
@@ -188,8 +160,8 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
   const get = (): Settings => {
     const raw = stored()
     if (last?.stored !== raw)
-      last = { stored: raw, settings: toSettings(raw, accept, options.botName) }
-    const saved = accept.default_workspace(raw.default_workspace) || undefined
+      last = { stored: raw, settings: toSettings(raw, texts, options.botName) }
+    const saved = texts.default_workspace(raw.default_workspace) || undefined
     return {
       ...last.settings,
       // Looked up for those who use it, at that time: the directory may be deleted while the file stays the same.
@@ -207,11 +179,12 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
   }
 
   /** Valid values of these keys; everything else is ignored. */
-  const validate = (patch: Stored, keys: readonly Key[]) => {
+  const validate = (patch: Stored, names: readonly SettingName[]) => {
     const valid: Record<string, unknown> = {}
     const ignored: string[] = []
     for (const [key, value] of Object.entries(patch)) {
-      const accepted = keys.includes(key as Key) ? accept[key as Key](value) : undefined
+      const name = names.find(each => each === key)
+      const accepted = name && acceptValue(texts, name, value)
       if (accepted === undefined) ignored.push(key)
       else valid[key] = accepted
     }
@@ -231,7 +204,7 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
       return { accepted: valid, ignored }
     },
     save(patch) {
-      const { valid, ignored } = validate(patch, KEYS)
+      const { valid, ignored } = validate(patch, SETTING_NAMES)
       const skin = typeof valid.theme === 'string' ? SKIN_OF_THEME.get(valid.theme) : undefined
       if (skin && !isSkin(valid.skin)) valid.skin = skin
       if (Object.keys(valid).length > 0) write(valid)

@@ -33,6 +33,8 @@ type Write = (fd: number, data: Uint8Array) => number
 export type JournalOptions = {
   /** The file must not exist yet. */
   create?: boolean
+  /** False: its writes are not reported; see `write-reports.ts`. */
+  isFollowed?: boolean
   /** Tests pass one that fails. */
   write?: Write
 }
@@ -153,10 +155,7 @@ const repairTail = (fd: number, path: string): number => {
 export class Journal {
   readonly path: string
   readonly #write: Write
-  readonly #O_RDWR: number
-  readonly #O_APPEND: number
-  readonly #O_CREAT: number
-  readonly #O_EXCL: number
+  readonly #isFollowed: boolean
   readonly #fd: number
   #size: number
   #broken = false
@@ -164,20 +163,17 @@ export class Journal {
   #flight: Promise<void> | null = null
   #next: Promise<void> | null = null
 
-  constructor(path: string, { create = false, write = writeSync }: JournalOptions = {}) {
+  constructor(
+    path: string,
+    { create = false, isFollowed = true, write = writeSync }: JournalOptions = {},
+  ) {
     this.path = path
     this.#write = write
+    this.#isFollowed = isFollowed
     const { O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants
-    this.#O_RDWR = O_RDWR
-    this.#O_APPEND = O_APPEND
-    this.#O_CREAT = O_CREAT
-    this.#O_EXCL = O_EXCL
-    this.#fd = openFile(
-      this.path,
-      this.#O_RDWR | this.#O_APPEND | (create ? this.#O_CREAT | this.#O_EXCL : 0),
-    )
+    this.#fd = openFile(path, O_RDWR | O_APPEND | (create ? O_CREAT | O_EXCL : 0))
     try {
-      this.#size = repairTail(this.#fd, this.path)
+      this.#size = repairTail(this.#fd, path)
     } catch (error) {
       closeSync(this.#fd)
       throw error
@@ -230,7 +226,7 @@ export class Journal {
       throw diskFull(`The disk is full; nothing was saved in ${dirname(this.path)}`)
     }
     this.#size += written
-    reportWrite(this.path)
+    if (this.#isFollowed) reportWrite(this.path)
   }
 
   /** Resolves when everything appended before the call is on the disk (fdatasync). */

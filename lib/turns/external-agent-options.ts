@@ -9,15 +9,14 @@ import { redact } from '../base/redact/redact.ts'
 import type { ExternalAgent } from '../schema/external.ts'
 import {
   type ExternalAgentTarget,
-  type ExternalAgentTargetOptions,
+  type TargetServices,
   callAgent,
-  createExternalAgentTargets,
+  findTarget,
+  requireTarget,
 } from './context/external-agent-target.ts'
 import { externalFor } from './context/external-agent.ts'
 
-export type AgentChoicesDeps = ExternalAgentTargetOptions & {
-  external: Pick<ExternalAgents, 'use' | 'peek' | 'signIn'>
-}
+export type AgentChoicesDeps = TargetServices & { external: ExternalAgents }
 
 /** A person signs in meanwhile. */
 const SIGN_IN_MS = 10 * 60_000
@@ -92,23 +91,14 @@ const toView = ({ id, name }: { id: string; name: string }, session: Session | n
   }),
 })
 
-export const createExternalAgentOptions = ({
-  external,
-  sessions,
-  homeOf,
-  endpointOf,
-}: AgentChoicesDeps) => {
-  const { findTarget: placeOf, requireTarget: requirePlace } = createExternalAgentTargets({
-    sessions,
-    homeOf,
-    endpointOf,
-  })
+export const createExternalAgentOptions = (services: AgentChoicesDeps) => {
+  const { external, sessions } = services
 
   const peek = (target: ExternalAgentTarget) =>
     external.peek(target.endpoint, target.home.name, target.id)
 
   const view = (sessionId: string): ExternalAgent => {
-    const target = placeOf(sessionId)
+    const target = findTarget(services, sessionId)
     if (!target) return none
     const signIn = external.signIn(target.home.name, target.agent.id)
     return {
@@ -121,7 +111,7 @@ export const createExternalAgentOptions = ({
   }
 
   const requireOpen = (sessionId: string) => {
-    const target = requirePlace(sessionId)
+    const target = requireTarget(services, sessionId)
     const open = peek(target)
     if (!open)
       throw invalid(`${target.agent.name} is not running for this session. Open it first.`, {
@@ -144,7 +134,7 @@ export const createExternalAgentOptions = ({
     view,
     /** Starts the agent and its session, so that its options are available before the first message. */
     async open(sessionId: string): Promise<ExternalAgent> {
-      const { id, row, home, endpoint, agent } = requirePlace(sessionId)
+      const { id, row, home, endpoint, agent } = requireTarget(services, sessionId)
       const side = externalFor({ sessionId: id, home }, sessions)
       const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
       const work = external.use(endpoint, side, running =>
@@ -158,7 +148,7 @@ export const createExternalAgentOptions = ({
     },
     /** Has the agent sign in by itself, which may wait for the person in a browser, and opens its session. */
     async signIn(sessionId: string, method: string): Promise<ExternalAgent> {
-      const { id, row, home, endpoint, agent } = requirePlace(sessionId)
+      const { id, row, home, endpoint, agent } = requireTarget(services, sessionId)
       const found = external.signIn(home.name, agent.id)?.methods.find(each => each.id === method)
       if (found?.command !== '')
         throw invalid(`${agent.name} offers no such sign-in: ${method}.`, {

@@ -13,16 +13,12 @@ import type { AgentSessions, Adopted } from '../schema/external.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { toConversation } from '../sessions/history.ts'
 import { fallbackTitle } from '../sessions/title.ts'
-import {
-  type ExternalAgentTargetOptions,
-  callAgent,
-  createExternalAgentTargets,
-} from './context/external-agent-target.ts'
+import { type TargetServices, callAgent, requireTarget } from './context/external-agent-target.ts'
 import { expandSkills } from './context/user-content.ts'
 import { externalFor, storedAgentSession } from './context/external-agent.ts'
 
-export type ExternalAgentSessionsOptions = ExternalAgentTargetOptions & {
-  external: Pick<ExternalAgents, 'use'>
+export type ExternalAgentSessionsOptions = TargetServices & {
+  external: ExternalAgents
   /** Blocks turns and other work in the session until `work` settles. */
   runExclusive: <T>(sessionId: string, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
   expandSkill: (home: Home, text: string) => string
@@ -38,7 +34,6 @@ type MayRead = (sessionId: string) => boolean
 
 export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) => {
   const { sessions, external, redact } = deps
-  const { requireTarget: requirePlace } = createExternalAgentTargets(deps)
   /** Imports in progress: two sessions must not import the same one. */
   const importing = new Set<string>()
 
@@ -61,7 +56,7 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
 
   /** Without those that a chat continues which the person may not read. */
   const list = async (sessionId: string, mayRead: MayRead): Promise<AgentSessions> => {
-    const { id, row, home, endpoint, agent } = requirePlace(sessionId)
+    const { id, row, home, endpoint, agent } = requireTarget(deps, sessionId)
     const side = externalFor({ sessionId: id, home }, sessions)
     const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
     /** Sessions that were opened for a chat without messages, which no list has: there is nothing in them to continue. */
@@ -97,7 +92,7 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
     theirs: string,
     title: string | undefined,
   ): Promise<Adopted> => {
-    const { id, row, home, endpoint, agent } = requirePlace(sessionId)
+    const { id, row, home, endpoint, agent } = requireTarget(deps, sessionId)
     const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
     const key = JSON.stringify([home.name, agent.id, theirs])
     if (importing.has(key))

@@ -16,9 +16,8 @@ import { withStates } from './context/provider-states.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { addToTotals } from '../sessions/usage.ts'
 import { createEventLog, type EventLog } from './event-log.ts'
-import { createStreamMask } from './mask-stream.ts'
+import { createStreamMask, toTurnEvent } from './to-stream-event.ts'
 import type { EventLogRegistry } from './event-log-registry.ts'
-import { toTurnEvent } from './to-stream-event.ts'
 
 export type SideQuestionsOptions = {
   sessions: Sessions

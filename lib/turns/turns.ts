@@ -5,7 +5,6 @@ import type { Clock } from '../base/clock.ts'
 import type { Failure, ModelEndpoint, Outcome, Providers } from '../agent/types.ts'
 import { conflict, type UserError, unavailable } from '../errors.ts'
 import type { Hub } from '../http/hub.ts'
-import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
@@ -15,7 +14,7 @@ import { type ActiveTurns, createActiveTurns } from './active-turns.ts'
 import { buildTurn, type OpenLog } from './build-turn.ts'
 import { createContinuedTurns } from './continued-turns.ts'
 import { createTurnEndings, type EndedTurn } from './end-turn.ts'
-import { createEventLog } from './event-log.ts'
+import { createEventLog, toReaders } from './event-log.ts'
 import { createEventLogRegistry } from './event-log-registry.ts'
 import { createExclusiveWork } from './exclusive-work.ts'
 import type { TitleOptions } from './generate-title.ts'
@@ -124,11 +123,7 @@ export const createTurns = (options: TurnsOptions) => {
   const shutdown = new AbortController()
   mkdirSync(options.liveDir, { recursive: true, mode: 0o700 })
 
-  const openLog: OpenLog = (path, header) =>
-    createEventLog(path, header, (event: TurnEvent, pos: number) => {
-      const { session_id: id, stream_id: stream } = header
-      hub.publish(`session:${id}`, event, { stream, pos })
-    })
+  const openLog: OpenLog = (path, header) => createEventLog(path, header, toReaders(hub, header))
 
   const questions = questionsOf(options, active)
   const endings = createTurnEndings({ ...options, active, eventLogs, questions }, shutdown.signal)

@@ -18,11 +18,11 @@ import {
   type ReadableSpan,
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-base'
-import type { ProviderRequest } from '../../agent/provider-types.ts'
+import type { ObservedCall, ProviderRequest } from '../../agent/provider-types.ts'
 import type { Outcome } from '../../agent/types.ts'
 import { requestScope } from '../../base/request-scope.ts'
 import { maskLeaving } from '../../base/redact/redact.ts'
-import type { ObservedCall, TurnObserver } from './observed-agent.ts'
+import type { TurnObserver } from './observed-agent.ts'
 import { formatTraceparent, mayReceiveTrace, parseTraceparent } from './traceparent.ts'
 import type { TracingSettings } from './tracing-settings.ts'
 

@@ -9,8 +9,9 @@ import { providerFor } from '../../agent/providers/registry.ts'
 import { type Wait, waitOn } from '../../agent/retry.ts'
 import { complete } from '../../agent/complete.ts'
 import { createUsageMeter } from '../../agent/usage-meter.ts'
-import type { ModelEndpoint, Provider, Providers, WireMessage } from '../../agent/types.ts'
+import type { ModelEndpoint, Providers, WireMessage } from '../../agent/types.ts'
 import { UserError, unavailable } from '../../errors.ts'
+import type { ModelServices } from '../../models/models.ts'
 import { routingOf } from '../../models/routing.ts'
 import type { ProfileConfig } from '../../profiles/config.ts'
 import type { Home } from '../../profiles/home.ts'
@@ -18,7 +19,7 @@ import { emptyUsage, type Usage } from '../../schema/usage.ts'
 
 export type AuxiliaryTask = 'compression' | 'vision' | 'web_extract' | 'title_generation' | 'mcp'
 
-export type AskOptions = {
+type AskOptions = {
   signal: AbortSignal
   /** Upper bound on output tokens, including reasoning. */
   maxTokens?: number
@@ -37,28 +38,6 @@ export type Auxiliary = {
   ask: (messages: readonly WireMessage[], options: AskOptions) => Promise<string>
 }
 
-export type AuxiliaryOptions = {
-  providers: Providers
-  /** Throws UserError when the model cannot be called. */
-  endpoint: (home: Home, model: string) => ModelEndpoint
-  /** The session's endpoint as its turns call it: with the real window, in the format that requests it. */
-  apply?: (endpoint: ModelEndpoint) => ModelEndpoint
-  clock: Pick<Clock, 'delay'>
-  /** Injectable for tests. */
-  random?: () => number
-}
-
-/**
- * Binds a task to a home and the session's model; `own` is null or a UserError when that cannot be called. `model` is one
- * that was asked for: no other one is tried then.
- */
-export type AuxiliaryFor = (
-  task: AuxiliaryTask,
-  home: Home,
-  own: ModelEndpoint | UserError | null,
-  model?: string,
-) => Auxiliary
-
 export type AuxiliarySettings = {
   /** Null: the session's own provider. */
   provider: string | null
@@ -70,7 +49,7 @@ export type AuxiliarySettings = {
 
 /** The settings of a task; `compression.summary_*` is where older files have them. */
 export const auxiliarySettings = (
-  config: Pick<ProfileConfig, 'auxiliary' | 'compression'>,
+  config: ProfileConfig,
   task: AuxiliaryTask,
 ): AuxiliarySettings => {
   const own = config.auxiliary[task]
@@ -107,18 +86,36 @@ const atAddress = (
   ...routingOf(config, said.provider ?? 'custom', said.baseUrl),
 })
 
-export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
-  const named = (home: Home, said: AuxiliarySettings, own: ModelEndpoint | null) => {
-    if (said.baseUrl) return atAddress(said, own, home.settings())
-    // A provider without a model is not enough.
-    if (!said.model) return null
-    const id = said.provider ? `@${said.provider}:${said.model}` : said.model
-    const endpoint = deps.endpoint(home, id)
-    return said.apiKey ? { ...endpoint, apiKey: said.apiKey } : endpoint
+/** The one remaining retry is for an empty response; it fails instead. */
+const noWait: Wait = async () => {
+  throw new ProviderFailure('no_response', 'The model returned an empty response.', {
+    retryable: false,
+  })
+}
+
+export class AuxiliaryModels {
+  readonly #models: ModelServices
+  readonly #providers: Providers
+  readonly #clock: Clock
+
+  constructor(models: ModelServices, providers: Providers, clock: Clock) {
+    this.#models = models
+    this.#providers = providers
+    this.#clock = clock
   }
 
-  return (task, home, given, asked) => {
-    const own = given instanceof UserError || !given ? null : (deps.apply?.(given) ?? given)
+  /**
+   * Binds a task to a home and the session's model; `given` is null or a UserError when that cannot be called. `asked` is a
+   * model that was asked for: no other one is tried then. Throws UserError when there is no model.
+   */
+  for(
+    task: AuxiliaryTask,
+    home: Home,
+    given: ModelEndpoint | UserError | null,
+    asked?: string,
+  ): Auxiliary {
+    // The session's endpoint as its turns call it: with the real window, in the format that requests it.
+    const own = given instanceof UserError || !given ? null : this.#models.windows.apply(given)
     const said = auxiliarySettings(home.settings(), task)
     /** Usable endpoints, best first: the task's, the session's, the home's default. */
     const candidates: ModelEndpoint[] = []
@@ -134,12 +131,12 @@ export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
         refusal ??= error
       }
     }
-    if (asked) add(() => deps.endpoint(home, asked))
+    if (asked) add(() => this.#models.endpoint(home, asked))
     else {
-      add(() => named(home, said, own))
+      add(() => this.#configured(home, said, own))
       add(() => own)
     }
-    if (!asked && candidates.length === 0) add(() => deps.endpoint(home, ''))
+    if (!asked && candidates.length === 0) add(() => this.#models.endpoint(home, ''))
     const [first, second] = candidates
     if (!first)
       throw (
@@ -153,77 +150,66 @@ export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
         : said.timeoutMs
     return {
       endpoint: first,
-      async ask(messages, options) {
+      ask: async (messages, options) => {
         try {
-          return await askOne(deps, first, messages, limitFor(first), options)
+          return await this.#ask(first, messages, limitFor(first), options)
         } catch (error) {
           if (options.signal.aborted || options.isOnly || !second) throw error
-          return askOne(deps, second, messages, limitFor(second), options)
+          return this.#ask(second, messages, limitFor(second), options)
         }
       },
     }
   }
-}
 
-const quiet = () => undefined
-
-/** Makes failures final: the caller has a fallback. */
-const once = (provider: Provider): Provider =>
-  async function* (request) {
-    try {
-      yield* provider(request)
-    } catch (error) {
-      if (!(error instanceof ProviderFailure)) throw error
-      const { type, message, status } = error
-      const extra = status === undefined ? {} : { status }
-      throw new ProviderFailure(type, message, { retryable: false, ...extra })
-    }
+  #configured(home: Home, said: AuxiliarySettings, own: ModelEndpoint | null) {
+    if (said.baseUrl) return atAddress(said, own, home.settings())
+    // A provider without a model is not enough.
+    if (!said.model) return null
+    const id = said.provider ? `@${said.provider}:${said.model}` : said.model
+    const endpoint = this.#models.endpoint(home, id)
+    return said.apiKey ? { ...endpoint, apiKey: said.apiKey } : endpoint
   }
 
-/** The one remaining retry is for an empty response; it fails instead. */
-const noWait: Wait = async () => {
-  throw new ProviderFailure('no_response', 'The model returned an empty response.', {
-    retryable: false,
-  })
-}
-
-/** Calls one model. The text is not streamed to a client, so a retry has nothing to withdraw. */
-const askOne = async (
-  { providers, ...deps }: AuxiliaryOptions,
-  endpoint: ModelEndpoint,
-  messages: readonly WireMessage[],
-  timeoutMs: number,
-  { signal, maxTokens, onUsage, retry }: AskOptions,
-): Promise<string> => {
-  // Auxiliary calls do not use the session's reasoning effort.
-  const plain: ModelEndpoint = { ...endpoint, effort: 'none' }
-  const deadline = AbortSignal.timeout(timeoutMs)
-  const tally = createUsageMeter(endpoint)
-  try {
-    const provider = providerFor(providers, endpoint.apiMode)
-    const { text: answer } = await complete({
-      provider: retry ? provider : once(provider),
-      request: {
-        endpoint: { ...plain, ...(maxTokens && { maxTokens }) },
-        messages: [...messages],
-        tools: [],
-        signal: AbortSignal.any([signal, deadline]),
-        workspace: '',
-      },
-      messageId: '',
-      emit: quiet,
-      notice: () => undefined,
-      meter: tally,
-      wait: retry ? waitOn(deps.clock) : noWait,
-      random: deps.random ?? Math.random,
-    })
-    return answer.trim()
-  } catch (error) {
-    if (signal.aborted || !deadline.aborted) throw error
-    const seconds = Math.round(timeoutMs / 1_000)
-    throw new ProviderFailure('network', `${endpoint.model} did not answer in ${seconds} seconds.`)
-  } finally {
-    const usage = tally.total()
-    if (usage.input_tokens + usage.output_tokens > 0) onUsage?.({ ...emptyUsage, ...usage })
+  /** Calls one model. The text is not streamed to a client, so a retry has nothing to withdraw. */
+  async #ask(
+    endpoint: ModelEndpoint,
+    messages: readonly WireMessage[],
+    timeoutMs: number,
+    { signal, maxTokens, onUsage, retry }: AskOptions,
+  ): Promise<string> {
+    const deadline = AbortSignal.timeout(timeoutMs)
+    const tally = createUsageMeter(endpoint)
+    try {
+      const { text: answer } = await complete({
+        provider: providerFor(this.#providers, endpoint.apiMode),
+        request: {
+          // Auxiliary calls do not use the session's reasoning effort.
+          endpoint: { ...endpoint, effort: 'none', ...(maxTokens && { maxTokens }) },
+          messages: [...messages],
+          tools: [],
+          signal: AbortSignal.any([signal, deadline]),
+          workspace: '',
+        },
+        messageId: '',
+        emit: () => undefined,
+        notice: () => undefined,
+        meter: tally,
+        wait: retry ? waitOn(this.#clock) : noWait,
+        random: Math.random,
+        // The caller has a fallback.
+        ...(!retry && { maxAttempts: 1 }),
+      })
+      return answer.trim()
+    } catch (error) {
+      if (signal.aborted || !deadline.aborted) throw error
+      const seconds = Math.round(timeoutMs / 1_000)
+      throw new ProviderFailure(
+        'network',
+        `${endpoint.model} did not answer in ${seconds} seconds.`,
+      )
+    } finally {
+      const usage = tally.total()
+      if (usage.input_tokens + usage.output_tokens > 0) onUsage?.({ ...emptyUsage, ...usage })
+    }
   }
 }

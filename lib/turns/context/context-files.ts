@@ -7,7 +7,7 @@ import { dirname, join, relative, sep } from 'node:path'
 import { truncateText, type ContextFile } from '../../agent/prompt.ts'
 import { hiddenGuard } from '../../agent/tools/allowed-paths.ts'
 import type { DirectoryInstructions } from '../../agent/nested-instructions.ts'
-import type { ToolContext } from '../../agent/types.ts'
+import type { ReadScope } from '../../agent/types.ts'
 import { findThreat } from '../../base/prompt-injection.ts'
 import type { Bounds } from '../../store/dir-handle.ts'
 import { realPath } from '../../store/path-within.ts'
@@ -88,9 +88,6 @@ const fit = (files: readonly ProjectFile[], { each, total }: Limits): ProjectFil
     })
     .toReversed()
 }
-
-/** What the agent may read: its environment, of which HOME is `~`, and the paths that are never read. */
-export type ReadScope = Pick<ToolContext, 'env' | 'forbidden' | 'rules'>
 
 /** The bounds of a workspace's project; undefined when the workspace itself may not be read. */
 const boundsOf = (workspace: string, scope: ReadScope): Bounds | undefined => {

@@ -1,36 +1,22 @@
 /** Control files and our own ports: commands that touch them always need approval, because they configure the agent itself. */
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { namesIn } from '../../base/directories.ts'
+import type { Config } from '../../config.ts'
+import type { Home } from '../../profiles/home.ts'
+import { initFilePaths } from '../../profiles/init-files.ts'
 import { readWholeText } from '../../store/read-text.ts'
+import { hookScripts } from './turn-hooks.ts'
 
 /** Directories in the state directory that the agent may use: its workspace, its offloaded results, and worktrees of chats. */
 const OPEN_DIRS = ['workspace', 'tool-output', 'worktrees']
 
-export type ControlPaths = {
-  /** The session's home, and the base home that contains all profiles. */
-  home: string
-  baseHome: string
-  stateDir: string
-  userHome: string
-  /** Sourced for the environment of every command, without approval. */
-  shellInitFiles: readonly string[]
-  /** The programs of hooks, which run without approval. */
-  hookScripts: readonly string[]
-  /** The program of this process. */
-  program: string
-}
-
-/** Absolute paths; `**` matches any directories. */
-export const controlFiles = ({
-  home,
-  baseHome,
-  stateDir,
-  userHome,
-  shellInitFiles,
-  hookScripts,
-  program,
-}: ControlPaths): string[] => [
-  ...[home, baseHome].flatMap(dir => [
+/** The paths that control the agent itself, of a home and a workspace: absolute, and `**` matches any directories. */
+export const controlPathsOf = (
+  { baseHome, stateDir, userHome }: Config,
+  home: Home,
+  workspace: string,
+): string[] => [
+  ...[home.dir, baseHome].flatMap(dir => [
     ...[
       'config.yaml',
       '.env',
@@ -49,16 +35,33 @@ export const controlFiles = ({
   ]),
   ...namesIn(join(baseHome, 'profiles'))
     .map(name => join(baseHome, 'profiles', name))
-    .filter(dir => dir !== home),
+    .filter(dir => dir !== home.dir),
   join(baseHome, 'active_profile'),
   ...namesIn(stateDir)
     .filter(name => !OPEN_DIRS.includes(name))
     .map(name => join(stateDir, name)),
   join(userHome, '.config', 'systemd', 'user', 'agent-webui.service'),
-  ...shellInitFiles,
-  ...hookScripts,
-  program,
+  // Sourced for the environment of every command, without approval.
+  ...initFilePaths(home.lenient.settings().terminal, home.lenient.env().HOME),
+  // The programs of hooks, which run without approval.
+  ...hookScripts(home, workspace),
+  process.argv[1] ?? process.execPath,
 ]
+
+/** A path of config.yaml: `~` is the home directory of commands, a relative path starts at the profile's home. */
+export const expandPath = (path: string, home: Home, userHome: string): string => {
+  const expanded = path.replace(/^~(?=$|\/)/, () => userHome)
+  return isAbsolute(expanded) ? expanded : join(home.dir, expanded)
+}
+
+/** The paths of `sandbox.hidden`, which file tools must not access either. Empty where the sandbox is turned off. */
+export const hiddenBySandbox = (home: Home): string[] => {
+  const { sandbox } = home.settings()
+  const userHome = home.env().HOME ?? ''
+  return sandbox.enabled !== false
+    ? sandbox.hidden.map(path => expandPath(path, home, userHome))
+    : []
+}
 
 /** Ports through which a command could reach this service. */
 export const ownPorts = (stateDir: string, port: number): string[] => {

@@ -40,24 +40,21 @@ const isOurs = (name: string): boolean => isToolset(name) || composite(name) !==
 /** The server's name as it appears in `mcp_<server>_…`. */
 const toMcpName = (server: string): string => server.replace(/[^A-Za-z0-9_-]/g, '_')
 
-type ToolsetConfig = Pick<ProfileConfig, 'platform_toolsets' | 'agent' | 'mcp_servers'>
-
-const servers = (config: Pick<ProfileConfig, 'mcp_servers'>): string[] =>
-  Object.keys(asObject(config.mcp_servers))
+const servers = (config: ProfileConfig): string[] => Object.keys(asObject(config.mcp_servers))
 
 /** Whether a name is valid in a list of toolsets. */
-export const isKnownName = (config: Pick<ProfileConfig, 'mcp_servers'>, name: string): boolean =>
+export const isKnownName = (config: ProfileConfig, name: string): boolean =>
   isOurs(name) || name === NO_MCP || servers(config).includes(name)
 
 /** All servers, unless some are named or `no_mcp` is. */
-const mcpOf = (config: Pick<ProfileConfig, 'mcp_servers'>, names: readonly string[]) => {
+const mcpOf = (config: ProfileConfig, names: readonly string[]) => {
   const known = servers(config)
   const named = names.filter(name => known.includes(name) && !isOurs(name))
   return (server: string): boolean =>
     !names.includes(NO_MCP) && (named.length === 0 || named.includes(server))
 }
 
-export const selectToolsets = (config: ToolsetConfig, override?: unknown): ToolsetSelection => {
+export const selectToolsets = (config: ProfileConfig, override?: unknown): ToolsetSelection => {
   const own = namesIn(override)
   const profile = config.platform_toolsets.cli
   const names = own ?? profile ?? DEFAULT

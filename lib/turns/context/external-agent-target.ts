@@ -3,56 +3,47 @@ import type { ModelEndpoint } from '../../agent/types.ts'
 import { errorText, SignedOut } from '../../agent/acp/failures.ts'
 import { invalid, UserError, unavailable } from '../../errors.ts'
 import type { Home } from '../../profiles/home.ts'
+import type { Homes } from '../../profiles/homes.ts'
 import { redact } from '../../base/redact/redact.ts'
 import type { Sessions } from '../../sessions/types.ts'
 
-export type ExternalAgentTargetOptions = {
+export type TargetServices = {
   sessions: Sessions
-  homeOf: (profile: string | null | undefined) => Home
+  homes: Homes
   /** Throws UserError when the session's model cannot be called. */
   endpointOf: (home: Home, model: string | null) => ModelEndpoint
 }
 
-export type ExternalAgentTarget = NonNullable<
-  ReturnType<ReturnType<typeof createExternalAgentTargets>['findTarget']>
->
+export type ExternalAgentTarget = NonNullable<ReturnType<typeof findTarget>>
 
 const NOT_STARTED: readonly string[] = ['agent_not_installed', 'agent_unknown']
 
-export const createExternalAgentTargets = ({
-  sessions,
-  homeOf,
-  endpointOf,
-}: ExternalAgentTargetOptions) => {
-  /** Null when the session's model is not an external agent or cannot be called. */
-  const findTarget = (sessionId: string) => {
-    const row = sessions.require(sessionId)
-    const home = homeOf(row.profile)
-    try {
-      const endpoint = endpointOf(home, row.model)
-      const { agent } = endpoint
-      return agent ? { id: row.session_id, row, home, endpoint, agent } : null
-    } catch (error) {
-      // The next turn reports the reason.
-      if (error instanceof UserError) return null
-      throw error
-    }
+/** Null when the session's model is not an external agent or cannot be called. */
+export const findTarget = ({ sessions, homes, endpointOf }: TargetServices, sessionId: string) => {
+  const row = sessions.require(sessionId)
+  const home = homes.of(row.profile)
+  try {
+    const endpoint = endpointOf(home, row.model)
+    const { agent } = endpoint
+    return agent ? { id: row.session_id, row, home, endpoint, agent } : null
+  } catch (error) {
+    // The next turn reports the reason.
+    if (error instanceof UserError) return null
+    throw error
   }
+}
 
-  const requireTarget = (sessionId: string) => {
-    const target = findTarget(sessionId)
-    if (target) return target
-    const row = sessions.require(sessionId)
-    try {
-      endpointOf(homeOf(row.profile), row.model)
-    } catch (error) {
-      // It is one, but can't be started.
-      if (error instanceof UserError && NOT_STARTED.includes(error.code)) throw error
-    }
-    throw invalid("This chat's model isn't an external agent.")
+export const requireTarget = (services: TargetServices, sessionId: string): ExternalAgentTarget => {
+  const target = findTarget(services, sessionId)
+  if (target) return target
+  const row = services.sessions.require(sessionId)
+  try {
+    services.endpointOf(services.homes.of(row.profile), row.model)
+  } catch (error) {
+    // It is one, but can't be started.
+    if (error instanceof UserError && NOT_STARTED.includes(error.code)) throw error
   }
-
-  return { findTarget, requireTarget }
+  throw invalid("This chat's model isn't an external agent.")
 }
 
 /** Runs a request to an external agent; its error message becomes a UserError. */

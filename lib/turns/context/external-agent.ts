@@ -42,11 +42,7 @@ export const storedAgentSession = (meta: Meta, agent: string): ExternalSession |
 const MAX_TITLE_CHARS = 80
 
 /** Uses the first title that the agent makes, unless the user set one. Agents also send messages of the user as titles. */
-export const takeTitle = (
-  sessionId: string,
-  agentTitle: string,
-  sessions: Pick<Sessions, 'head' | 'append' | 'row' | 'load'>,
-): void => {
+export const takeTitle = (sessionId: string, agentTitle: string, sessions: Sessions): void => {
   const row = sessions.row(sessionId)
   if (!row || sessions.head(sessionId).meta.acp_title !== undefined) return
   const title = [...agentTitle.replace(/\s+/g, ' ').trim()].slice(0, MAX_TITLE_CHARS).join('')
@@ -73,7 +69,7 @@ const isBeginningOf = (title: string, message: string): boolean =>
 
 export const externalFor = (
   { sessionId, home }: { sessionId: string; home: Home },
-  sessions: Pick<Sessions, 'head' | 'append' | 'row' | 'load'>,
+  sessions: Sessions,
 ): ExternalAgentContext => {
   const { passed, withheld } = serversFor(
     home.settings(),

@@ -9,7 +9,7 @@ import { CHANGES } from '../../agent/shell/labels.ts'
 import { coveringPrefixes } from '../../agent/shell/prefix.ts'
 import { unavailable } from '../../errors.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
-import { jsonFile } from '../../store/json-file.ts'
+import { type JsonFile, jsonFile } from '../../store/json-file.ts'
 import { AnyCall, type Rule, type RuleScope } from '../../schema/question.ts'
 
 const MAX_GRANTS = 1_000
@@ -100,46 +100,59 @@ export const coveringIds = (ask: ApprovalRequest, workspace: string): string[] =
   ]
 }
 
-export type Grants = ReturnType<typeof createGrants>
+/** The permanent approvals of all profiles, in one file of the state directory. */
+export class Grants {
+  readonly #path: string
+  readonly #clock: Clock
+  readonly #file: JsonFile<Grant[]>
 
-/** `path`: one file for all profiles, in the state directory. */
-export const createGrants = ({ path, clock }: { path: string; clock: Pick<Clock, 'now'> }) => {
-  const file = jsonFile(path, value => (value === undefined ? [] : GrantFile.parse(value).grants))
+  constructor(path: string, clock: Clock) {
+    this.#path = path
+    this.#clock = clock
+    this.#file = jsonFile(path, value => (value === undefined ? [] : GrantFile.parse(value).grants))
+  }
+
+  list(profile: string): Grant[] {
+    return this.#read().filter(grant => grant.profile === profile)
+  }
+
+  /** With an unreadable file nothing is granted, and the user is asked. */
+  has(profile: string, ids: readonly string[]): boolean {
+    return (
+      this.#file.problem() === null &&
+      this.#file.read().some(grant => grant.profile === profile && ids.includes(grant.id))
+    )
+  }
+
+  /** `command` is the command as the user saw it. */
+  add(profile: string, added: Omit<Grant, 'profile' | 'granted_at'>): void {
+    const others = this.#read().filter(({ id, profile: of }) => id !== added.id || of !== profile)
+    const grant = { ...added, profile, granted_at: toSeconds(this.#clock.now()) }
+    this.#write([...others, grant].slice(-MAX_GRANTS))
+  }
+
+  /** False when there was none. */
+  remove(profile: string, id: string): boolean {
+    const before = this.#read()
+    const after = before.filter(grant => grant.profile !== profile || grant.id !== id)
+    if (after.length < before.length) this.#write(after)
+    return after.length < before.length
+  }
+
   /** An unreadable file is not treated as empty: the next write would lose its grants. */
-  const read = (): Grant[] => {
-    const problem = file.problem()
-    if (problem !== null)
-      throw unavailable(`${path} cannot be read: ${problem}. Fix or delete the file.`, {
+  #read(): Grant[] {
+    const reason = this.#file.problem()
+    if (reason !== null)
+      throw unavailable(`${this.#path} cannot be read: ${reason}. Fix or delete the file.`, {
         code: 'file_unreadable',
-        values: { file: path, reason: problem },
+        values: { file: this.#path, reason },
       })
-    return file.read()
+    return this.#file.read()
   }
-  const write = (grants: Grant[]): void => {
+
+  #write(grants: Grant[]): void {
     // The command line does not create the state directory.
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    file.write({ version: 1, grants })
-  }
-  return {
-    list: (profile: string): Grant[] => read().filter(grant => grant.profile === profile),
-    has: (profile: string, ids: readonly string[]): boolean =>
-      // With an unreadable file nothing is granted, and the user is asked.
-      file.problem() === null &&
-      file.read().some(grant => grant.profile === profile && ids.includes(grant.id)),
-    /** `command` is the command as the user saw it. */
-    add(profile: string, added: Omit<Grant, 'profile' | 'granted_at'>): void {
-      const { id } = added
-      const others = read().filter(grant => grant.id !== id || grant.profile !== profile)
-      write(
-        [...others, { ...added, profile, granted_at: toSeconds(clock.now()) }].slice(-MAX_GRANTS),
-      )
-    },
-    /** False when there was none. */
-    remove(profile: string, id: string): boolean {
-      const before = read()
-      const after = before.filter(grant => grant.profile !== profile || grant.id !== id)
-      if (after.length < before.length) write(after)
-      return after.length < before.length
-    },
+    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
+    this.#file.write({ version: 1, grants })
   }
 }

@@ -1,6 +1,8 @@
 /** The tools that depend on the home of a turn: notes, skills, session search, scheduled tasks, web and images. */
-import { cronjobTool, type CronStore } from '../../agent/tools/cronjob.ts'
+import { languageOf } from '../../agent/code/languages.ts'
+import { cronjobTool } from '../../agent/tools/cronjob.ts'
 import { sendsImages } from '../../agent/images.ts'
+import { executeCode } from '../../agent/tools/execute-code.ts'
 import { memoryTool } from '../../agent/tools/memory.ts'
 import { sessionSearchTool } from '../../agent/tools/session-search.ts'
 import { skillManageTool } from '../../agent/tools/skill-manage.ts'
@@ -10,27 +12,16 @@ import { plain } from '../../agent/tools/toolbox.ts'
 import { visionAnalyzeTool } from '../../agent/tools/vision-analyze.ts'
 import { webExtractTool } from '../../agent/tools/web-extract.ts'
 import { webSearchTool } from '../../agent/tools/web-search.ts'
-import type { ModelEndpoint, Tool } from '../../agent/types.ts'
+import type { Tool } from '../../agent/types.ts'
+import { AgentJobs } from '../../cron/agent-api.ts'
 import { changeEntries, isNoteEnabled, TARGETS } from '../../profiles/memory/note-entries.ts'
 import { UserError } from '../../errors.ts'
-import type { Home } from '../../profiles/home.ts'
-import type { Role } from '../../schema/person.ts'
 import type { Skills } from '../../profiles/skills/skills.ts'
 import { turnRole } from './role-guards.ts'
 import { imageMode } from './images.ts'
 import type { TurnScope } from './turn-scope.ts'
-import { createSessionSearch, type SessionSearchOptions } from './session-search.ts'
-import type { ToolSource } from './turn-tools.ts'
-import { createWebServices, type WebServices, type WebServicesOptions } from './web-services.ts'
-
-export type HomeToolsOptions = SessionSearchOptions &
-  WebServicesOptions & {
-    skills: Skills
-    /** `role`: of who began the turn, read at each change. */
-    cronOf: (home: Home, role: () => Role) => CronStore
-    /** With what its server says about it. */
-    currentEndpoint: (endpoint: ModelEndpoint) => ModelEndpoint
-  }
+import type { Services } from './services.ts'
+import { HomeSessionSearch } from './session-search.ts'
 
 const memoryOf = ({ home }: TurnScope): Tool[] => {
   const targets = TARGETS.filter(target => isNoteEnabled(home, target))
@@ -91,46 +82,45 @@ const skillsOf = ({ home }: TurnScope, skills: Skills): Tool[] => {
     : [seldom(list, ''), seldom(view, ''), seldom(manage, 'writes a skill: how to do a task')]
 }
 
-const lookOf = (vision: ReturnType<WebServices['vision']>, isSeeing: boolean): Tool[] => {
-  if (!vision) return []
-  const tool = plain(visionAnalyzeTool(vision, isSeeing))
-  return [isSeeing ? seldom(tool, 'pictures on the web') : tool]
-}
-
-const webOf = (
-  { home, turn, config }: TurnScope,
-  web: WebServices,
-  currentEndpoint: HomeToolsOptions['currentEndpoint'],
-): Tool[] => {
+const webOf = ({ home, turn, config }: TurnScope, services: Services): Tool[] => {
+  const { web } = services
   const { endpoint } = turn
   const isSeeing =
-    !(endpoint instanceof UserError) && sendsImages(imageMode(config), currentEndpoint(endpoint))
+    !(endpoint instanceof UserError) &&
+    sendsImages(imageMode(config), services.models.windows.apply(endpoint))
   const search = web.search(home)
-  const vision = web.vision(home, turn.endpoint)
+  const vision = web.vision(home, endpoint)
+  const look = vision && plain(visionAnalyzeTool(vision, isSeeing))
   return [
     ...(search ? [plain(webSearchTool(search))] : []),
-    plain(webExtractTool(web.extract(home, turn.endpoint))),
-    ...lookOf(vision, isSeeing),
+    plain(webExtractTool(web.extract(home, endpoint))),
+    ...(look ? [isSeeing ? seldom(look, 'pictures on the web') : look] : []),
   ]
 }
 
+/** Where an interpreter is installed. */
+const codeOf = ({ home, config }: TurnScope): Tool[] => {
+  const language = languageOf(home.childEnv().PATH ?? '')
+  const { timeout, max_tool_calls: maxCalls } = config.code_execution
+  return language ? [plain(executeCode(language, { timeoutMs: timeout * 1_000, maxCalls }))] : []
+}
+
 /** Omits tools that the home cannot support. Disabled toolsets are removed later. */
-export const homeTools = ({ skills, cronOf, ...deps }: HomeToolsOptions): ToolSource => {
-  const recall = createSessionSearch(deps)
-  const web = createWebServices(deps)
-  return place => [
-    ...memoryOf(place),
-    ...skillsOf(place, skills),
+export const homeTools = (scope: TurnScope, services: Services): Tool[] => {
+  const { home, sessionId } = scope
+  const { sessions, hostSessions, skills, cron, clock } = services
+  const search = new HomeSessionSearch(sessions, hostSessions, home, sessionId)
+  // Of who began the turn, read at each change.
+  const role = () => turnRole(sessions.head(sessionId).meta)
+  return [
+    ...codeOf(scope),
+    ...memoryOf(scope),
+    ...skillsOf(scope, skills),
     seldom(
-      plain(sessionSearchTool(recall(place.home, place.sessionId))),
+      plain(sessionSearchTool(search)),
       'earlier conversations, and those linked as [title](chat:ID)',
     ),
-    seldom(
-      plain(
-        cronjobTool(cronOf(place.home, () => turnRole(deps.sessions.head(place.sessionId).meta))),
-      ),
-      'scheduled tasks',
-    ),
-    ...webOf(place, web, deps.currentEndpoint),
+    seldom(plain(cronjobTool(new AgentJobs(cron().of(home), clock, role))), 'scheduled tasks'),
+    ...webOf(scope, services),
   ]
 }

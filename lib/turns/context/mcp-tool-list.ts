@@ -38,16 +38,8 @@ export type McpOffer = {
 /** `own`: our own tools of the turn. */
 export type ToolOffer = McpOffer & { own: readonly Tool[] }
 
-export type McpToolListOptions = {
-  promptCache: Pick<PromptCache, 'tools' | 'saveTools'>
-  sessions: Pick<Sessions, 'head'>
-}
-
 /** What the user changes, and a compaction, after which the prompt is new anyway. */
-const basisOf = (
-  { config, meta, turn, sessionId }: TurnScope,
-  sessions: Pick<Sessions, 'head'>,
-) => {
+const basisOf = ({ config, meta, turn, sessionId }: TurnScope, sessions: Sessions): string => {
   const { endpoint } = turn
   const model = endpoint instanceof UserError ? null : [endpoint.provider, endpoint.model]
   const { mcp_servers, tools, platform_toolsets, agent } = config
@@ -145,45 +137,47 @@ const asDescribed = (tool: Tool, { description, parameters }: ToolDescription): 
   parameters: parameters as Record<string, unknown>,
 })
 
-export type McpToolList = (scope: TurnScope, offer: ToolOffer) => Tool[]
-
-export const createMcpToolList =
-  ({ promptCache, sessions }: McpToolListOptions): McpToolList =>
-  (scope, offer) => {
-    const { sessionId } = scope
-    const { own, tools, missing, warnings } = offer
-    const basis = basisOf(scope, sessions)
-    const stored = promptCache.tools(sessionId, basis)
-    const sent = stored ?? build(offer, scope)
-    if (!stored && tools.length === 0 && missing.length === 0 && sent.deferred.length === 0)
-      return [...own]
-    const isSent = ({ name }: Tool) => sent.tools.some(each => each.name === name)
-    const others = tools.filter(tool => !isSent(tool))
-    // Without search there is no other way to offer what a server announces later.
-    const added = sent.catalog === null ? others.map(describeTool) : []
-    const list = { ...sent, tools: [...sent.tools, ...added] as StoredTools['tools'] }
-    if (!stored || added.length > 0) promptCache.saveTools(sessionId, basis, list)
-    const described = list.tools.map(description => {
-      const running = tools.find(({ name }) => name === description.name)
-      return running ? asDescribed(running, description) : unavailableTool(description, warnings)
-    })
-    // By name: what is seldom needed may change, and what was sent must not.
-    const isSeldom = ({ name }: Tool) => sent.deferred.includes(name)
-    const shown = own.filter(tool => !isSeldom(tool))
-    const hidden = own.filter(isSeldom)
-    const { catalog } = list
-    if (catalog === null && hidden.length === 0) return [...shown, ...described]
-    const deferred = [...hidden, ...(catalog === null ? [] : others)].map(
-      (tool): Tool => ({ ...tool, deferred: true }),
-    )
-    const found = { tools: deferred, unavailable: warnings }
-    const catalogs = [catalog ?? '', ownCatalog(hidden)].filter(text => text !== '').join(' ')
-    return [
-      ...shown,
-      plain(toolSearch({ ...found, catalog: catalogs })),
-      plain(callTool({ ...found, isText: leavesObjectsEmpty(scope) })),
-      // Last, because some may be added.
-      ...described,
-      ...deferred,
-    ]
-  }
+/** The tools of a turn, those that are found by search included. */
+export const listTools = (
+  scope: TurnScope,
+  offer: ToolOffer,
+  sessions: Sessions,
+  promptCache: PromptCache,
+): Tool[] => {
+  const { sessionId } = scope
+  const { own, tools, missing, warnings } = offer
+  const basis = basisOf(scope, sessions)
+  const stored = promptCache.tools(sessionId, basis)
+  const sent = stored ?? build(offer, scope)
+  if (!stored && tools.length === 0 && missing.length === 0 && sent.deferred.length === 0)
+    return [...own]
+  const isSent = ({ name }: Tool) => sent.tools.some(each => each.name === name)
+  const others = tools.filter(tool => !isSent(tool))
+  // Without search there is no other way to offer what a server announces later.
+  const added = sent.catalog === null ? others.map(describeTool) : []
+  const list = { ...sent, tools: [...sent.tools, ...added] as StoredTools['tools'] }
+  if (!stored || added.length > 0) promptCache.saveTools(sessionId, basis, list)
+  const described = list.tools.map(description => {
+    const running = tools.find(({ name }) => name === description.name)
+    return running ? asDescribed(running, description) : unavailableTool(description, warnings)
+  })
+  // By name: what is seldom needed may change, and what was sent must not.
+  const isSeldom = ({ name }: Tool) => sent.deferred.includes(name)
+  const shown = own.filter(tool => !isSeldom(tool))
+  const hidden = own.filter(isSeldom)
+  const { catalog } = list
+  if (catalog === null && hidden.length === 0) return [...shown, ...described]
+  const deferred = [...hidden, ...(catalog === null ? [] : others)].map(
+    (tool): Tool => ({ ...tool, deferred: true }),
+  )
+  const found = { tools: deferred, unavailable: warnings }
+  const catalogs = [catalog ?? '', ownCatalog(hidden)].filter(text => text !== '').join(' ')
+  return [
+    ...shown,
+    plain(toolSearch({ ...found, catalog: catalogs })),
+    plain(callTool({ ...found, isText: leavesObjectsEmpty(scope) })),
+    // Last, because some may be added.
+    ...described,
+    ...deferred,
+  ]
+}

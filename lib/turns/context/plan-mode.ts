@@ -1,8 +1,9 @@
 /** Plan mode of a session: its state in the session's record, the tag that messages carry, and the question about a plan. */
-import type { CommandRunner, PlanMode } from '../../agent/tool-services.ts'
+import type { PlanMode } from '../../agent/tool-services.ts'
+import type { CommandRunners } from '../../app/command-runners.ts'
 import { isPlanApproval, PLAN_ANSWERS } from '../../base/plan-answers.ts'
+import { redact } from '../../base/redact/redact.ts'
 import { UserError } from '../../errors.ts'
-import type { Home } from '../../profiles/home.ts'
 import type { SessionMode } from '../../schema/session.ts'
 import type { Meta } from '../../sessions/entries.ts'
 import type { Sessions } from '../../sessions/types.ts'
@@ -11,47 +12,42 @@ import type { TurnScope } from './turn-scope.ts'
 
 export const isPlanning = ({ mode }: Meta): boolean => mode === 'plan'
 
-export type PlanModeOptions = {
-  sessions: Pick<Sessions, 'head' | 'append'>
-  clarify: Questions['clarify']
-  redact: (text: string) => string
-}
+/** Plan mode of a turn's session, whose record holds it. */
+export class SessionPlanMode implements PlanMode {
+  readonly #scope: TurnScope
+  readonly #sessions: Sessions
+  readonly #questions: Questions
 
-export const createPlanMode = (
-  { sessionId, unattended }: Pick<TurnScope, 'sessionId' | 'unattended'>,
-  { sessions, clarify, redact }: PlanModeOptions,
-): PlanMode => {
-  const isOn = () => isPlanning(sessions.head(sessionId).meta)
-  return {
-    isOn,
-    async present(plan, callId) {
-      if (unattended) return null
-      const answer = await clarify(
-        {
-          session_id: sessionId,
-          question: redact(plan),
-          choices_offered: [...PLAN_ANSWERS],
-          plan: true,
-          call_id: callId,
-        },
-        // No time limit: the plan would be lost.
-        0,
-      )
-      // The answer itself ends plan mode, except at the terminal, whose questions are not recorded.
-      if (answer !== null && isPlanApproval(answer) && isOn())
-        sessions.append(sessionId, [{ t: 'meta', patch: { mode: 'normal' } }])
-      return answer
-    },
+  constructor(scope: TurnScope, sessions: Sessions, questions: Questions) {
+    this.#scope = scope
+    this.#sessions = sessions
+    this.#questions = questions
+  }
+
+  isOn(): boolean {
+    return isPlanning(this.#sessions.head(this.#scope.sessionId).meta)
+  }
+
+  async present(plan: string, callId: string): Promise<string | null> {
+    const { sessionId, unattended } = this.#scope
+    if (unattended) return null
+    const answer = await this.#questions.clarify(
+      {
+        session_id: sessionId,
+        question: redact(plan),
+        choices_offered: [...PLAN_ANSWERS],
+        plan: true,
+        call_id: callId,
+      },
+      // No time limit: the plan would be lost.
+      0,
+    )
+    // The answer itself ends plan mode, except at the terminal, whose questions are not recorded.
+    if (answer !== null && isPlanApproval(answer) && this.isOn())
+      this.#sessions.append(sessionId, [{ t: 'meta', patch: { mode: 'normal' } }])
+    return answer
   }
 }
-
-type ModeScope = Pick<TurnScope, 'turn' | 'home' | 'workspace' | 'sessionId' | 'unattended'>
-export type RunnerFor = (scope: {
-  home: Home
-  workspace: string
-  owner: string
-  readable: readonly string[]
-}) => CommandRunner | undefined
 
 /**
  * Before each message of a session that was ever in plan mode, so that the newest one always says which mode applies. It is
@@ -59,8 +55,8 @@ export type RunnerFor = (scope: {
  */
 export const modeTag = (
   mode: SessionMode | null | undefined,
-  { turn, home, workspace, sessionId, unattended }: ModeScope,
-  runnerFor: RunnerFor,
+  { turn, home, workspace, sessionId, unattended }: TurnScope,
+  runners: CommandRunners,
 ): string => {
   if (!mode) return ''
   if (mode === 'normal') return '[Mode: normal]\n'
@@ -68,7 +64,7 @@ export const modeTag = (
     ? 'No one can approve a plan now: when the task needs changes, your answer is the plan.'
     : 'When the task needs changes, present a plan with exit_plan_mode; the user approves it before anything changes.'
   const isOurs = !(turn.endpoint instanceof UserError) && turn.endpoint.apiMode !== 'acp'
-  const runner = isOurs && runnerFor({ home, workspace, owner: sessionId, readable: [] })
+  const runner = isOurs && runners.runnerFor({ home, workspace, owner: sessionId })
   const run =
     runner && runner.readOnly
       ? 'The terminal runs any command, but only /tmp can change and there is no network: builds and tests that write nothing else are possible. '

@@ -12,18 +12,18 @@ const Prefill = z
   .max(50)
 
 /** An unreadable or malformed file is logged and skipped. */
-export const createPrefill =
-  ({ log }: { log: (line: string, extra?: Record<string, unknown>) => void }) =>
-  ({ home, config }: Pick<TurnScope, 'home' | 'config'>): WireMessage[] => {
-    const { prefill_messages_file: file } = config.agent
-    if (file === '') return []
-    const path = resolve(home.dir, file)
-    try {
-      const { text, problem } = readText(path, { maxBytes: MAX_BYTES })
-      if (text === null) throw new Error(problem ?? 'it is not there')
-      return Prefill.parse(JSON.parse(text))
-    } catch (error) {
-      log('skipping agent.prefill_messages_file', { error: messageOf(error) })
-      return []
-    }
+export const prefillMessages = (
+  { home, config }: TurnScope,
+  log: (line: string, extra?: Record<string, unknown>) => void,
+): WireMessage[] => {
+  const { prefill_messages_file: file } = config.agent
+  if (file === '') return []
+  try {
+    const { text, problem } = readText(resolve(home.dir, file), { maxBytes: MAX_BYTES })
+    if (text === null) throw new Error(problem ?? 'it is not there')
+    return Prefill.parse(JSON.parse(text))
+  } catch (error) {
+    log('skipping agent.prefill_messages_file', { error: messageOf(error) })
+    return []
   }
+}

@@ -34,45 +34,94 @@ const StoredTools = z.object({
   catalog: z.string().nullable(),
   deferred: z.array(z.string()).default([]),
 })
-export type StoredTools = Pick<z.output<typeof StoredTools>, 'tools' | 'catalog' | 'deferred'>
+export type StoredTools = Omit<z.output<typeof StoredTools>, 'v' | 'basis'>
 
 /** A session idle for longer gets a new prompt. */
 const MAX_AGE_MS = 14 * 24 * 3_600_000
 
-export type PromptCache = ReturnType<typeof createPromptCache>
+export class PromptCache {
+  readonly #dir: string
+  readonly #clock: Clock
+  readonly #log: (line: string, extra?: Record<string, unknown>) => void
 
-export const createPromptCache = ({
-  dir,
-  log,
-  clock,
-}: {
-  dir: string
-  log: (line: string, extra?: Record<string, unknown>) => void
-  clock: Pick<Clock, 'now'>
-}) => {
-  const promptPath = (sessionId: string) => join(dir, `${sessionId}.json`)
-  const toolsPath = (sessionId: string) => join(dir, `${sessionId}.tools.json`)
+  constructor(
+    dir: string,
+    clock: Clock,
+    log: (line: string, extra?: Record<string, unknown>) => void,
+  ) {
+    this.#dir = dir
+    this.#clock = clock
+    this.#log = log
+  }
 
-  /** For the sweep, which goes by the time of the file. */
-  const touch = (path: string): void => {
-    const now = toSeconds(clock.now())
+  /** The cached prompt if its basis matches, else a new one from `build`, which is cached. */
+  async getOrBuild(
+    sessionId: string,
+    basis: string,
+    build: () => Promise<BuiltPrompt>,
+  ): Promise<BuiltPrompt> {
+    const cached = this.#read(Stored, this.#promptPath(sessionId), basis)
+    if (cached) return cached
+    const built = await build()
+    this.#write(sessionId, this.#promptPath(sessionId), { basis, ...built })
+    return built
+  }
+
+  /** The instruction files in the session's prompt; empty before its first turn. */
+  files(sessionId: string): readonly string[] {
     try {
-      utimesSync(path, now, now)
+      return Stored.parse(JSON.parse(readWholeText(this.#promptPath(sessionId)))).files
     } catch {
-      // A read-only disk must not fail the turn.
+      // No prompt yet, or a malformed one, which is rebuilt.
+      return []
     }
   }
 
+  /** The tools that were sent; null if there are none for this basis. */
+  tools(sessionId: string, basis: string): StoredTools | null {
+    return this.#read(StoredTools, this.#toolsPath(sessionId), basis)
+  }
+
+  saveTools(sessionId: string, basis: string, sent: StoredTools): void {
+    this.#write(sessionId, this.#toolsPath(sessionId), { basis, ...sent })
+  }
+
+  delete(sessionId: string): void {
+    for (const path of [this.#promptPath(sessionId), this.#toolsPath(sessionId)])
+      rmSync(path, { force: true })
+  }
+
+  /** Removes entries older than 14 days. */
+  sweep(): void {
+    try {
+      for (const name of readdirSync(this.#dir)) {
+        const path = join(this.#dir, name)
+        const stat = statSync(path, { throwIfNoEntry: false })
+        if (stat && this.#clock.now() - stat.mtimeMs > MAX_AGE_MS) rmSync(path, { force: true })
+      }
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') throw error
+    }
+  }
+
+  #promptPath(sessionId: string): string {
+    return join(this.#dir, `${sessionId}.json`)
+  }
+
+  #toolsPath(sessionId: string): string {
+    return join(this.#dir, `${sessionId}.tools.json`)
+  }
+
   /** Null when it is missing, malformed, or for another basis. */
-  const read = <S extends z.ZodType<{ basis: string }>>(
+  #read<S extends z.ZodType<{ basis: string }>>(
     schema: S,
     path: string,
     basis: string,
-  ): z.output<S> | null => {
+  ): z.output<S> | null {
     try {
       const stored = schema.parse(JSON.parse(readWholeText(path)))
       if (stored.basis !== basis) return null
-      touch(path)
+      this.#touch(path)
       return stored
     } catch {
       // Missing or malformed: rebuild it.
@@ -80,60 +129,25 @@ export const createPromptCache = ({
     }
   }
 
-  const write = (sessionId: string, path: string, value: Record<string, unknown>): void => {
+  /** For the sweep, which goes by the time of the file. */
+  #touch(path: string): void {
+    const now = toSeconds(this.#clock.now())
+    try {
+      utimesSync(path, now, now)
+    } catch {
+      // A read-only disk must not fail the turn.
+    }
+  }
+
+  #write(sessionId: string, path: string, value: Record<string, unknown>): void {
     try {
       replaceText(path, JSON.stringify({ v: 1, ...value }))
     } catch (error) {
       // A full disk must not fail the turn.
-      log('could not cache the prompt of a session', {
+      this.#log('could not cache the prompt of a session', {
         session_id: sessionId,
         error: messageOf(error),
       })
     }
-  }
-
-  return {
-    /** The cached prompt if its basis matches, else a new one from `build`, which is cached. */
-    async getOrBuild(
-      sessionId: string,
-      basis: string,
-      build: () => Promise<BuiltPrompt>,
-    ): Promise<BuiltPrompt> {
-      const cached = read(Stored, promptPath(sessionId), basis)
-      if (cached) return cached
-      const built = await build()
-      write(sessionId, promptPath(sessionId), { basis, ...built })
-      return built
-    },
-    /** The instruction files in the session's prompt; empty before its first turn. */
-    files(sessionId: string): readonly string[] {
-      try {
-        return Stored.parse(JSON.parse(readWholeText(promptPath(sessionId)))).files
-      } catch {
-        // No prompt yet, or a malformed one, which is rebuilt.
-        return []
-      }
-    },
-    /** The tools that were sent; null if there are none for this basis. */
-    tools: (sessionId: string, basis: string): StoredTools | null =>
-      read(StoredTools, toolsPath(sessionId), basis),
-    saveTools: (sessionId: string, basis: string, sent: StoredTools): void =>
-      write(sessionId, toolsPath(sessionId), { basis, ...sent }),
-    delete(sessionId: string): void {
-      for (const path of [promptPath(sessionId), toolsPath(sessionId)])
-        rmSync(path, { force: true })
-    },
-    /** Removes entries older than 14 days. */
-    sweep(): void {
-      try {
-        for (const name of readdirSync(dir)) {
-          const path = join(dir, name)
-          const stat = statSync(path, { throwIfNoEntry: false })
-          if (stat && clock.now() - stat.mtimeMs > MAX_AGE_MS) rmSync(path, { force: true })
-        }
-      } catch (error) {
-        if (errorCode(error) !== 'ENOENT') throw error
-      }
-    },
   }
 }

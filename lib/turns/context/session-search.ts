@@ -1,6 +1,7 @@
 /** Session search for the agent: sessions of its own profile, and the host agent's sessions in the same home. */
 import { setImmediate } from 'node:timers/promises'
 import { shorten } from '../../base/shorten.ts'
+import { redact } from '../../base/redact/redact.ts'
 import { invalid, missing } from '../../errors.ts'
 import type { FoundSession, SessionSearchStore } from '../../agent/tools/session-search.ts'
 import type { HostSessions } from '../../sessions/host-db/host-sessions.ts'
@@ -9,12 +10,6 @@ import type { Home } from '../../profiles/home.ts'
 import type { Message } from '../../schema/message.ts'
 import type { SessionRow } from '../../schema/session.ts'
 import type { Sessions } from '../../sessions/types.ts'
-
-export type SessionSearchOptions = {
-  sessions: Pick<Sessions, 'search' | 'catchUp' | 'list' | 'load' | 'row' | 'head'>
-  hostSessions: Pick<HostSessions, 'rows' | 'find' | 'session'>
-  redact: (text: string) => string
-}
 
 /** Sessions scanned per query; a role filter may exclude most of them. */
 const MAX_SCANNED = 20
@@ -78,43 +73,112 @@ const matchesIn = (
   return found
 }
 
-export const createSessionSearch = ({ sessions, hostSessions, redact }: SessionSearchOptions) => {
-  const head = (row: SessionRow): FoundSession => ({
-    session_id: row.session_id,
-    title: row.title,
-    source: typeof row.source_tag === 'string' ? row.source_tag : 'webui',
-    model: row.model,
-    last_active: toIso(row.updated_at),
-  })
-  /** Masked before it is cut: half a secret is not recognized. */
-  const toFound = (row: SessionRow, messages: readonly FoundMessage[], words: string[]) => {
-    const neighborText = (text: string | null) =>
-      text === null ? null : shorten(redact(text.trim()), NEIGHBOR_CHARS)
-    return {
-      ...head(row),
-      matches: messages.map(({ role, text, timestamp, before, after }) => ({
-        role,
-        when: timestamp === null ? null : toIso(timestamp),
-        text: excerpt(redact(text), words),
-        before: neighborText(before),
-        after: neighborText(after),
-      })),
-    }
+const head = (row: SessionRow): FoundSession => ({
+  session_id: row.session_id,
+  title: row.title,
+  source: typeof row.source_tag === 'string' ? row.source_tag : 'webui',
+  model: row.model,
+  last_active: toIso(row.updated_at),
+})
+
+/** Masked before it is cut: half a secret is not recognized. */
+const toFound = (row: SessionRow, messages: readonly FoundMessage[], words: string[]) => {
+  const neighborText = (text: string | null) =>
+    text === null ? null : shorten(redact(text.trim()), NEIGHBOR_CHARS)
+  return {
+    ...head(row),
+    matches: messages.map(({ role, text, timestamp, before, after }) => ({
+      role,
+      when: timestamp === null ? null : toIso(timestamp),
+      text: excerpt(redact(text), words),
+      before: neighborText(before),
+      after: neighborText(after),
+    })),
+  }
+}
+
+/** The last messages of a conversation, as many as fit. Without tool results, unless they are asked for. */
+const lastOf = (messages: readonly Message[], roles: readonly string[]) => {
+  const wanted = roles.length > 0 ? roles : ['user', 'assistant']
+  const said = messages.filter(
+    message => !message._error && wanted.includes(message.role) && textOf(message).trim() !== '',
+  )
+  const shown: NonNullable<FoundSession['messages']> = []
+  let chars = 0
+  for (const message of said.toReversed()) {
+    const text = shorten(redact(textOf(message).trim()), READ_MESSAGE_CHARS)
+    chars += text.length
+    if (chars > MAX_READ_CHARS && shown.length > 0) break
+    const { role, timestamp } = message
+    shown.unshift({ role, when: timestamp ? toIso(timestamp) : null, text })
+  }
+  return { messages: shown, earlier: said.length - shown.length }
+}
+
+/** The sessions of a home; the current one is never among the results. */
+export class HomeSessionSearch implements SessionSearchStore {
+  readonly #sessions: Sessions
+  readonly #hostSessions: HostSessions
+  readonly #home: Home
+  readonly #current: string
+
+  constructor(sessions: Sessions, hostSessions: HostSessions, home: Home, current: string) {
+    this.#sessions = sessions
+    this.#hostSessions = hostSessions
+    this.#home = home
+    this.#current = current
   }
 
-  const findOwn = async (
-    home: Home,
-    current: string,
-    { query, roles, limit }: { query: string; roles: string[]; limit: number },
-  ) => {
+  async recent(limit: number): Promise<FoundSession[]> {
+    await this.#sessions.catchUp()
+    const foreign = this.#hostSessions.rows(this.#home)
+    const { body } = this.#sessions.list({ profile: this.#home.name, foreign, limit: limit + 1 })
+    return (JSON.parse(body.toString()) as SessionRow[])
+      .filter(row => row.session_id !== this.#current)
+      .slice(0, limit)
+      .map(row => ({ ...head(row), preview: row.preview, message_count: row.message_count }))
+  }
+
+  async find(asked: { query: string; roles: string[]; limit: number }): Promise<FoundSession[]> {
+    await this.#sessions.catchUp()
+    const words = toWords(asked.query)
+    const [own, theirs] = await Promise.all([
+      this.#findOwn(asked, words),
+      this.#hostSessions.find(this.#home, { ...asked, words, maxMessages: MAX_MATCHES }),
+    ])
+    const found = theirs.map(({ row, messages }) => toFound(row, messages, words))
+    // Our results are ranked by relevance; the host agent's follow, newest first.
+    return [...own, ...found].slice(0, asked.limit)
+  }
+
+  read({ id, query, roles }: { id: string; query: string; roles: string[] }): FoundSession {
+    const own = this.#sessions.row(id)
+    if (own?.session_id === this.#current || id === this.#current)
+      throw invalid('This is the current conversation. You have it already.')
+    // A session of another profile is as unknown as one that does not exist.
+    const found = own
+      ? own.profile === this.#home.name && {
+          row: own,
+          messages: this.#sessions.load(own.session_id).messages,
+        }
+      : this.#hostSessions.session(this.#home, id)
+    if (!found) throw missing('There is no conversation with this id in this profile.')
     const words = toWords(query)
-    const options = { q: query, content: true, limit: MAX_SCANNED, profile: home.name }
-    const hits = (await sessions.search(options)).filter(hit => hit.session_id !== current)
+    if (words.length > 0) return toFound(found.row, matchesIn(found.messages, words, roles), words)
+    return { ...head(found.row), ...lastOf(found.messages, roles) }
+  }
+
+  async #findOwn(
+    { query, roles, limit }: { query: string; roles: string[]; limit: number },
+    words: string[],
+  ): Promise<FoundSession[]> {
+    const options = { q: query, content: true, limit: MAX_SCANNED, profile: this.#home.name }
     const found: FoundSession[] = []
-    for (const hit of hits) {
+    for (const hit of await this.#sessions.search(options)) {
+      if (hit.session_id === this.#current) continue
       if (found.length === limit) break
       // One transcript in memory at a time.
-      const messages = matchesIn(sessions.load(hit.session_id).messages, words, roles)
+      const messages = matchesIn(this.#sessions.load(hit.session_id).messages, words, roles)
       await setImmediate()
       if (messages.length > 0 || (roles.length === 0 && hit.match_type === 'title'))
         found.push(toFound(hit, messages, words))
@@ -126,65 +190,4 @@ export const createSessionSearch = ({ sessions, hostSessions, redact }: SessionS
     }
     return found
   }
-
-  /** The last messages of a conversation, as many as fit. Without tool results, unless they are asked for. */
-  const lastOf = (messages: readonly Message[], roles: readonly string[]) => {
-    const wanted = roles.length > 0 ? roles : ['user', 'assistant']
-    const said = messages.filter(
-      message => !message._error && wanted.includes(message.role) && textOf(message).trim() !== '',
-    )
-    const shown: NonNullable<FoundSession['messages']> = []
-    let chars = 0
-    for (const message of said.toReversed()) {
-      const text = shorten(redact(textOf(message).trim()), READ_MESSAGE_CHARS)
-      chars += text.length
-      if (chars > MAX_READ_CHARS && shown.length > 0) break
-      const { role, timestamp } = message
-      shown.unshift({ role, when: timestamp ? toIso(timestamp) : null, text })
-    }
-    return { messages: shown, earlier: said.length - shown.length }
-  }
-
-  const read = (
-    home: Home,
-    current: string,
-    { id, query, roles }: { id: string; query: string; roles: string[] },
-  ): FoundSession => {
-    const own = sessions.row(id)
-    if (own?.session_id === current || id === current)
-      throw invalid('This is the current conversation. You have it already.')
-    // A session of another profile is as unknown as one that does not exist.
-    const found = own
-      ? own.profile === home.name && { row: own, messages: sessions.load(own.session_id).messages }
-      : hostSessions.session(home, id)
-    if (!found) throw missing('There is no conversation with this id in this profile.')
-    const words = toWords(query)
-    if (words.length > 0) return toFound(found.row, matchesIn(found.messages, words, roles), words)
-    return { ...head(found.row), ...lastOf(found.messages, roles) }
-  }
-
-  /** Bound to the home of a turn; its own session is never among the results. */
-  return (home: Home, current: string): SessionSearchStore => ({
-    async recent(limit) {
-      await sessions.catchUp()
-      const options = { profile: home.name, foreign: hostSessions.rows(home), limit: limit + 1 }
-      const { body } = sessions.list(options)
-      return (JSON.parse(body.toString()) as SessionRow[])
-        .filter(row => row.session_id !== current)
-        .slice(0, limit)
-        .map(row => ({ ...head(row), preview: row.preview, message_count: row.message_count }))
-    },
-    async find(asked) {
-      await sessions.catchUp()
-      const words = toWords(asked.query)
-      const [own, theirs] = await Promise.all([
-        findOwn(home, current, asked),
-        hostSessions.find(home, { ...asked, words, maxMessages: MAX_MATCHES }),
-      ])
-      const found = theirs.map(({ row, messages }) => toFound(row, messages, words))
-      // Our results are ranked by relevance; the host agent's follow, newest first.
-      return [...own, ...found].slice(0, asked.limit)
-    },
-    read: asked => read(home, current, asked),
-  })
 }

@@ -1,40 +1,31 @@
-/** Warnings of a turn that are shown once per session, and again when they change. */
-import type { TurnScope } from './turn-scope.ts'
+/** Warnings of turns that are shown once per session, and again when they change. */
+import { redact } from '../../base/redact/redact.ts'
+import type { Turn } from '../turn.ts'
 
 /** How many sessions we remember warnings for. */
 const MAX_SESSIONS = 200
 
-export type SessionWarnings = (
-  scope: Pick<TurnScope, 'turn' | 'sessionId'>,
-  warnings: readonly string[],
-) => void
+export class SessionWarnings {
+  readonly #type: string
+  readonly #onWarning: ((message: string) => void) | undefined
+  readonly #shown = new Map<string, string>()
 
-/** `type` is that of the event. `onWarning` receives the warnings where the turn's log is not shown. */
-export const createSessionWarnings = (
-  type: string,
-  redact: (text: string) => string,
-  onWarning?: (message: string) => void,
-): SessionWarnings => {
-  const shown = new Map<string, string>()
-  return ({ turn, sessionId }, warnings) => {
+  /** `type` is that of the event. `onWarning` receives the warnings where the turn's log is not shown. */
+  constructor(type: string, onWarning?: (message: string) => void) {
+    this.#type = type
+    this.#onWarning = onWarning
+  }
+
+  show({ sessionId, over, log }: Turn, warnings: readonly string[]): void {
     const text = warnings.join('\n')
-    if (text === (shown.get(sessionId) ?? '') || turn.over) return
-    shown.delete(sessionId)
-    if (text !== '') shown.set(sessionId, text)
+    if (text === (this.#shown.get(sessionId) ?? '') || over) return
+    this.#shown.delete(sessionId)
+    if (text !== '') this.#shown.set(sessionId, text)
     for (const message of warnings.map(redact)) {
-      turn.log.append({ type: 'warning', data: { message, type } })
-      onWarning?.(message)
+      log.append({ type: 'warning', data: { message, type: this.#type } })
+      this.#onWarning?.(message)
     }
-    const [oldest] = shown.keys()
-    if (shown.size > MAX_SESSIONS && oldest !== undefined) shown.delete(oldest)
+    const [oldest] = this.#shown.keys()
+    if (this.#shown.size > MAX_SESSIONS && oldest !== undefined) this.#shown.delete(oldest)
   }
 }
-
-/** Those of the turn itself. */
-export const createTurnWarnings = (
-  redact: (text: string) => string,
-  onWarning?: (message: string) => void,
-) => ({
-  warnShell: createSessionWarnings('shell', redact, onWarning),
-  warnImages: createSessionWarnings('image', redact, onWarning),
-})

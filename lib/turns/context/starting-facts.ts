@@ -48,25 +48,30 @@ const countChanges = async (root: string, options: WorkspaceGitOptions) => {
   }
 }
 
-/** Answers are kept for half a minute. */
-export const createStartingFacts = (
-  options: WorkspaceGitOptions & { clock: Pick<Clock, 'monotonic'> },
-) => {
-  const { clock } = options
-  const known = new Map<string, { at: number; facts: Promise<StartingFacts> }>()
-  const collect = async (bounds: Bounds): Promise<StartingFacts> => ({
-    ...startingProject(bounds),
-    ...(await countChanges(projectRoot(bounds.root), options)),
-  })
+/** The facts of workspaces, each for half a minute. */
+export class StartingFactsCache {
+  readonly #clock: Clock
+  readonly #git: WorkspaceGitOptions
+  readonly #known = new Map<string, { at: number; facts: Promise<StartingFacts> }>()
+
+  constructor(clock: Clock, git: WorkspaceGitOptions) {
+    this.#clock = clock
+    this.#git = git
+  }
+
   /** `bounds`: the workspace, without what is hidden from requests. */
-  return (bounds: Bounds): Promise<StartingFacts> => {
-    const found = known.get(bounds.root)
-    if (found && clock.monotonic() - found.at < CACHED_MS) return found.facts
-    const facts = collect(bounds)
-    known.delete(bounds.root)
-    known.set(bounds.root, { at: clock.monotonic(), facts })
-    const [oldest] = known.keys()
-    if (known.size > MAX_CACHED && oldest !== undefined) known.delete(oldest)
+  of(bounds: Bounds): Promise<StartingFacts> {
+    const now = this.#clock.monotonic()
+    const known = this.#known.get(bounds.root)
+    if (known && now - known.at < CACHED_MS) return known.facts
+    const facts = countChanges(projectRoot(bounds.root), this.#git).then(counts => ({
+      ...startingProject(bounds),
+      ...counts,
+    }))
+    this.#known.delete(bounds.root)
+    this.#known.set(bounds.root, { at: now, facts })
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > MAX_CACHED && oldest !== undefined) this.#known.delete(oldest)
     return facts
   }
 }

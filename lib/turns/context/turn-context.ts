@@ -1,125 +1,78 @@
 /** Builds what a turn is given: history, prompt, tools, environment, approvals and limits of its session and home. */
 import { join } from 'node:path'
-import { isServiceTarget } from '../../commands/own-processes/service-pids.ts'
-import { protectedPaths } from '../../store/state-files.ts'
 import { stripVTControlCharacters } from 'node:util'
-import { fromSeconds } from '../../base/clock.ts'
+import type { ImageStore } from '../../agent/images.ts'
 import type {
   Agent,
+  AgentEvent,
   AgentRequest,
-  Delegation,
   LoopMessage,
-  ModelEndpoint,
-  OutsidePolicy,
-  Providers,
-  WireMessage,
+  SteeringMessage,
 } from '../../agent/types.ts'
-import type { ImageStore } from '../../agent/images.ts'
-import type { Processes, ReadDocument, Secrets } from '../../agent/tool-services.ts'
-import { invalid, UserError } from '../../errors.ts'
-import type { ProfileConfig } from '../../profiles/config.ts'
-import type { Home } from '../../profiles/home.ts'
-import type { Message, NewMessage } from '../../schema/message.ts'
-import type { Meta, Sent } from '../../sessions/entries.ts'
-import { toConversation } from '../../sessions/history.ts'
-import type { Sessions } from '../../sessions/types.ts'
+import { fromSeconds } from '../../base/clock.ts'
 import { NO_TERMINAL_ENV } from '../../base/no-terminal-env.ts'
+import {
+  redact,
+  redactKnown,
+  redactValue,
+  reveal,
+  unusableCommand,
+} from '../../base/redact/redact.ts'
 import { Unapproved } from '../../base/unapproved.ts'
 import { visibleWords } from '../../base/visible.ts'
-import { toStateEntry, withStates } from './provider-states.ts'
-import { type ownedPaths, pathsFor, turnRole, withRole } from './role-guards.ts'
-import { createApprover } from './approver.ts'
-import type { createChatMemos } from './chat-memos.ts'
-import { createUnaskedAllowance } from './network-allowance.ts'
-import { instructionsFor } from './context-files.ts'
-import { createSteeringMessages } from './steering-messages.ts'
-import { annotateMessage, expandSkills, type MessageContext, replaySent } from './user-content.ts'
-import { attachImages, hasImages, imageMode, noImages, sentWith } from './images.ts'
-import type { Compressions } from './session-compression.ts'
-import { externalFor } from './external-agent.ts'
-import { approvalsTag } from './approvals-tag.ts'
-import { createPlanMode, modeTag, type RunnerFor } from './plan-mode.ts'
-import { type HooksFor, withHookAnswer } from './turn-hooks.ts'
-import type { GuardsFor } from './guards.ts'
-import { rulesFor } from './permissions/home-rules.ts'
-import type { SessionWarnings } from './session-warnings.ts'
-import { withCheckpoints, type CheckpointSource } from './with-checkpoints.ts'
-import type { TurnScope } from './turn-scope.ts'
-import type { WindowFit } from './window-fit.ts'
-import { withoutQueued } from '../../sessions/queued.ts'
+import { isServiceTarget } from '../../commands/own-processes/service-pids.ts'
+import { invalid, UserError } from '../../errors.ts'
+import type { PromptAnswer, TurnHooks } from '../../profiles/hooks/turn-hooks.ts'
+import { otherHomePaths } from '../../profiles/other-homes.ts'
+import type { Message, NewMessage } from '../../schema/message.ts'
+import type { SummaryRef } from '../../schema/summary.ts'
+import type { Meta, Sent } from '../../sessions/entries.ts'
+import { toConversation } from '../../sessions/history.ts'
+import { queuedOf, withoutQueued } from '../../sessions/queued.ts'
+import type { Sessions } from '../../sessions/types.ts'
 import { reportedPatch, type UndoneChange, unreportedOf } from '../../sessions/undone.ts'
-import type { Grants } from './grants.ts'
+import { protectedPaths } from '../../store/state-files.ts'
 import type { Questions } from '../questions.ts'
-import type { Turn, TurnContext } from '../turn.ts'
-
-export type TurnContextOptions = {
-  sessions: Sessions
-  /** Our engine or an external agent, depending on the endpoint. */
-  agentFor: (endpoint: ModelEndpoint | UserError) => Agent
-  providers: Providers
-  /** The model's real window, and the tools and system prompt that fit it. */
-  fitFor: WindowFit
-  /** Messages before the conversation. */
-  prefillFor: (scope: TurnScope) => WireMessage[]
-  delegationFor: (scope: TurnScope) => Delegation
-  /** Checked before each model call; resolves to the reason when the limit is reached. */
-  budgetFor: (scope: TurnScope, ask: Questions['approve']) => () => Promise<string | null>
-  /** Called when the session's queue changed. */
-  onQueue: (sessionId: string) => void
-  /** Fallback keys and models when a model call fails. */
-  recoverFor: (
-    scope: TurnScope,
-  ) => Pick<AgentRequest, 'recover' | 'attemptLimit' | 'onEndpointSuccess'>
-  /** Compaction; see `session-compression.ts`. */
-  compressions: Pick<Compressions, 'forTurn' | 'record'>
-  homeOf: (profile: string | null | undefined) => Home
-  guardsFor: GuardsFor
-  hooksFor: HooksFor
-  /** Paths of other profiles, and what the sandbox hides. */
-  placesOfOthers: (home: Home) => string[]
-  stateDir: string
-  /** Control files of a home, and our own ports. */
-  controlOf: (home: Home, workspace: string) => string[]
-  /** Files of a home that only an owner changes. */
-  ownedBy: (home: Home) => ReturnType<typeof ownedPaths>
-  ownPorts: () => string[]
-  /** Where `approvals.outside_sandbox` says nothing. */
-  outsideSandbox: OutsidePolicy
-  grants: Grants
-  /** Records file changes; null when checkpoints are not available. */
-  checkpoints: CheckpointSource | null
-  /** Background processes; absent where they are not available. */
-  processesOf?: (sessionId: string) => Processes
-  /** Where commands run; undefined: directly on this computer. */
-  runnerFor: RunnerFor
-  /** The same, and what checks edits. */
-  commandsFor: (
-    scope: Parameters<RunnerFor>[0] & { env: Readonly<Record<string, string>> },
-  ) => Pick<AgentRequest, 'runner' | 'checkEdits'>
-  /** Storage for long tool results of a session. */
-  toolOutput: {
-    dirOf: (sessionId: string) => string
-    save: (sessionId: string, callId: string, text: string) => string | null
-    saveBytes: (sessionId: string, callId: string, bytes: Buffer, ending: string) => string | null
-    saveImage: (sessionId: string, bytes: Buffer, ending: string) => string | null
-    loadImage: (sessionId: string, file: string) => Buffer | null
-  }
-  /** What tools remember of a chat. */
-  chatMemoOf: ReturnType<typeof createChatMemos>
-  /** Says which attached images the model does not get. */
-  warnImages: SessionWarnings
-  /** Shows problems with the shell init files. */
-  warnShell: SessionWarnings
-  redact: (text: string) => string
-  /** Masks and reveals secrets for the model; see `lib/base/redact/redact.ts`. */
-  secrets: Secrets
-  readDocument: ReadDocument
-  unpackRipgrep: AgentRequest['unpackRipgrep']
-  redactKnown: (text: string) => string
-  redactMessage: (message: Message) => Message
-  /** Expands `/skill and words` to the skill's text and the words; returns any other text unchanged. */
-  expandSkill: (home: Home, text: string) => string
-}
+import {
+  type BoundRequest,
+  isExternal,
+  type RecordExtra,
+  type Turn,
+  type TurnContext,
+} from '../turn.ts'
+import { approvalsTag } from './approvals-tag.ts'
+import { Approver } from './approver.ts'
+import { instructionsFor } from './context-files.ts'
+import { controlPathsOf, hiddenBySandbox, ownPorts } from './control-files.ts'
+import { externalFor } from './external-agent.ts'
+import {
+  type AttachedImages,
+  attachImages,
+  hasImages,
+  imageMode,
+  NO_IMAGES,
+  sentWith,
+} from './images.ts'
+import { rulesFor } from './permissions/home-rules.ts'
+import { modeTag, SessionPlanMode } from './plan-mode.ts'
+import { prefillMessages } from './prefill-messages.ts'
+import { toStateEntry, withStates } from './provider-states.ts'
+import { ownedPaths, pathsFor, turnRole, withRole } from './role-guards.ts'
+import type { Services } from './services.ts'
+import { SpendingLimit } from './spending-limit.ts'
+import { delegationOf } from './subagent-settings.ts'
+import { hooksFor, withHookAnswer } from './turn-hooks.ts'
+import type { TurnScope } from './turn-scope.ts'
+import {
+  annotateMessage,
+  expandSkills,
+  type MessageContext,
+  modelText,
+  replaySent,
+  type SentText,
+} from './user-content.ts'
+import { fitWindow } from './window-fit.ts'
+import { withCheckpoints } from './with-checkpoints.ts'
 
 /**
  * More attempts when unattended: about three minutes with backoff. A provider may ask to wait, but no longer than this: no
@@ -134,18 +87,21 @@ const maxAttemptsOf = ({ config }: TurnScope): number | undefined => {
 }
 
 /** Paths that no tool may access: the service's own state and the secrets of the home. */
-const forbiddenOf = (home: Home, stateDir: string): string[] => [
-  ...protectedPaths(stateDir),
+const forbiddenPaths = ({ home }: TurnScope, { config, homes }: Services): string[] => [
+  ...protectedPaths(config.stateDir),
   ...['.env', 'auth.json', 'auth.lock', 'mcp-tokens', 'checkpoints'].map(name =>
     join(home.dir, name),
   ),
+  // Of other profiles, and what the sandbox hides.
+  ...otherHomePaths(homes, home),
+  ...hiddenBySandbox(home),
 ]
 
 /**
  * Masks known secrets in the text of the model. Its tool calls are not masked: later steps must see the real arguments, and
  * a secret in them came from the user.
  */
-const withoutKnown = (message: NewMessage, redactKnown: (text: string) => string): NewMessage => {
+const withoutKnown = (message: NewMessage): NewMessage => {
   if (message.role !== 'assistant') return message
   const { content, reasoning, refusal } = message
   return {
@@ -155,182 +111,6 @@ const withoutKnown = (message: NewMessage, redactKnown: (text: string) => string
     ...(typeof reasoning === 'string' && { reasoning: redactKnown(reasoning) }),
   }
 }
-
-/** What commands must not reach, and what is asked about outside a sandbox. */
-const serviceFacts = (
-  { ownPorts, outsideSandbox }: TurnContextOptions,
-  { approvals }: ProfileConfig,
-): Pick<AgentRequest, 'ownAddresses' | 'isOwnProcess' | 'outside'> => ({
-  ownAddresses: ownPorts(),
-  isOwnProcess: isServiceTarget,
-  outside: approvals.outside_sandbox ?? outsideSandbox,
-})
-
-export const createTurnContextFactory =
-  (deps: TurnContextOptions) =>
-  (turn: Turn, given: Questions, said: string | null): TurnContext => {
-    const { sessions } = deps
-    const id = turn.sessionId
-    const { meta, created_at } = sessions.head(id)
-    const home = deps.homeOf(meta.profile)
-    const workspace = meta.workspace ?? home.dir
-    const role = () => turnRole(sessions.head(id).meta)
-    const owned = deps.ownedBy(home)
-    const { unattended, client, endpoint } = turn
-    const questions = client?.approvals === 'deny' ? { ...given, approve: deny } : given
-    // A turn without a usable model starts anyway and fails with the reason, even with an unreadable configuration.
-    const config = endpoint instanceof UserError ? home.lenient.settings() : home.settings()
-    const scope: TurnScope = { turn, sessionId: id, home, workspace, meta, config, unattended }
-    const recovery = deps.recoverFor(scope)
-    const isExternal = !(endpoint instanceof UserError) && endpoint.apiMode === 'acp'
-    const expand = (text: string) => deps.expandSkill(home, text)
-    const messageContext = {
-      workspace,
-      at: turn.startedAt,
-      createdAt: fromSeconds(created_at),
-      zone: config.timezone,
-      mode: () => modeLines(scope, deps),
-      expand,
-    }
-    /** How steering messages were sent, by their key in the queue. */
-    const steered = new Map<string, Omit<Sent, 'id'>>()
-    const known = turn.resumed && sentBefore(sessions, turn)
-    let annotated =
-      said === null ? null : (known ?? recordMessage(sessions, turn, said, messageContext))
-    const images: ImageStore = {
-      mode: imageMode(config),
-      save: (bytes, ending) => deps.toolOutput.saveImage(id, bytes, ending),
-      load: file => deps.toolOutput.loadImage(id, file),
-    }
-    return {
-      agent: withCheckpoints(deps.checkpoints, scope, deps.agentFor(endpoint)),
-      async request() {
-        if (endpoint instanceof UserError) throw endpoint
-        const shellProblem = await home.sourceInitFiles()
-        deps.warnShell(scope, shellProblem === null ? [] : [shellProblem])
-        const forbidden = [...forbiddenOf(home, deps.stateDir), ...deps.placesOfOthers(home)]
-        const { promptFiles, ...fitted } = await deps.fitFor(scope, endpoint, forbidden)
-        const env = home.childEnv(variablesOf(scope))
-        const rules = rulesFor(home, workspace, env)
-        const hooks = deps.hooksFor(scope, { model: fitted.endpoint.model, env })
-        const { signal } = turn.controller
-        const messages = sessions.load(id).messages.filter(({ role }) => role === 'user')
-        if (said !== null && annotated) {
-          const moment = messages.length === 1 ? 'first' : 'later'
-          const answer = await hooks.submitted(said, moment, signal)
-          const answered = withHookAnswer(said, annotated, answer)
-          if (answered !== annotated)
-            sessions.append(id, [{ t: 'sent', id: turn.userMessageId, ...answered }])
-          if (answer.blocked !== null)
-            throw invalid(`A hook blocked this message: ${answer.blocked}`, {
-              code: 'hook_blocked',
-              values: { reason: answer.blocked },
-            })
-          annotated = answered
-        }
-        const readable = [deps.toolOutput.dirOf(id)]
-        const place = { workspace, env, forbidden, readable }
-        const warn = (sentences: string[]) => deps.warnImages(scope, sentences)
-        const attaching = { place, store: images, endpoint: fitted.endpoint, warn }
-        const storeImages = isExternal ? noImages : attachImages(attaching)
-        const attachments = annotated ? (messages.at(-1)?.attachments ?? []) : []
-        const attached = await storeImages(attachments)
-        // Later than the message itself: reading the files must not delay the reply to the client.
-        if (annotated && hasImages(attached))
-          sessions.append(id, [
-            { t: 'sent', id: turn.userMessageId, ...sentWith(annotated, attached) },
-          ])
-        return {
-          providers: deps.providers,
-          ...fitted,
-          instructions: {
-            inPrompt: promptFiles,
-            of: (file, known) => instructionsFor(workspace, file, known, { env, forbidden, rules }),
-          },
-          secrets: deps.secrets,
-          readDocument: deps.readDocument,
-          unpackRipgrep: deps.unpackRipgrep,
-          prefill: deps.prefillFor(scope),
-          workspace,
-          sessionKey: id,
-          chatMemo: deps.chatMemoOf(turn, messages),
-          env,
-          forbidden,
-          // A command of a member's turn that names an owned path is asked of an owner.
-          controlPaths: [...deps.controlOf(home, workspace), ...pathsFor(role(), owned)],
-          ...serviceFacts(deps, config),
-          guards: withRole(deps.guardsFor(home), { role, profile: home.name, owned }),
-          planMode: createPlanMode(scope, { ...deps, clarify: questions.clarify }),
-          rules,
-          hooks,
-          maxSteps: config.agent.max_turns,
-          ...(client?.oneCall && { oneClientCall: true }),
-          ...client?.demands,
-          nextMessageId: () => sessions.nextMessageId(id),
-          approve: createApprover(scope, {
-            grants: deps.grants,
-            sessions,
-            redactKnown: deps.redactKnown,
-            ask: questions.approve,
-            noteAllowed: questions.noteAllowed,
-          }),
-          allowsNetwork: createUnaskedAllowance(scope, { grants: deps.grants, sessions }),
-          clarify: clarifyFor(scope, questions, deps.redact),
-          external: externalFor(scope, sessions),
-          attachments,
-          // Unattended turns get no background processes, since they would never be stopped.
-          ...(deps.processesOf && !unattended && { processes: deps.processesOf(id) }),
-          ...deps.commandsFor({ home, workspace, owner: id, readable, env }),
-          readable,
-          offload: (callId, text) => deps.toolOutput.save(id, callId, deps.redact(text)),
-          saveImage: (callId, bytes, ending) =>
-            deps.toolOutput.saveBytes(id, callId, bytes, ending),
-          images,
-          ...recovery,
-          maxAttempts: maxAttemptsOf(scope),
-          ...(unattended && UNATTENDED_RETRIES),
-          compression: deps.compressions.forTurn(id, home, fitted.endpoint),
-          delegation: deps.delegationFor(scope),
-          checkBudget: deps.budgetFor(scope, questions.approve),
-          takeSteeringMessages: createSteeringMessages({
-            queue: () => sessions.head(id).meta,
-            submitted: text => hooks.submitted(text, 'steering', signal),
-            storeImages,
-            annotate: text => annotateMessage(text, messageContext),
-            steered,
-          }),
-        }
-      },
-      history: () => historyOf(sessions, turn, expand),
-      recordSummary: event => deps.compressions.record(id, event),
-      record(given, { steered: key, providerState } = {}) {
-        const message = withoutKnown(given, deps.redactKnown)
-        // One append: after a kill the message is either in the queue or in the transcript.
-        const taken =
-          key === undefined
-            ? []
-            : [{ t: 'meta' as const, patch: withoutQueued(sessions.head(id).meta, key) }]
-        const how = key === undefined ? undefined : steered.get(key)
-        const sent = how && message.id ? [{ t: 'sent' as const, id: message.id, ...how }] : []
-        const safe = withoutHalfSecrets(message, deps.redact)
-        // The state counts characters of the text, so a masked text goes without it.
-        const unmasked = message.content === given.content ? providerState : undefined
-        const state = toStateEntry(message.id, unmasked, deps.redactKnown)
-        const [entry] = sessions.append(id, [
-          { t: 'message', message: safe },
-          ...state,
-          ...sent,
-          ...taken,
-        ])
-        if (taken.length > 0) deps.onQueue(id)
-        if (entry?.t !== 'message') throw new Error('Expected the appended message back')
-        return deps.redactMessage(entry.message)
-      },
-      recordSent: (messageId, text) =>
-        void sessions.append(id, [{ t: 'sent', id: messageId, before: '', text }]),
-      redact: deps.redact,
-    }
-  }
 
 const historyOf = (
   sessions: Sessions,
@@ -358,11 +138,11 @@ const variablesOf = ({ sessionId, workspace }: TurnScope): Record<string, string
   ...NO_TERMINAL_ENV,
 })
 
-const modeLines = (scope: TurnScope, { sessions, runnerFor }: TurnContextOptions): string => {
+const modeLines = (scope: TurnScope, { sessions, runners }: Services): string => {
   const { sessionId } = scope
   const { meta } = sessions.head(sessionId)
   const sent = () => sentNow(sessions, sessionId)
-  return modeTag(meta.mode, scope, runnerFor) + approvalsTag(meta, sent)
+  return modeTag(meta.mode, scope, runners) + approvalsTag(meta, sent)
 }
 
 /** How the messages were sent that the model still reads: not those before a compaction. */
@@ -396,7 +176,7 @@ const recordMessage = (
   { sessionId: id, userMessageId }: Turn,
   said: string,
   context: MessageContext,
-): Omit<Sent, 'id'> => {
+): SentText => {
   const { meta } = sessions.head(id)
   const undone = meta.undone ? unreportedChanges(sessions, id, meta) : []
   const annotated = annotateMessage(said, { ...context, undone })
@@ -415,11 +195,7 @@ const unreportedChanges = (sessions: Sessions, id: string, meta: Meta): UndoneCh
 
 /** Asks the user. MCP servers ask too (elicitation), not only the tool: unattended, the answer is none. */
 const clarifyFor =
-  (
-    { sessionId, config, unattended }: TurnScope,
-    questions: Questions,
-    redact: (text: string) => string,
-  ): AgentRequest['clarify'] =>
+  ({ sessionId, config, unattended }: TurnScope, questions: Questions): AgentRequest['clarify'] =>
   async (question, choices, callId, signal, isWaiting) =>
     unattended
       ? null
@@ -439,10 +215,251 @@ const deny: Questions['approve'] = async () => {
 }
 
 /** Drops the colored output when escape sequences split a secret, because the redactor would not recognize it. */
-const withoutHalfSecrets = (message: NewMessage, redact: (text: string) => string): NewMessage => {
+const withoutHalfSecrets = (message: NewMessage): NewMessage => {
   const { _output: colored, ...rest } = message
   if (typeof colored !== 'string') return rest
   const isSame =
     redact(stripVTControlCharacters(colored)) === stripVTControlCharacters(redact(colored))
   return isSame ? message : rest
+}
+
+/** What a turn is built from, in its session. */
+export class SessionTurnContext implements TurnContext {
+  readonly agent: Agent
+  readonly #services: Services
+  readonly #scope: TurnScope
+  readonly #questions: Questions
+  /** The message of the user; null where the turn has none. */
+  readonly #said: string | null
+  readonly #messageContext: MessageContext
+  /** How steering messages were sent, by their key in the queue. */
+  readonly #steered = new Map<string, SentText>()
+  /** How the message is sent; null where the turn has none. */
+  #sent: SentText | null
+
+  constructor(services: Services, turn: Turn, questions: Questions, said: string | null) {
+    const { sessions, homes, observer } = services
+    const { sessionId, endpoint, unattended, client } = turn
+    const { meta, created_at } = sessions.head(sessionId)
+    const home = homes.of(meta.profile)
+    const workspace = meta.workspace ?? home.dir
+    // A turn without a usable model starts anyway and fails with the reason, even with an unreadable configuration.
+    const config = endpoint instanceof UserError ? home.lenient.settings() : home.settings()
+    const scope = { turn, sessionId, home, workspace, meta, config, unattended }
+    this.#services = services
+    this.#scope = scope
+    this.#said = said
+    this.#questions = {
+      ...questions,
+      ...(observer && { approve: observer.approve, clarify: observer.clarify }),
+      ...(client?.approvals === 'deny' && { approve: deny }),
+    }
+    this.#messageContext = {
+      workspace,
+      at: turn.startedAt,
+      createdAt: fromSeconds(created_at),
+      zone: config.timezone,
+      mode: () => modeLines(scope, services),
+      expand: text => services.skills.expand(home, text),
+    }
+    this.#sent =
+      said === null
+        ? null
+        : ((turn.resumed && sentBefore(sessions, turn)) ??
+          recordMessage(sessions, turn, said, this.#messageContext))
+    const agent = isExternal(turn) ? services.external.agent : services.agent
+    this.agent = withCheckpoints(services.checkpoints, scope, services.wrapAgent(agent))
+  }
+
+  async request(): Promise<BoundRequest> {
+    const services = this.#services
+    const { sessions, grants, toolOutput, warnings } = services
+    const { turn, sessionId, home, workspace, config, unattended } = this.#scope
+    const { endpoint, client } = turn
+    if (endpoint instanceof UserError) throw endpoint
+    const shellProblem = await home.sourceInitFiles()
+    warnings.shell.show(turn, shellProblem === null ? [] : [shellProblem])
+    const forbidden = forbiddenPaths(this.#scope, services)
+    const { promptFiles, ...fitted } = await fitWindow(this.#scope, services, endpoint, forbidden)
+    const env = home.childEnv(variablesOf(this.#scope))
+    const rules = rulesFor(home, workspace, env)
+    const hooks = hooksFor(this.#scope, services, fitted.endpoint.model, env)
+    const messages = sessions.load(sessionId).messages.filter(({ role }) => role === 'user')
+    await this.#askHooks(hooks, messages.length === 1 ? 'first' : 'later')
+    const readable = [toolOutput.dirOf(sessionId)]
+    const images: ImageStore = {
+      mode: imageMode(config),
+      save: (bytes, ending) => toolOutput.saveImage(sessionId, bytes, ending),
+      load: file => toolOutput.loadImage(sessionId, file),
+    }
+    const storeImages = async (paths: readonly string[]): Promise<AttachedImages> => {
+      if (isExternal(turn)) return NO_IMAGES
+      const attached = await attachImages(
+        paths,
+        { workspace, env, forbidden, readable },
+        images,
+        fitted.endpoint,
+      )
+      warnings.image.show(turn, attached.warnings)
+      return attached
+    }
+    const attachments = this.#sent ? (messages.at(-1)?.attachments ?? []) : []
+    const attached = await storeImages(attachments)
+    // Later than the message itself: reading the files must not delay the reply to the client.
+    if (this.#sent && hasImages(attached)) this.#recordSent(sentWith(this.#sent, attached))
+    const approver = new Approver(this.#scope, sessions, grants, this.#questions)
+    const spending = new SpendingLimit(
+      this.#scope,
+      sessions,
+      services.spending,
+      this.#questions.approve,
+      services.clock,
+    )
+    const role = () => turnRole(sessions.head(sessionId).meta)
+    const owned = ownedPaths(home.dir, services.config.baseHome)
+    const runner = services.runners.runnerFor({ home, workspace, owner: sessionId, readable })
+    const checking = { workspace, owner: sessionId, env, runner, settings: config.lsp }
+    const { outside_sandbox: outside = services.config.outsideSandbox } = config.approvals
+    return {
+      providers: services.providers,
+      ...fitted,
+      instructions: {
+        inPrompt: promptFiles,
+        of: (file, known) => instructionsFor(workspace, file, known, { env, forbidden, rules }),
+      },
+      secrets: { mask: redact, reveal, commandError: unusableCommand },
+      readDocument: services.readDocument,
+      unpackRipgrep: services.unpackRipgrep,
+      prefill: prefillMessages(this.#scope, services.log.warn),
+      workspace,
+      sessionKey: sessionId,
+      chatMemo: services.chatMemos.of(sessionId, turn.userMessageId, messages),
+      env,
+      forbidden,
+      // A command of a member's turn that names an owned path is asked of an owner.
+      controlPaths: [
+        ...controlPathsOf(services.config, home, workspace),
+        ...pathsFor(role(), owned),
+      ],
+      ownAddresses: ownPorts(services.config.stateDir, services.config.port),
+      isOwnProcess: isServiceTarget,
+      outside,
+      guards: withRole(services.guards.of(home), { role, profile: home.name, owned }),
+      planMode: new SessionPlanMode(this.#scope, sessions, this.#questions),
+      rules,
+      hooks,
+      maxSteps: config.agent.max_turns,
+      ...(client?.oneCall && { oneClientCall: true }),
+      ...client?.demands,
+      nextMessageId: () => sessions.nextMessageId(sessionId),
+      approve: ask => approver.approve(ask),
+      allowsNetwork: key => approver.allowsNetwork(key),
+      clarify: clarifyFor(this.#scope, this.#questions),
+      external: externalFor(this.#scope, sessions),
+      attachments,
+      // Unattended turns get no background processes, since they would never be stopped.
+      ...(services.processesOf && !unattended && { processes: services.processesOf(sessionId) }),
+      runner,
+      ...(config.lsp.enabled && { checkEdits: services.languageServers.checkFor(checking) }),
+      readable,
+      offload: (callId, text) => toolOutput.save(sessionId, callId, redact(text)),
+      saveImage: (callId, bytes, ending) => toolOutput.saveBytes(sessionId, callId, bytes, ending),
+      images,
+      ...services.models.recovery(home),
+      maxAttempts: maxAttemptsOf(this.#scope),
+      ...(unattended && UNATTENDED_RETRIES),
+      compression: services.compressions.forTurn(sessionId, home, fitted.endpoint),
+      delegation: delegationOf(this.#scope, services),
+      checkBudget: () => spending.check(),
+      takeSteeringMessages: () => this.#takeSteering(hooks, storeImages),
+    }
+  }
+
+  history(): LoopMessage[] {
+    return historyOf(this.#services.sessions, this.#scope.turn, this.#messageContext.expand)
+  }
+
+  recordSummary(event: Extract<AgentEvent, { type: 'compressed' }>): SummaryRef | null {
+    return this.#services.compressions.record(this.#scope.sessionId, event)
+  }
+
+  record(original: NewMessage, { steered: key, providerState }: RecordExtra = {}): Message {
+    const { sessions, onQueue, observer } = this.#services
+    const { sessionId } = this.#scope
+    const message = withoutKnown(original)
+    // One append: after a kill the message is either in the queue or in the transcript.
+    const taken =
+      key === undefined
+        ? []
+        : [{ t: 'meta' as const, patch: withoutQueued(sessions.head(sessionId).meta, key) }]
+    const how = key === undefined ? undefined : this.#steered.get(key)
+    const sent = how && message.id ? [{ t: 'sent' as const, id: message.id, ...how }] : []
+    // The state counts characters of the text, so a masked text goes without it.
+    const unmasked = message.content === original.content ? providerState : undefined
+    const [entry] = sessions.append(sessionId, [
+      { t: 'message', message: withoutHalfSecrets(message) },
+      ...toStateEntry(message.id, unmasked, redactKnown),
+      ...sent,
+      ...taken,
+    ])
+    if (taken.length > 0) onQueue?.(sessionId)
+    if (entry?.t !== 'message') throw new Error('Expected the appended message back')
+    observer?.message(sessionId, original)
+    return redactValue(entry.message)
+  }
+
+  recordSent(messageId: string, text: string): void {
+    const entry = { t: 'sent' as const, id: messageId, before: '', text }
+    this.#services.sessions.append(this.#scope.sessionId, [entry])
+  }
+
+  redact(text: string): string {
+    return redact(text)
+  }
+
+  /** Adds what hooks say about the message of the user. Throws UserError when one blocks it. */
+  async #askHooks(hooks: TurnHooks, moment: 'first' | 'later'): Promise<void> {
+    if (this.#said === null || !this.#sent) return
+    const answer = await hooks.submitted(this.#said, moment, this.#scope.turn.controller.signal)
+    const sent = withHookAnswer(this.#said, this.#sent, answer)
+    if (sent !== this.#sent) this.#recordSent(sent)
+    if (answer.blocked !== null)
+      throw invalid(`A hook blocked this message: ${answer.blocked}`, {
+        code: 'hook_blocked',
+        values: { reason: answer.blocked },
+      })
+    this.#sent = sent
+  }
+
+  /** Records how the message of the user is sent. */
+  #recordSent(sent: SentText): void {
+    const { sessionId, turn } = this.#scope
+    this.#services.sessions.append(sessionId, [{ t: 'sent', id: turn.userMessageId, ...sent }])
+  }
+
+  /** The steering messages in the session's queue. */
+  async #takeSteering(
+    hooks: TurnHooks,
+    storeImages: (paths: readonly string[]) => Promise<AttachedImages>,
+  ): Promise<SteeringMessage[]> {
+    const { sessions } = this.#services
+    const { sessionId, turn } = this.#scope
+    const waiting = () => queuedOf(sessions.head(sessionId).meta).filter(({ steer }) => steer)
+    const prepared = new Map<string, AttachedImages & { text: string; answer: PromptAnswer }>()
+    for (const { id: key, text, attachments } of waiting()) {
+      const answer = await hooks.submitted(text, 'steering', turn.controller.signal)
+      const stored = answer.blocked === null ? await storeImages(attachments) : NO_IMAGES
+      prepared.set(key, { text, ...stored, answer })
+    }
+    // As it is in the queue at this moment: it may have been edited or removed since.
+    return waiting().flatMap(({ id: key, text, attachments }) => {
+      const known = prepared.get(key)
+      // An edited text is taken before the next step, after hooks have seen it.
+      if (!known || known.text !== text) return []
+      const annotated = annotateMessage(text, this.#messageContext)
+      const how = sentWith(withHookAnswer(text, annotated, known.answer), known)
+      this.#steered.set(key, how)
+      return [{ key, text, modelText: modelText(text, how), attachments, images: known.images }]
+    })
+  }
 }

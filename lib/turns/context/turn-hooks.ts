@@ -1,5 +1,6 @@
 /** Binds the hooks of a home to a turn, and adds what they say about a message of the user to it. */
 import { isDirectory } from '../../base/directories.ts'
+import { redact } from '../../base/redact/redact.ts'
 import { type ParsedHooks, parseHooks } from '../../profiles/hooks/config.ts'
 import type { HookRecords } from '../../profiles/hooks/records.ts'
 import { scriptsOf } from '../../profiles/hooks/scripts.ts'
@@ -11,7 +12,7 @@ import {
 import type { Home } from '../../profiles/home.ts'
 import type { HookRow } from '../../schema/hook.ts'
 import type { Sent } from '../../sessions/entries.ts'
-import type { SessionWarnings } from './session-warnings.ts'
+import type { Services } from './services.ts'
 import type { TurnScope } from './turn-scope.ts'
 
 const parsed = new WeakMap<object, ParsedHooks>()
@@ -30,11 +31,6 @@ export const hooksOf = (home: Pick<Home, 'values'>): ParsedHooks => {
 export const hookRows = (home: Home, records: HookRecords): HookRow[] =>
   records.rows(home.dir, hooksOf(home.lenient).hooks)
 
-export type HooksFor = (
-  scope: TurnScope,
-  given: { model: string; env: Readonly<Record<string, string>> },
-) => TurnHooks
-
 /** The files that the hooks of a home name, as absolute paths. */
 export const hookScripts = (home: Home, workspace: string): string[] => {
   const place = { cwd: workspace, env: home.env() }
@@ -49,23 +45,20 @@ const projectVariables = (workspace: string) => ({
   AGENT_PROJECT_DIR: workspace,
 })
 
-export const createHooksFor =
-  (options: {
-    records: HookRecords
-    redact: (text: string) => string
-    warn: SessionWarnings
-  }): HooksFor =>
-  (scope, { model, env }) => {
-    const { home, workspace, sessionId } = scope
-    return createTurnHooks({
-      hooks: () => hooksOf(home).hooks,
-      place: { sessionId, cwd: workspace, profile: home.name, home: home.dir, model },
-      env: { ...env, ...projectVariables(workspace) },
-      records: options.records,
-      redact: options.redact,
-      warn: message => options.warn(scope, [message]),
-    })
-  }
+export const hooksFor = (
+  { home, workspace, sessionId, turn }: TurnScope,
+  { hooks: records, warnings }: Services,
+  model: string,
+  env: Readonly<Record<string, string>>,
+): TurnHooks =>
+  createTurnHooks({
+    hooks: () => hooksOf(home).hooks,
+    place: { sessionId, cwd: workspace, profile: home.name, home: home.dir, model },
+    env: { ...env, ...projectVariables(workspace) },
+    records,
+    redact,
+    warn: message => warnings.hook.show(turn, [message]),
+  })
 
 /** What the model gets in place of a message that a hook blocked, in this and all later turns. */
 const WITHHELD = '[A hook of the user withheld this message.]'

@@ -3,17 +3,15 @@ import { exitPlanMode } from '../../agent/tools/exit-plan-mode.ts'
 import { clarify } from '../../agent/tools/clarify.ts'
 import { createToolbox, plain } from '../../agent/tools/toolbox.ts'
 import { toolsetOf } from '../../agent/toolsets.ts'
-import type { CommandRunner } from '../../agent/tool-services.ts'
 import type { Tool } from '../../agent/types.ts'
-import type { Home } from '../../profiles/home.ts'
-import type { McpOffer, McpToolList } from './mcp-tool-list.ts'
+import { homeTools } from './home-tools.ts'
+import { listTools } from './mcp-tool-list.ts'
+import { mcpTools } from './mcp-tools.ts'
 import { rulesFor } from './permissions/home-rules.ts'
 import type { TurnClient } from '../turn.ts'
+import type { Services } from './services.ts'
 import type { TurnScope } from './turn-scope.ts'
 import { type ToolsetSelection, selectToolsets } from './enabled-toolsets.ts'
-
-/** Creates tools that are bound to a home or a session. */
-export type ToolSource = (scope: TurnScope) => readonly Tool[] | Promise<readonly Tool[]>
 
 /** Toolsets that need a user, or would change state the user does not expect to change unattended. */
 const ATTENDED_ONLY = new Set(['clarify', 'memory', 'cronjob', 'messaging'])
@@ -42,42 +40,30 @@ const usableIn = ({ turn: { client }, unattended }: TurnScope): ((tool: Tool) =>
     !unattended || (kind !== 'ask' && !ATTENDED_ONLY.has(toolsetOf(name) ?? ''))
 }
 
-/** The tools of the MCP servers. */
-export type McpSource = (scope: TurnScope) => Promise<McpOffer>
-
-export type TurnToolsOptions = {
-  sources: readonly ToolSource[]
-  mcp: McpSource
-  /** Decides which of those are described to the model. */
-  mcpToolList: McpToolList
-  /** Where commands run; undefined: directly on this computer. */
-  runnerFor: (scope: { home: Home; workspace: string; owner: string }) => CommandRunner | undefined
-}
-
-export const createTurnTools =
-  ({ sources, mcp, mcpToolList, runnerFor }: TurnToolsOptions) =>
-  async (scope: TurnScope): Promise<readonly Tool[]> => {
-    const [offer, ...bound] = await Promise.all([
-      mcp(scope),
-      ...sources.map(source => source(scope)),
-    ])
-    const selection = selectToolsets(scope.config, scope.meta.enabled_toolsets)
-    const { timeout: timeoutS, persistent_shell: isPersistent } = scope.config.terminal
-    const { home, workspace, sessionId: owner } = scope
-    const runner = runnerFor({ home, workspace, owner })
-    const toolbox = createToolbox({ timeoutS, isPersistent, runner })
-    const rules = rulesFor(home, workspace, home.childEnv())
-    // A denied tool is not described: that saves its tokens, and a call that can only fail.
-    const isOffered = (tool: Tool) => isSelected(tool, selection) && rules.isOffered(tool)
-    const isUsable = usableIn(scope)
-    // From the first use of plan mode on, so that turning it off and on again changes nothing that is sent before it.
-    const planning = scope.meta.mode ? [plain(exitPlanMode)] : []
-    const own = [...[...toolbox, ...bound.flat()].filter(isOffered), ...planning]
-    const all = mcpToolList(scope, {
+export const turnTools = async (scope: TurnScope, services: Services): Promise<readonly Tool[]> => {
+  const offer = await mcpTools(scope, services)
+  const selection = selectToolsets(scope.config, scope.meta.enabled_toolsets)
+  const { timeout: timeoutS, persistent_shell: isPersistent } = scope.config.terminal
+  const { home, workspace, sessionId: owner } = scope
+  const runner = services.runners.runnerFor({ home, workspace, owner })
+  const toolbox = createToolbox({ timeoutS, isPersistent, runner })
+  const rules = rulesFor(home, workspace, home.childEnv())
+  // A denied tool is not described: that saves its tokens, and a call that can only fail.
+  const isOffered = (tool: Tool) => isSelected(tool, selection) && rules.isOffered(tool)
+  const isUsable = usableIn(scope)
+  // From the first use of plan mode on, so that turning it off and on again changes nothing that is sent before it.
+  const planning = scope.meta.mode ? [plain(exitPlanMode)] : []
+  const own = [...[...toolbox, ...homeTools(scope, services)].filter(isOffered), ...planning]
+  const all = listTools(
+    scope,
+    {
       own: own.filter(isUsable),
       tools: offer.tools.filter(tool => isOffered(tool) && isUsable(tool)),
       missing: offer.missing.filter(selection.mcp),
       warnings: offer.warnings,
-    })
-    return [...all, ...(scope.turn.client?.tools ?? []).filter(rules.isOffered)]
-  }
+    },
+    services.sessions,
+    services.promptCache,
+  )
+  return [...all, ...(scope.turn.client?.tools ?? []).filter(rules.isOffered)]
+}

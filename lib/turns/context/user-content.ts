@@ -19,6 +19,9 @@ export type MessageContext = {
   undone?: readonly UndoneChange[]
 }
 
+/** How a message is sent to the model. */
+export type SentText = Omit<Sent, 'id'>
+
 const MAX_NAMED_FILES = 20
 
 const fileList = (changes: readonly UndoneChange[]): string => {
@@ -48,7 +51,7 @@ const undoneNote = (changes: readonly UndoneChange[]): string => {
 }
 
 /** The additions to a new message. The transcript stores what the user wrote. */
-export const annotateMessage = (said: string, context: MessageContext): Omit<Sent, 'id'> => {
+export const annotateMessage = (said: string, context: MessageContext): SentText => {
   const { workspace, at, createdAt, zone, mode, expand, undone = [] } = context
   const day = dayOf(at, zone)
   const date = day === dayOf(createdAt, zone) ? '' : `[Date: ${day}]\n`
@@ -59,7 +62,7 @@ export const annotateMessage = (said: string, context: MessageContext): Omit<Sen
   }
 }
 
-export const modelText = (said: string, { before, text = said }: Omit<Sent, 'id'>): string =>
+export const modelText = (said: string, { before, text = said }: SentText): string =>
   `${before}${text}`
 
 /** Expands skill calls with the skills' current text. */

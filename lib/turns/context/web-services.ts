@@ -11,16 +11,9 @@ import type { Home } from '../../profiles/home.ts'
 import type { Allow } from '../../http/public-address.ts'
 import { chooseSearch, searchWeb } from '../../web/search.ts'
 import { hostDenial } from './permissions/home-rules.ts'
-import { type Auxiliary, type AuxiliaryFor, auxiliarySettings } from './auxiliary-model.ts'
+import { type Auxiliary, type AuxiliaryModels, auxiliarySettings } from './auxiliary-model.ts'
 
 type Own = ModelEndpoint | UserError | null
-
-export type WebServices = ReturnType<typeof createWebServices>
-
-export type WebServicesOptions = {
-  auxiliaryFor: AuxiliaryFor
-  dispatcher?: Dispatcher | undefined
-}
 
 const IMAGE_TIMEOUT_MS = 30_000
 const MAX_ANSWER_TOKENS = 4_096
@@ -35,7 +28,7 @@ const allowOf = async (home: Home): Promise<Allow> => {
   return isAllowed ? host => !isMetadataHost(host) : allowNone
 }
 
-const openWeb = async (home: Home, dispatcher: WebServicesOptions['dispatcher']) => {
+const openWeb = async (home: Home, dispatcher: Dispatcher | undefined) => {
   const [{ createFetch }, { createUrlCheck }] = await Promise.all([
     import('../../web/fetch.ts'),
     import('../../web/url-rules.ts'),
@@ -59,41 +52,76 @@ const withRules = (check: Check, home: Home, tool: string, asked: string): Check
   }
 }
 
-/** Downloads an image under the URL rules of a home. Throws UserError. `tool`: absent for the user's own page. */
-const createImageFetch =
-  (dispatcher: WebServicesOptions['dispatcher'], tool?: string) =>
-  async (home: Home, url: string, maxBytes: number, signal: AbortSignal): Promise<Buffer> => {
-    const { fetch, ...opened } = await openWeb(home, dispatcher)
-    const rules =
-      tool === undefined ? opened : { ...opened, check: withRules(opened.check, home, tool, url) }
-    const { bytes } = await fetch(url, {
-      ...rules,
-      signal,
-      accept: 'image/png,image/jpeg,image/gif,image/webp',
-      // The type is detected from the first bytes.
-      checkType: () => undefined,
-      maxBytes,
-      timeoutMs: IMAGE_TIMEOUT_MS,
-    })
-    return bytes
+export class WebServices {
+  readonly #auxiliary: AuxiliaryModels
+  readonly #dispatcher: Dispatcher | undefined
+
+  constructor(auxiliary: AuxiliaryModels, dispatcher: Dispatcher | undefined) {
+    this.#auxiliary = auxiliary
+    this.#dispatcher = dispatcher
   }
 
-/** Downloads an image for the page, with its detected type. Throws UserError when it is not an image. */
-export const createImageProxy = (dispatcher: WebServicesOptions['dispatcher']) => {
-  const fetchImage = createImageFetch(dispatcher)
-  return async (home: Home, url: string, maxBytes: number, signal: AbortSignal) => {
-    const data = await fetchImage(home, url, maxBytes, signal)
+  /** Null when the home has no search service. */
+  search(home: Home): WebSearchStore | null {
+    const env = home.env()
+    const service = chooseSearch(home.settings().web, env)
+    const dispatcher = this.#dispatcher
+    return (
+      service && {
+        search: (query, signal) => searchWeb(service, query, { env, signal, dispatcher }),
+      }
+    )
+  }
+
+  extract(home: Home, own: Own): WebExtractStore {
+    return {
+      read: async (url, signal) => {
+        const [{ readPage }, opened] = await Promise.all([
+          import('../../web/extract.ts'),
+          openWeb(home, this.#dispatcher),
+        ])
+        const check = withRules(opened.check, home, 'web_extract', url)
+        const summarize = this.#summarizer(home, own, signal)
+        return readPage({ ...opened, check, summarize }, url, signal)
+      },
+    }
+  }
+
+  /** Null when no vision model is available. */
+  vision(home: Home, own: Own): VisionStore | null {
+    const model = this.#modelFor('vision', home, own)
+    // A model that cannot see would only guess.
+    if (model?.endpoint.vision === false) return null
+    return (
+      model && {
+        look: ({ image, question }, signal) => {
+          const content = [
+            { type: 'text', text: question },
+            { type: 'image_url', image_url: { url: image } },
+          ]
+          return ask(model, [{ role: 'user', content }], signal, 'look at the picture')
+        },
+        fetch: (url, maxBytes, signal) =>
+          this.#fetchImage(home, url, maxBytes, signal, VISION_TOOL),
+      }
+    )
+  }
+
+  /**
+   * Downloads an image that the user's own page shows, so that the page loads nothing from elsewhere, and detects its type.
+   * Throws UserError when it is not an image.
+   */
+  async imageForPage(home: Home, url: string, maxBytes: number, signal: AbortSignal) {
+    const data = await this.#fetchImage(home, url, maxBytes, signal)
     const type = imageType(data)
     if (!type) throw unavailable('Not a PNG, JPEG, GIF or WebP image.')
     return { type, data }
   }
-}
 
-export const createWebServices = ({ auxiliaryFor, dispatcher }: WebServicesOptions) => {
   /** Null when no model is available, or only the demo model. */
-  const modelFor = (task: 'vision' | 'web_extract', home: Home, own: Own): Auxiliary | null => {
+  #modelFor(task: 'vision' | 'web_extract', home: Home, own: Own): Auxiliary | null {
     try {
-      const found = auxiliaryFor(task, home, own)
+      const found = this.#auxiliary.for(task, home, own)
       return found.endpoint.apiMode === 'demo' ? null : found
     } catch (error) {
       if (error instanceof UserError) return null
@@ -101,27 +129,10 @@ export const createWebServices = ({ auxiliaryFor, dispatcher }: WebServicesOptio
     }
   }
 
-  const open = (home: Home) => openWeb(home, dispatcher)
-  const fetchImage = createImageFetch(dispatcher, VISION_TOOL)
-
-  const ask = async (
-    model: Auxiliary,
-    messages: WireMessage[],
-    signal: AbortSignal,
-    what: string,
-  ): Promise<string> => {
-    try {
-      return await model.ask(messages, { signal, maxTokens: MAX_ANSWER_TOKENS })
-    } catch (error) {
-      if (signal.aborted) throw error
-      throw unavailable(`${model.endpoint.model} could not ${what}: ${messageOf(error)}`)
-    }
-  }
-
   /** Only a model configured for this task summarizes: the session's own model can read the start of the page itself. */
-  const summarizer = (home: Home, own: Own, signal: AbortSignal) => {
+  #summarizer(home: Home, own: Own, signal: AbortSignal) {
     const { model: name, baseUrl } = auxiliarySettings(home.settings(), 'web_extract')
-    const model = name || baseUrl ? modelFor('web_extract', home, own) : null
+    const model = name || baseUrl ? this.#modelFor('web_extract', home, own) : null
     return (
       model &&
       ((text: string, { url, title }: { url: string; title: string }) =>
@@ -137,46 +148,40 @@ export const createWebServices = ({ auxiliaryFor, dispatcher }: WebServicesOptio
     )
   }
 
-  return {
-    /** Null when the home has no search service. */
-    search(home: Home): WebSearchStore | null {
-      const env = home.env()
-      const service = chooseSearch(home.settings().web, env)
-      return (
-        service && {
-          search: (query, signal) => searchWeb(service, query, { env, signal, dispatcher }),
-        }
-      )
-    },
+  /** Under the URL rules of a home, and under its permission rules for a tool. Throws UserError. */
+  async #fetchImage(
+    home: Home,
+    url: string,
+    maxBytes: number,
+    signal: AbortSignal,
+    tool?: string,
+  ): Promise<Buffer> {
+    const { fetch, ...opened } = await openWeb(home, this.#dispatcher)
+    const check = tool ? withRules(opened.check, home, tool, url) : opened.check
+    const { bytes } = await fetch(url, {
+      ...opened,
+      check,
+      signal,
+      accept: 'image/png,image/jpeg,image/gif,image/webp',
+      // The type is detected from the first bytes.
+      checkType: () => undefined,
+      maxBytes,
+      timeoutMs: IMAGE_TIMEOUT_MS,
+    })
+    return bytes
+  }
+}
 
-    extract: (home: Home, own: Own): WebExtractStore => ({
-      async read(url, signal) {
-        const [{ readPage }, opened] = await Promise.all([
-          import('../../web/extract.ts'),
-          open(home),
-        ])
-        const check = withRules(opened.check, home, 'web_extract', url)
-        return readPage({ ...opened, check, summarize: summarizer(home, own, signal) }, url, signal)
-      },
-    }),
-
-    /** Null when no vision model is available. */
-    vision(home: Home, own: Own): VisionStore | null {
-      const model = modelFor('vision', home, own)
-      // A model that cannot see would only guess.
-      if (model?.endpoint.vision === false) return null
-      return (
-        model && {
-          look: ({ image, question }, signal) => {
-            const content = [
-              { type: 'text', text: question },
-              { type: 'image_url', image_url: { url: image } },
-            ]
-            return ask(model, [{ role: 'user', content }], signal, 'look at the picture')
-          },
-          fetch: (url, maxBytes, signal) => fetchImage(home, url, maxBytes, signal),
-        }
-      )
-    },
+const ask = async (
+  model: Auxiliary,
+  messages: WireMessage[],
+  signal: AbortSignal,
+  what: string,
+): Promise<string> => {
+  try {
+    return await model.ask(messages, { signal, maxTokens: MAX_ANSWER_TOKENS })
+  } catch (error) {
+    if (signal.aborted) throw error
+    throw unavailable(`${model.endpoint.model} could not ${what}: ${messageOf(error)}`)
   }
 }

@@ -1,5 +1,4 @@
 /** Wraps an agent so that the file changes of a turn are recorded: before the first change and after the last. */
-import type { AgentEvent, Emit } from '../../agent/events.ts'
 import type { ChangeScope } from '../../agent/tool-services.ts'
 import type { Agent, LoopMessage } from '../../agent/types.ts'
 import type { TurnRecorder, TurnStart } from '../../workspaces/checkpoints/turn-recorder.ts'
@@ -18,12 +17,6 @@ const titleOf = (history: readonly LoopMessage[]): string => {
   const last = history.findLast(({ role }) => role === 'user')?.content
   const text = typeof last === 'string' ? last.replace(/^\[Workspace: [^\n]*\]\n/, '') : ''
   return (text.trim().split('\n')[0] ?? '').slice(0, MAX_TITLE_CHARS)
-}
-
-/** Calls of subagents belong to the call that started them. */
-const followCalls = (recorder: TurnRecorder, event: AgentEvent): void => {
-  if (event.type === 'tool' && !event.owner) recorder.callStarted(event.callId)
-  if (event.type === 'tool_complete' && !event.owner) recorder.callEnded(event.callId)
 }
 
 /** A failure to record produces a warning and does not fail the turn. */
@@ -50,17 +43,14 @@ export const withCheckpoints = (
       if (notes.length > 0) emit({ type: 'warning', kind: 'checkpoint', message: notes.join(' ') })
     }
     const isExternal = request.endpoint.apiMode === 'acp'
-    const followed: Emit = event => {
-      // An external agent does not wait until a step is recorded.
-      if (!isExternal) followCalls(recorder, event)
-      emit(event)
-    }
-    request.signal.addEventListener('abort', () => recorder.stopping(), { once: true })
+    request.signal.addEventListener('abort', recorder.stopping, { once: true })
     try {
       // An external agent may change files without asking first.
       if (isExternal) await beforeChange('workspace')
       const canUndo = checkpoints.canUndo !== false
-      return await agent({ ...request, beforeChange, canUndo }, followed)
+      // Not called by an external agent, which does not wait until a step is recorded.
+      const calls = { started: recorder.callStarted, ended: recorder.callEnded }
+      return await agent({ ...request, beforeChange, canUndo, calls }, emit)
     } finally {
       // Not awaited: the response is complete. Listing the changes waits for it instead.
       void recorder.end(turn.parking === 'suspended')

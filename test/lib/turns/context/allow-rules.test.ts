@@ -8,12 +8,7 @@ import { suggestedPrefix } from '../../../../lib/agent/shell/prefix.ts'
 import { decideCommand } from '../../../../lib/agent/permissions/decide.ts'
 import type { ApprovalRequest } from '../../../../lib/agent/types.ts'
 import type { Approval } from '../../../../lib/schema/question.ts'
-import {
-  coveringIds,
-  createGrants,
-  isCovered,
-  ruleId,
-} from '../../../../lib/turns/context/grants.ts'
+import { coveringIds, Grants, isCovered, ruleId } from '../../../../lib/turns/context/grants.ts'
 import type { RuleScope } from '../../../../lib/schema/question.ts'
 import { readRule, ruleText } from '../../../../lib/turns/context/allow-rules.ts'
 import { createTestClock } from '../../../_clock.ts'
@@ -283,7 +278,7 @@ rules('asks again when a command has new risk reasons', () => {
 rules('grants survive a restart, for one profile, until removed', () => {
   const path = join(dir, 'grants.json')
   const id = given('docker rm x', 'docker rm *')
-  const open = () => createGrants({ path, clock: createTestClock(7_000) })
+  const open = () => new Grants(path, createTestClock(7_000))
   const grant = { id, command: 'docker rm *', cwd: work, scope: 'profile' as const, reasons: [] }
   open().add('default', grant)
   const ids = coveringIds(ask('docker rm y'), work)

@@ -5,10 +5,11 @@ import * as assert from 'uvu/assert'
 import { createProviders } from '../../../../lib/agent/providers/registry.ts'
 import type { ModelEndpoint } from '../../../../lib/agent/types.ts'
 import { unavailable } from '../../../../lib/errors.ts'
+import type { ModelServices } from '../../../../lib/models/models.ts'
 import type { Home } from '../../../../lib/profiles/home.ts'
 import {
+  AuxiliaryModels,
   auxiliarySettings,
-  createAuxiliaryModels,
 } from '../../../../lib/turns/context/auxiliary-model.ts'
 import { createProvider, type Scripted, type Step } from '../../../_provider.ts'
 import { configOf } from '../../../_config.ts'
@@ -42,12 +43,11 @@ const none = (): never => {
   throw unavailable('No model is set up.')
 }
 const maker = (endpoint: (home: Home, model: string) => ModelEndpoint = none) =>
-  createAuxiliaryModels({
-    providers: createProviders(undefined, systemClock),
-    endpoint,
-    clock: { delay: async (_, signal) => signal?.throwIfAborted() },
-    random: () => 0,
-  })
+  new AuxiliaryModels(
+    { endpoint, windows: { apply: (own: ModelEndpoint) => own } } as unknown as ModelServices,
+    createProviders(undefined, systemClock),
+    { ...systemClock, delay: async (_, signal) => signal?.throwIfAborted() },
+  )
 const ask = { messages: [{ role: 'user' as const, content: 'name it' }] }
 const signal = () => new AbortController().signal
 const broken: Step = { status: 400, body: { error: { message: 'broken' } } }
@@ -86,7 +86,7 @@ test('without configuration uses the session’s model, without its reasoning ef
   one,
 }) => {
   one.push({ text: ' an ark ', usage: { prompt_tokens: 9, completion_tokens: 3 } })
-  const auxiliary = maker()('compression', homeOf({}), endpointAt(one.url))
+  const auxiliary = maker().for('compression', homeOf({}), endpointAt(one.url))
   const used: number[] = []
   const said = await auxiliary.ask(ask.messages, {
     signal: signal(),
@@ -103,7 +103,7 @@ test('without configuration uses the session’s model, without its reasoning ef
 
 test('a custom base URL gets its own key and never that of another host', async ({ one, two }) => {
   const said = (more: Record<string, unknown>) =>
-    maker()(
+    maker().for(
       'vision',
       homeOf({ auxiliary: { vision: { base_url: two.url, model: 'eyes', ...more } } }),
       endpointAt(one.url),
@@ -123,13 +123,13 @@ test('falls back to the session’s model when the configured one fails or is no
   const named = maker((_, id) => {
     ids.push(id)
     return endpointAt(two.url, { model: 'taker' })
-  })('compression', home, endpointAt(one.url))
+  }).for('compression', home, endpointAt(one.url))
   assert.is(named.endpoint.model, 'taker')
   assert.equal(ids, ['@p:taker'])
   two.push(broken)
   one.push({ text: 'own' })
   assert.is(await named.ask(ask.messages, { signal: signal() }), 'own')
-  const missing = maker()('compression', home, endpointAt(one.url))
+  const missing = maker().for('compression', home, endpointAt(one.url))
   assert.is(missing.endpoint.model, 'own')
 })
 
@@ -138,14 +138,14 @@ test('external agents are skipped for the default model; throws when no model is
 }) => {
   const acp = endpointAt('', { apiMode: 'acp' })
   const found = maker((_, id) => endpointAt(one.url, { model: `default${id}` }))
-  assert.is(found('vision', homeOf({}), acp).endpoint.model, 'default')
-  assert.throws(() => maker()('vision', homeOf({}), acp), 'No model is set up.')
-  assert.throws(() => maker()('vision', homeOf({}), unavailable('No key.')), 'No key.')
+  assert.is(found.for('vision', homeOf({}), acp).endpoint.model, 'default')
+  assert.throws(() => maker().for('vision', homeOf({}), acp), 'No model is set up.')
+  assert.throws(() => maker().for('vision', homeOf({}), unavailable('No key.')), 'No key.')
 })
 
 test('retries a busy provider only with `retry`', async ({ one }) => {
   const busy: Step = { status: 503, body: { error: { message: 'busy' } } }
-  const auxiliary = maker()('compression', homeOf({}), endpointAt(one.url))
+  const auxiliary = maker().for('compression', homeOf({}), endpointAt(one.url))
   one.push(busy, { text: 'there' })
   assert.is(await auxiliary.ask(ask.messages, { signal: signal(), retry: true }), 'there')
   one.push(busy)
@@ -161,7 +161,7 @@ test('retries a busy provider only with `retry`', async ({ one }) => {
 test('times out', async ({ one }) => {
   const home = homeOf({ auxiliary: { vision: { timeout: 0.05 } } })
   one.push({ end: 'headers' })
-  const auxiliary = maker()('vision', home, endpointAt(one.url))
+  const auxiliary = maker().for('vision', home, endpointAt(one.url))
   const late = await auxiliary.ask(ask.messages, { signal: signal() }).catch(error => error)
   assert.match(late.message, 'did not answer in')
 })
@@ -170,7 +170,7 @@ test('a summary by a model in the own network is not cut', async ({ one }) => {
   // Less than any answer takes.
   const home = homeOf({ auxiliary: { compression: { timeout: 0.001 } } })
   one.push({ text: 'notes' })
-  const auxiliary = maker()('compression', home, endpointAt(one.url))
+  const auxiliary = maker().for('compression', home, endpointAt(one.url))
   assert.is(await auxiliary.ask(ask.messages, { signal: signal() }), 'notes')
 })
 

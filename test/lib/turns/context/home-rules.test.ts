@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ApprovalRequest } from '../../../../lib/agent/types.ts'
 import { parseProfileConfig } from '../../../../lib/profiles/config.ts'
-import { createApprovalPolicy } from '../../../../lib/turns/context/approval-policy.ts'
+import { Approver } from '../../../../lib/turns/context/approver.ts'
 import {
   hostDenial,
   rulesFor,
@@ -76,19 +76,24 @@ rules(
     })
     const asked: unknown[] = []
     const granted: unknown[] = []
-    const policy = createApprovalPolicy({
-      sessionId: 's',
-      config: () => value,
-      sessionAllowed: () => ['recursive delete'],
-      isGranted: () => true,
-      grant: ask => void granted.push(ask),
-      noteAllowed: () => {},
-      ask: async question => {
-        asked.push(question)
-        return 'always'
-      },
-      shown: text => text,
-    })
+    const approver = new Approver(
+      {
+        sessionId: 's',
+        home: { name: 'default', settings: () => value },
+        workspace: dir,
+        meta: { approved_patterns: ['recursive delete'] },
+        unattended: null,
+      } as never,
+      { head: () => ({ meta: {} }) } as never,
+      { has: () => true, add: (_: string, grant: unknown) => void granted.push(grant) } as never,
+      {
+        noteAllowed: () => {},
+        approve: async (question: unknown) => {
+          asked.push(question)
+          return 'always'
+        },
+      } as never,
+    )
     const ask: ApprovalRequest = {
       command: 'rm -rf x',
       patternKeys: ['rule: bash(rm *)', 'recursive delete'],
@@ -96,11 +101,11 @@ rules(
       cwd: dir,
       rule: 'bash(rm *)',
     }
-    assert.is(await policy(ask), 'once')
+    assert.is(await approver.approve(ask), 'once')
     assert.is(asked.length, 1)
     assert.equal(granted, [])
     const { rule: _, ...plain } = ask
-    assert.is(await policy(plain), 'once')
+    assert.is(await approver.approve(plain), 'once')
     assert.is(asked.length, 1)
   },
 )

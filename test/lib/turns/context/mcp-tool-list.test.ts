@@ -8,8 +8,9 @@ import { z } from 'zod'
 import { describeTools } from '../../../../lib/agent/tool-schema.ts'
 import type { Tool } from '../../../../lib/agent/types.ts'
 import type { Span } from '../../../../lib/sessions/fold.ts'
-import { createMcpToolList, type ToolOffer } from '../../../../lib/turns/context/mcp-tool-list.ts'
-import { createPromptCache } from '../../../../lib/turns/context/prompt-cache.ts'
+import { listTools, type ToolOffer } from '../../../../lib/turns/context/mcp-tool-list.ts'
+import { PromptCache } from '../../../../lib/turns/context/prompt-cache.ts'
+import type { Sessions } from '../../../../lib/sessions/types.ts'
 import type { TurnScope } from '../../../../lib/turns/context/turn-scope.ts'
 import { configOf } from '../../../_config.ts'
 import { createTestClock } from '../../../_clock.ts'
@@ -35,14 +36,8 @@ const toolsOf = (count: number, about = 'Does it.'): Tool[] =>
 
 const open = ({ dir }: Context) => {
   const world = { spans: [] as Span[], model: 'm', contextLength: 0 }
-  const list = createMcpToolList({
-    promptCache: createPromptCache({
-      dir,
-      clock: createTestClock(),
-      log: line => assert.unreachable(line),
-    }),
-    sessions: { head: () => ({ spans: world.spans }) as never },
-  })
+  const cache = new PromptCache(dir, createTestClock(), line => assert.unreachable(line))
+  const sessions = { head: () => ({ spans: world.spans }) } as unknown as Sessions
   const offer = (
     given: Partial<ToolOffer>,
     config: Record<string, unknown> = {},
@@ -55,7 +50,8 @@ const open = ({ dir }: Context) => {
       config: configOf(config),
       meta: {},
     } as unknown as TurnScope
-    return list(scope, { own: [], tools: [], missing: [], warnings: [], ...given })
+    const all = { own: [], tools: [], missing: [], warnings: [], ...given }
+    return listTools(scope, all, sessions, cache)
   }
   return { world, offer }
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createPrefill } from '../../../../lib/turns/context/prefill-messages.ts'
+import { prefillMessages } from '../../../../lib/turns/context/prefill-messages.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'prefill-'))
 const test = suite('prefill messages')
@@ -12,9 +12,8 @@ test.after(() => rmSync(dir, { recursive: true }))
 
 const read = (file: string) => {
   const lines: string[] = []
-  const prefillFor = createPrefill({ log: line => void lines.push(line) })
   const scope = { home: { dir }, config: { agent: { prefill_messages_file: file } } }
-  return { messages: prefillFor(scope as unknown as Parameters<typeof prefillFor>[0]), lines }
+  return { messages: prefillMessages(scope as never, line => void lines.push(line)), lines }
 }
 
 test('no file is configured: no messages and nothing in the log', () => {

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
-import { createSpendingLimit, isBudgetKey } from '../../../../lib/turns/context/spending-limit.ts'
+import { isBudgetKey, SpendingLimit } from '../../../../lib/turns/context/spending-limit.ts'
 import { createTestClock } from '../../../_clock.ts'
 
 const test = suite('spending limit')
@@ -28,27 +28,23 @@ const setup = (
       approvals: { gateway_timeout: 1 },
     }),
   }
-  const check = createSpendingLimit(
-    { sessionId: 's', home, turn, unattended } as unknown as Parameters<
-      typeof createSpendingLimit
-    >[0],
+  const limit = new SpendingLimit(
+    { sessionId: 's', home, turn, unattended } as never,
     {
-      sessions: {
-        head: () => ({ meta }),
-        require: () => session,
-        append: (_: string, [entry]: { patch: object }[]) => Object.assign(meta, entry?.patch),
-      },
-      ask: async ({ description }: { description: string }) => {
-        asked.push(description)
-        return answers.shift() ?? 'deny'
-      },
-      spentSince: () => day,
-      clock: createTestClock(1_700_000_000_000),
-    } as unknown as Parameters<typeof createSpendingLimit>[1],
+      head: () => ({ meta }),
+      require: () => session,
+      append: (_: string, [entry]: { patch: object }[]) => Object.assign(meta, entry?.patch),
+    } as never,
+    { since: () => day } as never,
+    async ({ description }) => {
+      asked.push(description)
+      return answers.shift() ?? 'deny'
+    },
+    createTestClock(1_700_000_000_000),
   )
   const spend = (tokens: number, cost = 0) => {
     turn.usage = usage(tokens, cost)
-    return check()
+    return limit.check()
   }
   return { spend, asked, meta }
 }

@@ -10,9 +10,10 @@ import { todo } from '../../../../lib/agent/tools/todo.ts'
 import type { ModelEndpoint, Tool } from '../../../../lib/agent/types.ts'
 import { createHomes } from '../../../../lib/profiles/homes.ts'
 import type { Span } from '../../../../lib/sessions/fold.ts'
+import type { Services } from '../../../../lib/turns/context/services.ts'
 import type { TurnScope } from '../../../../lib/turns/context/turn-scope.ts'
-import { createPromptCache } from '../../../../lib/turns/context/prompt-cache.ts'
-import { createSystemPrompt } from '../../../../lib/turns/context/system-prompt.ts'
+import { PromptCache } from '../../../../lib/turns/context/prompt-cache.ts'
+import { promptOf } from '../../../../lib/turns/context/system-prompt.ts'
 import { configOf } from '../../../_config.ts'
 import { createTestClock } from '../../../_clock.ts'
 
@@ -42,25 +43,33 @@ const open = ({ dir }: Context) => {
     systemClock,
   ).base
   const logged: string[] = []
-  const shelf = createPromptCache({
-    dir: join(dir, 'prompts'),
-    log: line => void logged.push(line),
-    clock: createTestClock(NOON * 1_000),
-  })
-  const world = { spans: [] as Span[], createdAt: NOON, notes: 'Note one.', gathered: 0 }
-  const prompt = createSystemPrompt({
-    sessions: { head: () => ({ created_at: world.createdAt, spans: world.spans }) as never },
-    promptCache: shelf,
-    personality: () => '',
-    memory: () => {
-      world.gathered++
-      return world.notes
+  const shelf = new PromptCache(
+    join(dir, 'prompts'),
+    createTestClock(NOON * 1_000),
+    line => void logged.push(line),
+  )
+  mkdirSync(join(dir, 'memories'))
+  const world = {
+    spans: [] as Span[],
+    gathered: 0,
+    set notes(text: string) {
+      writeFileSync(join(dir, 'memories', 'MEMORY.md'), text)
     },
-    skills: () => [],
-    subagents: () => [],
-    runnerFor: () => undefined,
-    outsideSandbox: 'changes',
-  })
+  }
+  world.notes = 'Note one.'
+  const services = {
+    config: { outsideSandbox: 'changes' },
+    sessions: { head: () => ({ created_at: NOON, spans: world.spans }) },
+    promptCache: shelf,
+    skills: {
+      index() {
+        world.gathered++
+        return []
+      },
+      subagents: () => [],
+    },
+    runners: { runnerFor: () => undefined },
+  } as unknown as Services
   const tell = async (
     more: {
       at?: number
@@ -86,7 +95,7 @@ const open = ({ dir }: Context) => {
       config: configOf({ timezone: more.timezone ?? 'UTC' }),
       unattended,
     } as unknown as TurnScope
-    return (await prompt(place, (more.tools ?? ['todo']).map(tool), [])).text
+    return (await promptOf(place, services, (more.tools ?? ['todo']).map(tool), [])).text
   }
   return { world, shelf, logged, tell }
 }
