@@ -216,7 +216,7 @@ export const createApp = async (
     skills,
     checkpoints,
     guards,
-    processesOf: processes.of,
+    processesOf: session => processes.of(session),
     cron: () => cron,
     liveDir: join(stateDir, 'live'),
     resume: resumeOf(cell, options.parkMs),

@@ -30,9 +30,7 @@ export type RecordedTurn = {
 export class RecordedSessions {
   readonly #engine
   readonly #home: Home
-  readonly #source: SessionSource
   readonly #addon: string | undefined
-  readonly #onError: (error: unknown, file: string) => void
   readonly file: string
   readonly #recorder
   /** For the engine's observer. */
@@ -52,18 +50,16 @@ export class RecordedSessions {
     const { engine, home, source, addon, onError } = options
     this.#engine = engine
     this.#home = home
-    this.#source = source
     this.#addon = addon
-    this.#onError = onError
     // The server creates the active home at its first start as well. Other profiles are created explicitly.
     makeDir(this.#home.dir)
     this.file = stateDbPath(this.#home)
     this.#recorder = createSessionRecorder({
       file: this.file,
-      source: this.#source,
+      source,
       addon: this.#addon,
       clock: this.#engine.clock,
-      onError: error => this.#onError(error, this.file),
+      onError: error => onError(error, this.file),
     })
     this.recordPrompt = this.#recorder.prompt
     this.end = this.#recorder.end

@@ -1,7 +1,6 @@
 /** Wires the model modules together: catalog, prices, connection tests, credential pools, local servers. */
 import type { FetchModelList } from './fetch-model-list.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
-import type { TestCallResult } from './test-call.ts'
 import type { DefaultConfig } from './default-model.ts'
 import type { ProviderModels } from './model-catalog.ts'
 import type { KeyChange } from './provider-keys.ts'
@@ -54,11 +53,6 @@ export class ModelServices {
   /** The context windows that servers really use. */
   readonly windows: ServedWindows
   readonly #catalog: ModelCatalog
-  readonly #trial: (
-    requested: { provider: string; model: string },
-    endpoint: () => ModelEndpoint,
-    signal: AbortSignal,
-  ) => Promise<TestCallResult>
   readonly #pools: CredentialPools
   readonly testing: ConnectionTests
 
@@ -101,9 +95,9 @@ export class ModelServices {
       windows: this.windows,
       prices: new Prices(),
     })
-    this.#trial = createTestCall({ providers, hintFor })
+    const trial = createTestCall({ providers, hintFor })
     this.#pools = new CredentialPools({ clock, log, redact })
-    this.testing = new ConnectionTests(this.#live, this.#catalog, this.#trial)
+    this.testing = new ConnectionTests(this.#live, this.#catalog, trial)
   }
 
   #agents(home: ModelHome) {

@@ -1,17 +1,12 @@
 /** Recovery from provider failures within a turn: rotate to another key of the provider, then to a fallback model. */
 import type { ProviderFailure } from '../agent/failure.ts'
-import type { AgentRequest, ModelEndpoint, Recovery } from '../agent/types.ts'
+import type { ModelEndpoint, Recovery, TurnRecovery } from '../agent/types.ts'
 import type { FailureType } from '../schema/failure-type.ts'
 import type { Candidate } from './credentials.ts'
 import { endpointKey } from './endpoint-key.ts'
 import { tryEndpoint, type EndpointOf, readFallbacks } from './fallbacks.ts'
 import { displayName } from './providers.ts'
 import type { PoolHome, CredentialPools } from './credential-pool/credential-pools.ts'
-
-/** State of one turn. */
-export type TurnRecovery = Required<
-  Pick<AgentRequest, 'recover' | 'attemptLimit' | 'onEndpointSuccess'>
->
 
 /** A longer Retry-After is not waited for while another key or model can answer. */
 const MAX_RETRY_AFTER_MS = 10_000
@@ -63,6 +58,7 @@ const modelKey = ({ provider, model, baseUrl }: ModelEndpoint) =>
   `${provider}\0${model}\0${baseUrl}`
 const secretKey = (provider: string, key: string | null) => `${provider}\0${key ?? ''}`
 
+/** Rotates keys and chooses fallbacks in one turn. */
 export class ModelRecovery implements TurnRecovery {
   readonly #pools: CredentialPools
   readonly #home: PoolHome
@@ -144,7 +140,7 @@ export class ModelRecovery implements TurnRecovery {
     return recovery
   }
 
-  attemptLimit(failure: ProviderFailure, endpoint: ModelEndpoint): 2 | 1 | 3 | undefined {
+  attemptLimit(failure: ProviderFailure, endpoint: ModelEndpoint): number | undefined {
     const tried = this.#triedBy(endpoint)
     const hasKey = KEY_FAILURES.has(failure.type) && this.#otherKeys(endpoint, tried).length > 0
     if (!hasKey && !this.#otherModel(tried, false)) return undefined
