@@ -7,8 +7,24 @@ import { conflict, missing } from '../../errors.ts'
 import { redact } from '../../base/redact/redact.ts'
 import type { Message } from '../../schema/message.ts'
 import { requireDirectory } from '../require-directory.ts'
-import { toServers } from './client-servers.ts'
 import { EditorSession, type SessionContext } from './session.ts'
+import type { McpServer } from '@agentclientprotocol/sdk'
+
+const toMap = (pairs: readonly { name: string; value: string }[]): Record<string, string> =>
+  Object.fromEntries(pairs.map(({ name, value }) => [name, value]))
+
+/** Commands start in the directory of the session. */
+const toServers = (servers: readonly McpServer[], cwd: string): Record<string, unknown> =>
+  Object.fromEntries(
+    servers.map(server => {
+      if ('command' in server) {
+        const { command, args, env } = server
+        return [server.name, { command, args, env: toMap(env), cwd }]
+      }
+      const transport = server.type === 'sse' ? { transport: 'sse' } : {}
+      return [server.name, { url: server.url, headers: toMap(server.headers), ...transport }]
+    }),
+  )
 
 /** How a session ended, as recorded. */
 const CLOSED = 'acp_close'

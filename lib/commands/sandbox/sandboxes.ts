@@ -24,7 +24,45 @@ import { MountCheck } from './running-sandboxes.ts'
 import { SandboxDirectories } from './own-directories.ts'
 import { DROPPED_VARIABLES } from './places.ts'
 import { seatbeltArguments } from './seatbelt.ts'
-import { signalInside } from './signal-children.ts'
+import { readdirSync, readFileSync } from 'node:fs'
+
+const childrenOf = (pid: number): number[] => {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap(thread =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1')
+        .split(' ')
+        .filter(Boolean)
+        .map(Number),
+    )
+  } catch {
+    // It has exited.
+    return []
+  }
+}
+
+/** bwrap has two processes of its own: the one that was started, and the first one inside (process 1). */
+const DEPTH_OF_COMMAND = 2
+
+/**
+ * Signals every process inside. False when there is none yet, or for SIGKILL: killing bubblewrap ends everything inside
+ * at once, because process 1 ends with it and the kernel ends the others with process 1.
+ */
+const signalInside = (bwrap: number, signal: NodeJS.Signals): boolean => {
+  if (signal === 'SIGKILL') return false
+  let level = [bwrap]
+  for (let depth = 0; depth < DEPTH_OF_COMMAND; depth++) level = level.flatMap(childrenOf)
+  if (level.length === 0) return false
+  const open = [...level]
+  for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
+    open.push(...childrenOf(pid))
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // It has exited since.
+    }
+  }
+  return true
+}
 
 /** `env` is that of the turn: variables that a command sets for later ones must not show them more of this computer. */
 export type SandboxScope = Omit<Place, 'ownHome' | 'ownTmp'> & {

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
-import { StartLimit } from '../../../lib/mcp/start-limit.ts'
+import { StartLimit } from '../../../lib/mcp/server.ts'
 
 const setUp = () => {
   const clock = createTestClock()

@@ -6,10 +6,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
 import { candidatesFor, credentialFor } from '../../../lib/models/credentials.ts'
-import { chooseKey, strategyOf } from '../../../lib/models/credential-pool/strategy.ts'
 import {
   CredentialPools,
   type KeyFailure,
+  chooseKey,
+  strategyOf,
 } from '../../../lib/models/credential-pool/credential-pools.ts'
 import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { readSetup } from '../../../lib/models/provider-config.ts'
