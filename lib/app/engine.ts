@@ -1,7 +1,6 @@
 /** Composition: models, tools and turns, shared by the service and the command line. */
 import { join } from 'node:path'
 import { createExternalAgents } from '../agent/acp/agents.ts'
-import { hintFor } from '../agent/failure.ts'
 import { createAgent } from '../agent/loop.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
 import type { Agent, ModelEndpoint } from '../agent/types.ts'
@@ -76,10 +75,8 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     config,
     providers,
     dispatcher,
-    hintFor,
     writeEnv,
     log: log.warn,
-    redact,
     agentModels: external.modelsOf,
     keyFor: signIns.keyFor,
   })

@@ -3,7 +3,6 @@
  * when a check failed.
  */
 import { systemClock } from '../base/clock.ts'
-import { hintFor } from '../agent/failure.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
 import { type Machine, thisMachine } from '../app/machine.ts'
 import type { Config } from '../config.ts'
@@ -143,10 +142,8 @@ const openContext = async (
     config,
     providers: createProviders(dispatcher, systemClock),
     dispatcher,
-    hintFor,
     writeEnv,
     log: () => undefined,
-    redact,
     agentModels: () => [],
   })
   return { ...given, home, homes, acceptedSettings, models }

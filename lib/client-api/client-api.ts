@@ -16,7 +16,7 @@ import type { StartedTurn, Turns } from '../turns/turns.ts'
 import type { Turn } from '../turns/turn.ts'
 import type { ApiEvent, ApiRequest, ApiResult } from './api-request.ts'
 import { type Conversations, type Head, historyKey } from './conversations.ts'
-import { demanded, toDemands, type RequestDemands } from './demands.ts'
+import { checkedAnswer, readRequirements, type AnswerRequirements } from './answer-requirements.ts'
 import { followTurn } from './follow-turn.ts'
 import { OWNER_FIELD, SessionLocator } from './locate-session.ts'
 import type { ModelNames } from './model-names.ts'
@@ -201,11 +201,11 @@ export class ClientApi {
   async #settle(
     turn: Turn,
     request: ApiRequest,
-    demands: RequestDemands,
+    demands: AnswerRequirements,
     given: RunOptions,
     onEnd: (head: Head, result: ApiResult) => void,
   ): Promise<void> {
-    for await (const event of demanded(followTurn(turn.log, NEVER), demands)) {
+    for await (const event of checkedAnswer(followTurn(turn.log, NEVER), demands)) {
       if (event.type !== 'done') continue
       onEnd(this.#remember(turn, request, given.token, event.result), event.result)
     }
@@ -265,7 +265,7 @@ export class ClientApi {
         given.disconnected,
       )
       const request = { ...asked, model, messages }
-      const demands = await toDemands(request)
+      const demands = await readRequirements(request)
       const isAgent = isExternal(() => this.#options.endpointOf(home, model || null))
       if (isAgent) rejectForExternalAgent(request, param)
       const split = splitMessages(request.messages, param)
@@ -327,7 +327,10 @@ export class ClientApi {
           leave()
         })
       const follow = async function* (): AsyncGenerator<ApiEvent> {
-        for await (const event of demanded(followTurn(turn.log, given.disconnected), demands)) {
+        for await (const event of checkedAnswer(
+          followTurn(turn.log, given.disconnected),
+          demands,
+        )) {
           if (event.type !== 'text') await settled
           yield event
         }

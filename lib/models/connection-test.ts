@@ -1,5 +1,5 @@
 /** Tests a provider with a stored or unsaved key: makes a minimal model call, or fetches its model list. */
-import type { ModelEndpoint } from '../agent/types.ts'
+import type { Providers } from '../agent/types.ts'
 import { invalid, UserError } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
 import { toProviderId } from './provider-ids.ts'
@@ -12,7 +12,7 @@ import type { RemoteModels } from './remote-models.ts'
 import { parseHint, resolveFor } from './resolve.ts'
 import { baseUrlOf, resolveEndpoint } from './endpoint.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
-import { smallestModel, type TestCallResult } from './test-call.ts'
+import { smallestModel, testCall, type TestCallResult } from './test-call.ts'
 
 export type ConnectionTestInput = {
   provider: string
@@ -48,24 +48,12 @@ const variablesFor = (
 export class ConnectionTests {
   readonly #live: RemoteModels
   readonly #catalog: ModelCatalog
-  readonly #trial: (
-    input: { provider: string; model: string },
-    endpoint: () => ModelEndpoint,
-    signal: AbortSignal,
-  ) => Promise<TestCallResult>
+  readonly #providers: Providers
 
-  constructor(
-    live: RemoteModels,
-    catalog: ModelCatalog,
-    trial: (
-      input: { provider: string; model: string },
-      endpoint: () => ModelEndpoint,
-      signal: AbortSignal,
-    ) => Promise<TestCallResult>,
-  ) {
+  constructor(live: RemoteModels, catalog: ModelCatalog, providers: Providers) {
     this.#live = live
     this.#catalog = catalog
-    this.#trial = trial
+    this.#providers = providers
   }
 
   /** The home with the unsaved key and address applied. */
@@ -106,7 +94,8 @@ export class ConnectionTests {
     const provider = this.#named(input.provider)
     const supposed = this.#suppose(home, input, provider, input.model ?? '')
     const model = await this.#modelFor(supposed, provider, input.model?.trim() ?? '')
-    return this.#trial(
+    return testCall(
+      this.#providers,
       { provider, model },
       () => {
         if (!model)

@@ -6,11 +6,11 @@ import type { ProviderModels } from './model-catalog.ts'
 import type { KeyChange } from './provider-keys.ts'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../base/clock.ts'
+import { redact } from '../base/redact/redact.ts'
 import type { Providers } from '../agent/types.ts'
 import type { Config } from '../config.ts'
 import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
-import type { FailureType } from '../schema/failure-type.ts'
 import type { ModelList } from '../schema/model.ts'
 import { createInstalledAgentCache } from './external-agents.ts'
 import { createModelListFetcher } from './fetch-model-list.ts'
@@ -28,7 +28,6 @@ import { resolveFor } from './resolve.ts'
 import { resolveEndpoint } from './endpoint.ts'
 import { ConnectionTests } from './connection-test.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
-import { createTestCall } from './test-call.ts'
 
 /**
  * Returns `otherwise` when the home's files cannot be read. Only for lookups beside `endpoint`, which throws the reason: a
@@ -61,10 +60,8 @@ export class ModelServices {
     config,
     providers,
     dispatcher,
-    hintFor,
     writeEnv,
     log,
-    redact,
     agentModels,
     keyFor,
   }: {
@@ -72,10 +69,8 @@ export class ModelServices {
     config: Config
     providers: Providers
     dispatcher: Dispatcher | undefined
-    hintFor: (type: FailureType) => string | undefined
     writeEnv: (home: Home, values: Record<string, string | null>) => Promise<void>
     log: (line: string, extra?: Record<string, unknown>) => void
-    redact: (text: string) => string
     /** Models an external agent reported, for a home. */
     agentModels: (home: string, agent: string) => readonly { id: string; label: string }[]
     /** Renews the token of a sign-in; absent: it is used as it is stored. */
@@ -95,9 +90,8 @@ export class ModelServices {
       windows: this.windows,
       prices: new Prices(),
     })
-    const trial = createTestCall({ providers, hintFor })
     this.#pools = new CredentialPools({ clock, log, redact })
-    this.testing = new ConnectionTests(this.#live, this.#catalog, trial)
+    this.testing = new ConnectionTests(this.#live, this.#catalog, providers)
   }
 
   #agents(home: ModelHome) {
