@@ -10,7 +10,7 @@ import type { Home } from '../profiles/home.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
 import { redact } from '../base/redact/redact.ts'
 import { type StartingFacts, StartingFactsCache } from '../turns/context/starting-facts.ts'
-import { createFileSearch, type FileSearch } from '../workspaces/file-search.ts'
+import { FileSearch } from '../workspaces/file-search.ts'
 import { openPersonGit, type PersonGit, type PersonGitOptions } from '../workspaces/git-person.ts'
 import { FileScopes } from '../workspaces/file-scope.ts'
 import { SessionFiles } from '../workspaces/session-files.ts'
@@ -75,7 +75,6 @@ export const composeWorkspaces = (
         },
       }),
   })
-  const fileSearch = createFileSearch(listFiles, clock)
   const terminals = new Terminals({
     clock,
     path: config.env.PATH,
@@ -91,7 +90,7 @@ export const composeWorkspaces = (
     ...composeImports(composition, files),
     files,
     startingFacts: (home, workspace) => startingFacts.of(files.areas.scopeFor(home, workspace)),
-    fileSearch,
+    fileSearch: new FileSearch(listFiles, clock),
     checkpoints,
     processes,
     terminals,

@@ -5,7 +5,7 @@ import { messageOf } from '../../errors.ts'
 import type { Found } from './compare.ts'
 import { type Connection, connect, NotStarted } from './connection.ts'
 import { compareEdits, OpenDocuments } from './documents.ts'
-import { createFileChanges } from './file-changes.ts'
+import { FileChanges } from './file-changes.ts'
 import { candidatesFor, type Place } from './programs.ts'
 import { languageOf, type Server } from './servers.ts'
 
@@ -20,7 +20,7 @@ const MAX_LATE = 3
 type Started = {
   connection: Connection
   documents: OpenDocuments
-  changes: ReturnType<typeof createFileChanges>
+  changes: FileChanges
 }
 
 export class SessionServer {
@@ -88,7 +88,7 @@ export class SessionServer {
           documents: new OpenDocuments(this.#clock, this.#connection, path =>
             languageOf(server, path),
           ),
-          changes: createFileChanges(this.#root, new Set(Object.keys(server.languages))),
+          changes: new FileChanges(this.#root, new Set(Object.keys(server.languages))),
         }
       }
     }
@@ -101,7 +101,7 @@ export class SessionServer {
     const server = await this.#started
     if (!server || this.#state !== 'running') return null
     server.connection.resetLimit()
-    const events = await server.changes()
+    const events = await server.changes.list()
     if (events.length > 0)
       void server.connection.notify('workspace/didChangeWatchedFiles', { changes: events })
     const cancel = this.#clock.timer(CHECK_MS, () => this.#fail('it does not answer'))
