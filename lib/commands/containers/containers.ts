@@ -1,4 +1,5 @@
 /** The containers of this process: one per profile, workspace, and settings; removed when unused, at the end, and after a crash. */
+import { isAlive } from '../../base/is-alive.ts'
 import { rmSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -45,17 +46,6 @@ export const containerLabels = ({
 /** The process that used a container that outlasts it; 0: unknown. */
 const userOf = (dir: string): number =>
   Number(readText(join(dir, USER_FILE), { maxBytes: 20 }).text ?? 0) || 0
-
-/** Whether a process with this id runs. */
-const isAlive = (pid: number): boolean => {
-  if (pid === 0) return false
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
 
 export class Containers {
   readonly #clock: Clock
