@@ -4,11 +4,11 @@ import { type Clock, systemClock, toSeconds } from '../base/clock.ts'
 import { Wake } from '../base/wake.ts'
 import { clusterAddress, clusterUrl } from '../app/cell.ts'
 import { openLocalHealth } from '../app/local-health.ts'
-import { createSupervisor } from '../app/supervisor.ts'
+import { Supervisor } from '../app/supervisor.ts'
 import { isLabel } from '../base/cluster-settings.ts'
 import { connect, type Database } from '../cluster/database.ts'
 import { isMigrated, migrate } from '../cluster/migrations.ts'
-import { createWorkerRecord, type WorkerRecord, type WorkerState } from '../cluster/placement.ts'
+import { WorkerRecord, type WorkerState } from '../cluster/placement.ts'
 import type { Config } from '../config.ts'
 import { EXIT_SETUP, messageOf, SetupError } from '../errors.ts'
 import { createLog, type Log } from '../operations/log.ts'
@@ -54,7 +54,7 @@ class Link {
     try {
       // One that has cells keeps them, also where the tables were made newer since.
       if (!this.#hasBegun || !(await isMigrated(db))) await migrate(db)
-      const record = createWorkerRecord(db, { clock: this.#clock })
+      const record = new WorkerRecord(db, { clock: this.#clock })
       return { db, record, hasName: await record.begin(this.#name) }
     } catch (error) {
       db.end()
@@ -124,7 +124,7 @@ export const work = async (
     { pid: process.pid, address: health.address, started_at: startedAt },
     { addon },
   )
-  const supervisor = createSupervisor(config, log.warn)
+  const supervisor = new Supervisor(config, log.warn)
   const nap = new Wake(clock)
   const failures: string[] = []
   const cells = new Cells(config, clock, name, log, failed => {
