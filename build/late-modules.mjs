@@ -62,7 +62,6 @@ export const LATE_MODULES = [
   'lib/operations/backups/backup-places.ts',
   'lib/app/control.ts',
   'lib/app/local-health.ts',
-  'lib/people/password.ts',
   'lib/people/oidc.ts',
   'lib/operations/backups/backup.ts',
   'lib/operations/backups/tar.ts',
