@@ -55,8 +55,8 @@ export const fake: Tool<z.ZodObject> = {
       ["import { patch } from './patch.ts'", "import { fake } from './fake.ts'\n"],
       ['  plain(patch),', '  plain(fake),\n'],
     ],
-    'lib/agent/toolsets.ts': [
-      ["  { name: 'terminal',", "  { name: 'fake', summary: 'A fake', tools: ['fake'] },\n"],
+    'lib/base/tools.ts': [
+      ["  {\n    name: 'terminal',\n", "  { name: 'fake', toolset: 'todo' },\n"],
     ],
   },
   provider: {
@@ -218,7 +218,7 @@ const LEFT_OUT: readonly Partial<Record<Kind, string>>[] = [
     provider: 'lib/models/providers.ts',
     endpoint: 'router.ts',
   },
-  { setting: 'public/features/settings/strings.ts', tool: 'lib/agent/toolsets.ts' },
+  { setting: 'public/features/settings/strings.ts', tool: 'lib/base/tools.ts' },
 ]
 
 for (const files of LEFT_OUT)

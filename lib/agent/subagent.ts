@@ -6,7 +6,8 @@ import { messageOf } from '../errors.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
 import { spentSince, type UsageMeter } from './usage-meter.ts'
 import { workingRules } from './prompt.ts'
-import { SMALL_WINDOW_TOOLS, toolsOf } from './toolsets.ts'
+import { toolInfo } from '../base/tools.ts'
+import { toolsOf } from './toolsets.ts'
 import { createTrace } from './subagent-trace.ts'
 import type {
   Agent,
@@ -26,9 +27,6 @@ import type {
 
 /** Subagents of one run that work at the same time. */
 const MAX_PARALLEL = 3
-
-/** Tools that act for the user or outlive the task; subagents never get them. */
-const FORBIDDEN_TOOLS = new Set(['clarify', 'memory', 'send_message', 'execute_code'])
 
 /** The part of a run a subagent needs. */
 export type ParentRun = {
@@ -166,7 +164,7 @@ const toRequest = (
     history: [{ role: 'user', content: task.goal }],
     tools,
     async reduce() {
-      const few = tools.filter(({ name }) => SMALL_WINDOW_TOOLS.includes(name))
+      const few = tools.filter(({ name }) => toolInfo(name)?.inSmallWindow)
       return { system: systemOf(task, { ...request, tools: few }, kind), tools: few }
     },
     maxSteps: stepsOf(delegation, task),
@@ -206,7 +204,7 @@ const toolsFor = (
     ({ name, kind, isClient }) =>
       kind !== 'ask' &&
       !isClient &&
-      !FORBIDDEN_TOOLS.has(name) &&
+      toolInfo(name)?.inSubagents !== false &&
       (name !== DELEGATE_TOOL || depth < maxDepth),
   )
   if (toolsets.length === 0) return allowed
