@@ -25,10 +25,7 @@ type Addition = readonly (readonly [before: string, text: string])[] | string
 const ADDITIONS: Readonly<Record<Kind, Readonly<Record<string, Addition>>>> = {
   setting: {
     'lib/base/settings.ts': [
-      [
-        '  default_workspace: {',
-        "  fake: { type: 'flag', default: false, section: 'general', label: 'settings.fake' },\n",
-      ],
+      ['  default_workspace: {', "  fake: { type: 'flag', default: false, section: 'general' },\n"],
     ],
     'public/features/settings/strings.ts': [
       [

@@ -13,10 +13,10 @@ export type ToolInfo = {
   reach?: 'read' | 'write' | 'command' | 'host' | 'agent'
   /** In editors, which know these kinds; absent: another one. */
   kind?: 'read' | 'edit' | 'search' | 'fetch' | 'execute' | 'think' | 'switch_mode'
-  /** In editors, before the preview of a call; absent: its name. */
-  verb?: string
-  /** What a shared chat says of a call. */
-  did?: string
+  /** What precedes its preview in the title that an editor shows; absent: its name. */
+  title?: string
+  /** What a share link says that a call did; absent: that a tool was used. */
+  shared?: string
   /** The argument that a shared chat may show, with the output. Absent: neither, because it may contain anything. */
   sharedInput?: string
   /** It remains in a small context window. Everything else can be done with these, at the cost of more steps. */
@@ -40,7 +40,7 @@ export const TOOLS: readonly ToolInfo[] = [
     kind: 'execute',
     sharedInput: 'command',
     inSmallWindow: true,
-    did: 'Ran a command',
+    shared: 'Ran a command',
   },
   {
     name: 'process',
@@ -48,7 +48,7 @@ export const TOOLS: readonly ToolInfo[] = [
     common: ['BashOutput', 'KillShell'],
     reach: 'command',
     kind: 'execute',
-    did: 'Checked a background process',
+    shared: 'Checked a background process',
   },
   {
     name: 'read_file',
@@ -56,9 +56,9 @@ export const TOOLS: readonly ToolInfo[] = [
     common: ['Read'],
     reach: 'read',
     kind: 'read',
-    verb: 'Read',
+    title: 'Read',
     inSmallWindow: true,
-    did: 'Read a file',
+    shared: 'Read a file',
   },
   {
     name: 'write_file',
@@ -66,9 +66,9 @@ export const TOOLS: readonly ToolInfo[] = [
     common: ['Write'],
     reach: 'write',
     kind: 'edit',
-    verb: 'Write',
+    title: 'Write',
     inSmallWindow: true,
-    did: 'Changed a file',
+    shared: 'Changed a file',
   },
   {
     name: 'patch',
@@ -76,9 +76,9 @@ export const TOOLS: readonly ToolInfo[] = [
     common: ['Edit', 'MultiEdit'],
     reach: 'write',
     kind: 'edit',
-    verb: 'Edit',
+    title: 'Edit',
     inSmallWindow: true,
-    did: 'Changed a file',
+    shared: 'Changed a file',
   },
   {
     name: 'search_files',
@@ -86,29 +86,29 @@ export const TOOLS: readonly ToolInfo[] = [
     common: ['Grep', 'Glob'],
     reach: 'read',
     kind: 'search',
-    verb: 'Search',
+    title: 'Search',
     inSmallWindow: true,
-    did: 'Searched files',
+    shared: 'Searched files',
   },
   {
     name: 'execute_code',
     toolset: 'code_execution',
     reach: 'command',
     kind: 'execute',
-    verb: 'Run a script:',
+    title: 'Run a script:',
     sharedInput: 'code',
     closedBy: 'scripts',
     inSubagents: false,
-    did: 'Ran a script',
+    shared: 'Ran a script',
   },
   {
     name: 'web_search',
     toolset: 'web',
     common: ['WebSearch'],
     kind: 'fetch',
-    verb: 'Search the web for',
+    title: 'Search the web for',
     sharedInput: 'query',
-    did: 'Searched the web',
+    shared: 'Searched the web',
   },
   {
     name: 'web_extract',
@@ -116,32 +116,32 @@ export const TOOLS: readonly ToolInfo[] = [
     common: ['WebFetch'],
     reach: 'host',
     kind: 'fetch',
-    verb: 'Fetch',
+    title: 'Fetch',
     sharedInput: 'urls',
-    did: 'Read a web page',
+    shared: 'Read a web page',
   },
   {
     name: 'vision_analyze',
     toolset: 'vision',
     reach: 'read',
     kind: 'read',
-    did: 'Looked at a picture',
+    shared: 'Looked at a picture',
   },
-  { name: 'skills_list', toolset: 'skills', kind: 'read', did: 'Used a skill' },
+  { name: 'skills_list', toolset: 'skills', kind: 'read', shared: 'Used a skill' },
   {
     name: 'skill_view',
     toolset: 'skills',
     common: ['Skill'],
     kind: 'read',
-    verb: 'Read the skill',
-    did: 'Used a skill',
+    title: 'Read the skill',
+    shared: 'Used a skill',
   },
   {
     name: 'skill_manage',
     toolset: 'skills',
     changes: 'skills',
     closedBy: 'skills',
-    did: 'Used a skill',
+    shared: 'Used a skill',
   },
   {
     name: 'memory',
@@ -150,16 +150,21 @@ export const TOOLS: readonly ToolInfo[] = [
     closedBy: 'memory',
     needsUser: true,
     inSubagents: false,
-    did: 'Used its memory',
+    shared: 'Used its memory',
   },
-  { name: 'session_search', toolset: 'session_search', kind: 'search', did: 'Searched past chats' },
+  {
+    name: 'session_search',
+    toolset: 'session_search',
+    kind: 'search',
+    shared: 'Searched past chats',
+  },
   {
     name: 'todo',
     toolset: 'todo',
     common: ['TodoWrite'],
     kind: 'think',
-    verb: 'To-do list:',
-    did: 'Updated the plan',
+    title: 'To-do list:',
+    shared: 'Updated the plan',
   },
   {
     name: 'clarify',
@@ -167,29 +172,29 @@ export const TOOLS: readonly ToolInfo[] = [
     common: ['AskUserQuestion'],
     needsUser: true,
     inSubagents: false,
-    did: 'Asked a question',
+    shared: 'Asked a question',
   },
   {
     name: 'delegate_task',
     toolset: 'delegation',
     common: ['Task', 'Agent'],
     reach: 'agent',
-    verb: 'Delegate',
-    did: 'Ran a subagent',
+    title: 'Delegate',
+    shared: 'Ran a subagent',
   },
   {
     name: 'cronjob',
     toolset: 'cronjob',
     changes: 'tasks',
     needsUser: true,
-    did: 'Managed scheduled tasks',
+    shared: 'Managed scheduled tasks',
   },
   {
     name: 'exit_plan_mode',
     toolset: null,
     kind: 'switch_mode',
     inSmallWindow: true,
-    did: 'Proposed a plan',
+    shared: 'Proposed a plan',
   },
   { name: 'tool_search', toolset: null, kind: 'search' },
   { name: 'call_tool', toolset: null },

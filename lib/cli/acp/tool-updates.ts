@@ -20,7 +20,7 @@ export const kindOf = (name: string): ToolKind => toolInfo(name)?.kind ?? 'other
 export const titleOf = (name: string, preview: string | null): string => {
   const shown = visibleName(redact(preview ?? ''))
   if (name === 'terminal' && shown !== '') return shown
-  return `${toolInfo(name)?.verb ?? name} ${shown}`.trim()
+  return `${toolInfo(name)?.title ?? name} ${shown}`.trim()
 }
 
 /** One file of an edit; null text: the file does not exist. */

@@ -51,7 +51,7 @@ const outputOf = (name: string, content: string): string => {
     .join('\n\n')
 }
 
-/** Of a call that was refused, or failed without output, `did` would claim what was not done. */
+/** Of a call that was refused, or failed without output, the words would claim what was not done. */
 const isDone = ({ _refused_by }: Message, result: string): boolean => {
   const { status, error, output } = parse(result)
   const isRefused = _refused_by !== undefined || status === 'blocked'
@@ -60,7 +60,7 @@ const isDone = ({ _refused_by }: Message, result: string): boolean => {
 
 const stepOf = (call: ToolCall, result: string, withOutput: boolean): SharedStep => {
   const name = ownToolName(call.function.name)
-  const { did: words = 'Used a tool', sharedInput: field } = toolInfo(name) ?? {}
+  const { shared: words = 'Used a tool', sharedInput: field } = toolInfo(name) ?? {}
   if (!withOutput || field === undefined) return { words, input: '', output: '' }
   return {
     words,
