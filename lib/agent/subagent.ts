@@ -8,7 +8,7 @@ import { spentSince, type UsageMeter } from './usage-meter.ts'
 import { workingRules } from './prompt.ts'
 import { toolInfo } from '../base/tools.ts'
 import { toolsOf } from './toolsets.ts'
-import { createTrace } from './subagent-trace.ts'
+import { Trace } from './subagent-trace.ts'
 import type {
   Agent,
   AgentEvent,
@@ -43,34 +43,31 @@ const SUBAGENT_NAME = 'general-purpose'
 
 export const DELEGATE_TOOL = 'delegate_task'
 
-/** Creates the `spawn` function of a tool call. Tasks beyond `MAX_PARALLEL` wait. */
-export const createSpawn = (parent: ParentRun, agent: Agent) => {
-  let free = MAX_PARALLEL
-  const waiting: (() => void)[] = []
-  const enter = async (): Promise<void> => {
-    if (free > 0) free--
-    else await new Promise<void>(resolve => waiting.push(resolve))
+/** The subagents of one run. Tasks beyond `MAX_PARALLEL` wait. */
+export class Subagents {
+  readonly #parent: ParentRun
+  readonly #agent: Agent
+  readonly #waiting: (() => void)[] = []
+  #free = MAX_PARALLEL
+
+  constructor(parent: ParentRun, agent: Agent) {
+    this.#parent = parent
+    this.#agent = agent
   }
-  const leave = (): void => {
-    const next = waiting.shift()
-    if (next) next()
-    else free++
-  }
-  return (callId: string, delegation: Delegation) =>
-    async (task: SubagentTask): Promise<SubagentResult> => {
-      await enter()
-      try {
-        return await runSubagent(
-          parent,
-          agent,
-          delegation,
-          { parent: callId, index: task.index },
-          task,
-        )
-      } finally {
-        leave()
-      }
+
+  /** Runs a task of the call. Never rejects. */
+  async spawn(callId: string, delegation: Delegation, task: SubagentTask): Promise<SubagentResult> {
+    if (this.#free > 0) this.#free--
+    else await new Promise<void>(resolve => this.#waiting.push(resolve))
+    const from = { parent: callId, index: task.index }
+    try {
+      return await runSubagent(this.#parent, this.#agent, delegation, from, task)
+    } finally {
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#free++
     }
+  }
 }
 
 const runSubagent = async (
@@ -82,7 +79,7 @@ const runSubagent = async (
 ): Promise<SubagentResult> => {
   const { emit, clock } = parent
   const startedAt = clock.monotonic()
-  const trace = createTrace()
+  const trace = new Trace()
   const prefix = `${from.parent}.${from.index}.`
   const emitStatus = (status: SubagentStatus) =>
     emit({ type: 'subagent', owner: from, goal: shownGoal(task), status })
@@ -98,7 +95,7 @@ const runSubagent = async (
   const reason = reasonOf(outcome, stepsOf(delegation, task))
   emitStatus(statusOf(outcome))
   const durationMs = clock.monotonic() - startedAt
-  return { outcome, reason, durationMs, trace: trace.entries(), hooks: trace.hooks() }
+  return { outcome, reason, durationMs, trace: trace.entries, hooks: trace.hooks }
 }
 
 const shownGoal = ({ agent, goal }: SubagentTask): string => (agent ? `${agent} · ${goal}` : goal)
@@ -225,7 +222,7 @@ const namedTools = (tools: readonly Tool[], names: readonly string[]): Tool[] =>
 const MAX_GOAL_CHARS = 120
 const systemOf = (
   { context }: SubagentTask,
-  { workspace, tools }: Pick<AgentRequest, 'workspace' | 'tools'>,
+  { workspace, tools }: AgentRequest,
   kind: SubagentKind | null,
 ): string =>
   [

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { ExternalAgents } from '../agent/acp/agents.ts'
 import { hintFor } from '../agent/failure.ts'
-import { createAgent } from '../agent/loop.ts'
+import { runEngine } from '../agent/loop.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
 import type { Agent, ModelEndpoint } from '../agent/types.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
@@ -104,7 +104,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     languageServers: createLanguageServers({ clock, warn: log.warn }),
     chatMemos: new ChatMemos(),
     warnings: warningsOf(options.observer?.warning),
-    agent: createAgent(),
+    agent: runEngine,
     wrapAgent: options.wrapAgent ?? (agent => agent),
     readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
     unpackRipgrep: unpackRipgrep(config),
