@@ -1,4 +1,4 @@
-/** Composition: the chats of scheduled tasks, as the scheduler sees them. */
+/** The chats of scheduled tasks, as the scheduler sees them. */
 import type { TurnStarter } from '../turns/start-turn.ts'
 import type { ContinuedTasks } from '../cron/cron.ts'
 import type { RunOutcome } from '../cron/until-end.ts'
@@ -25,8 +25,8 @@ const endOf = (sessions: Sessions, id: string): RunOutcome | null => {
 }
 
 export const continuedTasks = (
-  { sessions, homes }: Pick<AppData, 'sessions' | 'homes'>,
-  { unattendedEndpoint }: Pick<TurnStarter, 'unattendedEndpoint'>,
+  { sessions, homes }: AppData,
+  { unattendedEndpoint }: TurnStarter,
 ): ContinuedTasks => ({
   endpoint: unattendedEndpoint,
   taskOf(id) {
