@@ -33,7 +33,7 @@ type WindowRun = {
   emit: Emit
   meter: UsageMeter
   signal: AbortSignal
-  clock: Pick<Clock, 'now'>
+  clock: Clock
   memo: Map<string, unknown>
   endpoint: ModelEndpoint
   messages: LoopMessage[]

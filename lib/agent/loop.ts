@@ -19,13 +19,14 @@ import { ProviderFailure, toFailure } from './failure.ts'
 import { holdMarkup } from './held-markup.ts'
 import { parseInlineMarkup } from './inline-tool-calls.ts'
 import { raceAbort } from './retry.ts'
-import { createRun, type EngineOptions, type Run } from './agent.ts'
+import { type EngineOptions, Run } from './agent.ts'
 import { isValidCall, runTools } from './run-tools.ts'
 import { type NormalizedCall, normalizeCalls } from './normalize-calls.ts'
-import { createRepeatCounter, REPEATS_MAX, REPEATS_TOLD } from './repetition.ts'
+import { RepeatCounter, REPEATS_MAX, REPEATS_TOLD } from './repetition.ts'
 import { parseArguments } from './tool-calls.ts'
 import type {
-  Agent,
+  AgentRequest,
+  Emit,
   LoopMessage,
   ModelEndpoint,
   Outcome,
@@ -41,46 +42,49 @@ const WAITING_MS = 5_000
 /** Consecutive messages without a single valid call before the turn fails. */
 const MAX_INVALID_BATCHES = 3
 
-/** The engine's only error boundary: any error below becomes an outcome. */
-export const createAgent = (options: EngineOptions = {}): Agent => {
-  const agent: Agent = async (request, emit) => {
-    const held = holdMarkup(
-      emit,
-      request.tools.map(({ name }) => name),
-    )
-    const run = createRun(request, held.emit, options, agent)
-    const startedAt = run.clock.monotonic()
-    const observed = async (outcome: Outcome): Promise<Outcome> => {
-      const { text, model } = outcome
-      const status = outcome.status === 'finished' ? 'finished' : 'failed'
-      const durationMs = run.clock.monotonic() - startedAt
-      await request.hooks?.ended({ status, text, model, durationMs }, run.signal)
-      return outcome
-    }
-    try {
-      await runLoop(run)
-      return await observed(run.outcome('finished'))
-    } catch (error) {
-      // Any other error may come from `emit` itself.
-      if (error instanceof ProviderFailure || request.signal.aborted) held.flush()
-      if (request.signal.aborted) return run.outcome('stopped')
-      const failure =
-        error instanceof ProviderFailure
-          ? toFailure(error)
-          : { type: 'error' as const, message: messageOf(error) }
-      const outcome = { ...run.outcome('failed'), failure }
-      return observed(outcome).catch(() => run.outcome('stopped'))
-    } finally {
-      run.close()
-    }
+/** Runs one turn, or one subagent. The engine's only error boundary: any error below becomes an outcome. */
+export const runEngine = async (
+  request: AgentRequest,
+  emit: Emit,
+  options: EngineOptions = {},
+): Promise<Outcome> => {
+  const held = holdMarkup(
+    emit,
+    request.tools.map(({ name }) => name),
+  )
+  const run = new Run(request, held.emit, options, (inner, emitInner) =>
+    runEngine(inner, emitInner, options),
+  )
+  const startedAt = run.clock.monotonic()
+  const observed = async (outcome: Outcome): Promise<Outcome> => {
+    const { text, model } = outcome
+    const status = outcome.status === 'finished' ? 'finished' : 'failed'
+    const durationMs = run.clock.monotonic() - startedAt
+    await request.hooks?.ended({ status, text, model, durationMs }, run.signal)
+    return outcome
   }
-  return agent
+  try {
+    await runLoop(run)
+    return await observed(run.outcome('finished'))
+  } catch (error) {
+    // Any other error may come from `emit` itself.
+    if (error instanceof ProviderFailure || request.signal.aborted) held.flush()
+    if (request.signal.aborted) return run.outcome('stopped')
+    const failure =
+      error instanceof ProviderFailure
+        ? toFailure(error)
+        : { type: 'error' as const, message: messageOf(error) }
+    const outcome = { ...run.outcome('failed'), failure }
+    return observed(outcome).catch(() => run.outcome('stopped'))
+  } finally {
+    run.close()
+  }
 }
 
 const runLoop = async (run: Run): Promise<void> => {
   const { request } = run
   let invalidBatches = 0
-  const repeats = createRepeatCounter()
+  const repeats = new RepeatCounter()
   if (request.resumed?.calls.length) await runToolCalls(run, [...request.resumed.calls])
   while (run.steps < request.maxSteps) {
     request.onStepBoundary?.()
@@ -359,7 +363,7 @@ const appendStepWarning = (run: Run): void => {
 }
 
 /** Tells the model of calls that it repeats. Returns how often the most frequent one was made. */
-const warnOfRepeats = (run: Run, repeats: ReturnType<typeof createRepeatCounter>): number => {
+const warnOfRepeats = (run: Run, repeats: RepeatCounter): number => {
   // The step's own messages: a compaction before it may have moved all of them.
   const from = run.messages.findLastIndex(({ role }) => role === 'assistant')
   const counts = repeats.count(run.messages.slice(from))

@@ -56,35 +56,41 @@ export const instructionFilesIn = (
     return Array.isArray(list) ? list.map(entry => String(asObject(entry).file)) : []
   })
 
-/**
- * Returns the instructions for files that a tool has read or written, without those the model can read already: a compaction
- * removes earlier ones, and they are given again. Texts are cut to about `maxChars` in all.
- */
-export const createInstructionLookup = (run: {
-  request: Pick<AgentRequest, 'instructions' | 'secrets'>
-  messages: readonly LoopMessage[]
-}): ((files: readonly string[], maxChars: number) => DirectoryInstructions[]) => {
-  const { instructions, secrets } = run.request
-  const mask = secrets?.mask ?? ((text: string) => text)
+/** The instructions of a run for the files that its tools touch. */
+export class InstructionLookup {
+  readonly #run: { request: AgentRequest; messages: readonly LoopMessage[] }
   /** Directories whose files the model can read in these messages. */
-  let done = { messages: run.messages, dirs: new Set<string>() }
-  return (files, maxChars) => {
+  #done: { messages: readonly LoopMessage[]; dirs: Set<string> }
+
+  constructor(run: { request: AgentRequest; messages: readonly LoopMessage[] }) {
+    this.#run = run
+    this.#done = { messages: run.messages, dirs: new Set() }
+  }
+
+  /**
+   * The instructions for files that a tool has read or written, without those the model can read already: a compaction removes
+   * earlier ones, and they are given again. Texts are cut to about `maxChars` in all.
+   */
+  for(files: readonly string[], maxChars: number): DirectoryInstructions[] {
+    const { request, messages } = this.#run
+    const { instructions, secrets } = request
     if (!instructions) return []
-    if (done.messages !== run.messages) done = { messages: run.messages, dirs: new Set() }
-    const newFiles = files.filter(path => !done.dirs.has(dirname(path)))
+    if (this.#done.messages !== messages) this.#done = { messages, dirs: new Set() }
+    const { dirs } = this.#done
+    const newFiles = files.filter(path => !dirs.has(dirname(path)))
     if (newFiles.length === 0) return []
-    const known = new Set([...instructions.inPrompt, ...instructionFilesIn(run.messages)])
+    const known = new Set([...instructions.inPrompt, ...instructionFilesIn(messages)])
     let left = maxChars
-    const shorten = ({ file, applies_to, text }: DirectoryInstructions): DirectoryInstructions => {
-      const cut = truncateText(mask(text), file, Math.max(left, MIN_CHARS))
-      left -= cut.length
-      return { file, applies_to, text: cut }
-    }
     return newFiles.flatMap(path => {
-      done.dirs.add(dirname(path))
+      dirs.add(dirname(path))
       const found = instructions.of(path, known)
       for (const { file } of found) known.add(file)
-      return found.map(shorten)
+      return found.map(({ file, applies_to, text }): DirectoryInstructions => {
+        const masked = secrets?.mask(text) ?? text
+        const cut = truncateText(masked, file, Math.max(left, MIN_CHARS))
+        left -= cut.length
+        return { file, applies_to, text: cut }
+      })
     })
   }
 }

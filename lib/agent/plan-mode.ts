@@ -11,12 +11,12 @@ import { directoryOf, environmentAfter, shellStateOf } from './tools/shell-state
 import type { PlanMode } from './tool-services.ts'
 import type { Tool, ToolContext } from './types.ts'
 
-const nextStep = ({ toolNames }: Pick<ToolContext, 'toolNames'>): string =>
+const nextStep = ({ toolNames }: ToolContext): string =>
   toolNames?.includes(EXIT_PLAN_MODE)
     ? `Find out what you need with tools that only read, then present your plan with ${EXIT_PLAN_MODE}.`
     : 'Find out what you need with tools that only read, then end with your plan as the answer.'
 
-const refusal = (ctx: Pick<ToolContext, 'toolNames'>, what: string): string =>
+const refusal = (ctx: ToolContext, what: string): string =>
   `Plan mode is on, so nothing may change before the user approves a plan. ${what} was not run. ${nextStep(ctx)}`
 
 /** Whether plan mode allows a command outside a sandbox: it certainly only reads the workspace. */

@@ -14,32 +14,34 @@ const VOLATILE = /"(?:total_)?duration_seconds":[\d.]+/g
  * Counts how often a call has been made with the same result since the turn last learned something new, which is any
  * other call or result that was not there before. So calls that alternate are found, and the same test after each edit is not.
  */
-export const createRepeatCounter = () => {
-  const seen = new Set<string>()
-  const counts = new Map<string, number>()
-  return {
-    /** For the messages of one step: the count by the id of each result. */
-    count(messages: readonly LoopMessage[]): Map<string, number> {
-      const calls = new Map(
-        messages.flatMap(({ tool_calls }) => tool_calls ?? []).map(call => [call.id, call]),
-      )
-      const keys = new Map<string, string>()
-      for (const { role, tool_call_id: id, content } of messages) {
-        const call = role === 'tool' && id !== undefined ? calls.get(id) : undefined
-        if (!call || id === undefined || typeof content !== 'string') continue
-        const { name, arguments: text } = call.function
-        const args = JSON.stringify(parseArguments(text) ?? text)
-        keys.set(id, `${name}\n${args}\n${content.replace(VOLATILE, '')}`)
-      }
-      const fresh = new Set(keys.values())
-      if ([...fresh].some(key => !seen.has(key))) counts.clear()
-      for (const key of fresh) {
-        seen.add(key)
-        counts.set(key, (counts.get(key) ?? 0) + 1)
-      }
-      return new Map([...keys].map(([id, key]) => [id, counts.get(key) ?? 0]))
-    },
-    forget: () => counts.clear(),
+export class RepeatCounter {
+  readonly #seen = new Set<string>()
+  readonly #counts = new Map<string, number>()
+
+  /** For the messages of one step: the count by the id of each result. */
+  count(messages: readonly LoopMessage[]): Map<string, number> {
+    const calls = new Map(
+      messages.flatMap(({ tool_calls }) => tool_calls ?? []).map(call => [call.id, call]),
+    )
+    const keys = new Map<string, string>()
+    for (const { role, tool_call_id: id, content } of messages) {
+      const call = role === 'tool' && id !== undefined ? calls.get(id) : undefined
+      if (!call || id === undefined || typeof content !== 'string') continue
+      const { name, arguments: text } = call.function
+      const args = JSON.stringify(parseArguments(text) ?? text)
+      keys.set(id, `${name}\n${args}\n${content.replace(VOLATILE, '')}`)
+    }
+    const fresh = new Set(keys.values())
+    if ([...fresh].some(key => !this.#seen.has(key))) this.#counts.clear()
+    for (const key of fresh) {
+      this.#seen.add(key)
+      this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
+    }
+    return new Map([...keys].map(([id, key]) => [id, this.#counts.get(key) ?? 0]))
+  }
+
+  forget(): void {
+    this.#counts.clear()
   }
 }
 

@@ -10,12 +10,13 @@ import { askForHook, type CallNotes, runHooked, withHookTexts } from './hooked-c
 import type { BeforeCall, Hooks } from './hooks.ts'
 import { errorResult, failedResult } from './error-result.ts'
 import { resultLimits, truncateResult } from './long-result.ts'
-import { type DirectoryInstructions, withInstructions } from './nested-instructions.ts'
+import { type InstructionLookup, withInstructions } from './nested-instructions.ts'
 import { underPlanMode } from './plan-mode.ts'
 import { raceAbort } from './retry.ts'
 import { widest } from './tools/place-command.ts'
 import { noteCut } from './tools/seen-files.ts'
-import type { AgentRequest, Delegation, Emit, Tool, ToolContext, ToolResult } from './types.ts'
+import type { Subagents } from './subagent.ts'
+import type { AgentRequest, Emit, Tool, ToolContext, ToolResult } from './types.ts'
 
 const MAX_PARALLEL = 8
 /** Share of a result's limit that instructions may take beside it. */
@@ -42,9 +43,9 @@ export type ToolRun = {
   meter?: { addUsage: (usage: Usage) => void }
   /** As in `ToolContext`; absent where images cannot be stored. */
   keepImage?: ToolContext['keepImage']
-  spawn?: (callId: string, delegation: Delegation) => NonNullable<ToolContext['spawn']>
+  subagents?: Subagents
   /** The instructions for files a tool has read or written that the model does not know yet. */
-  instructionsFor?: (files: readonly string[], maxChars: number) => DirectoryInstructions[]
+  instructions?: InstructionLookup
 }
 
 /** A validated call. `rejection` is its result when it must not run. */
@@ -92,7 +93,7 @@ export const runTools = async (
       const whole = results[at] ?? STOPPED
       const result = truncateResult(whole, maxChars, offloadResult)
       if (entry.tool?.kind === 'read' && result !== whole) noteCut(run, entry.files)
-      const instructions = run.instructionsFor?.(entry.files, limits.one * INSTRUCTION_SHARE) ?? []
+      const instructions = run.instructions?.for(entry.files, limits.one * INSTRUCTION_SHARE) ?? []
       const { texts, activity, ranIn } = entry.notes
       const content = withInstructions(withHookTexts(result.content, texts), instructions)
       remainingChars -= content.length
@@ -318,19 +319,20 @@ const toCall = (id: string, name: string, args: Record<string, unknown>): ToolCa
   function: { name, arguments: JSON.stringify(args) },
 })
 
-/** Undefined when delegation is off or the maximum depth is reached. */
-/** What hooks did in a subagent is noted at the call that started it: the subagent has no messages of its own. */
+/**
+ * Undefined when delegation is off or the maximum depth is reached. What hooks did in a subagent is noted at the call that
+ * started it: the subagent has no messages of its own.
+ */
 const spawnerFor = (
-  { request, spawn }: ToolRun,
+  { request, subagents }: ToolRun,
   { call, notes }: Prepared,
   onSpawn: () => void,
 ): ToolContext['spawn'] => {
   const { delegation } = request
-  if (!delegation || !spawn || delegation.depth >= delegation.maxDepth) return undefined
-  const run = spawn(call.id, delegation)
+  if (!delegation || !subagents || delegation.depth >= delegation.maxDepth) return undefined
   return async task => {
     onSpawn()
-    const result = await run(task)
+    const result = await subagents.spawn(call.id, delegation, task)
     notes.activity.push(...result.hooks)
     return result
   }

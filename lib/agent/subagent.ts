@@ -6,8 +6,9 @@ import { messageOf } from '../errors.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
 import { spentSince, type UsageMeter } from './usage-meter.ts'
 import { workingRules } from './prompt.ts'
-import { SMALL_WINDOW_TOOLS, toolsOf } from './toolsets.ts'
-import { createTrace } from './subagent-trace.ts'
+import { toolInfo } from '../base/tools.ts'
+import { toolsOf } from './toolsets.ts'
+import { Trace } from './subagent-trace.ts'
 import type {
   Agent,
   AgentEvent,
@@ -27,9 +28,6 @@ import type {
 /** Subagents of one run that work at the same time. */
 const MAX_PARALLEL = 3
 
-/** Tools that act for the user or outlive the task; subagents never get them. */
-const FORBIDDEN_TOOLS = new Set(['clarify', 'memory', 'send_message', 'execute_code'])
-
 /** The part of a run a subagent needs. */
 export type ParentRun = {
   request: AgentRequest
@@ -45,34 +43,31 @@ const SUBAGENT_NAME = 'general-purpose'
 
 export const DELEGATE_TOOL = 'delegate_task'
 
-/** Creates the `spawn` function of a tool call. Tasks beyond `MAX_PARALLEL` wait. */
-export const createSpawn = (parent: ParentRun, agent: Agent) => {
-  let free = MAX_PARALLEL
-  const waiting: (() => void)[] = []
-  const enter = async (): Promise<void> => {
-    if (free > 0) free--
-    else await new Promise<void>(resolve => waiting.push(resolve))
+/** The subagents of one run. Tasks beyond `MAX_PARALLEL` wait. */
+export class Subagents {
+  readonly #parent: ParentRun
+  readonly #agent: Agent
+  readonly #waiting: (() => void)[] = []
+  #free = MAX_PARALLEL
+
+  constructor(parent: ParentRun, agent: Agent) {
+    this.#parent = parent
+    this.#agent = agent
   }
-  const leave = (): void => {
-    const next = waiting.shift()
-    if (next) next()
-    else free++
-  }
-  return (callId: string, delegation: Delegation) =>
-    async (task: SubagentTask): Promise<SubagentResult> => {
-      await enter()
-      try {
-        return await runSubagent(
-          parent,
-          agent,
-          delegation,
-          { parent: callId, index: task.index },
-          task,
-        )
-      } finally {
-        leave()
-      }
+
+  /** Runs a task of the call. Never rejects. */
+  async spawn(callId: string, delegation: Delegation, task: SubagentTask): Promise<SubagentResult> {
+    if (this.#free > 0) this.#free--
+    else await new Promise<void>(resolve => this.#waiting.push(resolve))
+    const from = { parent: callId, index: task.index }
+    try {
+      return await runSubagent(this.#parent, this.#agent, delegation, from, task)
+    } finally {
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#free++
     }
+  }
 }
 
 const runSubagent = async (
@@ -84,7 +79,7 @@ const runSubagent = async (
 ): Promise<SubagentResult> => {
   const { emit, clock } = parent
   const startedAt = clock.monotonic()
-  const trace = createTrace()
+  const trace = new Trace()
   const prefix = `${from.parent}.${from.index}.`
   const emitStatus = (status: SubagentStatus) =>
     emit({ type: 'subagent', owner: from, goal: shownGoal(task), status })
@@ -100,7 +95,7 @@ const runSubagent = async (
   const reason = reasonOf(outcome, stepsOf(delegation, task))
   emitStatus(statusOf(outcome))
   const durationMs = clock.monotonic() - startedAt
-  return { outcome, reason, durationMs, trace: trace.entries(), hooks: trace.hooks() }
+  return { outcome, reason, durationMs, trace: trace.entries, hooks: trace.hooks }
 }
 
 const shownGoal = ({ agent, goal }: SubagentTask): string => (agent ? `${agent} · ${goal}` : goal)
@@ -166,7 +161,7 @@ const toRequest = (
     history: [{ role: 'user', content: task.goal }],
     tools,
     async reduce() {
-      const few = tools.filter(({ name }) => SMALL_WINDOW_TOOLS.includes(name))
+      const few = tools.filter(({ name }) => toolInfo(name)?.inSmallWindow)
       return { system: systemOf(task, { ...request, tools: few }, kind), tools: few }
     },
     maxSteps: stepsOf(delegation, task),
@@ -206,7 +201,7 @@ const toolsFor = (
     ({ name, kind, isClient }) =>
       kind !== 'ask' &&
       !isClient &&
-      !FORBIDDEN_TOOLS.has(name) &&
+      toolInfo(name)?.inSubagents !== false &&
       (name !== DELEGATE_TOOL || depth < maxDepth),
   )
   if (toolsets.length === 0) return allowed
@@ -227,7 +222,7 @@ const namedTools = (tools: readonly Tool[], names: readonly string[]): Tool[] =>
 const MAX_GOAL_CHARS = 120
 const systemOf = (
   { context }: SubagentTask,
-  { workspace, tools }: Pick<AgentRequest, 'workspace' | 'tools'>,
+  { workspace, tools }: AgentRequest,
   kind: SubagentKind | null,
 ): string =>
   [

@@ -152,14 +152,26 @@ export type PathScope = ReadScope & {
   runner?: CommandRunner
 }
 
-/** What a turn works with: the same objects for the engine, its tools, and an external agent. */
-export type TurnServices = PathScope & {
+/** What decides whether a command may run. */
+export type CommandScope = PathScope & {
   /** Paths that control the agent itself (configuration, tasks, other profiles). Changing them always needs approval. */
   controlPaths?: readonly string[]
   /** Addresses this server listens on, as `host:port` or socket path. */
   ownAddresses?: readonly string[]
   /** Whether a signal to this process, or group, reaches the service. */
   isOwnProcess?: (pid: number) => boolean
+}
+
+/** What tools remember. */
+export type Memos = {
+  /** For one run, keyed by tool: the to-do list, … Where there is no `chatMemo`, it serves for that, too. */
+  memo: Map<string, unknown>
+  /** For the whole chat, until the service ends: what the model knows of files, the directory of commands. */
+  chatMemo?: Map<string, unknown>
+}
+
+/** What a turn works with: the same objects for the engine, its tools, and an external agent. */
+export type TurnServices = CommandScope & {
   /** What is asked about where commands run directly on this computer; absent: everything that can change something. */
   outside?: OutsidePolicy
   /** Absent: no limits. */
@@ -186,50 +198,47 @@ export type TurnServices = PathScope & {
   readDocument?: ReadDocument
   /** Absent: edits are not checked. */
   checkEdits?: CheckEdits
-  /** State of tools for the whole chat, until the service ends: what the model knows of files, the directory of commands. */
-  chatMemo?: Map<string, unknown>
   clock: Clock
   /** Called before each model call, also of subagents and tools: null to continue, else a sentence why the turn ends. */
   checkBudget?: () => Promise<string | null>
 }
 
 /** Everything a tool works with. A tool reads no global state. */
-export type ToolContext = TurnServices & {
-  callId: string
-  /** Emits live output for the page; the model reads only the result. */
-  output: (text: string) => void
-  /** Throws `Unapproved` when no one denied it, but no one allowed it either. */
-  approve: (ask: ApprovalRequest) => Promise<ApprovalChoice>
-  /** Asks the user. Null when there was no answer in time, or `signal` withdrew the question. */
-  clarify: (question: string, choices: string[], signal?: AbortSignal) => Promise<string | null>
-  /** A longer result is shortened; absent: only the general limits apply. */
-  maxResultChars?: number
-  /** Saves text that is too long for a result to a file and returns its path; null when that failed. */
-  offload?: (text: string) => string | null
-  /** Stores an image for the result, so that a model can see it. Throws the reason when that is not possible; absent: text only. */
-  keepImage?: (bytes: Buffer, name: string) => StoredImage
-  /** Stores bytes of another kind with the session and returns the path, which tools may read; null when that failed. */
-  keepFile?: (bytes: Buffer, ending: string) => string | null
-  /** Calls another available tool as the model would: validated, approved, recorded. Never rejects. */
-  call?: (name: string, args: Record<string, unknown>) => Promise<ToolResult>
-  /** Names of the available tools. */
-  toolNames?: readonly string[]
-  /** Runs a subagent; absent where delegation is not allowed. Never rejects. */
-  spawn?: (task: SubagentTask) => Promise<SubagentResult>
-  /** Called for every file that was read or written, by real path. */
-  onFile?: (fullPath: string) => void
-  /** Called for every command that starts, where commands have a runner. */
-  onCommand?: (ranIn: RunsIn) => void
-  /**
-   * To be called before the call does what a second one would repeat: from then on it is not made again after a restart.
-   * `output`, `beforeChange`, `onCommand`, `spawn`, and `call` imply it.
-   */
-  onBegin?: () => void
-  /** State of tools for one run, keyed by tool: the to-do list, … Where there is no `chatMemo`, it serves for that, too. */
-  memo: Map<string, unknown>
-  /** Counts a model call of the tool in the turn. */
-  addUsage?: (usage: Usage) => void
-}
+export type ToolContext = TurnServices &
+  Memos & {
+    callId: string
+    /** Emits live output for the page; the model reads only the result. */
+    output: (text: string) => void
+    /** Throws `Unapproved` when no one denied it, but no one allowed it either. */
+    approve: (ask: ApprovalRequest) => Promise<ApprovalChoice>
+    /** Asks the user. Null when there was no answer in time, or `signal` withdrew the question. */
+    clarify: (question: string, choices: string[], signal?: AbortSignal) => Promise<string | null>
+    /** A longer result is shortened; absent: only the general limits apply. */
+    maxResultChars?: number
+    /** Saves text that is too long for a result to a file and returns its path; null when that failed. */
+    offload?: (text: string) => string | null
+    /** Stores an image for the result, so that a model can see it. Throws the reason when that is not possible; absent: text only. */
+    keepImage?: (bytes: Buffer, name: string) => StoredImage
+    /** Stores bytes of another kind with the session and returns the path, which tools may read; null when that failed. */
+    keepFile?: (bytes: Buffer, ending: string) => string | null
+    /** Calls another available tool as the model would: validated, approved, recorded. Never rejects. */
+    call?: (name: string, args: Record<string, unknown>) => Promise<ToolResult>
+    /** Names of the available tools. */
+    toolNames?: readonly string[]
+    /** Runs a subagent; absent where delegation is not allowed. Never rejects. */
+    spawn?: (task: SubagentTask) => Promise<SubagentResult>
+    /** Called for every file that was read or written, by real path. */
+    onFile?: (fullPath: string) => void
+    /** Called for every command that starts, where commands have a runner. */
+    onCommand?: (ranIn: RunsIn) => void
+    /**
+     * To be called before the call does what a second one would repeat: from then on it is not made again after a restart.
+     * `output`, `beforeChange`, `onCommand`, `spawn`, and `call` imply it.
+     */
+    onBegin?: () => void
+    /** Counts a model call of the tool in the turn. */
+    addUsage?: (usage: Usage) => void
+  }
 
 /** `content` is what the model reads (JSON text by convention), `preview` one line for the page. */
 export type ToolResult = {
@@ -285,6 +294,7 @@ export type Resumed = {
 
 export type AgentRequest = WindowServices &
   TurnServices & {
+    chatMemo?: Memos['chatMemo']
     endpoint: ModelEndpoint
     system: string
     /** Messages sent before the history; never recorded. */

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Dispatcher } from 'undici'
 import { ExternalAgents } from '../agent/acp/agents.ts'
-import { createAgent } from '../agent/loop.ts'
+import { runEngine } from '../agent/loop.ts'
 import { createProviders } from '../agent/providers/registry.ts'
 import type { Agent, ModelEndpoint } from '../agent/types.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
@@ -103,7 +103,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     languageServers: new LanguageServers(clock, log.warn),
     chatMemos: new ChatMemos(),
     warnings: warningsOf(options.observer?.warning),
-    agent: createAgent(),
+    agent: runEngine,
     wrapAgent: options.wrapAgent ?? (agent => agent),
     readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
     unpackRipgrep: unpackRipgrep(config),

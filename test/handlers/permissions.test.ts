@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert'
 import { bundleProgram } from '../_program.ts'
 import { REACHING_TOOLS } from '../../lib/agent/permissions/call-access.ts'
 import { parseRule } from '../../lib/agent/permissions/rule.ts'
-import { TOOLSETS } from '../../lib/agent/toolsets.ts'
+import { TOOLS } from '../../lib/base/tools.ts'
 import { gate, type Step } from '../_provider.ts'
 import { startChat } from './_chat.ts'
 
@@ -133,7 +133,7 @@ const callEveryTool = async (
 permissions('every tool has a row in this test, and a reach or none on purpose', async () => {
   const chat = await startChat()
   try {
-    const known = TOOLSETS.flatMap(({ tools }) => tools)
+    const known = TOOLS.flatMap(({ name, toolset }) => (toolset === null ? [] : [name]))
     for (const name of REACHING_TOOLS) assert.ok(known.includes(name), name)
     const without = known.filter(name => !Object.hasOwn(ARGUMENTS, name) && !ASKING.has(name))
     assert.equal(

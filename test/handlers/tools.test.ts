@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { TOOLSETS } from '../../lib/agent/toolsets.ts'
+import { TOOLS } from '../../lib/base/tools.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import type { RequestOptions } from '../_http.ts'
 import { createProvider, type Scripted } from '../_provider.ts'
@@ -112,7 +112,7 @@ test('every available tool belongs to a toolset, and all of ours are enabled at 
   put(join(context.app.home, '.env'), 'SEARXNG_URL=http://127.0.0.1:1\n')
   describeAll(context)
   const names = await offered(context, await newSession(context.app))
-  const known = TOOLSETS.flatMap(({ tools }) => tools)
+  const known = TOOLS.flatMap(({ name, toolset }) => (toolset === null ? [] : [name]))
   assert.equal(
     names.filter(name => !known.includes(name)),
     [],

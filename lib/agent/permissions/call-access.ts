@@ -4,25 +4,14 @@ import { isPatchCall, parsePatch } from '../tools/patch-text.ts'
 import { resolvePath } from '../tools/allowed-paths.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import { directoryOf } from '../tools/shell-state.ts'
-import type { ToolContext } from '../types.ts'
+import type { Processes } from '../tool-services.ts'
+import type { CommandScope, Memos } from '../types.ts'
 import { scriptAccesses } from './command-reach.ts'
 import type { Access } from './types.ts'
 import { isObject } from '../../base/json.ts'
 
 type Args = Readonly<Record<string, unknown>>
-export type Place = Pick<
-  ToolContext,
-  | 'workspace'
-  | 'env'
-  | 'forbidden'
-  | 'controlPaths'
-  | 'ownAddresses'
-  | 'isOwnProcess'
-  | 'memo'
-  | 'chatMemo'
-  | 'processes'
-  | 'runner'
->
+export type Place = CommandScope & Memos & { processes?: Processes }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 

@@ -3,9 +3,9 @@
  * (`Bash`, `Read`, `WebFetch`, `mcp__server__tool`) are accepted, so that rules can be typed from memory.
  */
 import { matchesGlob } from '../glob.ts'
-import { TOOLSETS } from '../toolsets.ts'
+import { TOOLS, type ToolInfo } from '../../base/tools.ts'
 
-export type RuleKind = 'read' | 'write' | 'command' | 'host' | 'agent'
+export type RuleKind = NonNullable<ToolInfo['reach']>
 
 export type Rule = {
   /** As written. */
@@ -21,14 +21,22 @@ export type Rule = {
 type Name = { tools: readonly string[]; kind: RuleKind | null }
 
 /** Groups: a rule with a pattern covers everything of its kind, whichever tool reaches it. */
-const READ: Name = { tools: ['read_file', 'search_files', 'vision_analyze'], kind: 'read' }
-const EDIT: Name = { tools: ['write_file', 'patch'], kind: 'write' }
-const BASH: Name = { tools: ['terminal', 'process', 'execute_code'], kind: 'command' }
-const WEB: Name = { tools: ['web_search', 'web_extract'], kind: 'host' }
-const one = (tool: string, kind: RuleKind | null = null): Name => ({ tools: [tool], kind })
+const group = (kind: RuleKind, ...more: string[]): Name => ({
+  kind,
+  tools: [...TOOLS.flatMap(({ name, reach }) => (reach === kind ? [name] : [])), ...more],
+})
+const READ = group('read')
+const EDIT = group('write')
+const BASH = group('command')
+const WEB = group('host', 'web_search')
 
 /** Names in lower case. */
 const NAMES: Readonly<Record<string, Name>> = {
+  ...Object.fromEntries(
+    TOOLS.flatMap(({ name, common = [], reach = null }) =>
+      [name, ...common].map(each => [each.toLowerCase(), { tools: [name], kind: reach }]),
+    ),
+  ),
   read: READ,
   edit: EDIT,
   write: EDIT,
@@ -37,32 +45,9 @@ const NAMES: Readonly<Record<string, Name>> = {
   bash: BASH,
   shell: BASH,
   web: WEB,
-  grep: one('search_files', 'read'),
-  glob: one('search_files', 'read'),
-  webfetch: one('web_extract', 'host'),
-  websearch: one('web_search'),
-  task: one('delegate_task', 'agent'),
-  agent: one('delegate_task', 'agent'),
-  todowrite: one('todo'),
-  askuserquestion: one('clarify'),
-  skill: one('skill_view'),
-  read_file: one('read_file', 'read'),
-  search_files: one('search_files', 'read'),
-  vision_analyze: one('vision_analyze', 'read'),
-  write_file: one('write_file', 'write'),
-  patch: one('patch', 'write'),
-  terminal: one('terminal', 'command'),
-  process: one('process', 'command'),
-  execute_code: one('execute_code', 'command'),
-  web_extract: one('web_extract', 'host'),
-  delegate_task: one('delegate_task', 'agent'),
 }
 
-/** Tools in no toolset. */
-const OTHER_TOOLS = ['tool_search', 'call_tool', 'exit_plan_mode']
-
-const isTool = (glob: string): boolean =>
-  [...TOOLSETS.flatMap(({ tools }) => tools), ...OTHER_TOOLS].some(tool => matchesGlob(glob, tool))
+const isTool = (glob: string): boolean => TOOLS.some(({ name }) => matchesGlob(glob, name))
 
 const MAX_RULE_CHARS = 2_000
 

@@ -8,7 +8,7 @@ import { because, stakesOf } from '../reasons.ts'
 import { UNCONFINED } from '../shell/labels.ts'
 import type { ShellContext } from '../shell/types.ts'
 import type { CommandAccess } from '../tool-services.ts'
-import type { ApprovalRequest, ToolContext, ToolResult } from '../types.ts'
+import type { ApprovalRequest, CommandScope, PathScope, ToolContext, ToolResult } from '../types.ts'
 import { CONTROL_APPROVAL } from './allowed-paths.ts'
 import { runsIn } from './place-command.ts'
 
@@ -42,10 +42,7 @@ export const approvalFor = ({ command, cwd, question, runsIn: where }: Asked): A
 }
 
 /** Asks; null if approved. */
-export const askApproval = async (
-  ctx: Pick<ToolContext, 'approve'>,
-  asked: Asked,
-): Promise<ToolResult | null> =>
+export const askApproval = async (ctx: ToolContext, asked: Asked): Promise<ToolResult | null> =>
   (await ctx.approve(approvalFor(asked))) === 'deny'
     ? notRun(
         'user',
@@ -55,10 +52,7 @@ export const askApproval = async (
     : null
 
 /** The shell context of a command in this turn. */
-export const shellContextFor = (
-  ctx: Pick<ToolContext, 'env' | 'workspace' | 'controlPaths' | 'ownAddresses' | 'isOwnProcess'>,
-  cwd: string,
-): ShellContext => ({
+export const shellContextFor = (ctx: CommandScope, cwd: string): ShellContext => ({
   home: ctx.env.HOME ?? '',
   cwd,
   workspace: ctx.workspace,
@@ -69,9 +63,7 @@ export const shellContextFor = (
 })
 
 /** The refusal where the runner cannot run anything; null otherwise. */
-export const unavailableRunner = async ({
-  runner,
-}: Pick<ToolContext, 'runner'>): Promise<ToolResult | null> => {
+export const unavailableRunner = async ({ runner }: PathScope): Promise<ToolResult | null> => {
   const problem = (await runner?.problem()) ?? null
   return problem === null ? null : notRun('checks', problem, 'The command was not run.')
 }

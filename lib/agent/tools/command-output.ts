@@ -16,7 +16,7 @@ const LIVE_EVERY_MS = 40
 export type Printed = { output: string; colored?: string }
 
 /** `live` is called with batched pieces, colors kept; `text` returns head and tail. */
-export const createOutput = (clock: Pick<Clock, 'timer'>, live: (text: string) => void) => {
+export const createOutput = (clock: Clock, live: (text: string) => void) => {
   const decoder = new StringDecoder('utf8')
   let head = ''
   let tail = ''

@@ -8,11 +8,7 @@ export type Countdown = {
   stop: () => void
 }
 
-export const createCountdown = (
-  clock: Pick<Clock, 'monotonic' | 'timer'>,
-  totalMs: number,
-  onEnd: () => void,
-): Countdown => {
+export const createCountdown = (clock: Clock, totalMs: number, onEnd: () => void): Countdown => {
   let left = totalMs
   let since = 0
   let pauses = 0

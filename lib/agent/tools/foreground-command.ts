@@ -47,7 +47,7 @@ export type ForegroundOptions = {
   /** Read what it writes to descriptor 3. */
   hasReport: boolean
   /** Its time limit stands still while the gate asks. */
-  gate?: Pick<NetworkGate, 'pauses'>
+  gate?: NetworkGate
 }
 
 type Stopped = 'timeout' | 'stopped' | null

@@ -202,7 +202,7 @@ const lineAround = (plain: string, { start, end }: Match): Anchor => {
 /** Inserts new lines: after the anchor, or at the end of the file. */
 const insert = (
   source: Source,
-  { fresh, atEnd }: Pick<Hunk, 'fresh' | 'atEnd'>,
+  { fresh, atEnd }: Hunk,
   anchors: readonly Anchor[] | null,
   path: string,
 ): Planned => {

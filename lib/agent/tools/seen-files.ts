@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs'
-import type { ToolContext, ToolResult } from '../types.ts'
+import type { Memos, ToolContext, ToolResult } from '../types.ts'
 import { displayPath } from './allowed-paths.ts'
 import { withUnsaved } from './editor-text.ts'
 import { MAX_TEXT_BYTES, toTextFile } from './text-file.ts'
@@ -57,8 +57,6 @@ const standingFor = async (ctx: ToolContext, fullPath: string) => {
 }
 
 const NO_FACTS: Facts = { size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0 }
-
-type Memos = Pick<ToolContext, 'chatMemo' | 'memo'>
 
 const knownIn = ({ chatMemo, memo }: Memos): Map<string, Known> => {
   const kept = chatMemo ?? memo

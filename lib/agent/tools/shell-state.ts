@@ -7,7 +7,7 @@ import { shellQuote } from '../../base/shell-quote.ts'
 import { join, relative } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
 import type { CommandRunner } from '../tool-services.ts'
-import type { ToolContext, WireMessage } from '../types.ts'
+import type { Memos, PathScope, WireMessage } from '../types.ts'
 
 type Variables = Readonly<Record<string, string>>
 
@@ -151,10 +151,8 @@ export const withAssignments = (command: string, { changes }: ShellState): strin
   return NAMES_VERSION.test(text) ? [...hidden, text].join('\n') : text
 }
 
-type Memos = Pick<ToolContext, 'memo' | 'chatMemo'>
-
 /** The directory of the next command, as the file tools and the rules know it. */
-export const directoryOf = (ctx: Memos & Pick<ToolContext, 'workspace' | 'runner'>): string => {
+export const directoryOf = (ctx: Memos & PathScope): string => {
   const { cwd } = shellStateOf(ctx, ctx.workspace)
   return ctx.runner?.hostPath(cwd) ?? cwd
 }
@@ -168,7 +166,7 @@ export const shellStateOf = ({ memo, chatMemo }: Memos, workspace: string): Shel
 }
 
 export const saveShellState = (
-  { memo, chatMemo, workspace }: Memos & Pick<ToolContext, 'workspace'>,
+  { memo, chatMemo, workspace }: Memos & { workspace: string },
   state: ShellState,
 ): void => {
   ;(chatMemo ?? memo).set('shell', { workspace, state } satisfies Kept)
@@ -187,7 +185,7 @@ const OWN_CWD = /^\{"output":"[\s\S]*"cwd":("(?:[^"\\\0-\x1f]|\\["\\/bfnrt]|\\u[
 export const restoreDirectory = (
   chatMemo: Map<string, unknown>,
   workspace: string,
-  history: readonly Pick<WireMessage, 'role' | 'content' | 'tool_calls' | 'tool_call_id'>[],
+  history: readonly WireMessage[],
   runner?: CommandRunner,
 ): void => {
   if (chatMemo.has('shell')) return

@@ -1,26 +1,26 @@
 /** Describes tool calls of the engine in the terms of the Agent Client Protocol: kind, title, files, and differences. */
 import { resolve } from 'node:path'
 import type { ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk'
-import { toolInfo } from '../../agent/toolsets.ts'
 import { guardRead, resolvePath } from '../../agent/tools/allowed-paths.ts'
 import { parsePatch } from '../../agent/tools/patch-text.ts'
 import { textAt } from '../../agent/tools/text-file.ts'
-import type { AgentRequest } from '../../agent/types.ts'
+import type { PathScope } from '../../agent/types.ts'
 import { codeBlock } from '../../base/code-block.ts'
 import { asObject, asString, type JsonObject } from '../../base/json.ts'
+import { toolInfo } from '../../base/tools.ts'
 import { visibleName } from '../../base/visible.ts'
 import { redact } from '../../base/redact/redact.ts'
 
 /** Where paths of a call are resolved, and which of them may be read. */
-export type Place = Pick<AgentRequest, 'workspace' | 'env' | 'forbidden' | 'readable'>
+export type Place = PathScope
 
-export const kindOf = (name: string): ToolKind => toolInfo(name).kind ?? 'other'
+export const kindOf = (name: string): ToolKind => toolInfo(name)?.kind ?? 'other'
 
 /** Editors show the title of a command as the command. */
 export const titleOf = (name: string, preview: string | null): string => {
   const shown = visibleName(redact(preview ?? ''))
   if (name === 'terminal' && shown !== '') return shown
-  return `${toolInfo(name).title ?? name} ${shown}`.trim()
+  return `${toolInfo(name)?.title ?? name} ${shown}`.trim()
 }
 
 /** One file of an edit; null text: the file does not exist. */

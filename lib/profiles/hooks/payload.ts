@@ -1,5 +1,5 @@
 /** The JSON a hook gets on stdin, and its reading of our arguments: both formats at once, since their names do not collide. */
-import { commonToolNames } from '../../base/common-tool-names.ts'
+import { commonToolNames } from '../../base/tools.ts'
 import type { JsonObject } from '../../base/json.ts'
 import type { HookedCall } from '../../agent/hooks.ts'
 import type { Hook } from './config.ts'

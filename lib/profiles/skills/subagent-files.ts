@@ -1,6 +1,6 @@
 /** Subagents of the user: Markdown files in `agents` of the home, with their own prompt, tools, and model. */
 import { join } from 'node:path'
-import { ownToolName } from '../../base/common-tool-names.ts'
+import { ownToolName } from '../../base/tools.ts'
 import { descriptionOf, textOf, textsOf } from './front-matter.ts'
 import { type MarkdownFile, markdownFiles } from './markdown-files.ts'
 

@@ -1,7 +1,6 @@
 /** What a link shows of a chat: an explicit choice from the transcript. Everything that is not named here stays private. */
-import { toolInfo } from '../../agent/toolsets.ts'
 import { isObject } from '../../base/json.ts'
-import { ownToolName } from '../../base/common-tool-names.ts'
+import { ownToolName, toolInfo } from '../../base/tools.ts'
 import type { Decision } from '../../schema/decision.ts'
 import { type DecisionSentence, decisionSentence } from '../../schema/decision-words.ts'
 import type { Message, ToolCall } from '../../schema/message.ts'
@@ -61,7 +60,7 @@ const isDone = ({ _refused_by }: Message, result: string): boolean => {
 
 const stepOf = (call: ToolCall, result: string, withOutput: boolean): SharedStep => {
   const name = ownToolName(call.function.name)
-  const { shared: words = 'Used a tool', sharedInput: field } = toolInfo(name)
+  const { shared: words = 'Used a tool', sharedInput: field } = toolInfo(name) ?? {}
   if (!withOutput || field === undefined) return { words, input: '', output: '' }
   return {
     words,
@@ -128,7 +127,7 @@ export const toSharedParts = (
       const withInput =
         options.tool_output &&
         name !== undefined &&
-        toolInfo(ownToolName(name)).sharedInput !== undefined
+        toolInfo(ownToolName(name))?.sharedInput !== undefined
       const sentence = sharedDecision(decision, { withInput, clean })
       return sentence ? [{ kind: 'decision', at: decision.answered_at, sentence }] : []
     })

@@ -5,6 +5,7 @@ import { deniedBy } from '../../agent/deny-rules.ts'
 import { matchesGlob } from '../../agent/glob.ts'
 import { listProblem } from '../../agent/permissions/rule.ts'
 import type { Guards } from '../../agent/types.ts'
+import { toolInfo } from '../../base/tools.ts'
 import { redact } from '../../base/redact/redact.ts'
 import { messageOf, missing } from '../../errors.ts'
 import { type AcceptedGuards, valueId } from '../../commands/guards/accepted-guards.ts'
@@ -62,12 +63,6 @@ const guardedHome = (home: Home, skills: Skills): GuardedHome => {
 const toSentence = ({ key, file, why }: UnsupportedGuard): string =>
   `Refused because of ${key} in ${file}. ${why} Change it there, or accept it in the settings under Security.`
 
-const TOOLS: Readonly<Record<string, Closed>> = {
-  execute_code: 'scripts',
-  memory: 'memory',
-  skill_manage: 'skills',
-}
-
 const SHOWN_CHARS = 400
 
 /** What hooks may protect. */
@@ -105,7 +100,7 @@ export class HomeGuards {
       write: path => safely(() => this.#closing(home, 'writes') ?? this.#deniedWrite(home, path)),
       tool: name =>
         safely(() => {
-          const own = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined
+          const own = toolInfo(name)?.closedBy
           return this.#closing(home, 'tools') ?? (own ? this.#closing(home, own) : null)
         }),
     }

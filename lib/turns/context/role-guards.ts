@@ -3,16 +3,10 @@ import { join } from 'node:path'
 import type { Guards } from '../../agent/types.ts'
 import { CHANGES, type Change, may } from '../../people/may.ts'
 import { asObject } from '../../base/json.ts'
+import { toolInfo } from '../../base/tools.ts'
 import type { Role } from '../../schema/person.ts'
 import type { Meta } from '../../sessions/entries.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
-
-/** Tools that change something of the profile. */
-const TOOLS: Readonly<Record<string, Change>> = {
-  skill_manage: 'skills',
-  memory: 'notes',
-  cronjob: 'tasks',
-}
 
 const NAMES: Readonly<Record<Change, string>> = {
   skills: 'skills',
@@ -57,8 +51,7 @@ export const withRole = (
       : `Refused: only an owner of this server can change ${NAMES[change]}, and this turn is a member's. No approval can allow it.`
   return {
     ...guards,
-    tool: name =>
-      refusal(Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined) ?? guards.tool(name),
+    tool: name => refusal(toolInfo(name)?.changes) ?? guards.tool(name),
     write: path =>
       refusal(owned.find(each => isInside(realPath(each.path), realPath(path)))?.change) ??
       guards.write(path),

@@ -1,7 +1,8 @@
 /** Toolset settings of a profile and of a session, for the settings page. */
 import { asObject } from '../../base/json.ts'
 import { instructionFilesIn } from '../../agent/nested-instructions.ts'
-import { composite, isToolset, TOOLSETS } from '../../agent/toolsets.ts'
+import { composite, isToolset, toolsOf } from '../../agent/toolsets.ts'
+import { TOOLSETS } from '../../base/tools.ts'
 import { invalid } from '../../errors.ts'
 import { isNoteEnabled, TARGETS } from '../../profiles/memory/note-entries.ts'
 import type { Home } from '../../profiles/home.ts'
@@ -14,7 +15,9 @@ import { selectToolsets, withToolset } from './enabled-toolsets.ts'
 import type { PromptCache } from './prompt-cache.ts'
 import type { WebServices } from './web-services.ts'
 
-const OWN_TOOLSETS = TOOLSETS.filter(({ tools }) => tools.length > 0)
+const OWN_TOOLSETS = Object.entries(TOOLSETS)
+  .filter(([, summary]) => summary !== '')
+  .map(([name, summary]) => ({ name, summary, tools: toolsOf(name) ?? [] }))
 const MAX_NAMES = 100
 
 const unknown = (name: string) =>

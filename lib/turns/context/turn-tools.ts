@@ -3,6 +3,7 @@ import { exitPlanMode } from '../../agent/tools/exit-plan-mode.ts'
 import { clarify } from '../../agent/tools/clarify.ts'
 import { createToolbox, plain } from '../../agent/tools/toolbox.ts'
 import { toolsetOf } from '../../agent/toolsets.ts'
+import { toolInfo } from '../../base/tools.ts'
 import type { Tool } from '../../agent/types.ts'
 import { homeTools } from './home-tools.ts'
 import { listTools } from './mcp-tool-list.ts'
@@ -12,9 +13,6 @@ import type { TurnClient } from '../turn.ts'
 import type { Services } from './services.ts'
 import type { TurnScope } from './turn-scope.ts'
 import { type ToolsetSelection, selectToolsets } from './enabled-toolsets.ts'
-
-/** Toolsets that need a user, or would change state the user does not expect to change unattended. */
-const ATTENDED_ONLY = new Set(['clarify', 'memory', 'cronjob', 'messaging'])
 
 /** A tool without a toolset belongs to an MCP server (`mcp_<server>_<tool>`), which decides. */
 const isSelected = ({ name }: Tool, { toolsets, allowsTool }: ToolsetSelection): boolean => {
@@ -36,8 +34,7 @@ const usableBeside = ({ tools: theirs, approvals }: TurnClient) => {
 
 const usableIn = ({ turn: { client }, unattended }: TurnScope): ((tool: Tool) => boolean) => {
   if (client) return usableBeside(client)
-  return ({ kind, name }) =>
-    !unattended || (kind !== 'ask' && !ATTENDED_ONLY.has(toolsetOf(name) ?? ''))
+  return ({ kind, name }) => !unattended || (kind !== 'ask' && !toolInfo(name)?.needsUser)
 }
 
 export const turnTools = async (scope: TurnScope, services: Services): Promise<readonly Tool[]> => {

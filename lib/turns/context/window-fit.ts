@@ -1,5 +1,5 @@
 /** Fits prompt and tools of a turn to the model's real context window: fewer of both where they would take too much of it. */
-import { SMALL_WINDOW_TOOLS } from '../../agent/toolsets.ts'
+import { toolInfo } from '../../base/tools.ts'
 import { describeTools } from '../../agent/tool-schema.ts'
 import { estimateTextTokens, formatTokens } from '../../agent/tokens.ts'
 import type { ModelEndpoint, Tool } from '../../agent/types.ts'
@@ -94,7 +94,7 @@ export const fitWindow = async (
   const build = async (extent: Extent, contextLength: number): Promise<Given> => {
     const tools =
       extent === 'few tools'
-        ? whole.filter(({ name, isClient }) => isClient || SMALL_WINDOW_TOOLS.includes(name))
+        ? whole.filter(({ name, isClient }) => isClient || toolInfo(name)?.inSmallWindow)
         : whole
     const size = extent === 'whole' ? undefined : contextLength
     const { text, files } = await promptOf(scope, services, tools, forbidden, size)

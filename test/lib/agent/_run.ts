@@ -1,5 +1,5 @@
 /** Runs the loop with a scripted provider and records requests and events, for tests. */
-import { createAgent } from '../../../lib/agent/loop.ts'
+import { runEngine } from '../../../lib/agent/loop.ts'
 import type { Wait } from '../../../lib/agent/retry.ts'
 import type {
   AgentEvent,
@@ -65,14 +65,7 @@ export const run = async (
   const events: AgentEvent[] = []
   const waits: number[] = []
   let next = 0
-  const agent = createAgent({
-    random: () => 1,
-    wait: (ms, signal, end) => {
-      waits.push(ms)
-      return wait(ms, signal, end)
-    },
-  })
-  const outcome = await agent(
+  const outcome = await runEngine(
     {
       endpoint: {
         provider: 'custom',
@@ -101,6 +94,13 @@ export const run = async (
     event => {
       events.push(event)
       react(event)
+    },
+    {
+      random: () => 1,
+      wait: (ms, signal, end) => {
+        waits.push(ms)
+        return wait(ms, signal, end)
+      },
     },
   )
   const messages = events.flatMap(event => (event.type === 'message' ? [event.message] : []))

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
-  createInstructionLookup,
+  InstructionLookup,
   instructionFilesIn,
   withInstructions,
 } from '../../../lib/agent/nested-instructions.ts'
@@ -28,7 +28,9 @@ const setUp = (texts: Record<string, string>) => {
     },
     messages: [] as LoopMessage[],
   }
-  return { run, lookUp: createInstructionLookup(run) }
+  const lookup = new InstructionLookup(run as never)
+  const lookUp = (files: string[], maxChars: number) => lookup.for(files, maxChars)
+  return { run, lookUp }
 }
 
 test('once per directory, in JSON and in plain results, and again after a compaction', () => {

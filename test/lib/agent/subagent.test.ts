@@ -142,7 +142,7 @@ test('a stop reaches every subagent, whose text stays out of the transcript', as
 // Input and output.
 
 test('a subagent gets its goal, its context, fewer tools and its own steps; nothing of it is recorded', async () => {
-  const never = ['clarify', 'memory', 'send_message', 'execute_code'].map(name =>
+  const never = ['clarify', 'memory', 'execute_code'].map(name =>
     tool(name, () => ({ content: '""' })),
   )
   const { provider, received } = answering((goal, { tools }, round) => {

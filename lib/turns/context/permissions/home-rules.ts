@@ -12,7 +12,7 @@ import type { ProfileConfig } from '../../../profiles/config.ts'
 import type { Guards } from '../../../agent/types.ts'
 import type { Home } from '../../../profiles/home.ts'
 
-type RulesHome = Pick<Home, 'values' | 'env' | 'config' | 'dir'>
+type RulesHome = Home
 
 /** `env`: the environment of the tools, whose HOME is `~` for them. */
 export const rulesFor = (
@@ -44,7 +44,7 @@ export const rulesFor = (
 }
 
 /** For digests of what is sent to a model: other rules may show other tools and files. Empty without rules, as before them. */
-export const rulesBasis = ({ permissions }: Pick<ProfileConfig, 'permissions'>): unknown[] =>
+export const rulesBasis = ({ permissions }: ProfileConfig): unknown[] =>
   RULE_LISTS.some(list => permissions[list] !== undefined) ? [permissions] : []
 
 /** Why a call without a user to ask is refused; null when no rule applies. */
