@@ -3,9 +3,10 @@ import type { ReadonlySignal } from '@preact/signals'
 import type { Frame } from '../lib/schema/event.ts'
 import type { Chats } from './features/chat/chats.ts'
 import type { Inbox } from './features/chat/inbox.ts'
-import type { ProfileActions } from './features/profiles/actions.ts'
-import type { SessionsBase } from './features/sessions/sessions-state.ts'
-import type { ShellBase } from './features/shell/shell-state.ts'
+import type { Profiles } from './features/profiles/profiles.ts'
+import type { Sessions } from './features/sessions/sessions.ts'
+import type { Sidebar } from './features/sessions/sidebar.ts'
+import type { Shell } from './features/shell/shell-state.ts'
 import { createEventCursors, type EventCursors } from './stream/event-cursors.ts'
 import type { Source } from './stream/stream.ts'
 import type { Subscriptions } from './stream/tab-leader.ts'
@@ -15,12 +16,14 @@ import type { Pane } from './pane.ts'
 type Notice = Extract<Frame, { type: 'notice' }>['data']
 
 export type EventRoutingOptions = {
-  shell: ShellBase
-  sidebar: Pick<SessionsBase, 'sessions' | 'hostSessions'> & { inbox: Inbox }
+  shell: Shell
+  sessions: Sessions
+  sidebar: Sidebar
+  inbox: Inbox
+  profiles: Profiles
   panes: ReadonlySignal<readonly Pane[]>
   /** Created later: a chat needs the cursors. */
   chats: () => Chats
-  profiles: () => Pick<ProfileActions, 'reloadIfProfileChanged'>
 }
 
 export type EventRouting = {
@@ -35,8 +38,8 @@ export type EventRouting = {
 }
 
 export const createEventRouting = (options: EventRoutingOptions): EventRouting => {
-  const { shell, sidebar } = options
-  const { sessions, hostSessions, inbox } = sidebar
+  const { shell, sessions, sidebar, inbox } = options
+  const { hostSessions } = sidebar
   const transcriptOf = (source: Source) =>
     options.chats().find(source.slice('session:'.length))?.transcript
 
@@ -90,7 +93,7 @@ export const createEventRouting = (options: EventRoutingOptions): EventRouting =
   const receiveNotice = (frame: Frame): void => {
     if (frame.type === 'notice') {
       // The notice may be about the profile of this page.
-      void options.profiles().reloadIfProfileChanged()
+      void options.profiles.reloadIfChanged()
       void shell.configProblems.load().catch(() => undefined)
       void showNotice(frame.data)
     }

@@ -77,8 +77,8 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
 const OpenButton = ({ text, lang }: { text: string; lang: string }) => {
   const app = useContext(AppContext)
   const name = DOCUMENTS[lang]
-  if (!app || !name || app.route.current.value.view !== 'chat') return null
-  if (!app.chat.sessionId.value) return null
+  if (!app || !name || app.shell.route.current.value.view !== 'chat') return null
+  if (!app.chat.transcript.sessionId.value) return null
   return (
     <button
       type="button"

@@ -12,7 +12,7 @@ export type SessionChoicesOptions = {
   /** The client's id of the chat. */
   key: string
   chat: Transcript
-  composer: Pick<Composer, 'choice' | 'choose'>
+  draft: Composer
   outbox: Outbox
   sessions: Sessions
   models: Models
@@ -20,67 +20,68 @@ export type SessionChoicesOptions = {
   personalities: Personalities
 }
 
-export type SessionChoices = {
+export class SessionChoices {
   /** For a session that does not exist yet. */
-  choice: ReadonlySignal<Choice>
+  readonly choice: ReadonlySignal<Choice>
+  readonly #options: SessionChoicesOptions
+  /** Number of the latest choice of a personality. */
+  #chosen = 0
+
+  constructor(options: SessionChoicesOptions) {
+    this.#options = options
+    this.choice = options.draft.choice
+  }
+
   /** The session, created now if it does not exist yet. Concurrent calls share one creation. */
-  ensureSession: () => Promise<string>
+  async ensureSession(): Promise<string> {
+    const { key, chat, outbox } = this.#options
+    return chat.sessionId.peek() || outbox.sessionOf(key, this.choice.peek())
+  }
+
   /** Imports a host session before its first change here, because only sessions of this server can be changed. */
-  importIfHostSession: (id: string) => Promise<void>
-  chooseModel: (id: string) => Promise<void>
-  chooseWorkspace: (path: string) => Promise<void>
-  /** An empty name clears the personality. Returns the one in effect. */
-  choosePersonality: (name: string) => Promise<string | null>
-}
-
-export const createSessionChoices = (options: SessionChoicesOptions): SessionChoices => {
-  const { key, chat, outbox, sessions, models, workspaces, personalities } = options
-  const { choice, choose } = options.composer
-  let asked = 0
-
-  const ensureSession = async (): Promise<string> =>
-    chat.sessionId.peek() || outbox.sessionOf(key, choice.peek())
-
-  /** Empty while nothing has begun to create the session. */
-  const existing = async (): Promise<string> =>
-    chat.sessionId.peek() || (outbox.isCreating(key) ? ensureSession() : '')
-
-  const importIfHostSession = async (id: string): Promise<void> => {
+  async importIfHostSession(id: string): Promise<void> {
+    const { chat, sessions } = this.#options
     // Importing gives its messages other ids.
     if (await sessions.importHostSession(id)) await chat.reload()
   }
 
-  const update = async (patch: { model?: string; workspace?: string }): Promise<void> => {
-    const id = await existing()
-    if (id) await sessions.update(id, patch)
-    else choose({ ...choice.peek(), ...patch })
+  async chooseModel(id: string): Promise<void> {
+    this.#options.models.markUsed(id)
+    await this.#update({ model: id })
   }
 
-  return {
-    choice,
-    ensureSession,
-    importIfHostSession,
-    async chooseModel(id) {
-      models.markUsed(id)
-      await update({ model: id })
-    },
-    async chooseWorkspace(path) {
-      await workspaces.trust(path)
-      await update({ workspace: path })
-    },
-    async choosePersonality(name) {
-      const id = await existing()
-      if (!id) {
-        choose({ ...choice.peek(), personality: name })
-        return name || null
-      }
-      await importIfHostSession(id)
-      const order = ++asked
-      const set = await personalities.set(id, name)
-      const row = sessions.row(id)
-      // A later choice may have been answered first.
-      if (row && order === asked) sessions.upsert({ ...row, personality: set })
-      return set
-    },
+  async chooseWorkspace(path: string): Promise<void> {
+    await this.#options.workspaces.trust(path)
+    await this.#update({ workspace: path })
+  }
+
+  /** An empty name clears the personality. Returns the one in effect. */
+  async choosePersonality(name: string): Promise<string | null> {
+    const { draft, personalities, sessions } = this.#options
+    const id = await this.#existing()
+    if (!id) {
+      draft.choose({ ...this.choice.peek(), personality: name })
+      return name || null
+    }
+    await this.importIfHostSession(id)
+    const order = ++this.#chosen
+    const set = await personalities.set(id, name)
+    const row = sessions.row(id)
+    // A later choice may have been answered first.
+    if (row && order === this.#chosen) sessions.upsert({ ...row, personality: set })
+    return set
+  }
+
+  async #update(patch: { model?: string; workspace?: string }): Promise<void> {
+    const { sessions, draft } = this.#options
+    const id = await this.#existing()
+    if (id) await sessions.update(id, patch)
+    else draft.choose({ ...this.choice.peek(), ...patch })
+  }
+
+  /** Empty while nothing has begun to create the session. */
+  async #existing(): Promise<string> {
+    const { key, chat, outbox } = this.#options
+    return chat.sessionId.peek() || (outbox.isCreating(key) ? this.ensureSession() : '')
   }
 }

@@ -9,7 +9,7 @@ import { Breakdown } from './context-breakdown.tsx'
 import { useChat } from '../../contexts.ts'
 
 export const ContextMeter = () => {
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   const open = useSignal(false)
   const anchor = useRef<HTMLButtonElement>(null)
   const close = useCallback(() => {

@@ -17,8 +17,8 @@ const Thumb = ({ src }: { src: string | null }) => {
 }
 
 const Chip = ({ path }: { path: string }) => {
-  const { attachments, composer } = useComposer()
-  const { chat } = useChat()
+  const { attachments, draft: composer } = useComposer()
+  const { transcript: chat } = useChat()
   const { base } = useShell()
   const session_id = chat.sessionId.value
   const known = attachments.arrived.value.get(path)
@@ -81,7 +81,7 @@ const Sending = ({ attachment }: { attachment: Attachment }) => {
 }
 
 export const AttachmentList = () => {
-  const { composer, attachments } = useComposer()
+  const { draft: composer, attachments } = useComposer()
   return (
     <ul class="files" aria-label={t('attached')}>
       {composer.files.value.map(path => (

@@ -12,7 +12,7 @@ const AttachmentList = lazy(
 const Line = lazy(async () => (await import('./long-text-line.tsx')).LongTextLine, true)
 
 export const AttachmentChips = () => {
-  const { composer, attachments } = useComposer()
+  const { draft: composer, attachments } = useComposer()
   const isEmpty = composer.files.value.length === 0 && attachments.list.value.length === 0
   return isEmpty ? null : <AttachmentList />
 }

@@ -15,7 +15,14 @@ import { lazy } from '../../parts/lazy.tsx'
 import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { lateBar } from './late-bar.ts'
 import { isListed } from '../chat/outbox.ts'
-import { useSettings, useShell, useComposer, useChat, useSessions } from '../../contexts.ts'
+import {
+  useChat,
+  useComposer,
+  useOutbox,
+  useSessions,
+  useSettings,
+  useShell,
+} from '../../contexts.ts'
 
 const loadCompletionList = () => import('./completion-list.tsx')
 const CompletionList = lazy(async () => (await loadCompletionList()).CompletionList, true)
@@ -42,8 +49,8 @@ const CommentChips = lazy(
 const LivePlan = lazy(async () => (await import('../plan/live-plan.tsx')).LivePlan, true)
 /** In place of the list that could not be loaded, which is needed most when there is no connection. */
 const UnsentTexts = ({ children }: { children: ComponentChildren }) => {
-  const { outbox } = useShell()
-  const { chat, key } = useChat()
+  const outbox = useOutbox()
+  const { transcript: chat, key } = useChat()
   const unsent = outbox.of(key, chat.sessionId.value || null).filter(isListed)
   if (unsent.length === 0) return <>{children}</>
   return (
@@ -65,10 +72,13 @@ const ComposerBanners = lazy(
 )
 
 const SendButton = () => {
-  const { settings } = useSettings()
+  const settings = useSettings()
   const { layout } = useShell()
-  const { composer, attachments, submit } = useComposer()
-  const { chat, stop } = useChat()
+  const { draft: composer, attachments, submit } = useComposer()
+  const {
+    transcript: chat,
+    turns: { stop },
+  } = useChat()
   const { send_key: key } = settings.current.value
   const hint = key === 'enter' ? '↵' : `${modName(layout.mac)} ↵`
   const empty = composer.empty.value
@@ -108,7 +118,7 @@ const fit = (field: HTMLTextAreaElement | null) => {
 }
 
 const useField = () => {
-  const { composer } = useComposer()
+  const { draft: composer } = useComposer()
   const { layout } = useShell()
   const ref = useRef<HTMLTextAreaElement>(null)
   const text = composer.text.value
@@ -131,11 +141,12 @@ const putCaret = (field: HTMLTextAreaElement | null, caret: number) =>
   requestAnimationFrame(() => field?.setSelectionRange(caret, caret))
 
 export const Composer = () => {
-  const { composer, completion, prompts, submit, attachments } = useComposer()
-  const { layout, outbox } = useShell()
-  const { settings: settingsState } = useSettings()
-  const { chat, key, queue } = useChat()
-  const { sessions } = useSessions()
+  const { draft: composer, completion, prompts, submit, attachments } = useComposer()
+  const { layout } = useShell()
+  const outbox = useOutbox()
+  const settingsState = useSettings()
+  const { transcript: chat, key, queue } = useChat()
+  const sessions = useSessions()
   const ref = useField()
   const settings = settingsState.current.value
   const suggestions = completion.suggestions.value

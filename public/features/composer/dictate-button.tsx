@@ -11,15 +11,15 @@ export const DictateButton = () => {
   const dictation = useMemo(
     () =>
       createDictation({
-        api: app.api,
+        api: app.shell.api,
         voice: voiceOf(window),
         write(text) {
-          const { composer } = app
+          const { draft: composer } = app.composer
           composer.edit([composer.text.value.trimEnd(), text].filter(Boolean).join(' '))
-          app.focusComposer()
+          app.pane.focusComposer()
         },
-        notify: sentence => app.toasts.show(sentence),
-        fail: error => app.toasts.showError(error),
+        notify: sentence => app.shell.toasts.show(sentence),
+        fail: error => app.shell.toasts.showError(error),
       }),
     [],
   )

@@ -24,7 +24,7 @@ export const dropped = (data: DataTransfer | null): Dropped => {
 
 /** Shows a toast for each folder that can't be attached. */
 export const addDroppedFolders = (
-  { toasts }: App,
+  { shell: { toasts } }: App,
   directories: readonly FileSystemDirectoryEntry[],
   take: (folders: readonly DroppedFolder[]) => unknown,
 ): void => {
@@ -54,7 +54,8 @@ const sideAt = (element: Element | null): Element | null =>
 /** Listens on the whole page, because the browser would navigate to a file dropped outside the composer. */
 export const DropArea = () => {
   const app = useApp()
-  const { attachments, layout } = app
+  const { attachments } = app.composer
+  const { layout } = app.shell
   const [over, setOver] = useState(false)
   useEffect(() => {
     const isHere = (event: DragEvent): boolean =>

@@ -10,7 +10,7 @@ const words = ({ kind, chars: count }: LongText): string =>
     : t(kind === 'long' ? 'attach.long' : 'attach.pasted', { count })
 
 export const LongTextLine = () => {
-  const { attachments, composer } = useComposer()
+  const { attachments, draft: composer } = useComposer()
   const { layout } = useShell()
   const shown = attachments.longText.value
   if (shown === null) return null

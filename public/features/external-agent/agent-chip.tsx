@@ -8,7 +8,7 @@ import { Popover } from '../../parts/popover.tsx'
 import { choicesOf, createExternalAgent, SIGN_IN, type ExternalChoice } from './external-agent.ts'
 import { t } from './strings.ts'
 import { AgentSessions } from './agent-sessions-view.tsx'
-import { useShell, useComposer, useChat } from '../../contexts.ts'
+import { useChat, useComposer, useShell } from '../../contexts.ts'
 
 /** The key of the "resume a session" entry; no choice has it. */
 const PAST = 'past'
@@ -35,7 +35,7 @@ const groupsOf = (choices: readonly ExternalChoice[], query: string): PickerGrou
 export const AgentChip = ({ id }: { id: string }) => {
   const { api, attempt, copy, layout, toasts } = useShell()
   const { skillCommands } = useComposer()
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   const agent = useMemo(
     () =>
       createExternalAgent({ api }, commands => {

@@ -7,7 +7,7 @@ import { Popover } from '../../parts/popover.tsx'
 import { createAgentSessions, type EarlierSession } from './agent-sessions.ts'
 import { t } from './strings.ts'
 import { formatAgo } from '../sessions/relative-time.ts'
-import { useShell, useSessions, useChat } from '../../contexts.ts'
+import { useChat, usePane, useSessions, useShell } from '../../contexts.ts'
 
 /** Lists of at least this length get a search field. */
 const SEARCH_FROM = 10
@@ -21,8 +21,9 @@ type AgentSessionsProps = {
 
 export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps) => {
   const { api, toasts, attempt } = useShell()
-  const { sessions } = useSessions()
-  const { chat: openChat, follow, focusComposer } = useChat()
+  const sessions = useSessions()
+  const { transcript: openChat } = useChat()
+  const { follow, focusComposer } = usePane()
   const query = useSignal('')
   const past = useMemo(
     () =>

@@ -7,16 +7,16 @@ import { IconButton } from '../../parts/button.tsx'
 import { takeHeldKeys } from '../shell/held-keys.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from './strings.ts'
-import { useShell, useChat } from '../../contexts.ts'
+import { useChat, useShell } from '../../contexts.ts'
 
 export const FindBar = () => {
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   // A different chat starts a new search.
   return <Bar key={chat.sessionId.value} />
 }
 
 const Bar = () => {
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   const { layout } = useShell()
   const find = useMemo(
     () => createFind({ chat: chat.chat, loadBefore: limit => chat.loadBefore(limit) }),

@@ -60,20 +60,24 @@ export const NewWorktreeDialog = ({ isDirty, onClose, onCreate }: Props) => {
 export const openNewWorktree = async (app: App): Promise<void> => {
   const [facts] = await Promise.all([workspaceFacts(app), loadLazyCss()])
   // About another chat by now.
-  if (!app.isShown.peek()) return
+  if (!app.pane.isShown.peek()) return
   const close = () => {
-    app.layout.overlay.value = null
+    app.shell.layout.overlay.value = null
   }
   const create = async (branch: string, carry: boolean): Promise<void> => {
-    const session_id = await app.ensureSession()
-    const { path } = await app.api('POST /api/git/worktree/create', { session_id, branch, carry })
-    await app.chooseWorkspace(path)
+    const session_id = await app.chat.choices.ensureSession()
+    const { path } = await app.shell.api('POST /api/git/worktree/create', {
+      session_id,
+      branch,
+      carry,
+    })
+    await app.chat.choices.chooseWorkspace(path)
   }
-  app.layout.overlay.value = (
+  app.shell.layout.overlay.value = (
     <NewWorktreeDialog
       isDirty={(facts.changed_files ?? 0) > 0}
       onClose={close}
-      onCreate={(branch, carry) => void app.attempt(() => create(branch, carry))}
+      onCreate={(branch, carry) => void app.shell.attempt(() => create(branch, carry))}
     />
   )
 }

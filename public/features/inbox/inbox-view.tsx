@@ -1,7 +1,7 @@
 /** The inbox: what waits for the person, what runs now, and what ended in trouble, of all chats and profiles. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
-import { useProfiles, useSessions, useShell } from '../../contexts.ts'
+import { useInbox, useProfiles, useSessions, useShell, useSidebar } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 import { questionId } from '../chat/chat-reducer.ts'
@@ -51,7 +51,8 @@ const Section = ({ title, children }: { title: string; children: ComponentChildr
 
 const Trouble = ({ row, title }: { row: Troubled; title: string }) => {
   const { api, attempt, route } = useShell()
-  const { unread, sessions } = useSessions()
+  const { unread } = useSidebar()
+  const sessions = useSessions()
   /** It then appears with the running turns. */
   const goOn = () =>
     api('POST /api/chat/start', {
@@ -93,14 +94,16 @@ const listAbove = (base: string): string | null =>
 
 export const InboxView = () => {
   const app = useApp()
-  const { inbox, sessions, unread } = useSessions()
-  const { profiles } = useProfiles()
+  const inbox = useInbox()
+  const sessions = useSessions()
+  const { unread } = useSidebar()
+  const profiles = useProfiles()
   const state = inboxOf(app)
   const triage = useMemo(createTriage, [])
   const ref = useRef<HTMLDivElement>(null)
   useEffect(() => state.watch(), [])
 
-  const listOfCells = listAbove(app.platform.base)
+  const listOfCells = listAbove(app.shell.platform.base)
   const questions = [...inbox.open.value.values()].sort((a, b) => a.requested_at - b.requested_at)
   const running = state.running.value
   const troubled = state.troubled.value.filter(row =>

@@ -1,13 +1,14 @@
 /** A message in the inbox that the server rejected when it was sent later. */
 import { splitComments } from '../../../lib/base/comment-text.ts'
-import { useShell } from '../../contexts.ts'
+import { useOutbox, useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { withoutFiles } from '../composer/composer.ts'
 import type { Listed } from '../chat/outbox.ts'
 import { t } from './strings.ts'
 
 export const Unsent = ({ message, title }: { message: Listed; title: string | null }) => {
-  const { attempt, copy, outbox, route } = useShell()
+  const { attempt, copy, route } = useShell()
+  const outbox = useOutbox()
   const { id, session_id, error } = message
   const { text } = splitComments(withoutFiles(message.text))
   return (

@@ -22,7 +22,7 @@ export type WaitingProps = {
 /** What is asked, and the buttons that answer it. `data-key`: the key that presses a button in the inbox. */
 export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
   const { api, route, toasts } = useShell()
-  const { titleOfSession } = useSessions()
+  const { titleOf: titleOfSession } = useSessions()
   const session_id = question.session_id
   const { isSent, isSettled, words } = answerState(question)
   const text = writtenAnswer(question)

@@ -19,12 +19,12 @@ export const openLightbox = async (app: App, clicked: HTMLImageElement): Promise
   const place = clicked.closest('.transcript, .md') ?? document
   const found = [...place.querySelectorAll<HTMLImageElement>('[data-picture] img')]
   const images = found.includes(clicked) ? found : [clicked]
-  app.layout.overlay.value = (
+  app.shell.layout.overlay.value = (
     <Lightbox
       pictures={images.map(({ src, alt }) => ({ src, alt }))}
       first={images.indexOf(clicked)}
       onClose={() => {
-        app.layout.overlay.value = null
+        app.shell.layout.overlay.value = null
       }}
     />
   )

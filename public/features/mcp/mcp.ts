@@ -1,7 +1,7 @@
 /** MCP servers of the settings: the list, test results, and the form. */
 import { computed, signal } from '@preact/signals'
 import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
 import type { TestStatus } from '../models/providers.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
@@ -87,7 +87,7 @@ const draftOf = (row: McpServerRow): McpDraft => ({
 const serverRoute = <M extends 'PUT' | 'PATCH' | 'DELETE'>(method: M, name: string) =>
   `${method} /api/mcp/servers/${encodeURIComponent(name)}` as `${M} /api/mcp/servers/:name`
 
-type McpOptions = Pick<App, 'api' | 'toasts'>
+type McpOptions = Pick<Shell, 'api' | 'toasts'>
 
 const createMcp = ({ api, toasts }: McpOptions) => {
   const rows = signal<readonly McpServerRow[]>([])
@@ -204,4 +204,4 @@ const createMcp = ({ api, toasts }: McpOptions) => {
 
 export type McpState = ReturnType<typeof createMcp>
 
-export const mcpOf = lazyState(createMcp)
+export const mcpOf = lazyState(app => createMcp(app.shell))

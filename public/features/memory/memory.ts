@@ -1,7 +1,7 @@
 /** The agent's notes, their drafts, and conflicts with the files on disk. */
 import { signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 import type { Loading } from '../skills/skills.ts'
@@ -28,7 +28,7 @@ export const createMemory = ({
   api,
   toasts,
   unsaved,
-}: Pick<App, 'api' | 'toasts'> & { unsaved?: Set<string> }) => {
+}: Pick<Shell, 'api' | 'toasts'> & { unsaved?: Set<string> }) => {
   const notes = signal<Readonly<Record<NoteName, Note>> | null>(null)
   const state = signal<Loading>('loading')
   const drafts = signal<Readonly<Partial<Record<NoteName, NoteDraft>>>>({})
@@ -120,5 +120,5 @@ export const createMemory = ({
 export type MemoryState = ReturnType<typeof createMemory>
 
 export const memoryOf = lazyState(app =>
-  createMemory({ api: app.api, toasts: app.toasts, unsaved: app.layout.unsaved }),
+  createMemory({ api: app.shell.api, toasts: app.shell.toasts, unsaved: app.shell.layout.unsaved }),
 )

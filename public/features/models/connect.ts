@@ -118,7 +118,9 @@ const providerSources = (
 }
 
 const createConnect = (app: App) => {
-  const { api, models, onboarding, toasts } = app
+  const { api, toasts } = app.shell
+  const models = app.models
+  const { onboarding } = models
   const providers = providersOf(app)
   const sources = signal<readonly ModelSource[]>([])
   const loaded = signal(false)

@@ -2,6 +2,7 @@
 import { computed, signal } from '@preact/signals'
 import type { ModelGroup, ModelOption } from '../../../lib/schema/model.ts'
 import type { Platform } from '../../platform.ts'
+import { createOnboarding } from './onboarding.ts'
 
 export type Model = ModelOption & { provider: string }
 
@@ -47,6 +48,8 @@ export const createModels = ({ api, device }: Pick<Platform, 'api' | 'device'>) 
 
   return {
     groups,
+    /** Whether a model still has to be connected. */
+    onboarding: createOnboarding({ api }),
     all,
     loaded,
     /** No model is configured, so the demo model answers. */

@@ -1,7 +1,8 @@
 /** Providers and API keys of the settings, test results, and local model servers. */
 import { computed, signal } from '@preact/signals'
 import type { LocalServer, ProviderRow, ProviderTestResult } from '../../../lib/schema/provider.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
+import type { Models } from './models.ts'
 import { t } from './strings.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 import { type LoadState, runLoad } from '../../parts/load-state.ts'
@@ -11,9 +12,10 @@ export type TestStatus =
   | (Pick<ProviderTestResult, 'ok' | 'message' | 'hint'> & { busy: false })
 export type KeyInput = { provider: string; key: string; model?: string; baseUrl?: string }
 
-type ProvidersOptions = Pick<App, 'api' | 'models' | 'toasts'>
+type ProvidersOptions = { shell: Pick<Shell, 'api' | 'toasts'>; models: Models }
 
-export const createProviders = ({ api, models, toasts }: ProvidersOptions) => {
+export const createProviders = ({ shell, models }: ProvidersOptions) => {
+  const { api, toasts } = shell
   const rows = signal<readonly ProviderRow[]>([])
   const active = signal<string | null>(null)
   const state = signal<LoadState>('loading')

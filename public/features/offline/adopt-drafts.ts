@@ -1,12 +1,10 @@
 /** Takes over what earlier versions stored: drafts of one person, and messages in a database. */
 import { createStore, del, values } from 'idb-keyval'
-import type { PageApp } from '../../app.ts'
+import type { Page } from '../../app.ts'
 import type { JsonStorage } from '../../platform.ts'
 import type { Draft } from '../../../lib/schema/session.ts'
 import { isSame, noDraft } from '../composer/stored-draft.ts'
 import { type Outgoing, PREFIX } from '../chat/outbox.ts'
-
-type Page = Pick<PageApp, 'platform' | 'outbox' | 'base'>
 
 /** Once: what this person has written since stays. `device`: where they were; `drafts`: of this person. */
 export const adoptDrafts = (device: JsonStorage, drafts: JsonStorage): void => {
@@ -27,7 +25,8 @@ export const adoptDrafts = (device: JsonStorage, drafts: JsonStorage): void => {
 type Kept = Outgoing & { account?: string }
 
 /** False where there is no room for it. */
-const adopt = ({ platform: { drafts }, outbox }: Page, message: Outgoing): boolean => {
+const adopt = ({ shell, outbox }: Page, message: Outgoing): boolean => {
+  const { drafts } = shell.platform
   const key = PREFIX + message.id
   // That version gave messages of all sessions the id of the new chat that was begun last.
   drafts.write(key, { ...message, chat: message.session_id ?? message.chat, waiting: true })
@@ -39,14 +38,17 @@ const adopt = ({ platform: { drafts }, outbox }: Page, message: Outgoing): boole
 
 /** Messages that were waiting, or being sent, when the page of the earlier version was closed. */
 export const adoptOutbox = async (page: Page): Promise<void> => {
-  const { drafts, account } = page.platform
+  const { drafts, account } = page.shell.platform
   for (const key of drafts.keys().filter(key => key.startsWith('in-flight:'))) {
     const message = drafts.read<Kept | null>(key, null)
     // Both take room: where there is too little, it stays for the next time.
     if (!message || adopt(page, message)) drafts.remove(key)
   }
   try {
-    const database = createStore(`agent-webui ${new URL(page.base).pathname} outbox`, 'messages')
+    const database = createStore(
+      `agent-webui ${new URL(page.shell.base).pathname} outbox`,
+      'messages',
+    )
     for (const { account: of = account, ...message } of await values<Kept>(database)) {
       if (of !== account) continue
       if (adopt(page, message)) await del(message.id, database)

@@ -3,13 +3,15 @@ import { splitComments } from '../../../lib/base/comment-text.ts'
 import type { App } from '../../app.ts'
 import { t as tPage } from '../../strings/t.ts'
 import type { Listed } from '../chat/outbox.ts'
+import type { Transcript } from '../chat/transcript.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { t } from './strings.ts'
 
-type Place = Pick<App, 'chat' | 'composer' | 'focusComposer' | 'isShown' | 'outbox' | 'route'>
+type Place = Pick<App, 'chat' | 'outbox' | 'pane' | 'shell'>
 
 export const editWaiting = async (app: Place, message: Listed): Promise<void> => {
-  const { chat, composer, isShown, outbox, route } = app
+  const { outbox, pane, shell } = app
+  const { transcript: chat, draft } = app.chat
   const { id, replace } = message
   const { text, comments } = splitComments(withoutFiles(message.text))
   const replaced = replace === undefined ? null : await findReplaced(chat, replace)
@@ -21,16 +23,16 @@ export const editWaiting = async (app: Place, message: Listed): Promise<void> =>
     // The message that is replaced has the others, and its comments.
     const files = message.files.filter(name => !given.includes(name)).map(name => ({ name }))
     chat.editing.value = { id: replaced, text, files, uploads: 0 }
-    if (isShown.peek()) route.jumpTo(replaced)
+    if (pane.isShown.peek()) shell.route.jumpTo(replaced)
     return
   }
   const choice = { ...message.choice, ...(message.place && { place: message.place }) }
-  composer.restoreDraft({ text, comments, files: [...message.files], choice })
-  app.focusComposer()
+  draft.restoreDraft({ text, comments, files: [...message.files], choice })
+  pane.focusComposer()
 }
 
 /** Its id; null when the chat has no such message any more: then the text can only be a message of its own. */
-const findReplaced = async (chat: App['chat'], id: string): Promise<string | null> => {
+const findReplaced = async (chat: Transcript, id: string): Promise<string | null> => {
   if (chat.editing.peek()) throw new Error(t('outbox.edit.open'))
   if (chat.state.peek() !== 'ready') throw new Error(tPage('chat.failed.title'))
   return (await chat.loadUntil(id)) ? id : null

@@ -1,8 +1,8 @@
-import type { PageApp } from '../../app.ts'
+import type { Page } from '../../app.ts'
 
 /** Another page has created the session of this new chat, which both show: the tab was duplicated. */
 export const followCreated = (
-  { chats, panes }: Pick<PageApp, 'chats' | 'panes'>,
+  { chats, panes }: Pick<Page, 'chats' | 'panes'>,
   key: string,
   id: string,
 ): void => {

@@ -1,6 +1,6 @@
 /** Messages above the composer that wait for the network. */
 import { splitComments } from '../../../lib/base/comment-text.ts'
-import { useChat, useShell } from '../../contexts.ts'
+import { useChat, useOutbox } from '../../contexts.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { isListed, type Listed } from '../chat/outbox.ts'
@@ -11,7 +11,8 @@ import { t } from './strings.ts'
 
 const Item = ({ message }: { message: Listed }) => {
   const app = useApp()
-  const { attempt, outbox } = app
+  const { attempt } = app.shell
+  const outbox = app.outbox
   const { text } = splitComments(withoutFiles(message.text))
   const reason = message.error ?? message.reason
   return (
@@ -54,8 +55,8 @@ const Item = ({ message }: { message: Listed }) => {
 }
 
 export const OutboxList = () => {
-  const { outbox } = useShell()
-  const { chat, key } = useChat()
+  const outbox = useOutbox()
+  const { transcript: chat, key } = useChat()
   const session = chat.sessionId.value || null
   // A message of another new chat has no other place.
   const own = session ? outbox.of(key, session) : outbox.list.value.filter(each => !each.session_id)

@@ -13,9 +13,9 @@ import { t } from './strings.ts'
 const OVERSCAN = 8
 
 export const Outline = () => {
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   const { route, layout } = useShell()
-  const { sessions } = useSessions()
+  const sessions = useSessions()
   const [query, setQuery] = useState(takeHeldKeys)
   const [active, setActive] = useState<number | null>(null)
   const [failed, setFailed] = useState(false)

@@ -3,6 +3,7 @@ import { computed, signal } from '@preact/signals'
 import type { OwnFile, OwnFileKind, OwnFileRow } from '../../../lib/schema/own-file.ts'
 import { ApiError } from '../../api.ts'
 import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 import type { LoadState } from '../../parts/load-state.ts'
 import { t } from './strings.ts'
@@ -82,7 +83,7 @@ const saveInput = (kind: OwnFileKind, draft: OwnDraft) => {
   return { ...common, fields, text: draft.text }
 }
 
-type Options = Pick<App, 'api' | 'toasts'> & {
+type Options = Pick<Shell, 'api' | 'toasts'> & {
   kind: OwnFileKind
   onChanged: () => void
   unsaved: Set<string>
@@ -219,10 +220,10 @@ const stateOf = (kind: OwnFileKind) =>
     app =>
       createOwnFiles({
         kind,
-        api: app.api,
-        toasts: app.toasts,
-        onChanged: () => void app.skillCommands.load(),
-        unsaved: app.layout.unsaved,
+        api: app.shell.api,
+        toasts: app.shell.toasts,
+        onChanged: () => void app.composer.skillCommands.load(),
+        unsaved: app.shell.layout.unsaved,
       }),
     // A message of the chat beside this one starts a command as well.
     { isShared: true },

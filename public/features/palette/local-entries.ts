@@ -16,7 +16,7 @@ import { revealSetting, settingEntries } from '../settings/settings-index.ts'
 import { t } from './strings.ts'
 import { isWordsKey, words } from './words-strings.ts'
 
-const settings = ({ route }: App): Entry[] => {
+const settings = ({ shell: { route } }: App): Entry[] => {
   const section = t('palette.settings')
   return [
     ...SECTIONS.map(
@@ -57,21 +57,23 @@ const chats = (app: App): Entry[] =>
     label: titleOf(row),
     hint: formatAgo(row.updated_at, app.sessions.now.value),
     searchOnly: row.archived,
-    run: () => app.route.openSession(row.session_id),
-    runAside: () => app.route.openBeside(row.session_id),
+    run: () => app.shell.route.openSession(row.session_id),
+    runAside: () => app.shell.route.openBeside(row.session_id),
   }))
 
 const commands = (app: App): Entry[] =>
-  [...app.skillCommands.list.value, ...app.skillCommands.more.value].map(command => ({
-    id: `command:${command.name}`,
-    section: t('palette.commands'),
-    icon: 'terminal',
-    label: `/${command.name}`,
-    hint: command.summary,
-    words: command.summary,
-    searchOnly: true,
-    run: () => putIntoMessage(app, `/${command.name} `),
-  }))
+  [...app.composer.skillCommands.list.value, ...app.composer.skillCommands.more.value].map(
+    command => ({
+      id: `command:${command.name}`,
+      section: t('palette.commands'),
+      icon: 'terminal',
+      label: `/${command.name}`,
+      hint: command.summary,
+      words: command.summary,
+      searchOnly: true,
+      run: () => putIntoMessage(app, `/${command.name} `),
+    }),
+  )
 
 const models = (app: App): Entry[] =>
   app.models.all.value.map(model => ({
@@ -82,7 +84,7 @@ const models = (app: App): Entry[] =>
     hint: model.provider,
     words: `${model.id} ${model.provider}`,
     searchOnly: true,
-    run: () => app.chooseModel(model.id),
+    run: () => app.chat.choices.chooseModel(model.id),
   }))
 
 const themes = (app: App): Entry[] =>

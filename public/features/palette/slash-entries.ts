@@ -15,7 +15,7 @@ const runSlash = async (app: App, name: string, argument = ''): Promise<void> =>
   }
   const { commands } = await import('../composer/slash-commands.ts')
   const said = await commands.find(command => command.name === name)?.run(app, '')
-  if (said) app.toasts.show(said)
+  if (said) app.shell.toasts.show(said)
 }
 
 /** Those that only a slash command does. */

@@ -8,7 +8,7 @@ import { t } from './strings.ts'
 import { useProfiles } from '../../contexts.ts'
 
 export const DeleteProfile = ({ profile, onClose }: { profile: Profile; onClose: () => void }) => {
-  const { deleteProfile } = useProfiles()
+  const profiles = useProfiles()
   const typed = useSignal('')
   const error = useSignal('')
   const busy = useSignal(false)
@@ -19,7 +19,7 @@ export const DeleteProfile = ({ profile, onClose }: { profile: Profile; onClose:
     if (typed.value !== name) return
     busy.value = true
     try {
-      await deleteProfile(name)
+      await profiles.remove(name)
       onClose()
     } catch (refused) {
       error.value = refused instanceof Error ? refused.message : String(refused)

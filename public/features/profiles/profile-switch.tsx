@@ -6,7 +6,7 @@ import { t } from '../../strings/t.ts'
 import { useProfiles, useShell } from '../../contexts.ts'
 
 export const ProfileSwitch = () => {
-  const { profiles, switchProfile } = useProfiles()
+  const profiles = useProfiles()
   const { route, layout, attempt } = useShell()
   const [open, setOpen] = useState(false)
   const anchor = useRef<HTMLButtonElement>(null)
@@ -25,7 +25,7 @@ export const ProfileSwitch = () => {
       ({ name }): MenuItem => ({
         label: name,
         icon: name === active ? 'check' : 'user',
-        run: () => void switchProfile(name),
+        run: () => void profiles.switchTo(name),
       }),
     ),
     'line',

@@ -14,7 +14,7 @@ import { LoadNote } from '../../parts/view-state.tsx'
 type Open = { what: 'new' | 'clone' | 'delete'; profile: Profile | null }
 
 const Cards = ({ onOpen }: { onOpen: (open: Open) => void }) => {
-  const { profiles, switchProfile } = useProfiles()
+  const profiles = useProfiles()
   const { attempt } = useShell()
   const { list, state, active } = profiles
   if (state.value === 'failed' || list.value.length === 0) {
@@ -33,7 +33,7 @@ const Cards = ({ onOpen }: { onOpen: (open: Open) => void }) => {
           key={profile.name}
           profile={profile}
           active={profile.name === active.value}
-          onSwitch={() => void switchProfile(profile.name, 'profiles')}
+          onSwitch={() => void profiles.switchTo(profile.name, 'profiles')}
           onClone={() => onOpen({ what: 'clone', profile })}
           onDelete={() => onOpen({ what: 'delete', profile })}
         />
@@ -44,7 +44,7 @@ const Cards = ({ onOpen }: { onOpen: (open: Open) => void }) => {
 
 export const ProfilesView = () => {
   const { attempt } = useShell()
-  const { profiles } = useProfiles()
+  const profiles = useProfiles()
   const open = useSignal<Open | null>(null)
   useEffect(() => void attempt(() => profiles.refresh()), [])
   const close = () => {

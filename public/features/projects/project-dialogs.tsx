@@ -10,7 +10,7 @@ import type { ProjectDialog } from './projects.ts'
 import { titleOf } from '../sessions/sessions.ts'
 import { saveProject } from './save-project.ts'
 import { t } from './strings.ts'
-import { useSessions } from '../../contexts.ts'
+import { useProjects, useSessions } from '../../contexts.ts'
 
 /** Visible as a dot in every theme. */
 const COLORS = [
@@ -62,7 +62,7 @@ const Swatches = ({ value, onChange }: { value: string; onChange: (color: string
 }
 
 const EditProject = ({ project, sessionId, onClose }: EditProps) => {
-  const sessions = useSessions()
+  const projects = useProjects()
   const name = useSignal(project?.name ?? '')
   const color = useSignal(project?.color ?? '')
   const error = useSignal('')
@@ -73,7 +73,7 @@ const EditProject = ({ project, sessionId, onClose }: EditProps) => {
     busy.value = true
     try {
       const input = { name: name.value.trim(), color: color.value || null }
-      await saveProject(sessions, project, input, sessionId)
+      await saveProject(projects, project, input, sessionId)
       onClose()
     } catch (refused) {
       error.value = refused instanceof Error ? refused.message : String(refused)
@@ -118,7 +118,9 @@ const NONE = 'none'
 const NEW = 'new'
 
 const MoveDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => void }) => {
-  const { sessions, projects, openProjectDialog, moveTo } = useSessions()
+  const sessions = useSessions()
+  const projects = useProjects()
+  const { openEdit: openProjectDialog, moveTo } = projects
   const query = useSignal('')
   const row = sessions.row(sessionId)
   const current = projects.find(row?.project_id)?.project_id
@@ -166,7 +168,7 @@ const MoveDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => 
 }
 
 export const ProjectDialogs = ({ dialog }: { dialog: ProjectDialog }) => {
-  const { projects } = useSessions()
+  const projects = useProjects()
   const close = () => {
     projects.dialog.value = null
   }

@@ -6,7 +6,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { MenuButton } from '../../parts/menu-button.tsx'
 import { t } from '../../strings/t.ts'
-import { useSessions } from '../../contexts.ts'
+import { useProjects, useSessions } from '../../contexts.ts'
 
 /** Drag-and-drop type of a session. */
 export const DRAGGED_SESSION = 'application/x-agent-session'
@@ -16,7 +16,9 @@ export const ProjectDot = ({ color }: { color: string | null }) => (
 )
 
 const ProjectItem = ({ project }: { project: Project }) => {
-  const { projects, sessions, moveTo, openProjectDialog, confirmDeleteProject } = useSessions()
+  const projects = useProjects()
+  const { moveTo, openEdit: openProjectDialog, confirmDelete: confirmDeleteProject } = projects
+  const sessions = useSessions()
   const over = useSignal(false)
   const { project_id: id, name } = project
   const pressed = projects.chosen.value === id
@@ -79,7 +81,7 @@ const ProjectItem = ({ project }: { project: Project }) => {
 }
 
 const Tags = () => {
-  const { projects } = useSessions()
+  const projects = useProjects()
   if (projects.tags.value.length === 0) return null
   return (
     // biome-ignore lint/a11y/useSemanticElements: toggle buttons filter at once; a fieldset groups form fields
@@ -100,7 +102,8 @@ const Tags = () => {
 }
 
 export const ProjectList = () => {
-  const { projects, openProjectDialog } = useSessions()
+  const projects = useProjects()
+  const { openEdit: openProjectDialog } = projects
   const list = projects.list.value
   const isEmpty = list.length + projects.tags.value.length === 0
   const open = projects.open.value && !isEmpty

@@ -22,7 +22,7 @@ const created = new WeakMap<App, KnownNames>()
 const knownNamesOf = (app: App): KnownNames => {
   const known = created.get(app)
   if (known) return known
-  const names = createKnownNames({ platform: app.platform, busy: app.chat.busy })
+  const names = createKnownNames({ platform: app.shell.platform, busy: app.chat.transcript.busy })
   created.set(app, names)
   return names
 }
@@ -32,7 +32,7 @@ type Place = { line: number | null; endLine: number | null }
 /** What is known of a name in the open chat. Null outside of a chat: then only URLs are links. */
 const useName = (name: string | null): KnownName | null => {
   const app = useContext(AppContext)
-  const session = app?.chat.sessionId.value
+  const session = app?.chat.transcript.sessionId.value
   if (!app || !session || name === null) return null
   const names = knownNamesOf(app)
   // Missing names are asked for again after each turn.
@@ -44,17 +44,17 @@ type LinkProps = { known: KnownName; place: Place; children: ComponentChildren }
 
 const KnownLink = ({ known, place, children }: LinkProps) => {
   const app = useContext(AppContext)!
-  const session = app.chat.sessionId.value
+  const session = app.chat.transcript.sessionId.value
   const isDirectory = known.type === 'dir'
   const target = { path: known.path, ...place, isDirectory }
-  const at = app.route.hrefOf({ view: 'chat', sessionId: session })
+  const at = app.shell.route.hrefOf({ view: 'chat', sessionId: session })
   const href = isDirectory ? at : at + fileQuery(formatTarget(target))
   const open = (event: MouseEvent) => {
     // With a modifier, the browser opens the address in a new tab or window.
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
     event.preventDefault()
     // A link in a dialog leads out of it.
-    app.layout.overlay.value = null
+    app.shell.layout.overlay.value = null
     app.panel.openTarget(target)
   }
   const title = t(isDirectory ? 'ref.folder' : 'ref.file', { path: known.path || '.' })
@@ -180,7 +180,7 @@ export function WorkspaceImage({ target, directory, text }: LinkedImageProps) {
         {text}
       </PathLink>
     )
-  const session = app.chat.sessionId.value
+  const session = app.chat.transcript.sessionId.value
   return (
     <button type="button" class="picture" data-picture onClick={show}>
       <img

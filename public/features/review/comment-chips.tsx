@@ -9,7 +9,7 @@ import { nameOf } from '../workspace/file-kind.ts'
 import { linesText, t } from './strings.ts'
 
 export function CommentChips() {
-  const { composer } = useComposer()
+  const { draft: composer } = useComposer()
   const comments = composer.comments.value
   if (comments.length === 0) return null
   return (
@@ -22,7 +22,7 @@ export function CommentChips() {
 }
 
 function Chip({ comment }: { comment: DiffComment }) {
-  const { composer } = useComposer()
+  const { draft: composer } = useComposer()
   const [isEditing, setEditing] = useState(false)
   const opener = useRef<HTMLButtonElement>(null)
   const place = `${visibleName(nameOf(comment.path))}, ${linesText(comment).toLowerCase()}`

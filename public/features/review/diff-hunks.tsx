@@ -1,7 +1,7 @@
 /** The diff of a file by hunks. Lines can be picked for a comment in the next message; a hunk can be undone where that is offered. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { useComposer, useShell, useWorkspace } from '../../contexts.ts'
+import { useComposer, usePanel, useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Diff } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -172,9 +172,9 @@ type FormProps = {
 const MARKS = { same: '', added: '+', removed: '−', gap: '', note: '\\ ' } as const
 
 function CommentForm({ path, file, range, onRange, onClose }: FormProps) {
-  const { composer } = useComposer()
+  const { draft: composer } = useComposer()
   const { toasts } = useShell()
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   const [text, setText] = useState('')
   const field = useRef<HTMLTextAreaElement>(null)
   useLayoutEffect(() => {

@@ -1,12 +1,12 @@
 /** Menu that filters the session list by source and profile. */
 import { MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
 import { t } from '../../strings/t.ts'
-import { useSessions } from '../../contexts.ts'
+import { useSidebar } from '../../contexts.ts'
 
 const ORIGINS = ['', 'any', 'web', 'cli', 'api', 'cron'] as const
 
 export const FilterMenu = () => {
-  const { filters } = useSessions()
+  const { filters } = useSidebar()
   const { origin, everyProfile } = filters
   const one = (label: string, checked: boolean, run: () => void): MenuItem => ({
     label,

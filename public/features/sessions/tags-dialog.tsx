@@ -32,7 +32,10 @@ const Check = ({ tag, state, onChange }: CheckProps) => {
 
 export const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
   const app = useApp()
-  const { layout, projects, selection, sessions } = app
+  const { layout } = app.shell
+  const projects = app.projects
+  const { selection } = app.sidebar
+  const sessions = app.sessions
   const changed = useSignal<Readonly<Record<string, boolean>>>({})
   const typed = useSignal('')
   const error = useSignal('')

@@ -1,7 +1,7 @@
 /** Settings → About: version, profile, and connection. */
 import { Button } from '../../parts/button.tsx'
 import { t } from './strings.ts'
-import { useSettings, useProfiles, useShell } from '../../contexts.ts'
+import { useProfiles, useSettings, useShell } from '../../contexts.ts'
 
 const Fact = ({ name, value }: { name: string; value: string }) => (
   <div class="fact">
@@ -11,8 +11,8 @@ const Fact = ({ name, value }: { name: string; value: string }) => (
 )
 
 export const About = () => {
-  const { settings } = useSettings()
-  const { profiles } = useProfiles()
+  const settings = useSettings()
+  const profiles = useProfiles()
   const { connection, layout } = useShell()
   const live = connection.state.value.kind === 'live'
   return (

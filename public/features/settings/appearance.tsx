@@ -8,7 +8,7 @@ import { t as themeText } from './theme-strings.ts'
 import { useSettings } from '../../contexts.ts'
 
 const Themes = () => {
-  const { settings } = useSettings()
+  const settings = useSettings()
   const { theme, accent } = settings.current.value
   const current = isTheme(theme) ? theme : 'dark'
   return (
@@ -45,7 +45,7 @@ const Themes = () => {
 }
 
 const Accents = () => {
-  const { settings } = useSettings()
+  const settings = useSettings()
   const { theme, accent } = settings.current.value
   return (
     <SavedRow
@@ -85,7 +85,7 @@ type ChoiceRowProps<K extends 'font_size' | 'density' | 'reading_font'> = {
 const ChoiceRow = <K extends 'font_size' | 'density' | 'reading_font'>(
   props: ChoiceRowProps<K>,
 ) => {
-  const { settings } = useSettings()
+  const settings = useSettings()
   const { name, options, ...texts } = props
   return (
     <SavedRow

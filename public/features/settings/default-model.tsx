@@ -4,8 +4,8 @@ import { SavedRow } from './saved-row.tsx'
 import { useModels, useSettings, useShell } from '../../contexts.ts'
 
 export const DefaultModel = () => {
-  const { models } = useModels()
-  const { settings } = useSettings()
+  const models = useModels()
+  const settings = useSettings()
   const { toasts } = useShell()
   const current = models.defaultId.value
   const known = models.all.value.some(({ id }) => id === current)

@@ -5,7 +5,7 @@ import { modName } from '../shell/keys.ts'
 import { LANGUAGES } from '../../../lib/base/languages.ts'
 import { t } from './strings.ts'
 import { SavedRow } from './saved-row.tsx'
-import { useComposer, useSessions, useSettings, useShell } from '../../contexts.ts'
+import { useComposer, useSettings, useShell, useSidebar } from '../../contexts.ts'
 
 const TOGGLES = {
   show_token_usage: 'settings.usage',
@@ -16,8 +16,8 @@ const TOGGLES = {
 
 const Toggle = ({ name }: { name: keyof typeof TOGGLES }) => {
   const { showThinking } = useComposer()
-  const { hostSessions } = useSessions()
-  const { settings } = useSettings()
+  const { hostSessions } = useSidebar()
+  const settings = useSettings()
   const { attempt } = useShell()
   const text = TOGGLES[name]
   const set = (on: boolean) => {
@@ -43,7 +43,7 @@ const Toggle = ({ name }: { name: keyof typeof TOGGLES }) => {
 }
 
 const Name = () => {
-  const { settings } = useSettings()
+  const settings = useSettings()
   return (
     <SavedRow
       name="bot_name"
@@ -64,7 +64,7 @@ const Name = () => {
 }
 
 export const General = () => {
-  const { settings } = useSettings()
+  const settings = useSettings()
   const { layout } = useShell()
   const current = settings.current.value
   // What is not about the person is the owner's.

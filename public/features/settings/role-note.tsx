@@ -5,7 +5,7 @@ import { t } from './strings.ts'
 
 export const RoleNote = () => {
   const { route } = useShell()
-  const { person } = useSettings().settings
+  const { person } = useSettings()
   if (!person.value || person.value.role === 'owner') return null
   const { role, profiles } = person.value
   return (

@@ -16,7 +16,7 @@ import { ChangedSettings } from './changed-settings.tsx'
 import { Hooks } from './hooks.tsx'
 import { IgnoredSettings } from './ignored-settings.tsx'
 import { Safety } from './safety.tsx'
-import { useShell, useSettings } from '../../contexts.ts'
+import { useOutbox, useSettings, useShell } from '../../contexts.ts'
 import { LoadingNote } from '../../parts/view-state.tsx'
 import { joinSentences } from '../../strings/join-sentences.ts'
 import { watchUnsavedChanges } from '../offline/unsaved-changes.ts'
@@ -36,7 +36,7 @@ const MIN_PASSWORD_LENGTH = 8
 const PasswordForm = ({ change }: { change: boolean }) => {
   const shell = useShell()
   const { attempt, toasts } = shell
-  const { settings } = useSettings()
+  const settings = useSettings()
   const first = useSignal('')
   const second = useSignal('')
   const error = useSignal('')
@@ -95,7 +95,8 @@ const PasswordForm = ({ change }: { change: boolean }) => {
 
 /** Signs out after a question where that deletes something: messages that wait, changes in any tab of this browser. */
 const useSignOut = (): (() => void) => {
-  const { base, layout, attempt, auth, outbox, platform, accountTabs, signedOut } = useShell()
+  const { base, layout, attempt, auth, platform, accountTabs, signedOut } = useShell()
+  const outbox = useOutbox()
   const unsaved = useRef<ReturnType<typeof watchUnsavedChanges> | null>(null)
   useEffect(() => {
     const watch = watchUnsavedChanges(base)
@@ -129,7 +130,7 @@ const useSignOut = (): (() => void) => {
 }
 
 export const Security = () => {
-  const { settings } = useSettings()
+  const settings = useSettings()
   const shell = useShell()
   const { layout, toasts } = shell
   const askSignOut = useSignOut()

@@ -15,7 +15,7 @@ export const SettingsSearch = () => {
   const { route } = useShell()
   const query = useSignal('')
   // Another role has other sections.
-  const { person } = useSettings().settings
+  const { person } = useSettings()
   const entries = useMemo(
     () => settingEntries().filter(({ section }) => mayOpen(section)),
     [person.value],

@@ -99,6 +99,8 @@ export const createSettings = (
   toasts: Toasts,
   /** What the server put into the page, used by the first paint. */
   look: Partial<Look> = {},
+  /** The address asks for a simulated update, for tests. */
+  simulateUpdates = false,
 ) => {
   const current = signal<Settings>({ ...DEFAULTS, ...look })
   const version = signal<string | null>(null)
@@ -195,6 +197,7 @@ export const createSettings = (
 
   return {
     current,
+    simulateUpdates,
     version,
     person,
     isOwner: computed(() => (person.value?.role ?? 'owner') === 'owner'),

@@ -3,13 +3,13 @@ import { useEffect } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { causeText } from '../../strings/server-text.ts'
 import { t } from './config-problem-strings.ts'
-import { useShell, useChat, useProfiles, useSessions } from '../../contexts.ts'
+import { useChat, useProfiles, useSessions, useShell } from '../../contexts.ts'
 
 export const ConfigProblemBar = () => {
   const { configProblems, route, layout, attempt, api } = useShell()
-  const { chat } = useChat()
-  const { profiles } = useProfiles()
-  const { sessions } = useSessions()
+  const { transcript: chat } = useChat()
+  const profiles = useProfiles()
+  const sessions = useSessions()
   const { problems, guards, changed } = configProblems.current.value
   const closing = guards.filter(({ closes }) => closes.length > 0)
   const notes = guards.filter(({ closes }) => closes.length === 0)

@@ -2,7 +2,7 @@
 import { Button } from '../../parts/button.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { t } from '../../strings/t.ts'
-import { useShell } from '../../contexts.ts'
+import { useShell, useTabs } from '../../contexts.ts'
 
 const CopyAge = lazy(async () => (await import('../offline/copy-age.tsx')).CopyAge, true, false)
 
@@ -22,7 +22,8 @@ const Progress = () => {
 }
 
 export const ConnectionPill = () => {
-  const { connection, tabs } = useShell()
+  const { connection } = useShell()
+  const tabs = useTabs()
   const copyMs = connection.copyMs.value
   const isLost = connection.visible.value
   if (!isLost && copyMs === null) return <div role="status" />

@@ -15,7 +15,10 @@ export type Shortcut = {
 export type ShortcutGroup = { label: ShortcutKey; shortcuts: readonly Shortcut[] }
 
 /** The first press opens the find bar, which searches the whole chat; the second opens the browser's own search. */
-const find = ({ chat, layout, route }: App): 'pass' | undefined => {
+const find = ({
+  chat: { transcript: chat },
+  shell: { layout, route },
+}: App): 'pass' | undefined => {
   const isOurs = route.current.value.view === 'chat' && chat.chat.value.messages.length > 0
   layout.findOpen.value = isOurs && !layout.findOpen.value
   return layout.findOpen.value ? undefined : 'pass'
@@ -28,21 +31,29 @@ export const shortcuts: readonly ShortcutGroup[] = [
       {
         keys: 'mod+k',
         label: 'keys.palette',
-        run: ({ layout }) => (layout.paletteOpen.value = !layout.paletteOpen.value),
+        run: ({ shell: { layout } }) => (layout.paletteOpen.value = !layout.paletteOpen.value),
       },
       {
         keys: 'mod+shift+o',
         label: 'keys.new',
-        run: app => may('POST /api/session/new') && app.newChat(),
+        run: app => may('POST /api/session/new') && app.pane.newChat(),
       },
-      { keys: 'mod+b', label: 'keys.sidebar', run: ({ layout }) => layout.toggleSidebar() },
+      {
+        keys: 'mod+b',
+        label: 'keys.sidebar',
+        run: ({ shell: { layout } }) => layout.toggleSidebar(),
+      },
       { keys: 'mod+shift+e', label: 'keys.panel', run: ({ panel }) => panel.toggle() },
       {
         keys: 'mod+,',
         label: 'keys.settings',
-        run: ({ route }) => route.go({ view: 'settings', section: 'general' }),
+        run: ({ shell: { route } }) => route.go({ view: 'settings', section: 'general' }),
       },
-      { keys: '?', label: 'keys.sheet', run: ({ layout }) => (layout.shortcutsOpen.value = true) },
+      {
+        keys: '?',
+        label: 'keys.sheet',
+        run: ({ shell: { layout } }) => (layout.shortcutsOpen.value = true),
+      },
     ],
   },
   {
@@ -51,12 +62,12 @@ export const shortcuts: readonly ShortcutGroup[] = [
       {
         keys: 'shift+escape',
         label: 'keys.focus',
-        run: ({ layout }) => (layout.composerFocus.value += 1),
+        run: ({ shell: { layout } }) => (layout.composerFocus.value += 1),
       },
       {
         keys: 'mod+.',
         label: 'keys.stop',
-        run: app => void (may('POST /api/chat/cancel') && app.stop()),
+        run: app => void (may('POST /api/chat/cancel') && app.chat.turns.stop()),
       },
       { keys: 'mod+f', label: 'keys.find', run: app => find(app) },
       { keys: 'mod+j', label: 'keys.outline', run: app => openOutline(app) },
@@ -70,7 +81,11 @@ export const shortcuts: readonly ShortcutGroup[] = [
   {
     label: 'keys.list',
     shortcuts: [
-      { keys: 'mod+shift+f', label: 'keys.search', run: ({ layout }) => layout.focusSearch() },
+      {
+        keys: 'mod+shift+f',
+        label: 'keys.search',
+        run: ({ shell: { layout } }) => layout.focusSearch(),
+      },
       { keys: 'up / down', label: 'keys.move' },
       { keys: 'f2', label: 'keys.rename' },
       { keys: 'delete', label: 'keys.delete' },

@@ -6,7 +6,7 @@ import type { Announcements } from './announcements.ts'
 import { ToastList } from './toasts.tsx'
 import { SIDEBAR_MAX, SIDEBAR_MIN } from './layout.ts'
 import { t } from '../../strings/t.ts'
-import type { PageApp } from '../../app.ts'
+import type { Page } from '../../app.ts'
 import type { Pane } from '../../pane.ts'
 import { ChatView } from '../chat/chat-view.tsx'
 import { Confirm } from './confirm.tsx'
@@ -16,7 +16,7 @@ import { HeldKeys } from './held-keys.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { PanelSlot } from '../workspace/panel-slot.tsx'
 import { Sidebar } from './sidebar.tsx'
-import { useChat, useShell, useModels, useSessions, useWorkspace } from '../../contexts.ts'
+import { useChat, useModels, usePanel, useProjects, useShell } from '../../contexts.ts'
 import { AppContext } from './context.ts'
 
 /** Sidebar of a narrow page: a modal dialog, so that focus stays inside and Escape closes it. */
@@ -74,7 +74,7 @@ const Side = () => {
 const Overlays = () => {
   const { auth, layout } = useShell()
   const { onboarding } = useModels()
-  const { projects } = useSessions()
+  const projects = useProjects()
   const ask = layout.confirmation.value
   return (
     <>
@@ -136,8 +136,8 @@ export const PaneView = ({ pane }: { pane: Pane }) => (
 )
 
 /** The chat, and another one beside it. */
-const Chats = ({ app }: { app: PageApp }) => {
-  const { beside, besideActive } = app.route
+const Chats = ({ app }: { app: Page }) => {
+  const { beside, besideActive } = app.shell.route
   const isSplit = beside.value !== null
   return (
     <div class="shell-page">
@@ -149,7 +149,7 @@ const Chats = ({ app }: { app: PageApp }) => {
   )
 }
 
-const View = ({ app }: { app: PageApp }) => {
+const View = ({ app }: { app: Page }) => {
   const route = useShell().route.current.value
   switch (route.view) {
     case 'settings':
@@ -191,7 +191,7 @@ const Announcer = () => {
   const host = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const tree = host.current!.attachShadow({ mode: 'closed' })
-    render(<Announced list={announcements} />, tree)
+    render(<Announced list={announcements.list} />, tree)
   }, [])
   return <div class="sr-only" ref={host} />
 }
@@ -207,8 +207,8 @@ const SkipLink = () => {
 }
 
 /** Content covered by the workspace sheet is inert while the sheet is open. */
-const Shell = ({ app }: { app: PageApp }) => {
-  const { panel } = useWorkspace()
+const Shell = ({ app }: { app: Page }) => {
+  const panel = usePanel()
   const { key } = useChat()
   const { route } = useShell()
   const covered =
@@ -229,7 +229,7 @@ const Shell = ({ app }: { app: PageApp }) => {
   )
 }
 
-export const Page = ({ app }: { app: PageApp }) => (
+export const PageFrame = ({ app }: { app: Page }) => (
   <>
     <SkipLink />
     <Shell app={app} />

@@ -11,11 +11,19 @@ import { lazy } from '../../parts/lazy.tsx'
 import { ProfileSwitch } from '../profiles/profile-switch.tsx'
 import { ProjectList } from '../projects/project-list.tsx'
 import { SessionList } from '../sessions/session-list.tsx'
-import { useShell, useSessions, useSettings, useChat } from '../../contexts.ts'
+import {
+  useInbox,
+  usePane,
+  useSessionActions,
+  useSessions,
+  useSettings,
+  useShell,
+  useSidebar,
+} from '../../contexts.ts'
 
 const SearchField = () => {
   const { layout } = useShell()
-  const { search } = useSessions()
+  const { search } = useSidebar()
   const ref = useRef<HTMLInputElement>(null)
   const wanted = layout.searchFocus.value
   useEffect(() => {
@@ -80,7 +88,7 @@ const NAV: readonly NavItem[] = [
 const Views = () => {
   const { route: onRoute, layout } = useShell()
   const { view } = onRoute.current.value
-  const waiting = useSessions().inbox.count.value
+  const waiting = useInbox().count.value
   return (
     <nav class="foot-nav" aria-label={t('nav.label')}>
       {NAV.filter(({ asks }) => !asks || may(asks)).map(({ icon, label, route }) => (
@@ -103,7 +111,7 @@ const Views = () => {
 }
 
 const Foot = () => {
-  const { sessions } = useSessions()
+  const sessions = useSessions()
   const { route, layout } = useShell()
   const count = sessions.archivedCount.value
   const shown = sessions.showArchived.value
@@ -143,7 +151,7 @@ const Foot = () => {
 
 /** ComposerBanners "new chat": the way back in for what was exported. */
 const Import = () => {
-  const { importFile } = useSessions()
+  const { importFile } = useSessionActions()
   const ref = useRef<HTMLInputElement>(null)
   if (!may('POST /api/session/import')) return null
   return (
@@ -167,9 +175,9 @@ const Import = () => {
 
 export const Sidebar = () => {
   const { layout, route } = useShell()
-  const { settings } = useSettings()
-  const { newChat } = useChat()
-  const { search, selection } = useSessions()
+  const settings = useSettings()
+  const { newChat } = usePane()
+  const { search, selection } = useSidebar()
   const { mac } = layout
   return (
     <>

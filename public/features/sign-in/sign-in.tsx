@@ -11,7 +11,7 @@ import { t } from './strings.ts'
 
 export const SignIn = () => {
   const { auth, api, base } = useShell()
-  const { settings } = useSettings()
+  const settings = useSettings()
   const field = useRef<HTMLInputElement>(null)
   const code = useRef<HTMLInputElement>(null)
   const id = useId()

@@ -2,12 +2,12 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
 import type { LinkedFile, Skill } from '../../../lib/schema/skill.ts'
 import { ApiError } from '../../api.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { type DiskVersion, diskVersionOf } from './skill-draft.ts'
 import { t } from './strings.ts'
 
 export type FileDraft = { skill: string; path: string; content: string; version: string }
-type SkillFileOptions = Pick<App, 'api' | 'toasts'> & { unsaved?: Set<string> | undefined }
+type SkillFileOptions = Pick<Shell, 'api' | 'toasts'> & { unsaved?: Set<string> | undefined }
 
 export const createSkillFile = (
   { api, toasts, unsaved }: SkillFileOptions,

@@ -2,7 +2,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
 import type { Skill } from '../../../lib/schema/skill.ts'
 import { ApiError } from '../../api.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
 
 export type SkillDraft = {
@@ -35,7 +35,7 @@ const withName = (content: string, from: string, to: string): string =>
     `name: ${slugOf(to) || PLACEHOLDER}`,
   )
 
-export type SkillDraftOptions = Pick<App, 'api' | 'toasts'> & {
+export type SkillDraftOptions = Pick<Shell, 'api' | 'toasts'> & {
   unsaved?: Set<string>
   open: ReadonlySignal<Skill | null>
   onSaved: () => Promise<void>

@@ -71,7 +71,7 @@ const List = ({ skills, chosen }: { skills: SkillsState; chosen: Chosen }) => {
 export const SkillsView = ({ skill, query }: Chosen) => {
   const app = useApp()
   const skills = skillsOf(app)
-  const { route } = app
+  const { route } = app.shell
   const profile = app.profiles.active.value
   const draft = skills.draft.value
 

@@ -1,7 +1,7 @@
 /** The profile's skills: the list, the open skill with its files, and the form. */
 import { computed, signal } from '@preact/signals'
 import type { Skill, SkillCategory, SkillRow } from '../../../lib/schema/skill.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 import { createSkillFile } from './open-skill-file.ts'
@@ -39,7 +39,10 @@ export const groupSkills = (
 export const bodyOf = (content: string): string =>
   content.replace(/^\uFEFF?---[ \t]*\r?\n[\s\S]*?\n---[ \t]*(?:\r?\n|$)/, '').trim()
 
-type SkillsOptions = Pick<App, 'api' | 'toasts'> & { onChanged?: () => void; unsaved?: Set<string> }
+type SkillsOptions = Pick<Shell, 'api' | 'toasts'> & {
+  onChanged?: () => void
+  unsaved?: Set<string>
+}
 
 export const createSkills = ({ api, toasts, onChanged, unsaved }: SkillsOptions) => {
   const rows = signal<readonly SkillRow[]>([])
@@ -125,9 +128,9 @@ export type SkillsState = ReturnType<typeof createSkills>
 
 export const skillsOf = lazyState(app =>
   createSkills({
-    api: app.api,
-    toasts: app.toasts,
-    onChanged: () => void app.skillCommands.load(),
-    unsaved: app.layout.unsaved,
+    api: app.shell.api,
+    toasts: app.shell.toasts,
+    onChanged: () => void app.composer.skillCommands.load(),
+    unsaved: app.shell.layout.unsaved,
   }),
 )

@@ -1,16 +1,16 @@
 /** The pane beside the first one: created when it is first shown, kept until the page is left. */
 import { batch, computed, effect, signal, untracked } from '@preact/signals'
-import type { PageApp } from '../../app.ts'
+import type { Page } from '../../app.ts'
 import type { Pane } from '../../pane.ts'
 import { createPanelFrame } from '../workspace/panel.ts'
 import { createSecondRoute } from './second-route.ts'
 import { t } from './strings.ts'
 
-export const openSecond = (page: PageApp): Pane => {
+export const openSecond = (page: Page): Pane => {
   const opened = page.second.peek()
   if (opened) return opened
-  const { platform, base, layout } = page
-  const route = createSecondRoute(page.route, base)
+  const { platform, base, layout } = page.shell
+  const route = createSecondRoute(page.shell.route, base)
   const panel = createPanelFrame(platform, '')
   // Two chats and a panel don't fit beside each other.
   panel.overlay.value = true
@@ -43,14 +43,14 @@ export const openSecond = (page: PageApp): Pane => {
 }
 
 /** Closes a side, which stops nothing in its session; its draft is stored first. */
-const close = async (page: PageApp, closing: Pane): Promise<void> => {
-  const { route, toasts } = page
-  const { composer, panel } = closing.shown.peek()
+const close = async (page: Page, closing: Pane): Promise<void> => {
+  const { route, toasts } = page.shell
+  const { draft, panel } = closing.shown.peek()
   if (panel.contents.peek()?.openFile.dirty.peek()) {
     toasts.show(t('split.unsaved'), { kind: 'error' })
     return
   }
-  await composer.save()
+  await draft.save()
   batch(() => {
     const remaining = closing === page.first ? route.beside.value || null : route.sessionId.value
     route.beside.value = null

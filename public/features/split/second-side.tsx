@@ -1,18 +1,18 @@
 /** The chat beside the first one; in a window too narrow for both, tabs that switch between them. */
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import type { PageApp } from '../../app.ts'
+import type { Page } from '../../app.ts'
 import type { Pane } from '../../pane.ts'
 import { t } from './strings.ts'
 import { PaneView } from '../shell/shell.tsx'
 import { openSecond } from './second-app.ts'
 
-const nameOf = (page: PageApp, { shown }: Pane): string => {
+const nameOf = (page: Page, { shown }: Pane): string => {
   const id = shown.value.sessionId.value
-  return id ? page.titleOfSession(id) : t('chat.new')
+  return id ? page.sessions.titleOf(id) : t('chat.new')
 }
 
-const Tabs = ({ page, second }: { page: PageApp; second: Pane }) => {
-  const { isBesideChosen } = page.route
+const Tabs = ({ page, second }: { page: Page; second: Pane }) => {
+  const { isBesideChosen } = page.shell.route
   const tabs = useRef<HTMLDivElement>(null)
   const choose = (isBeside: boolean) => {
     isBesideChosen.value = isBeside
@@ -45,8 +45,8 @@ const Tabs = ({ page, second }: { page: PageApp; second: Pane }) => {
 }
 
 /** The side that was clicked or has the focus is the active one. */
-const useActiveSide = (page: PageApp) => {
-  const { isBesideChosen } = page.route
+const useActiveSide = (page: Page) => {
+  const { isBesideChosen } = page.shell.route
   useEffect(() => {
     const notice = ({ target }: Event) => {
       const side = (target as Element | null)?.closest?.('.side')
@@ -61,10 +61,10 @@ const useActiveSide = (page: PageApp) => {
   }, [])
 }
 
-export const SecondSide = ({ app: page }: { app: PageApp }) => {
+export const SecondSide = ({ app: page }: { app: Page }) => {
   const second = useMemo(() => openSecond(page), [])
   useActiveSide(page)
-  const isActive = page.route.besideActive.value
+  const isActive = page.shell.route.besideActive.value
   return (
     <>
       <section
@@ -73,7 +73,7 @@ export const SecondSide = ({ app: page }: { app: PageApp }) => {
       >
         <PaneView pane={second} />
       </section>
-      {page.layout.tight.value && <Tabs page={page} second={second} />}
+      {page.shell.layout.tight.value && <Tabs page={page} second={second} />}
     </>
   )
 }

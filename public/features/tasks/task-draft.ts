@@ -3,7 +3,7 @@ import { scheduleWords } from './schedule-words.ts'
 import { signal } from '@preact/signals'
 import type { JsonObject } from '../../../lib/base/json.ts'
 import type { Job } from '../../../lib/schema/cron.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import type { Platform } from '../../platform.ts'
 import { t } from './strings.ts'
 
@@ -61,7 +61,7 @@ const draftOf = (job: Job): TaskDraft => {
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
-export type TaskDraftOptions = Pick<App, 'api' | 'toasts'> &
+export type TaskDraftOptions = Pick<Shell, 'api' | 'toasts'> &
   Pick<Platform, 'clock'> & { unsaved?: Set<string>; onSaved: () => Promise<void> }
 
 export const createTaskDraft = (options: TaskDraftOptions) => {

@@ -6,7 +6,7 @@ import type { TaskDraft } from './task-draft.ts'
 import type { TasksState } from './tasks.ts'
 import { t } from './strings.ts'
 import { formatMoment, secondsOf } from './times.ts'
-import { useSessions, useModels, useShell } from '../../contexts.ts'
+import { useModels, useSessions, useShell } from '../../contexts.ts'
 
 const examples = () => [
   t('form.example.weekdays'),
@@ -25,7 +25,7 @@ const PreviewText = ({
   id: string
   isUnchanged: boolean
 }) => {
-  const now = useSessions().sessions.now.value
+  const now = useSessions().now.value
   const preview = tasks.preview.value
   return (
     <div class="task-preview" id={id} role="status">
@@ -89,7 +89,7 @@ const ScheduleField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }
 )
 
 const ModelField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
-  const { models } = useModels()
+  const models = useModels()
   const known = models.all.value.some(({ id }) => id === draft.model)
   return (
     <Field

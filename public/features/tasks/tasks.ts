@@ -1,7 +1,7 @@
 /** Scheduled tasks: the list with its actions, the run history, and the form. */
 import { signal } from '@preact/signals'
 import type { Job, JobRun } from '../../../lib/schema/cron.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
 import type { Platform } from '../../platform.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
@@ -29,7 +29,7 @@ export const sortJobs = (jobs: readonly Job[]): Job[] => {
 }
 
 /** Runs and their output files: of one task, or of all when its id is empty. */
-const createRunHistory = ({ api, toasts }: Pick<App, 'api' | 'toasts'>) => {
+const createRunHistory = ({ api, toasts }: Pick<Shell, 'api' | 'toasts'>) => {
   const runs = signal<Runs>({ of: '', rows: [], total: 0 })
   /** By file name. */
   const outputs = signal<ReadonlyMap<string, string>>(new Map())
@@ -72,7 +72,7 @@ const createRunHistory = ({ api, toasts }: Pick<App, 'api' | 'toasts'>) => {
   }
 }
 
-export type TasksOptions = Pick<App, 'api' | 'toasts'> &
+export type TasksOptions = Pick<Shell, 'api' | 'toasts'> &
   Pick<Platform, 'clock'> & { unsaved?: Set<string>; visible?: () => boolean }
 
 export const createTasks = (options: TasksOptions) => {
@@ -179,10 +179,10 @@ export type TasksState = ReturnType<typeof createTasks>
 
 export const tasksOf = lazyState(app =>
   createTasks({
-    api: app.api,
-    toasts: app.toasts,
-    clock: app.platform.clock,
-    unsaved: app.layout.unsaved,
+    api: app.shell.api,
+    toasts: app.shell.toasts,
+    clock: app.shell.platform.clock,
+    unsaved: app.shell.layout.unsaved,
     visible: () => !document.hidden,
   }),
 )

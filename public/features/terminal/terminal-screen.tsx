@@ -7,7 +7,6 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { randomId } from '../../parts/random-id.ts'
 import { useComposer, useShell } from '../../contexts.ts'
-import { useApp } from '../shell/context.ts'
 import { type Arrow, arrowKey, isCopy, isForPage, withCtrl } from './keys.ts'
 import { addLinks } from './links.ts'
 import { fontOf, onThemeChange, themeOf } from './screen-theme.ts'
@@ -187,8 +186,8 @@ export const TerminalScreen = ({
   terminal: Terminal
   terminals: Terminals
 }) => {
-  const { platform } = useApp()
-  const { composer } = useComposer()
+  const { platform } = useShell()
+  const { draft: composer } = useComposer()
   const { layout } = useShell()
   const box = useRef<HTMLDivElement>(null)
   const connection = useRef<Connection | null>(null)

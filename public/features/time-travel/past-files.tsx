@@ -3,14 +3,13 @@ import { formatFull } from '../sessions/relative-time.ts'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
-import { useWorkspace } from '../../contexts.ts'
+import { usePanel, useShell } from '../../contexts.ts'
 import { CodeText } from '../../markdown/code.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { parseDiff } from '../../parts/diff.ts'
 import { Diff } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
-import { useApp } from '../shell/context.ts'
 import { languageOf } from '../workspace/file-kind.ts'
 import { type TurnChange, titleOf } from '../workspace/turn-changes.ts'
 import { directoriesOfChanges, linesOf } from './file-list.ts'
@@ -57,7 +56,7 @@ const labelOf = (points: readonly Point[], point: Point): string => {
 }
 
 export function PastFiles() {
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   const past = panel.past.value
   if (!past) return null
   return (
@@ -80,7 +79,7 @@ export function PastFiles() {
 }
 
 function Back() {
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   return (
     <Button
       onClick={() => {
@@ -93,7 +92,7 @@ function Back() {
 }
 
 function Recorded({ past, change }: { past: Past; change: TurnChange }) {
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   const points = pointsOf(change)
   const at = points.indexOf(past.point)
   const go = (by: number) => {
@@ -132,7 +131,7 @@ function Recorded({ past, change }: { past: Past; change: TurnChange }) {
 }
 
 function Files({ past, change }: { past: Past; change: TurnChange }) {
-  const { platform } = useApp()
+  const { platform } = useShell()
   const query = queryOf(past.session, change, past.point)
   const [loaded, retry] = useLoaded<Listing>(JSON.stringify(query), () =>
     platform.api('GET /api/rollback/files', query),
@@ -206,7 +205,7 @@ const Failed = ({ text, onRetry }: { text: string; onRetry: () => void }) => (
 )
 
 function OneFile({ query, onClose }: { query: Query & { path: string }; onClose: () => void }) {
-  const { platform } = useApp()
+  const { platform } = useShell()
   const [compared, setCompared] = useState(false)
   const [loaded, retry] = useLoaded<File>(JSON.stringify(query), () =>
     platform.api('GET /api/rollback/file', query),

@@ -6,9 +6,10 @@ import { isHostSession } from '../sessions/host-session.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 import { type LoadState, runLoad } from '../../parts/load-state.ts'
 
-type ToolsOptions = Pick<App, 'api' | 'toasts' | 'chat' | 'sessions'>
+type ToolsOptions = Pick<App, 'shell' | 'chat' | 'sessions'>
 
-export const createTools = ({ api, toasts, chat, sessions }: ToolsOptions) => {
+export const createTools = ({ shell, chat: { transcript: chat }, sessions }: ToolsOptions) => {
+  const { api, toasts } = shell
   const profile = signal<Toolsets | null>(null)
   /** Null when no session is open, or it belongs to the host agent. */
   const session = signal<Toolsets | null>(null)

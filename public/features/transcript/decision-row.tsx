@@ -158,7 +158,7 @@ export const DecisionWords = ({ decision, own }: { decision: Decision; own: stri
   )
 
 export function DecisionRowView({ row: { decision, last } }: { row: DecisionRow }) {
-  const own = useSettings().settings.person.value?.name ?? null
+  const own = useSettings().person.value?.name ?? null
   const look = lookOf(decision)
   return (
     <div class={`tx-mark said said-${look}`}>

@@ -5,7 +5,10 @@ import { may } from '../../parts/may.ts'
 import { t } from './error-strings.ts'
 
 export const StepLimitCard = ({ steps, last }: { steps: number; last: boolean }) => {
-  const { sendText, chat } = useChat()
+  const {
+    transcript: chat,
+    turns: { sendText },
+  } = useChat()
   const { route } = useShell()
   return (
     <article class="fail fail-limit" aria-label={t('limit.title', { count: steps })}>

@@ -12,7 +12,7 @@ import { textOf } from './content.ts'
 /** `message`: a summary written by another program. `n`: number of one of ours. */
 export const SummaryRow = ({ message, n }: { message: Message | null; n: number }) => {
   const app = useApp()
-  const id = app.chat.sessionId.value
+  const id = app.chat.transcript.sessionId.value
   const [text, setText] = useState(message ? textOf(message) : '')
   const [failed, setFailed] = useState(false)
   const read = () => {

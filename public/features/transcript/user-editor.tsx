@@ -62,7 +62,7 @@ export function UserEditor({ id }: { id: string }) {
           type="button"
           class="ask-button"
           disabled={!draft.trim()}
-          onClick={() => void app.attempt(() => saveAsCommand(app, draft.trim()))}
+          onClick={() => void app.shell.attempt(() => saveAsCommand(app, draft.trim()))}
         >
           {t('edit.command')}
         </button>
@@ -97,13 +97,13 @@ const usePastedFiles = (id: string) => {
   return {
     change,
     attach: (given: string) =>
-      void app.attempt(async () => {
+      void app.shell.attempt(async () => {
         const text = given.replace(/\r\n?/g, '\n')
         const file = toPastedFile(text)
-        const sessionId = app.chat.sessionId.peek()
+        const sessionId = app.chat.transcript.sessionId.peek()
         count(1)
         try {
-          const { filename } = await app.platform.upload({ sessionId, file, name: file.name })
+          const { filename } = await app.shell.platform.upload({ sessionId, file, name: file.name })
           setFiles(files => [...files, { name: filename, chars: text.length }])
         } finally {
           count(-1)

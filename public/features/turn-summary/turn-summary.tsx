@@ -1,4 +1,5 @@
 /** Summary below a response: the files it changed, what failed or was denied, and undo. One line, which opens. */
+import { useChat } from '../../contexts.ts'
 import { useEffect, useMemo } from 'preact/hooks'
 import { visibleName, visibleText } from '../../../lib/base/visible.ts'
 import { formatCost, formatTokens } from '../../parts/amounts.ts'
@@ -49,7 +50,7 @@ const useTurnChange = (turns: TurnChanges, { asked, last, turn }: FootRow): Turn
 
 // The line keeps its place while the turn runs, so nothing moves when it ends.
 export function TurnSummary({ row }: { row: FootRow }) {
-  const { chat } = useApp()
+  const { transcript: chat } = useChat()
   return row.live || !chat.sessionId.value ? <div class="turn-sum" /> : <Summary row={row} />
 }
 

@@ -10,13 +10,14 @@ import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { useApp } from '../shell/context.ts'
 import { SavedRow } from '../settings/saved-row.tsx'
-import { useShell, useSettings } from '../../contexts.ts'
+import { useSettings, useShell } from '../../contexts.ts'
 
 const updatesOf = lazyState(app =>
   createUpdates({
-    platform: app.platform,
-    simulate: app.simulateUpdates,
-    reload: () => app.navigate(app.route.hrefOf({ view: 'settings', section: 'updates' })),
+    platform: app.shell.platform,
+    simulate: app.settings.simulateUpdates,
+    reload: () =>
+      app.shell.navigate(app.shell.route.hrefOf({ view: 'settings', section: 'updates' })),
   }),
 )
 
@@ -131,7 +132,7 @@ const Target = ({ updates, target }: { updates: Updates; target: UpdateTarget })
 }
 
 const AutoCheck = () => {
-  const { settings } = useSettings()
+  const settings = useSettings()
   return (
     <SavedRow
       name="check_for_updates"

@@ -3,7 +3,7 @@ import { pageLocale } from '../../strings/t.ts'
 import { signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import { urlOf } from '../../api.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 import type { Loading } from '../skills/skills.ts'
 
@@ -29,7 +29,7 @@ export const niceCeiling = (value: number): number => {
 }
 
 export const createUsage = (
-  { api, base, navigate, toasts }: Pick<App, 'api' | 'base' | 'navigate' | 'toasts'>,
+  { api, base, navigate, toasts }: Pick<Shell, 'api' | 'base' | 'navigate' | 'toasts'>,
   zone = browserZone(),
 ) => {
   const report = signal<Report | null>(null)
@@ -62,4 +62,4 @@ export const createUsage = (
   }
 }
 
-export const usageOf = lazyState(app => createUsage(app))
+export const usageOf = lazyState(app => createUsage(app.shell))

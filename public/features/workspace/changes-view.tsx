@@ -13,7 +13,7 @@ import { t as gitText } from '../git/strings.ts'
 import { useWorkspacePanel } from './context.ts'
 import { MarkView } from './tree-row.tsx'
 import { TurnChangesView } from './turn-changes-view.tsx'
-import { useWorkspace } from '../../contexts.ts'
+import { usePanel } from '../../contexts.ts'
 
 const Branch = ({ status }: { status: GitStatus }) => {
   const { branch, upstream, ahead, behind } = status
@@ -47,7 +47,7 @@ const Branch = ({ status }: { status: GitStatus }) => {
 }
 
 const ChangeView = ({ change }: { change: Change }) => {
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   const { changes } = useWorkspacePanel()
   const actions = useGitActions()
   const { key, path, from, kind, mark } = change

@@ -9,7 +9,7 @@ import { t } from './strings.ts'
 import { FilePreview } from './preview.tsx'
 import { useWorkspacePanel } from './context.ts'
 import { Tree } from './tree-view.tsx'
-import { useChat, useWorkspace } from '../../contexts.ts'
+import { useChat, useWorkspaces } from '../../contexts.ts'
 
 const Uploads = () => {
   const { uploads } = useWorkspacePanel()
@@ -42,8 +42,8 @@ const Uploads = () => {
 }
 
 const Bar = () => {
-  const { chat } = useChat()
-  const { workspaces } = useWorkspace()
+  const { transcript: chat } = useChat()
+  const workspaces = useWorkspaces()
   const { files, uploads, download } = useWorkspacePanel()
   const input = useRef<HTMLInputElement>(null)
   const workspace = chat.details.value?.workspace ?? ''

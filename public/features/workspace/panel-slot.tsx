@@ -4,13 +4,13 @@ import { Divider } from '../../parts/divider.tsx'
 import { PANEL_MAX, PANEL_MIN } from './panel.ts'
 import { t } from '../../strings/t.ts'
 import { lazy } from '../../parts/lazy.tsx'
-import { useWorkspace, useShell } from '../../contexts.ts'
+import { usePanel, useShell } from '../../contexts.ts'
 
 const Contents = lazy(async () => (await import('./panel-view.tsx')).WorkspacePanelView)
 
 /** A modal sheet: takes the focus, restores it, and closes on Escape or an outside click. */
 const Sheet = () => {
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   const ref = useRef<HTMLElement>(null)
   useLayoutEffect(() => {
     const before = document.activeElement
@@ -44,7 +44,7 @@ const Sheet = () => {
 }
 
 export const PanelSlot = () => {
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   const { route } = useShell()
   if (!panel.shown.value || route.current.value.view !== 'chat') return null
   if (panel.overlay.value) return <Sheet />

@@ -13,7 +13,7 @@ import { ProcessesView } from './processes-view.tsx'
 import { ChangesView } from './changes-view.tsx'
 import { FilesView } from './files-view.tsx'
 import { WorkspacePanelContext } from './context.ts'
-import { useWorkspace, useChat, useShell } from '../../contexts.ts'
+import { useChat, usePanel, useShell, useWorkspaces } from '../../contexts.ts'
 
 const TABS: readonly Tab[] = ['files', 'changes', 'terminal']
 /** Without the terminal for those who may not open one. */
@@ -24,7 +24,7 @@ const Terminals = lazy(async () => (await import('../terminal/terminal-view.tsx'
 const PastFiles = lazy(async () => (await import('../time-travel/past-files.tsx')).PastFiles)
 
 const Tabs = ({ count }: { count: number }) => {
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   const ref = useRef<HTMLDivElement>(null)
   const tabs = shownTabs()
   const move = (event: KeyboardEvent) => {
@@ -61,8 +61,10 @@ const Tabs = ({ count }: { count: number }) => {
 
 /** Files are read through a session, so without one there is nothing to show. */
 const NoSession = () => {
-  const { workspaces } = useWorkspace()
-  const { choice, ensureSession } = useChat()
+  const workspaces = useWorkspaces()
+  const {
+    choices: { choice, ensureSession },
+  } = useChat()
   const { attempt } = useShell()
   const workspace = workspaces.nameOf(choice.value.workspace || workspaces.last.value)
   return (
@@ -81,7 +83,7 @@ const NoSession = () => {
 }
 
 const Body = () => {
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   if (panel.past.value) return <PastFiles />
   if (panel.tab.value === 'terminal' && may('POST /api/terminal/open')) return <Terminals />
   return panel.tab.value !== 'changes' ? <FilesView /> : <ChangesView />
@@ -90,7 +92,7 @@ const Body = () => {
 type FrameProps = { count?: number; onRefresh?: () => void; children: ComponentChildren }
 
 const Frame = ({ count = 0, onRefresh, children }: FrameProps) => {
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   const { layout } = useShell()
   return (
     <>
@@ -145,7 +147,7 @@ const SessionPanel = () => {
 }
 
 export const WorkspacePanelView = () => {
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   return chat.sessionId.value ? (
     <SessionPanel />
   ) : (

@@ -25,7 +25,7 @@ import {
 import { CsvView } from './csv-view.tsx'
 import { canRun } from './live-frame.tsx'
 import { TextView } from './text-view.tsx'
-import { useShell, useComposer, useWorkspace } from '../../contexts.ts'
+import { useComposer, usePanel, useShell } from '../../contexts.ts'
 
 /** CodeMirror and its languages are several hundred kB, needed only for editing. */
 const Editor = lazy(async () => (await import('./editor.tsx')).Editor)
@@ -174,7 +174,7 @@ const RunButton = ({ doc }: { doc: Doc }) => {
 }
 
 const SizeButtons = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   const { full } = panel
   return (
     <>
@@ -210,7 +210,7 @@ const SizeButtons = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
 
 const useMenu = (doc: Doc): (() => MenuItem[]) => {
   const { copy } = useShell()
-  const { composer } = useComposer()
+  const { draft: composer } = useComposer()
   const { linkTo, download, rawUrl } = useWorkspacePanel()
   const { path, line } = doc
   if (doc.isAnswer)
@@ -259,7 +259,7 @@ const useMenu = (doc: Doc): (() => MenuItem[]) => {
 
 const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
   const { openFile: preview } = useWorkspacePanel()
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   const menu = useMenu(doc)
   const lines = doc.content ? doc.content.replace(/\n$/, '').split('\n').length : null
   return (
@@ -319,7 +319,7 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
 
 export const FilePreview = ({ alone }: { alone: Signal<boolean> }) => {
   const { openFile: preview } = useWorkspacePanel()
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   const doc = preview.doc.value
   // A closed file leaves no full screen to the next one.
   useEffect(

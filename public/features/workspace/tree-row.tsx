@@ -10,7 +10,7 @@ import type { Mark } from './git-changes.ts'
 import type { TreeRow } from './open-directories.ts'
 import { t } from './strings.ts'
 import { useWorkspacePanel } from './context.ts'
-import { useComposer, useWorkspace, useShell } from '../../contexts.ts'
+import { useComposer, usePanel, useShell } from '../../contexts.ts'
 
 /** The data type of a row dragged within the tree. */
 /** The session and the path. */
@@ -104,8 +104,8 @@ export const NameField = ({ level, kind, name, path = '' }: NameFieldProps) => {
 }
 
 const useMenu = (row: TreeRow): (() => MenuItem[]) => {
-  const { composer } = useComposer()
-  const { panel } = useWorkspace()
+  const { draft: composer } = useComposer()
+  const panel = usePanel()
   const { copy } = useShell()
   const { files, openFile: preview, download, uploads } = useWorkspacePanel()
   const { path, type } = row

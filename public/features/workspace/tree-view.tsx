@@ -137,7 +137,7 @@ export const Tree = () => {
   }
 
   const isNewHere = naming && naming.kind !== 'rename' && naming.directory === ''
-  const workspace = app.workspaces.nameOf(app.chat.details.value?.workspace ?? '')
+  const workspace = app.workspaces.nameOf(app.chat.transcript.details.value?.workspace ?? '')
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: what is dropped beside the rows goes into the root
     <div

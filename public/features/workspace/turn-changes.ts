@@ -8,6 +8,7 @@ import { createResponseOrder } from '../../parts/response-order.ts'
 import { askWhenShown } from './ask-when-shown.ts'
 import { restoreConflicts } from './restore-conflicts.tsx'
 import type { LoadedDiff } from './git-changes.ts'
+import type { App } from '../../app.ts'
 import type { Confirmation } from '../shell/layout.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
@@ -226,25 +227,14 @@ export const createTurnChanges = (options: TurnChangesOptions) => {
 
 export type TurnChanges = ReturnType<typeof createTurnChanges>
 
-type Page = Pick<TurnChangesOptions, 'platform' | 'toasts'> & {
-  chat: { sessionId: ReadonlySignal<string> }
-  isShown: ReadonlySignal<boolean>
-  layout: { confirmation: { value: Confirmation | null } }
-  panel: {
-    turns: { value: TurnChanges | null }
-    contents: { value: { refresh: () => void } | null }
-    openFile: (path: string) => void
-  }
-}
-
 /** The changes of a chat with a session, shared by the workspace panel and the summaries in the transcript. */
-export const turnChangesOf = (app: Page): TurnChanges => {
-  const { platform, toasts, panel } = app
+export const turnChangesOf = ({ shell, chat, pane, panel }: App): TurnChanges => {
+  const { platform, toasts, layout } = shell
   panel.turns.value ??= createTurnChanges({
     platform,
-    sessionId: app.chat.sessionId.peek(),
+    sessionId: chat.sessionId.peek(),
     toasts,
-    ask: askWhenShown(app),
+    ask: askWhenShown(layout, pane.isShown),
     onRestored: () => panel.contents.value?.refresh(),
     openFile: path => panel.openFile(path),
   })

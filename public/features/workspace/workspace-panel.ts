@@ -18,25 +18,11 @@ import { createProcesses } from './processes.ts'
 import { t } from './strings.ts'
 import { turnChangesOf } from './turn-changes.ts'
 
-/** The view that shows the chat first. */
-type View = Pick<
-  App,
-  | 'platform'
-  | 'toasts'
-  | 'layout'
-  | 'navigate'
-  | 'route'
-  | 'panel'
-  | 'chat'
-  | 'attachments'
-  | 'isShown'
-  | 'chooseWorkspace'
->
-
-const createWorkspacePanel = (app: View, sessionId: string) => {
-  const { platform, route, toasts, navigate } = app
+const createWorkspacePanel = (app: App, sessionId: string) => {
+  const { chat, pane, shell } = app
+  const { platform, route, toasts, navigate } = shell
   const { base } = platform
-  const ask = askWhenShown(app)
+  const ask = askWhenShown(shell.layout, pane.isShown)
   const changes = createGitChanges(platform, sessionId)
   const openFile = createOpenFile({
     ...{ platform, sessionId, toasts, ask },
@@ -56,7 +42,7 @@ const createWorkspacePanel = (app: View, sessionId: string) => {
   })
   const git = createGitActions({
     ...{ platform, sessionId, toasts, ask, changes },
-    chooseWorkspace: path => app.chooseWorkspace(path),
+    chooseWorkspace: path => chat.choices.chooseWorkspace(path),
   })
   const turns = turnChangesOf(app)
   const processes = createProcesses({ platform, sessionId, toasts })
@@ -121,7 +107,7 @@ const createWorkspacePanel = (app: View, sessionId: string) => {
 export type WorkspacePanel = ReturnType<typeof createWorkspacePanel>
 
 /** The workspace of a chat whose session exists. */
-export const workspacePanelOf = (app: View): WorkspacePanel => {
+export const workspacePanelOf = (app: App): WorkspacePanel => {
   app.panel.contents.value ??= createWorkspacePanel(app, app.chat.sessionId.peek())
   return app.panel.contents.value
 }
@@ -138,8 +124,11 @@ const onChange = <T>(read: () => T, run: (value: T) => void): (() => void) => {
 }
 
 /** Follows the chat, its turns, the address, and what links ask for, while a panel shows it. */
-export const followChat = (app: View, workspace: WorkspacePanel): (() => void) => {
-  const { chat, panel, attachments, route, toasts } = app
+export const followChat = (app: App, workspace: WorkspacePanel): (() => void) => {
+  const { panel, shell } = app
+  const { transcript: chat } = app.chat
+  const { attachments } = app.composer
+  const { route, toasts } = shell
   const { sessionId, files, changes, turns, processes, openFile, refresh } = workspace
   /** Null until the session is loaded. */
   const folder = computed(() => chat.details.value?.workspace ?? null)

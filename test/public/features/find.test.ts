@@ -122,8 +122,8 @@ test('the second time the key is the browser’s own', () => {
   } as unknown as App
   const event = { key: 'f', ctrlKey: true, metaKey: false, shiftKey: false, altKey: false }
   const press = () => runShortcut(app, event, { mac: false, typing: true })
-  assert.equal([press(), app.layout.findOpen.value], [true, true])
-  assert.equal([press(), app.layout.findOpen.value], [false, false])
+  assert.equal([press(), app.shell.layout.findOpen.value], [true, true])
+  assert.equal([press(), app.shell.layout.findOpen.value], [false, false])
   chat.value = { messages: [] }
   assert.is(press(), false, 'there is nothing to find in an empty conversation')
 })

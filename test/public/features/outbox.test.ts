@@ -11,7 +11,7 @@ import {
 } from '../../../public/features/chat/outbox.ts'
 import { adoptOutbox } from '../../../public/features/offline/adopt-drafts.ts'
 import type { JsonStorage } from '../../../public/platform.ts'
-import type { PageApp } from '../../../public/app.ts'
+import type { Page } from '../../../public/app.ts'
 import { createTestClock } from '../../_clock.ts'
 import { fakeApi, fakeMemory, fakeRow, settle } from '../_page.ts'
 
@@ -785,7 +785,7 @@ test('messages that an earlier version was sending are adopted, each in its chat
     platform: { drafts: page.storage, account: 'ann' },
     outbox: page.outbox,
     base: 'http://host/',
-  } as unknown as PageApp
+  } as unknown as Page
   const { write } = page.storage
   page.storage.write = () => undefined
   await adoptOutbox(app)

@@ -166,12 +166,12 @@ test('a profile switch saves the draft, notifies other tabs and reloads the page
 
 test('a page whose browser was led elsewhere by another tab or a deletion follows', async () => {
   const { verbs, profiles, names, left } = withProfiles()
-  await verbs.reloadIfProfileChanged()
+  await verbs.reloadIfChanged()
   await profiles.load()
-  await verbs.reloadIfProfileChanged()
+  await verbs.reloadIfChanged()
   assert.equal(left, [])
   names.now = 'work'
-  await verbs.reloadIfProfileChanged()
+  await verbs.reloadIfChanged()
   assert.equal(left, ['http://host/any/path/'])
 })
 
@@ -184,7 +184,7 @@ test('deleting the active profile switches to default; another one is removed fr
   // The notice of the deletion may come before its answer.
   const deleting = verbs.deleteProfile('work')
   names.now = 'default'
-  await verbs.reloadIfProfileChanged()
+  await verbs.reloadIfChanged()
   await deleting
   assert.equal(left, ['http://host/any/path/profiles'])
 })
