@@ -7,7 +7,7 @@ import type { Profiles } from './features/profiles/profiles.ts'
 import type { Sessions } from './features/sessions/sessions.ts'
 import type { Sidebar } from './features/sessions/sidebar.ts'
 import type { Shell } from './features/shell/shell-state.ts'
-import { createEventCursors, type EventCursors } from './stream/event-cursors.ts'
+import { createEventCursors, type EventCursors, type SnapshotRequest } from './stream/event-cursors.ts'
 import type { Source } from './stream/stream.ts'
 import type { Subscriptions } from './stream/tab-leader.ts'
 import { t } from './strings/t.ts'
@@ -62,8 +62,8 @@ export const createEventRouting = (options: EventRoutingOptions): EventRouting =
       cursors.completeSnapshot(snapshot, cursor)
     }
   }
-  const load = (...asked: Parameters<typeof fetchSource>): Promise<void> =>
-    shell.attempt(() => fetchSource(...asked))
+  const load = (source: Source, snapshot?: SnapshotRequest): Promise<void> =>
+    shell.attempt(() => fetchSource(source, snapshot))
 
   const receiveRow = (frame: Frame): void => {
     sessions.receive(frame)

@@ -195,13 +195,7 @@ export class Pane {
     const { sessions, sidebar, projects, inbox, outbox, models, settings, profiles } = this.#page
     const { workspaces, tabs } = this.#page
     const pane = new PaneOfChat(this, chat, this.#page)
-    const route: RouteState = {
-      ...this.route,
-      replaceFile: name => {
-        if (pane.isShown.peek()) this.route.replaceFile(name)
-      },
-    }
-    const shell = this.#page.shell.side(route, this.layout)
+    const shell = this.#page.shell.side(this.route, this.layout)
     const panel = panelOf(this.panel, chat.panel)
     return {
       ...{ shell, sessions, sidebar, projects, inbox, outbox, models, settings, profiles },

@@ -107,6 +107,8 @@ export const createTranscript = (options: TranscriptOptions) => {
   const chat = computed(() => withSent(view.value(stored.value), sent.value))
   const { editing, checkEditing } = createEditing({ chat, state, onEditedGone })
 
+  const messages = createChatMessages({ api, chat: stored, view })
+
   const flush = (): void => {
     const batch = frames
     frames = []
@@ -244,7 +246,7 @@ export const createTranscript = (options: TranscriptOptions) => {
     retryLoad: () => reload(),
     /** The connection is back: a request that failed is not waited for. */
     catchUp: () => again.now(),
-    ...createChatMessages({ api, chat: stored, view }),
+    ...messages,
   }
 }
 

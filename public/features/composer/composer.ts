@@ -31,8 +31,9 @@ export type ComposerOptions = DraftPlace & {
 
 export const createComposer = (
   platform: Pick<Platform, 'api' | 'drafts' | 'clock'>,
-  { isSending = () => false, ...place }: ComposerOptions,
+  options: ComposerOptions,
 ) => {
+  const { sessionId, isSending = () => false } = options
   const text = signal('')
   const files = signal<readonly string[]>([])
   const comments = signal<readonly DiffComment[]>([])
@@ -50,13 +51,13 @@ export const createComposer = (
     text: text.value,
     files: [...files.value],
     ...(comments.value.length > 0 && { comments: [...comments.value] }),
-    ...(!place.sessionId.peek() && hasChoice() && { choice: choice.value }),
+    ...(!sessionId.peek() && hasChoice() && { choice: choice.value }),
   })
 
   /** On its way, and stored nowhere else: it comes back when the page is left before that is known. */
   const taken = new Set<Written>()
   const kept = (): Written => [...taken].reduceRight((rest, draft) => joined(draft, rest), now())
-  const stored = new StoredDraft(platform, place, kept)
+  const stored = new StoredDraft(platform, options, kept)
 
   const changed = (): void => {
     touched = true

@@ -6,7 +6,7 @@ import { IconButton } from '../../parts/button.tsx'
 import { DiffCounts } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Mark } from './git-changes.ts'
-import { titleOf, type TurnChange, type TurnFile } from './turn-changes.ts'
+import { keyOf, titleOf, type TurnChange, type TurnFile } from './turn-changes.ts'
 import { t } from './turn-changes-strings.ts'
 import { formatAgo, formatFull } from '../sessions/relative-time.ts'
 import { LoadedDiffView } from './loaded-diff.tsx'
@@ -25,7 +25,7 @@ const MARKS: Readonly<Record<TurnFile['status'], Mark>> = {
 const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
   const { turns } = useWorkspacePanel()
   const { path, old_path, status } = file
-  const key = turns.keyOf(turn, file)
+  const key = keyOf(turn, file)
   const loaded = turns.diffs.value.get(key)
   const place = useRef<HTMLLIElement>(null)
   const isTarget = turns.target.value === key && loaded?.state === 'ready'

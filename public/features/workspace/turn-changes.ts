@@ -44,7 +44,8 @@ const namedPaths = (paths: readonly string[]): string[] => {
   return [...paths.slice(0, MAX_NAMED_PATHS), ...more]
 }
 
-const keyOf = (turn: TurnChange, { path }: TurnFile): string => `${turn.checkpoint} ${path}`
+/** The key of a diff. */
+export const keyOf = (turn: TurnChange, { path }: TurnFile): string => `${turn.checkpoint} ${path}`
 
 /** The diffs that are open. */
 const createTurnDiffs = (api: Platform['api'], sessionId: string) => {
@@ -168,7 +169,6 @@ export const createTurnChanges = (options: TurnChangesOptions) => {
     openTurns,
     diffs,
     target,
-    keyOf,
     load,
     /** Reads the changes, and again when `message`, the last one of a turn that ended, is another one. */
     async follow(message: string): Promise<void> {

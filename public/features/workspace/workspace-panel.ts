@@ -125,7 +125,7 @@ const onChange = <T>(read: () => T, run: (value: T) => void): (() => void) => {
 
 /** Follows the chat, its turns, the address, and what links ask for, while a panel shows it. */
 export const followChat = (app: App, workspace: WorkspacePanel): (() => void) => {
-  const { panel, shell } = app
+  const { pane, panel, shell } = app
   const { transcript: chat } = app.chat
   const { attachments } = app.composer
   const { route, toasts } = shell
@@ -183,7 +183,8 @@ export const followChat = (app: App, workspace: WorkspacePanel): (() => void) =>
       const doc = openFile.doc.value
       const { value: at } = route.current
       if (at.view !== 'chat' || at.sessionId !== sessionId) return
-      route.replaceFile(panel.shown.value && doc && !doc.isAnswer ? formatTarget(doc) : null)
+      if (pane.isShown.peek())
+        route.replaceFile(panel.shown.value && doc && !doc.isAnswer ? formatTarget(doc) : null)
     }),
   ]
   return () => {
