@@ -175,7 +175,7 @@ export const createStream = (options: StreamOptions) => {
     current = null
   }
 
-  function fail(): void {
+  const fail = (): void => {
     close()
     if (stopped) return
     const pauseMs = PAUSES_MS[Math.min(failures, PAUSES_MS.length - 1)]!
@@ -184,7 +184,7 @@ export const createStream = (options: StreamOptions) => {
     cancelTimer = clock.timer(pauseMs, retry)
   }
 
-  async function retry(): Promise<void> {
+  const retry = async (): Promise<void> => {
     cancelTimer()
     const attempt = failures
     await beforeRetry()

@@ -27,7 +27,7 @@ const Bar = () => {
     if (find.loading.value) void find.loadAll()
   }
   const input = useRef<HTMLInputElement>(null)
-  const marks = useRef<ReturnType<typeof createFindHighlights> | null>(null)
+  const marks = useRef<FindHighlights | null>(null)
   // Before the next key: one that is typed at once belongs to the field.
   useLayoutEffect(() => {
     const before = document.activeElement

@@ -99,7 +99,7 @@ export const InboxView = () => {
   const { unread } = useSidebar()
   const profiles = useProfiles()
   const state = inboxOf(app)
-  const triage = useMemo(createTriage, [])
+  const triage = useMemo(() => createTriage(), [])
   const ref = useRef<HTMLDivElement>(null)
   useEffect(() => state.watch(), [])
 

@@ -257,4 +257,4 @@ const createConnect = (app: App) => {
 
 export type Connect = ReturnType<typeof createConnect>
 
-export const connectOf = lazyState(createConnect)
+export const connectOf = lazyState(app => createConnect(app))

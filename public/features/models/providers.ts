@@ -116,4 +116,4 @@ export const createProviders = ({ shell, models }: ProvidersOptions) => {
 
 export type Providers = ReturnType<typeof createProviders>
 
-export const providersOf = lazyState(createProviders)
+export const providersOf = lazyState(app => createProviders(app))

@@ -1,11 +1,11 @@
 /** Texts that screen readers announce, in order. */
-import { type ReadonlySignal, signal } from '@preact/signals'
+import { type Signal, signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
 
 export type Announcement = { id: number; text: string }
 export type Announcements = {
   /** The content of the live region, the oldest first. */
-  list: ReadonlySignal<readonly Announcement[]>
+  list: Signal<readonly Announcement[]>
   announce: (text: string) => void
 }
 

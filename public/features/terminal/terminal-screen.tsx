@@ -75,7 +75,7 @@ const connect = (
   box: HTMLElement,
   terminal: Terminal,
   given: {
-    api: Parameters<typeof createTerminalClient>[0]['api']
+    api: TerminalClientOptions['api']
     terminals: Terminals
     clock: Clock
     takeCtrl: () => boolean

@@ -70,4 +70,4 @@ export const createTools = ({ shell, chat: { transcript: chat }, sessions }: Too
   }
 }
 
-export const toolsOf = lazyState(createTools)
+export const toolsOf = lazyState(app => createTools(app))
