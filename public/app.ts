@@ -1,30 +1,30 @@
 /** Composition root of the page: creates the state of every feature once and connects them. */
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import type { Frame } from '../lib/schema/event.ts'
-import { createEventRouting, type EventRouting } from './event-routing.ts'
+import { EventRouting } from './event-routing.ts'
 import type { Chat } from './features/chat/chat.ts'
 import { Chats } from './features/chat/chats.ts'
-import { createInbox, type Inbox } from './features/chat/inbox.ts'
+import { Inbox } from './features/chat/inbox.ts'
 import { Outbox } from './features/chat/outbox.ts'
 import type { ComposerShared, ComposerState } from './features/composer/composer-state.ts'
 import { SlashCommands } from './features/composer/lazy-slash-commands.ts'
-import { createPersonalities } from './features/composer/personalities.ts'
-import { createReasoning } from './features/composer/reasoning.ts'
-import { createSkillCommands } from './features/composer/skill-commands.ts'
-import { createModels, type Models } from './features/models/models.ts'
+import { Personalities } from './features/composer/personalities.ts'
+import { ReasoningState } from './features/composer/reasoning.ts'
+import { SkillCommands } from './features/composer/skill-commands.ts'
+import { Models } from './features/models/models.ts'
 import { Profiles } from './features/profiles/profiles.ts'
 import { Projects } from './features/projects/projects.ts'
-import { createFilters } from './features/sessions/filters.ts'
+import { Filters } from './features/sessions/filters.ts'
 import type { SessionActions } from './features/sessions/session-actions.ts'
 import { Sessions } from './features/sessions/sessions.ts'
 import { Sidebar } from './features/sessions/sidebar.ts'
-import { createSettings, type Look, type SettingsState } from './features/settings/settings.ts'
+import { SettingsState, type Look } from './features/settings/settings.ts'
 import { pathOf } from './features/shell/route.ts'
 import { Shell, type ShellOptions } from './features/shell/shell-state.ts'
 import { loadTranscript } from './features/transcript/load-transcript.ts'
 import { checkForUpdatesOnce } from './features/updates/update-check.ts'
-import { createPanelFrame, type Panel, targetOf } from './features/workspace/panel.ts'
-import { createWorkspaces, type Workspaces } from './features/workspace/workspaces.ts'
+import { PanelFrame, type Panel, targetOf } from './features/workspace/panel.ts'
+import { Workspaces } from './features/workspace/workspaces.ts'
 import { Pane, type PaneOfChat, type PaneOptions } from './pane.ts'
 import { markFirstContent } from './parts/first-content.ts'
 import { loadLazyCss } from './parts/lazy-css.ts'
@@ -32,7 +32,7 @@ import { randomId } from './parts/random-id.ts'
 import type { Platform } from './platform.ts'
 import type { EventCursors } from './stream/event-cursors.ts'
 import type { StreamState } from './stream/stream.ts'
-import type { Subscriptions, TabLeader } from './stream/tab-leader.ts'
+import type { Subscriptions, Tabs } from './stream/tab-leader.ts'
 import { t } from './strings/t.ts'
 
 /** What the connection shared by all tabs needs from this tab. */
@@ -45,7 +45,7 @@ export type StreamListener = {
 export type AppOptions = ShellOptions & {
   look: Partial<Look>
   /** Connects this tab to the event stream. */
-  tabs: (listener: StreamListener) => TabLeader
+  tabs: (listener: StreamListener) => Tabs
 }
 
 /** What the views of one chat read: the features of the page, and those of the chat. */
@@ -65,7 +65,7 @@ export type App = {
   readonly profiles: Profiles
   readonly workspaces: Workspaces
   readonly panel: Panel
-  readonly tabs: TabLeader
+  readonly tabs: Tabs
 }
 
 /** The page: what its chats share, and the panes that show them. */
@@ -82,7 +82,7 @@ export class Page {
   readonly profiles: Profiles
   readonly composing: ComposerShared
   readonly workspaces: Workspaces
-  readonly tabs: TabLeader
+  readonly tabs: Tabs
   readonly cursors: EventCursors
   readonly chats: Chats
   readonly first: Pane
@@ -99,7 +99,7 @@ export class Page {
     const simulateUpdates = new URL(href).searchParams.get('test_updates') === '1'
     const shell = new Shell(options, () => this.#events.reloadList())
     const { toasts, route } = shell
-    const settings = createSettings(platform, toasts, options.look, simulateUpdates)
+    const settings = new SettingsState(platform, toasts, options.look, simulateUpdates)
     const profiles = new Profiles({
       ...{ platform, toasts, navigate },
       saveDrafts: async () =>
@@ -113,14 +113,14 @@ export class Page {
       withScheduled: () => filters.withScheduled(),
     })
     const reload = () => this.#events.reloadList()
-    const filters = createFilters(platform, sessions.rows, profile, () => {
+    const filters = new Filters(platform, sessions.rows, profile, () => {
       void shell.attempt(reload)
     })
     const sidebar = new Sidebar({
       ...{ shell, sessions, filters, settings, profiles, reload },
       reloadOpenChat: () => this.#reloadOpenChat(),
     })
-    const inbox = createInbox(platform, ({ session_id: id }) => this.#showQuestion(id))
+    const inbox = new Inbox(platform, ({ session_id: id }) => this.#showQuestion(id))
     this.shell = shell
     this.settings = settings
     this.profiles = profiles
@@ -129,15 +129,15 @@ export class Page {
     this.inbox = inbox
     this.projects = new Projects(shell, sessions)
     this.outbox = this.#createOutbox(platform)
-    this.models = createModels(platform)
-    this.workspaces = createWorkspaces(platform)
+    this.models = new Models(platform)
+    this.workspaces = new Workspaces(platform)
     this.composing = {
-      personalities: createPersonalities(platform),
-      reasoning: createReasoning(platform),
-      skillCommands: createSkillCommands(platform),
+      personalities: new Personalities(platform),
+      reasoning: new ReasoningState(platform),
+      skillCommands: new SkillCommands(platform),
       slashCommands: new SlashCommands(),
     }
-    this.#events = createEventRouting({
+    this.#events = new EventRouting({
       ...{ shell, sessions, sidebar, inbox, profiles },
       panes: this.#panes,
       chats: () => this.chats,
@@ -149,7 +149,7 @@ export class Page {
       onState: state => this.#onStream(state),
     })
     this.chats = new Chats(this, this.#panes)
-    const panel = createPanelFrame(platform, href)
+    const panel = new PanelFrame(platform, href)
     this.first = this.addPane({ route, layout: shell.layout, panel, memory: 'new-chat' })
     this.first.shown.peek().panel.target.value = targetOf(href)
     this.second = computed(() => this.#panes.value[1] ?? null)

@@ -6,7 +6,7 @@ import { render } from 'preact'
 import { createApi, createFetchBlob, urlOf } from './api.ts'
 import { Page } from './app.ts'
 import { runShortcut } from './features/shell/keys.ts'
-import { createSignInGate } from './features/sign-in/auth.ts'
+import { SignInGate } from './features/sign-in/auth.ts'
 import { draftsPrefix, jsonStorage, type Platform } from './platform.ts'
 import { PROFILE_KEY } from './features/profiles/profiles.ts'
 import { readLook, writeLook } from './features/settings/settings.ts'
@@ -14,8 +14,8 @@ import { loadMoreIcons } from './parts/icon.tsx'
 import { retryFailedViews } from './parts/lazy.tsx'
 import { nextTask } from './parts/next-task.ts'
 import { createServerClock } from './parts/server-clock.ts'
-import { createStream } from './stream/stream.ts'
-import { createTabLeader } from './stream/tab-leader.ts'
+import { Stream } from './stream/stream.ts'
+import { TabLeader } from './stream/tab-leader.ts'
 import type { FirstRequests } from './first-request.ts'
 import { withFirstResponses } from './first-responses.ts'
 import { loadLanguage } from './strings/load-language.ts'
@@ -33,7 +33,7 @@ setRefused(refused.split(','))
 // Before anything reads a message.
 await loadLanguage(document.documentElement.lang, base)
 const mac = /Mac|iPhone|iPad/.test(navigator.platform)
-const gate = createSignInGate()
+const gate = new SignInGate()
 
 /** Reading the property throws when storage is blocked. */
 const storageOf = (name: 'localStorage' | 'sessionStorage'): Storage | null => {
@@ -138,13 +138,13 @@ const app = new Page({
   navigate: (url, options) => (options?.download ? download(url) : location.assign(url)),
   copy: text => navigator.clipboard.writeText(text),
   tabs: listening =>
-    createTabLeader({
+    new TabLeader({
       ...listening,
       tab: crypto.getRandomValues(new Uint32Array(2)).join('-'),
       // Events are for one person.
       name: `agent-webui:events:${new URL(base).pathname}:${account}`,
       stream: on =>
-        createStream({
+        new Stream({
           ...on,
           open: query =>
             new EventSource(urlOf(base, 'api/events', query), { withCredentials: true }),

@@ -1,9 +1,9 @@
 /** The page without a DOM: created, started, and following its address. */
 import { effect, untracked } from '@preact/signals'
 import { type AppOptions, Page, type StreamListener } from '../../public/app.ts'
-import { createSignInGate } from '../../public/features/sign-in/auth.ts'
+import { SignInGate } from '../../public/features/sign-in/auth.ts'
 import type { Platform } from '../../public/platform.ts'
-import type { TabLeader } from '../../public/stream/tab-leader.ts'
+import type { Tabs } from '../../public/stream/tab-leader.ts'
 
 const nothing = (): void => undefined
 
@@ -12,7 +12,7 @@ export const createPage = (platform: Platform, href: string, more: Partial<AppOp
   const heard: { listener?: StreamListener } = {}
   const page = new Page({
     platform,
-    gate: createSignInGate(),
+    gate: new SignInGate(),
     history: { pushState: nothing, replaceState: nothing },
     href: `http://host/any/path/${href}`,
     look: {},
@@ -21,7 +21,7 @@ export const createPage = (platform: Platform, href: string, more: Partial<AppOp
     copy: async () => undefined,
     tabs(listener) {
       heard.listener = listener
-      const leader: TabLeader = {
+      const leader: Tabs = {
         start: nothing,
         updateSubscriptions: nothing,
         retryNow: nothing,

@@ -4,7 +4,7 @@ import { systemClock } from '../../../lib/base/clock.ts'
 import { createServerClock } from '../../parts/server-clock.ts'
 import { loadLanguage } from '../../strings/load-language.ts'
 import { t } from '../../strings/t.ts'
-import { createCells } from './cells-state.ts'
+import { Cells } from './cells-state.ts'
 import type { ListedCell } from '../../../lib/schema/cell.ts'
 import { CellsView } from './cells-view.tsx'
 
@@ -18,7 +18,7 @@ const base = document.baseURI
 if (retry) systemClock.timer(RETRY_MS, () => location.reload())
 if (cells) {
   await loadLanguage(document.documentElement.lang, new URL('forward/', base).href)
-  const state = createCells({
+  const state = new Cells({
     base,
     person,
     first: JSON.parse(cells) as ListedCell[],

@@ -18,22 +18,15 @@ export type ChatMessagesOptions = {
 export type View = (chat: TranscriptState) => TranscriptState
 export const whole: View = chat => chat
 
-export type ChatMessages = {
-  loadBefore: (limit?: number) => Promise<void>
-  /** Loads earlier messages up to this one; false when the chat has no such message. */
-  loadUntil: (id: string) => Promise<boolean>
-  loadMessage: (id: string) => Promise<Message>
-  /** Number of messages before this one in the whole chat. */
-  countBefore: (id: string) => number
-  /** The user message that led to this one, or the latest one. */
-  promptOf: (id?: string) => Message | undefined
-}
+export class ChatMessages {
+  readonly #options: ChatMessagesOptions
 
-export const createChatMessages = (options: ChatMessagesOptions): ChatMessages => {
-  const { api, chat } = options
-  const indexOf = (id: string): number => chat.value.messages.findIndex(one => one.id === id)
+  constructor(options: ChatMessagesOptions) {
+    this.#options = options
+  }
 
-  const loadBefore = async (limit = PAGE_SIZE): Promise<void> => {
+  readonly loadBefore = async (limit: number = PAGE_SIZE): Promise<void> => {
+    const { chat, api } = this.#options
     const { sessionId, messages, before } = chat.value
     const first = messages[0]
     if (!first || before === 0) return
@@ -48,26 +41,37 @@ export const createChatMessages = (options: ChatMessagesOptions): ChatMessages =
     })
   }
 
-  return {
-    loadBefore,
-    async loadUntil(id) {
-      options.view.value = whole
-      const { sessionId } = chat.value
-      while (indexOf(id) < 0 && chat.value.before > 0) {
-        const { before } = chat.value
-        await loadBefore(MAX_PAGE_SIZE)
-        // Another chat was opened, or the page brought nothing new.
-        if (chat.value.sessionId !== sessionId || chat.value.before === before) return false
-      }
-      return indexOf(id) >= 0
-    },
-    loadMessage: async id =>
-      (await api('GET /api/session/message', { session_id: chat.value.sessionId, id })).message,
-    countBefore: id => chat.value.before + Math.max(0, indexOf(id)),
-    promptOf(id) {
-      const { messages } = chat.value
-      const at = id === undefined ? messages.length - 1 : indexOf(id)
-      return messages.slice(0, at + 1).findLast(({ role }) => role === 'user')
-    },
+  /** Loads earlier messages up to this one; false when the chat has no such message. */
+  readonly loadUntil = async (id: string): Promise<boolean> => {
+    const { chat } = this.#options
+    this.#options.view.value = whole
+    const { sessionId } = chat.value
+    while (this.#indexOf(id) < 0 && chat.value.before > 0) {
+      const { before } = chat.value
+      await this.loadBefore(MAX_PAGE_SIZE)
+      // Another chat was opened, or the page brought nothing new.
+      if (chat.value.sessionId !== sessionId || chat.value.before === before) return false
+    }
+    return this.#indexOf(id) >= 0
+  }
+
+  readonly loadMessage = async (id: string): Promise<Message> => {
+    const { api, chat } = this.#options
+    return (await api('GET /api/session/message', { session_id: chat.value.sessionId, id })).message
+  }
+
+  /** Number of messages before this one in the whole chat. */
+  readonly countBefore = (id: string): number =>
+    this.#options.chat.value.before + Math.max(0, this.#indexOf(id))
+
+  /** The user message that led to this one, or the latest one. */
+  readonly promptOf = (id?: string): Message | undefined => {
+    const { messages } = this.#options.chat.value
+    const at = id === undefined ? messages.length - 1 : this.#indexOf(id)
+    return messages.slice(0, at + 1).findLast(({ role }) => role === 'user')
+  }
+
+  #indexOf(id: string): number {
+    return this.#options.chat.value.messages.findIndex(one => one.id === id)
   }
 }

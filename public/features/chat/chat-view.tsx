@@ -80,7 +80,7 @@ const KeptText = () => {
 }
 
 const Failed = ({ missing }: { missing: boolean }) => {
-  const { newChat } = usePane()
+  const pane = usePane()
   const { transcript: chat } = useChat()
   return (
     <div class="welcome" role="alert">
@@ -88,7 +88,7 @@ const Failed = ({ missing }: { missing: boolean }) => {
       {missing && <p>{t('chat.missing.text')}</p>}
       {missing && <KeptText />}
       {missing ? (
-        <Button asks="POST /api/session/new" icon="plus" onClick={() => newChat()}>
+        <Button asks="POST /api/session/new" icon="plus" onClick={() => pane.newChat()}>
           {t('chat.new')}
         </Button>
       ) : (
@@ -110,8 +110,8 @@ const useActions = (): TranscriptActions => {
   const app = useApp()
   return useMemo(
     () => ({
-      loadBefore: () => app.shell.attempt(() => app.chat.transcript.loadBefore()),
-      loadMessage: id => app.chat.transcript.loadMessage(id),
+      loadBefore: () => app.shell.attempt(() => app.chat.transcript.messages.loadBefore()),
+      loadMessage: id => app.chat.transcript.messages.loadMessage(id),
       loadStored: async path => {
         const { sessionId } = app.chat.transcript.chat.peek()
         return (
@@ -135,7 +135,7 @@ const useActions = (): TranscriptActions => {
       place: app.shell.route.place,
       hrefOfPlace: row => app.shell.route.hrefOfPlace(row),
       jumpTo: row => app.shell.route.jumpTo(row),
-      loadUntil: id => app.chat.transcript.loadUntil(id),
+      loadUntil: id => app.chat.transcript.messages.loadUntil(id),
       placeMissing: () => app.shell.toasts.show(t('tx.place.missing')),
       openFile: (path, line) => app.panel.openFile(path, line),
       switchModel: () => {

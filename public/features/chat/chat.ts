@@ -4,28 +4,28 @@
  */
 import { batch, type Signal, signal } from '@preact/signals'
 import type { EventCursors } from '../../stream/event-cursors.ts'
-import type { TabLeader } from '../../stream/tab-leader.ts'
+import type { Tabs } from '../../stream/tab-leader.ts'
 import { t } from '../../strings/t.ts'
 import { type ComposerShared, ComposerState } from '../composer/composer-state.ts'
-import { type Composer, createComposer } from '../composer/composer.ts'
+import { Composer } from '../composer/composer.ts'
 import type { Models } from '../models/models.ts'
-import { createQueue, type Queue } from '../queue/queue.ts'
+import { Queue } from '../queue/queue.ts'
 import { isHostSession } from '../sessions/host-session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Sidebar } from '../sessions/sidebar.ts'
 import type { SettingsState } from '../settings/settings.ts'
 import type { Shell } from '../shell/shell-state.ts'
-import { type ChatPanel, createChatPanel } from '../workspace/panel.ts'
+import { ChatPanel } from '../workspace/panel.ts'
 import type { Workspaces } from '../workspace/workspaces.ts'
 import type { Outbox } from './outbox.ts'
 import { SessionChoices } from './session-choices.ts'
-import { createTranscript, type Transcript, type TurnEnd } from './transcript.ts'
+import { Transcript, type TurnEnd } from './transcript.ts'
 import { TurnActions } from './turn-actions.ts'
 
 /** What a chat uses of the page. */
 export type ChatServices = {
   shell: Shell
-  tabs: TabLeader
+  tabs: Tabs
   cursors: EventCursors
   sessions: Sessions
   sidebar: Sidebar
@@ -63,7 +63,7 @@ export class Chat {
     this.#services = services
     this.key = key
     this.sessionId = signal(sessionId)
-    const chat = createTranscript({
+    const chat = new Transcript({
       ...{ platform, cursors, toasts, sessionId: this.sessionId, key, outbox },
       rowOf: id => sessions.row(id),
       onSession: session => sessions.keep(session),
@@ -75,12 +75,12 @@ export class Chat {
         toasts.show(t('tx.place.missing'))
       },
     })
-    const draft = createComposer(platform, {
+    const draft = new Composer(platform, {
       ...{ key, sessionId: this.sessionId },
       savesDraft: session => !isHostSession(sessions.row(session)),
       isSending: name => outbox.list.peek().some(({ id, draft }) => id === name || draft === name),
     })
-    const queue = createQueue(platform)
+    const queue = new Queue(platform)
     const choices = new SessionChoices({
       ...{ key, chat, draft, outbox, sessions, workspaces, personalities, models },
     })
@@ -97,7 +97,7 @@ export class Chat {
       shared: composing,
       runCommand: text => this.#runCommand(text),
     })
-    this.panel = createChatPanel()
+    this.panel = new ChatPanel()
   }
 
   markRead(): void {

@@ -27,17 +27,21 @@ const isThere = ({ messages, before }: TranscriptState, id: string): boolean =>
   messages.some(message => message.id === id) ||
   (before > 0 && messages[0] !== undefined && lineOf(id) < lineOf(messages[0].id))
 
-export const createEditing = ({ chat, state, onEditedGone }: EditingOptions) => {
-  const editing: Signal<Editing | null> = signal(null)
-  return {
-    editing,
-    /** After what may have removed the message: another device, or a command. */
-    checkEditing(): void {
-      const { value } = editing
-      if (!value || value.isSending || state.value !== 'ready' || isThere(chat.value, value.id))
-        return
-      editing.value = null
-      onEditedGone(value)
-    },
+export class EditingState {
+  readonly #options: EditingOptions
+  readonly editing: Signal<Editing | null> = signal(null)
+
+  constructor(options: EditingOptions) {
+    this.#options = options
+  }
+
+  /** After what may have removed the message: another device, or a command. */
+  readonly checkEditing = (): void => {
+    const { state, chat, onEditedGone } = this.#options
+    const { value } = this.editing
+    if (!value || value.isSending || state.value !== 'ready' || isThere(chat.value, value.id))
+      return
+    this.editing.value = null
+    onEditedGone(value)
   }
 }

@@ -15,11 +15,11 @@ import {
   reduceFrame,
 } from './chat-reducer.ts'
 import type { Platform } from '../../platform.ts'
-import { createEditing, type Editing } from './editing.ts'
-import { createChatMessages, type View, whole } from './chat-messages.ts'
+import { EditingState, type Editing } from './editing.ts'
+import { ChatMessages, type View, whole } from './chat-messages.ts'
 import type { Listed, Outbox } from './outbox.ts'
 import { PAGE_SIZE } from './page-size.ts'
-import { createReadSession } from './read-session.ts'
+import { ReadSession } from './read-session.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { createTryAgain } from '../../parts/try-again.ts'
 
@@ -80,39 +80,68 @@ export type TranscriptOptions = {
   onEditedGone: (editing: Editing) => void
 }
 
-export const createTranscript = (options: TranscriptOptions) => {
-  const { platform, cursors, toasts, sessionId, key, outbox } = options
-  const { rowOf, onSession, onMissing, onTurnEnd, onSubscriptionsChange, onEditedGone } = options
-  const { api, clock, nextFrame, serverClock } = platform
-  const stored = signal<TranscriptState>(emptyTranscript(sessionId.peek()))
-  const state = signal<ChatState>(sessionId.peek() ? 'loading' : 'none')
-  const read = createReadSession(rowOf)
+export class Transcript {
+  readonly #options: TranscriptOptions
+  readonly #stored: Signal<TranscriptState>
+  readonly #state: Signal<ChatState>
+  readonly #read
   /** The message of a turn was stored, and the event of its start has not arrived yet. */
-  const starting = signal(false)
-  let frames: Frame[] = []
-  let opening: Promise<void> | null = null
-  let isShown = false
+  readonly #starting = signal(false)
+  #frames: Frame[] = []
+  #opening: Promise<void> | null = null
+  #isShown = false
   /** The messages that are shown are those of the server, and events follow. */
-  let isCurrent = false
-  const again = createTryAgain(clock)
-
+  #isCurrent = false
+  readonly #again
   /** Messages of the transcript that are being sent. */
-  const sent = computed(() =>
-    outbox
-      .of(key, sessionId.value || null)
-      .filter(({ state, behind }) => !behind && (state === 'sending' || state === 'accepted')),
-  )
+  readonly #sent: ReadonlySignal<Listed[]>
   /** What is shown of it. */
-  const view = signal<View>(whole)
-  const chat = computed(() => withSent(view.value(stored.value), sent.value))
-  const { editing, checkEditing } = createEditing({ chat, state, onEditedGone })
+  readonly view = signal<View>(whole)
+  readonly chat = computed(() => withSent(this.view.value(this.#stored.value), this.#sent.value))
+  readonly editing: Signal<Editing | null>
+  readonly checkEditing
+  readonly messages
+  readonly sessionId: ReadonlySignal<string>
+  readonly state = computed(() =>
+    this.#state.value === 'none' && this.#sent.value.length > 0 ? 'ready' : this.#state.value,
+  )
+  readonly details
+  readonly busy = computed(
+    () => this.chat.value.live !== null || this.#starting.value || this.#sent.value.length > 0,
+  )
 
-  const messages = createChatMessages({ api, chat: stored, view })
+  constructor(options: TranscriptOptions) {
+    const { sessionId, outbox, key } = options
+    const { rowOf, onEditedGone } = options
+    const { clock, api } = options.platform
+    this.#options = options
+    this.#stored = signal<TranscriptState>(emptyTranscript(sessionId.peek()))
+    this.#state = signal<ChatState>(sessionId.peek() ? 'loading' : 'none')
+    this.#read = new ReadSession(rowOf)
+    this.#again = createTryAgain(clock)
+    this.#sent = computed(() =>
+      outbox
+        .of(key, sessionId.value || null)
+        .filter(({ state, behind }) => !behind && (state === 'sending' || state === 'accepted')),
+    )
+    const { editing, checkEditing } = new EditingState({
+      chat: this.chat,
+      state: this.#state,
+      onEditedGone,
+    })
+    this.editing = editing
+    this.checkEditing = checkEditing
+    this.messages = new ChatMessages({ api, chat: this.#stored, view: this.view })
+    this.sessionId = sessionId
+    this.details = this.#read.details
+  }
 
-  const flush = (): void => {
-    const batch = frames
-    frames = []
-    let value = stored.value
+  readonly #flush = (): void => {
+    const { serverClock } = this.#options.platform
+    const { outbox, onTurnEnd } = this.#options
+    const batch = this.#frames
+    this.#frames = []
+    let value = this.#stored.value
     const ended: TurnEnd[] = []
     const arrived: string[] = []
     for (const frame of batch) {
@@ -121,133 +150,132 @@ export const createTranscript = (options: TranscriptOptions) => {
         const ids = clientId(frame.data.message)
         arrived.push(...ids)
         // Its turn starts with the next event.
-        if (sent.value.some(({ id }) => ids.includes(id))) starting.value = true
+        if (this.#sent.value.some(({ id }) => ids.includes(id))) this.#starting.value = true
       }
       if (frame.type === 'queue') arrived.push(...frame.data.queued.flatMap(clientId))
       value = reduceFrame(value, frame, toSeconds(serverClock.now()))
-      if (frame.type === 'turn_started') starting.value = false
+      if (frame.type === 'turn_started') this.#starting.value = false
       if (frame.type === 'done' || frame.type === 'apperror' || frame.type === 'cancel') {
-        starting.value = false
+        this.#starting.value = false
         ended.push({ sessionId: value.sessionId, how: frame.type })
       }
     }
-    stored.value = value
+    this.#stored.value = value
     outbox.confirm(arrived)
-    checkEditing()
+    this.checkEditing()
     for (const end of ended) onTurnEnd(end)
   }
 
-  const receive = (frame: Frame): void => {
-    frames.push(frame)
-    if (frames.length === 1) nextFrame(flush)
+  receive(frame: Frame): void {
+    this.#frames.push(frame)
+    if (this.#frames.length === 1) this.#options.platform.nextFrame(this.#flush)
+  }
+
+  /** Fetches again as much as is loaded: after a reset, a truncation, a stop. */
+  reload(hold?: SnapshotRequest): Promise<void> {
+    return this.#fetch(
+      Math.min(MAX_LIMIT, Math.max(PAGE_SIZE, this.#stored.value.messages.length + 10)),
+      hold,
+    )
+  }
+
+  /** A pane shows it: fetches it and follows its events. Concurrent calls share one request. */
+  open(): Promise<void> {
+    this.#isShown = true
+    if (!this.#options.sessionId.peek() || this.#state.peek() === 'ready') return Promise.resolve()
+    if (!this.#opening) {
+      this.#state.value = 'loading'
+      this.#opening = this.#fetch(PAGE_SIZE).finally(() => {
+        this.#opening = null
+      })
+    }
+    return this.#opening
+  }
+
+  /** No pane shows it any more. */
+  close(): void {
+    const { sessionId, cursors, onSubscriptionsChange, outbox } = this.#options
+    this.#isShown = false
+    this.#isCurrent = false
+    const id = sessionId.peek()
+    if (!id) return
+    cursors.unsubscribe(sourceOf(id))
+    onSubscriptionsChange()
+    this.#again.end()
+    // Their events are not awaited any more.
+    outbox.settle(id, outbox.mark())
+    this.#frames = []
+    this.#opening = null
+    this.#starting.value = false
+    this.#stored.value = emptyTranscript(id)
+    this.view.value = whole
+    this.#state.value = 'loading'
+    this.#read.put(null)
+  }
+
+  /** The session of a new chat was created. Unless that was done here, something may be in it. */
+  begin(id: string, isOurs: boolean): void {
+    this.#options.sessionId.value = id
+    this.#stored.value = emptyTranscript(id)
+    this.#state.value = this.#isShown && isOurs ? 'ready' : 'loading'
+    if (isOurs) void this.#fetch(PAGE_SIZE)
+  }
+
+  /** The session was deleted. */
+  end(): void {
+    this.#state.value = 'missing'
+  }
+
+  /** For the Retry button of a chat that failed to load. */
+  retryLoad(): Promise<void> {
+    return this.reload()
+  }
+
+  /** The connection is back: a request that failed is not waited for. */
+  catchUp(): void {
+    this.#again.now()
   }
 
   /** Fetches a snapshot; a later request for the same source supersedes it. */
-  const fetchInto = async (id: string, hold: SnapshotRequest, limit: number): Promise<void> => {
+  async #fetchInto(id: string, hold: SnapshotRequest, limit: number): Promise<void> {
+    const { outbox, cursors, onSession, onSubscriptionsChange, onMissing, toasts } = this.#options
+    const { api } = this.#options.platform
     const mark = outbox.mark()
-    again.stop()
+    this.#again.stop()
     try {
       const { session } = await api('GET /api/session', { session_id: id, limit })
       if (!cursors.isCurrent(hold)) return
-      frames = []
+      this.#frames = []
       onSession(session)
-      read.put(session)
-      starting.value = false
-      stored.value = transcriptFromSession(session)
+      this.#read.put(session)
+      this.#starting.value = false
+      this.#stored.value = transcriptFromSession(session)
       outbox.confirm([...session.messages, ...session.queued].flatMap(clientId))
       outbox.settle(id, mark)
-      state.value = 'ready'
-      isCurrent = true
-      checkEditing()
-      again.end()
+      this.#state.value = 'ready'
+      this.#isCurrent = true
+      this.checkEditing()
+      this.#again.end()
       cursors.completeSnapshot(hold, session.cursor)
       onSubscriptionsChange()
     } catch (error) {
       if (!cursors.isCurrent(hold)) return
       const missing = error instanceof ApiError && error.status === 404
       if (missing) onMissing(id)
-      if (!isCurrent || missing) state.value = missing ? 'missing' : 'failed'
-      else if (again.isFirst()) toasts.showError(error)
+      if (!this.#isCurrent || missing) this.#state.value = missing ? 'missing' : 'failed'
+      else if (this.#again.isFirst()) toasts.showError(error)
       // Its events are held back until it succeeds.
-      if (isTemporary(error)) again.later(() => void fetchInto(id, hold, limit))
-      else again.end()
+      if (isTemporary(error)) this.#again.later(() => void this.#fetchInto(id, hold, limit))
+      else this.#again.end()
     }
   }
 
-  const fetch = (limit: number, hold?: SnapshotRequest): Promise<void> => {
+  #fetch(limit: number, hold?: SnapshotRequest): Promise<void> {
+    const { sessionId, cursors } = this.#options
     const id = sessionId.peek()
     // Opening it fetches it anyway.
-    return id && isShown
-      ? fetchInto(id, hold ?? cursors.beginSnapshot(sourceOf(id)), limit)
+    return id && this.#isShown
+      ? this.#fetchInto(id, hold ?? cursors.beginSnapshot(sourceOf(id)), limit)
       : Promise.resolve()
   }
-
-  /** Fetches again as much as is loaded: after a reset, a truncation, a stop. */
-  const reload = (hold?: SnapshotRequest): Promise<void> =>
-    fetch(Math.min(MAX_LIMIT, Math.max(PAGE_SIZE, stored.value.messages.length + 10)), hold)
-
-  return {
-    chat,
-    sessionId: sessionId as ReadonlySignal<string>,
-    state: computed(() =>
-      state.value === 'none' && sent.value.length > 0 ? 'ready' : state.value,
-    ),
-    details: read.details,
-    /** Kept while another chat is shown. */
-    editing,
-    checkEditing,
-    busy: computed(() => chat.value.live !== null || starting.value || sent.value.length > 0),
-    /** A pane shows it: fetches it and follows its events. Concurrent calls share one request. */
-    open(): Promise<void> {
-      isShown = true
-      if (!sessionId.peek() || state.peek() === 'ready') return Promise.resolve()
-      if (!opening) {
-        state.value = 'loading'
-        opening = fetch(PAGE_SIZE).finally(() => {
-          opening = null
-        })
-      }
-      return opening
-    },
-    /** No pane shows it any more. */
-    close(): void {
-      isShown = false
-      isCurrent = false
-      const id = sessionId.peek()
-      if (!id) return
-      cursors.unsubscribe(sourceOf(id))
-      onSubscriptionsChange()
-      again.end()
-      // Their events are not awaited any more.
-      outbox.settle(id, outbox.mark())
-      frames = []
-      opening = null
-      starting.value = false
-      stored.value = emptyTranscript(id)
-      view.value = whole
-      state.value = 'loading'
-      read.put(null)
-    },
-    /** The session of a new chat was created. Unless that was done here, something may be in it. */
-    begin(id: string, isOurs: boolean): void {
-      sessionId.value = id
-      stored.value = emptyTranscript(id)
-      state.value = isShown && isOurs ? 'ready' : 'loading'
-      if (isOurs) void fetch(PAGE_SIZE)
-    },
-    /** The session was deleted. */
-    end(): void {
-      state.value = 'missing'
-    },
-    reload,
-    view,
-    receive,
-    /** For the Retry button of a chat that failed to load. */
-    retryLoad: () => reload(),
-    /** The connection is back: a request that failed is not waited for. */
-    catchUp: () => again.now(),
-    ...messages,
-  }
 }
-
-export type Transcript = ReturnType<typeof createTranscript>

@@ -110,7 +110,7 @@ export class TurnActions {
 
   /** Sends the message that led to this one again, or the latest one. */
   async retry(id?: string): Promise<void> {
-    const prompt = this.#options.chat.promptOf(id)
+    const prompt = this.#options.chat.messages.promptOf(id)
     if (prompt) await this.#resend(prompt.id, null)
   }
 
@@ -154,7 +154,7 @@ export class TurnActions {
   /** `text`: null for the same one. */
   async #resend(id: string, text: string | null, added: readonly string[] = []): Promise<boolean> {
     const { chat, toasts } = this.#options
-    const prompt = chat.promptOf(id)
+    const prompt = chat.messages.promptOf(id)
     if (!prompt) return false
     if (chat.busy.value) {
       toasts.show(t('command.busy'))

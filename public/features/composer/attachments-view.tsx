@@ -18,7 +18,7 @@ export const AttachmentChips = () => {
 }
 
 export const LongTextLine = () =>
-  useComposer().attachments.longText.value === null ? null : <Line />
+  useComposer().attachments.longTexts.longText.value === null ? null : <Line />
 
 export const AttachButton = () => {
   const { attachments } = useComposer()

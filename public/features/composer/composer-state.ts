@@ -6,8 +6,8 @@ import type { TurnActions } from '../chat/turn-actions.ts'
 import type { SettingsState } from '../settings/settings.ts'
 import type { Shell } from '../shell/shell-state.ts'
 import type { Workspaces } from '../workspace/workspaces.ts'
-import { type Attachments, createAttachments, MAX_ATTACHMENTS } from './attachments.ts'
-import { type Completion, createCompletion } from './completion.ts'
+import { Attachments, MAX_ATTACHMENTS } from './attachments.ts'
+import { Completion } from './completion.ts'
 import { splitComments } from '../../../lib/base/comment-text.ts'
 import { type Composer, messageOf, withoutFiles } from './composer.ts'
 import type { SlashCommands } from './lazy-slash-commands.ts'
@@ -56,8 +56,8 @@ export class ComposerState {
     this.personalities = shared.personalities
     this.reasoning = shared.reasoning
     this.skillCommands = skillCommands
-    this.attachments = createAttachments({ platform, composer: draft, ensureSession })
-    this.completion = createCompletion({
+    this.attachments = new Attachments({ platform, composer: draft, ensureSession })
+    this.completion = new Completion({
       platform,
       commands: () => [
         ...slashCommands.suggestions(),

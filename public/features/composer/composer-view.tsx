@@ -74,11 +74,9 @@ const ComposerBanners = lazy(
 const SendButton = () => {
   const settings = useSettings()
   const { layout } = useShell()
-  const { draft: composer, attachments, submit } = useComposer()
-  const {
-    transcript: chat,
-    turns: { stop },
-  } = useChat()
+  const writing = useComposer()
+  const { draft: composer, attachments } = writing
+  const { transcript: chat, turns } = useChat()
   const { send_key: key } = settings.current.value
   const hint = key === 'enter' ? '↵' : `${modName(layout.mac)} ↵`
   const empty = composer.empty.value
@@ -90,7 +88,7 @@ const SendButton = () => {
         round
         icon="stop"
         label={t('composer.stop')}
-        onClick={() => void stop()}
+        onClick={() => void turns.stop()}
       />
     )
   }
@@ -102,7 +100,7 @@ const SendButton = () => {
       label={t(waiting ? 'attach.wait' : chat.busy.value ? 'composer.queue' : 'composer.send')}
       keys={hint}
       aria-disabled={empty}
-      onClick={() => void submit()}
+      onClick={() => void writing.submit()}
     />
   )
 }
@@ -141,7 +139,8 @@ const putCaret = (field: HTMLTextAreaElement | null, caret: number) =>
   requestAnimationFrame(() => field?.setSelectionRange(caret, caret))
 
 export const Composer = () => {
-  const { draft: composer, completion, prompts, submit, attachments } = useComposer()
+  const writing = useComposer()
+  const { draft: composer, completion, attachments } = writing
   const { layout } = useShell()
   const outbox = useOutbox()
   const settingsState = useSettings()
@@ -198,20 +197,20 @@ export const Composer = () => {
     const back = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0
     if (back === 0 || event.shiftKey) return false
     if (!composer.isRecalling() && (back < 0 || field.value !== '')) return false
-    if (!composer.recall(prompts(), back)) return false
+    if (!composer.recall(writing.prompts(), back)) return false
     putCaret(field, composer.text.value.length)
     return true
   }
 
   const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLTextAreaElement }) => {
     if (event.isComposing) return
-    if (isUndo(event) && attachments.undoAttach()) event.preventDefault()
+    if (isUndo(event) && attachments.longTexts.undoAttach()) event.preventDefault()
     else if (offerKey(event)) event.preventDefault()
     else if (sends(event)) {
       event.preventDefault()
       // If Ctrl+Enter sends, Ctrl+Shift+Enter steers.
       const mod = event.ctrlKey || event.metaKey
-      void submit(mod && (settings.send_key === 'enter' || event.shiftKey))
+      void writing.submit(mod && (settings.send_key === 'enter' || event.shiftKey))
     } else if (recallKey(event, event.currentTarget)) event.preventDefault()
   }
 
@@ -271,11 +270,11 @@ export const Composer = () => {
             if (files.length > 0 && !pasted) {
               event.preventDefault()
               attachments.add(files)
-            } else if (attachments.onPaste(pasted)) event.preventDefault()
+            } else if (attachments.longTexts.onPaste(pasted)) event.preventDefault()
           }}
           onDrop={event => {
             const text = event.dataTransfer?.getData('text/plain')
-            if (text && attachments.onPaste(text)) event.preventDefault()
+            if (text && attachments.longTexts.onPaste(text)) event.preventDefault()
           }}
         />
         <div class="composer-bar">

@@ -1,7 +1,7 @@
 /** Dictation button, shown where dictation is available. */
 import { useEffect, useMemo } from 'preact/hooks'
 import { IconButton } from '../../parts/button.tsx'
-import { createDictation } from './dictation.ts'
+import { Dictation } from './dictation.ts'
 import { t } from './dictate-strings.ts'
 import { voiceOf } from './voice.ts'
 import { useApp } from '../shell/context.ts'
@@ -10,7 +10,7 @@ export const DictateButton = () => {
   const app = useApp()
   const dictation = useMemo(
     () =>
-      createDictation({
+      new Dictation({
         api: app.shell.api,
         voice: voiceOf(window),
         write(text) {

@@ -47,9 +47,7 @@ const modelGroups = (
 const ModelPicker = ({ selected, onDone }: Props) => {
   const models = useModels()
   const { attempt } = useShell()
-  const {
-    choices: { chooseModel },
-  } = useChat()
+  const { choices } = useChat()
   const query = useSignal('')
   const { all, recent } = models
   return (
@@ -65,7 +63,7 @@ const ModelPicker = ({ selected, onDone }: Props) => {
       }}
       onPick={id => {
         onDone()
-        void attempt(() => chooseModel(id))
+        void attempt(() => choices.chooseModel(id))
       }}
     />
   )
@@ -101,9 +99,7 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
   const app = useApp()
   const workspaces = useWorkspaces()
   const { attempt } = useShell()
-  const {
-    choices: { chooseWorkspace },
-  } = useChat()
+  const { choices } = useChat()
   const query = useSignal('')
   const suggested = useSignal<readonly string[]>([])
   const text = query.value.trim()
@@ -181,7 +177,7 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
       onPick={path => {
         onDone()
         void attempt(async () => {
-          if (path !== NEW_WORKTREE) return chooseWorkspace(path)
+          if (path !== NEW_WORKTREE) return choices.chooseWorkspace(path)
           return (await import('../git/new-worktree.tsx')).openNewWorktree(app)
         })
       }}
@@ -192,9 +188,7 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
 const PersonalityPicker = ({ selected, onDone }: Props) => {
   const { personalities } = useComposer()
   const { attempt } = useShell()
-  const {
-    choices: { choosePersonality },
-  } = useChat()
+  const { choices } = useChat()
   const list = personalities.list.value
   return (
     <Picker
@@ -214,7 +208,7 @@ const PersonalityPicker = ({ selected, onDone }: Props) => {
       empty=""
       onPick={name => {
         onDone()
-        void attempt(() => choosePersonality(name))
+        void attempt(() => choices.choosePersonality(name))
       }}
     />
   )

@@ -4,23 +4,24 @@ import type { Platform } from '../../platform.ts'
 
 export type SkillCommand = { name: string; summary: string; argument: string }
 
-export const createSkillCommands = ({ api }: Pick<Platform, 'api'>) => {
-  const list = signal<readonly SkillCommand[]>([])
-  return {
-    list,
-    /** Commands of the external agent of the open chat. */
-    more: signal<readonly SkillCommand[]>([]),
-    async load(): Promise<void> {
-      const { commands } = await api('GET /api/commands')
-      list.value = commands
-        .filter(({ category }) => category === 'Skills' || category === 'Your commands')
-        .map(({ name, description, args_hint }) => ({
-          name,
-          summary: description,
-          argument: args_hint,
-        }))
-    },
+export class SkillCommands {
+  readonly #platform: Pick<Platform, 'api'>
+  readonly list = signal<readonly SkillCommand[]>([])
+  /** Commands of the external agent of the open chat. */
+  readonly more = signal<readonly SkillCommand[]>([])
+
+  constructor(platform: Pick<Platform, 'api'>) {
+    this.#platform = platform
+  }
+
+  async load(): Promise<void> {
+    const { commands } = await this.#platform.api('GET /api/commands')
+    this.list.value = commands
+      .filter(({ category }) => category === 'Skills' || category === 'Your commands')
+      .map(({ name, description, args_hint }) => ({
+        name,
+        summary: description,
+        argument: args_hint,
+      }))
   }
 }
-
-export type SkillCommands = ReturnType<typeof createSkillCommands>

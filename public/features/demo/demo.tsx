@@ -42,16 +42,14 @@ const Invitation = () => {
 
 /** Explains the demo, offers sample prompts, and connects a model. */
 export const DemoIntroduction = () => {
-  const {
-    turns: { sendText },
-  } = useChat()
+  const { turns } = useChat()
   return (
     <div class="demo">
       <p>{t('text')}</p>
       <ul class="demo-samples" aria-label={t('samples')}>
         {(['list', 'write', 'run', 'ask', 'markdown'] as const).map(key => (
           <li key={key}>
-            <Button onClick={() => void sendText(SAMPLES[key])}>{t(key)}</Button>
+            <Button onClick={() => void turns.sendText(SAMPLES[key])}>{t(key)}</Button>
           </li>
         ))}
       </ul>

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { Picker, type PickerGroup } from '../../parts/picker.tsx'
 import { Popover } from '../../parts/popover.tsx'
-import { choicesOf, createExternalAgent, SIGN_IN, type ExternalChoice } from './external-agent.ts'
+import { choicesOf, ExternalAgentState, SIGN_IN, type ExternalChoice } from './external-agent.ts'
 import { t } from './strings.ts'
 import { AgentSessions } from './agent-sessions-view.tsx'
 import { useChat, useComposer, useShell } from '../../contexts.ts'
@@ -38,7 +38,7 @@ export const AgentChip = ({ id }: { id: string }) => {
   const { transcript: chat } = useChat()
   const agent = useMemo(
     () =>
-      createExternalAgent({ api }, commands => {
+      new ExternalAgentState({ api }, commands => {
         skillCommands.more.value = commands
       }),
     [],

@@ -1,8 +1,8 @@
 /** Find bar of the chat. */
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { useSignalEffect } from '@preact/signals'
-import { createFind } from './find.ts'
-import { createFindHighlights } from './find-highlights.ts'
+import { Find } from './find.ts'
+import { FindHighlights } from './find-highlights.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { takeHeldKeys } from '../shell/held-keys.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -19,7 +19,7 @@ const Bar = () => {
   const { transcript: chat } = useChat()
   const { layout } = useShell()
   const find = useMemo(
-    () => createFind({ chat: chat.chat, loadBefore: limit => chat.loadBefore(limit) }),
+    () => new Find({ chat: chat.chat, loadBefore: limit => chat.messages.loadBefore(limit) }),
     [],
   )
   const search = (text: string) => {
@@ -32,7 +32,7 @@ const Bar = () => {
   useLayoutEffect(() => {
     const before = document.activeElement
     const body = input.current?.closest<HTMLElement>('.chat-body')
-    if (body) marks.current = createFindHighlights(body)
+    if (body) marks.current = new FindHighlights(body)
     input.current?.focus()
     const typed = takeHeldKeys()
     if (typed) search(typed)

@@ -12,7 +12,7 @@ import { View } from '../shell/view.tsx'
 import { inboxOf, type Troubled } from './inbox-state.ts'
 import { RunningRow } from './running-row.tsx'
 import { t } from './strings.ts'
-import { createTriage, type Triage } from './triage.ts'
+import { Triage } from './triage.ts'
 import { Unsent } from './unsent.tsx'
 import { Waiting } from './waiting.tsx'
 
@@ -99,7 +99,7 @@ export const InboxView = () => {
   const { unread } = useSidebar()
   const profiles = useProfiles()
   const state = inboxOf(app)
-  const triage = useMemo(() => createTriage(), [])
+  const triage = useMemo(() => new Triage(), [])
   const ref = useRef<HTMLDivElement>(null)
   useEffect(() => state.watch(), [])
 

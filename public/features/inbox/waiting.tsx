@@ -22,7 +22,7 @@ export type WaitingProps = {
 /** What is asked, and the buttons that answer it. `data-key`: the key that presses a button in the inbox. */
 export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
   const { api, route, toasts } = useShell()
-  const { titleOf: titleOfSession } = useSessions()
+  const sessions = useSessions()
   const session_id = question.session_id
   const { isSent, isSettled, words } = answerState(question)
   const text = writtenAnswer(question)
@@ -39,7 +39,7 @@ export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
     may('POST /api/clarify/respond')
   return (
     <>
-      <p class="waiting-in">{t('waiting.in', { title: title ?? titleOfSession(session_id) })}</p>
+      <p class="waiting-in">{t('waiting.in', { title: title ?? sessions.titleOf(session_id) })}</p>
       {question.kind === 'approval' ? (
         <>
           <p dir="auto">{whyAsked(question)}</p>

@@ -86,7 +86,7 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
           label={t('setup.base_url')}
           type="url"
           placeholder={t('setup.base_url.hint')}
-          value={connect.address.value}
+          value={connect.typed.address.value}
           onInput={text => connect.type('address', text)}
           onChange={list}
         />
@@ -104,7 +104,7 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
                 )
           }
           type="password"
-          value={connect.key.value}
+          value={connect.typed.key.value}
           onInput={text => connect.type('key', text)}
           onChange={list}
         />
@@ -116,7 +116,7 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
             <Select
               id={id}
               describedBy={undefined}
-              value={connect.model.value}
+              value={connect.typed.model.value}
               options={models.map(model => [model.id, model.label] as const)}
               onChange={value => connect.type('model', value)}
             />
@@ -125,7 +125,7 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
       ) : (
         <TextField
           label={t('setup.model')}
-          value={connect.model.value}
+          value={connect.typed.model.value}
           onInput={text => connect.type('model', text)}
         />
       )}

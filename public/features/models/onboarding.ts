@@ -2,34 +2,36 @@
 import { signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
 
-export const createOnboarding = ({ api }: Pick<Platform, 'api'>) => {
+export class Onboarding {
+  readonly #platform: Pick<Platform, 'api'>
   /** Null until loaded, which happens only with the demo model. */
-  const needed = signal<boolean | null>(null)
-  const open = signal(false)
-  return {
-    needed,
-    /** The dialog that connects a model. */
-    open,
-    async load(): Promise<void> {
-      if (needed.value !== null) return
-      needed.value = false
-      try {
-        const { completed } = await api('GET /api/onboarding/status')
-        needed.value = !completed
-      } catch {
-        // Not essential: the demo model works, and Settings offers the same.
-      }
-    },
-    async skip(): Promise<void> {
-      needed.value = false
-      open.value = false
-      await api('POST /api/onboarding/complete')
-    },
-    close(): void {
-      needed.value = false
-      open.value = false
-    },
+  readonly needed = signal<boolean | null>(null)
+  /** The dialog that connects a model. */
+  readonly open = signal(false)
+
+  constructor(platform: Pick<Platform, 'api'>) {
+    this.#platform = platform
+  }
+
+  async load(): Promise<void> {
+    if (this.needed.value !== null) return
+    this.needed.value = false
+    try {
+      const { completed } = await this.#platform.api('GET /api/onboarding/status')
+      this.needed.value = !completed
+    } catch {
+      // Not essential: the demo model works, and Settings offers the same.
+    }
+  }
+
+  async skip(): Promise<void> {
+    this.needed.value = false
+    this.open.value = false
+    await this.#platform.api('POST /api/onboarding/complete')
+  }
+
+  close(): void {
+    this.needed.value = false
+    this.open.value = false
   }
 }
-
-export type Onboarding = ReturnType<typeof createOnboarding>

@@ -19,7 +19,7 @@ export const editWaiting = async (app: Place, message: Listed): Promise<void> =>
   if (!(await outbox.remove(id))) return
   // Another one may have been opened meanwhile: then it is put into the composer.
   if (replaced && !chat.editing.peek()) {
-    const given = chat.promptOf(replaced)?.attachments ?? []
+    const given = chat.messages.promptOf(replaced)?.attachments ?? []
     // The message that is replaced has the others, and its comments.
     const files = message.files.filter(name => !given.includes(name)).map(name => ({ name }))
     chat.editing.value = { id: replaced, text, files, uploads: 0 }
@@ -35,5 +35,5 @@ export const editWaiting = async (app: Place, message: Listed): Promise<void> =>
 const findReplaced = async (chat: Transcript, id: string): Promise<string | null> => {
   if (chat.editing.peek()) throw new Error(t('outbox.edit.open'))
   if (chat.state.peek() !== 'ready') throw new Error(tPage('chat.failed.title'))
-  return (await chat.loadUntil(id)) ? id : null
+  return (await chat.messages.loadUntil(id)) ? id : null
 }

@@ -38,7 +38,7 @@ export const Outline = () => {
 
   const load = () => {
     setFailed(false)
-    chat.loadUntil('').catch(() => setFailed(true))
+    chat.messages.loadUntil('').catch(() => setFailed(true))
   }
   useEffect(load, [])
 

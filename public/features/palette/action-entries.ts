@@ -340,7 +340,7 @@ export const actionEntries = (app: App): Entry[] => {
       label: ta('chat.new'),
       asks: 'POST /api/session/new',
       keys: formatKeys('mod+shift+o', layout.mac),
-      run: app.pane.newChat,
+      run: () => app.pane.newChat(),
     },
     {
       id: 'new-beside',

@@ -7,7 +7,7 @@ import { Picker } from '../../parts/picker.tsx'
 import { useApp } from '../shell/context.ts'
 import { localEntries } from './local-entries.ts'
 import { loadEntries, searchServer } from './remote-entries.ts'
-import { createPaletteSearch, type Entry } from './search-palette.ts'
+import { PaletteSearch, type Entry } from './search-palette.ts'
 import { t } from './strings.ts'
 
 export const Palette = () => {
@@ -17,7 +17,7 @@ export const Palette = () => {
     void loadEntries(app).then(entries => {
       loaded.value = entries
     })
-    return createPaletteSearch({
+    return new PaletteSearch({
       platform: app.shell.platform,
       local: () => [...localEntries(app), ...loaded.value],
       remote: (query, wanted) => searchServer(app, query, wanted),

@@ -120,7 +120,6 @@ const NEW = 'new'
 const MoveDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => void }) => {
   const sessions = useSessions()
   const projects = useProjects()
-  const { openEdit: openProjectDialog, moveTo } = projects
   const query = useSignal('')
   const row = sessions.row(sessionId)
   const current = projects.find(row?.project_id)?.project_id
@@ -159,8 +158,8 @@ const MoveDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => 
         }}
         onPick={id => {
           onClose()
-          if (id === NEW) openProjectDialog(null, sessionId)
-          else void moveTo(sessionId, id === NONE ? null : id.slice(2))
+          if (id === NEW) projects.openEdit(null, sessionId)
+          else void projects.moveTo(sessionId, id === NONE ? null : id.slice(2))
         }}
       />
     </Dialog>

@@ -17,7 +17,6 @@ export const ProjectDot = ({ color }: { color: string | null }) => (
 
 const ProjectItem = ({ project }: { project: Project }) => {
   const projects = useProjects()
-  const { moveTo, openEdit: openProjectDialog, confirmDelete: confirmDeleteProject } = projects
   const sessions = useSessions()
   const over = useSignal(false)
   const { project_id: id, name } = project
@@ -41,7 +40,7 @@ const ProjectItem = ({ project }: { project: Project }) => {
         const dragged = event.dataTransfer?.getData(DRAGGED_SESSION)
         if (!dragged) return
         event.preventDefault()
-        void moveTo(dragged, id)
+        void projects.moveTo(dragged, id)
       }}
     >
       <button
@@ -67,12 +66,12 @@ const ProjectItem = ({ project }: { project: Project }) => {
         asks="POST /api/projects/rename"
         label={t('projects.menu', { name })}
         items={() => [
-          { label: t('projects.edit'), icon: 'edit', run: () => openProjectDialog(project) },
+          { label: t('projects.edit'), icon: 'edit', run: () => projects.openEdit(project) },
           {
             label: t('projects.delete'),
             icon: 'trash',
             danger: true,
-            run: () => confirmDeleteProject(project),
+            run: () => projects.confirmDelete(project),
           },
         ]}
       />
@@ -103,7 +102,6 @@ const Tags = () => {
 
 export const ProjectList = () => {
   const projects = useProjects()
-  const { openEdit: openProjectDialog } = projects
   const list = projects.list.value
   const isEmpty = list.length + projects.tags.value.length === 0
   const open = projects.open.value && !isEmpty
@@ -129,7 +127,7 @@ export const ProjectList = () => {
           size={16}
           asks="POST /api/projects/create"
           label={t('projects.new')}
-          onClick={() => openProjectDialog(null)}
+          onClick={() => projects.openEdit(null)}
         />
       </div>
       {open && (

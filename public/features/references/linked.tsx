@@ -14,7 +14,7 @@ import { fileQuery } from '../shell/route.ts'
 import { isImagePath } from '../workspace/file-kind.ts'
 import { formatTarget } from '../workspace/panel.ts'
 import { findReferences, type Reference, wholeReference } from './find-references.ts'
-import { createKnownNames, type KnownName, type KnownNames } from './known-names.ts'
+import { KnownNames, type KnownName } from './known-names.ts'
 import { t } from './strings.ts'
 
 const created = new WeakMap<App, KnownNames>()
@@ -22,7 +22,7 @@ const created = new WeakMap<App, KnownNames>()
 const knownNamesOf = (app: App): KnownNames => {
   const known = created.get(app)
   if (known) return known
-  const names = createKnownNames({ platform: app.shell.platform, busy: app.chat.transcript.busy })
+  const names = new KnownNames({ platform: app.shell.platform, busy: app.chat.transcript.busy })
   created.set(app, names)
   return names
 }

@@ -13,7 +13,7 @@ export const branch = async (
   id: string,
   messageId?: string,
 ): Promise<void> => {
-  const keep = messageId === undefined ? undefined : chat.countBefore(messageId) + 1
+  const keep = messageId === undefined ? undefined : chat.messages.countBefore(messageId) + 1
   follow(await sessions.branch(id, keep))
 }
 

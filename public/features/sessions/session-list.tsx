@@ -73,7 +73,7 @@ const Empty = () => {
 
 export const SessionList = () => {
   const sessions = useSessions()
-  const { remove } = useSessionActions()
+  const actions = useSessionActions()
   const { selection } = useSidebar()
   const settings = useSettings()
   const { transcript: chat } = useChat()
@@ -168,7 +168,7 @@ export const SessionList = () => {
       Delete: () => {
         if (!may('POST /api/session/delete')) return
         moveTo(keys[at + 1] ?? keys[at - 1])
-        void remove(id)
+        void actions.remove(id)
       },
     }
     const verb = verbs[event.key]

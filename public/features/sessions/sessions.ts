@@ -9,7 +9,7 @@ import { t } from '../../strings/t.ts'
 import { parseCursor } from '../../stream/stream.ts'
 import { groupOf } from './relative-time.ts'
 import { isHostSession } from './host-session.ts'
-import { createKnownSessions } from './known-sessions.ts'
+import { KnownSessions } from './known-sessions.ts'
 
 export type ListItem =
   | { kind: 'head'; key: string; label: string }
@@ -95,7 +95,7 @@ export class Sessions {
   /** Current time in seconds, for the day headings; advanced by the page's clock. */
   readonly now: Signal<number>
   readonly #options: SessionsOptions
-  readonly #known = createKnownSessions()
+  readonly #known = new KnownSessions()
   readonly #byId: ReadonlySignal<ReadonlyMap<string, SessionRow>>
   #isFetchingMore = false
   /** Number of requests for the first page. */

@@ -4,11 +4,11 @@ import type { Profiles } from '../profiles/profiles.ts'
 import type { SettingsState } from '../settings/settings.ts'
 import type { Shell } from '../shell/shell-state.ts'
 import type { Filters } from './filters.ts'
-import { createHostSessions, type HostSessions } from './host-sessions.ts'
-import { createSearch, type Search } from './search.ts'
-import { createSelection, type Selection } from './selection.ts'
+import { HostSessions } from './host-sessions.ts'
+import { Search } from './search.ts'
+import { Selection } from './selection.ts'
 import type { Sessions } from './sessions.ts'
-import { createUnread, type Unread } from './unread.ts'
+import { Unread } from './unread.ts'
 
 export type SidebarOptions = {
   shell: Shell
@@ -39,20 +39,20 @@ export class Sidebar {
     const loadedAt = platform.clock.now() / 1000
     this.filters = filters
     this.reload = reload
-    this.unread = createUnread(platform)
-    this.search = createSearch(
+    this.unread = new Unread(platform)
+    this.search = new Search(
       platform,
       () => sessions.profileRows.value,
       () => (filters.everyProfile.value ? '' : profiles.active.value),
     )
-    this.selection = createSelection(sessions.listedIds)
+    this.selection = new Selection(sessions.listedIds)
     this.anyFinished = computed(() =>
       sessions.profileRows.value.some(
         row =>
           row.updated_at > loadedAt && !route.isOpen(row.session_id) && this.unread.isUnread(row),
       ),
     )
-    this.hostSessions = createHostSessions({
+    this.hostSessions = new HostSessions({
       ...{ platform, settings, connection, toasts, profile: profiles.active },
       async reload() {
         await reload()

@@ -15,13 +15,13 @@ const TOGGLES = {
 } as const
 
 const Toggle = ({ name }: { name: keyof typeof TOGGLES }) => {
-  const { showThinking } = useComposer()
+  const composer = useComposer()
   const { hostSessions } = useSidebar()
   const settings = useSettings()
   const { attempt } = useShell()
   const text = TOGGLES[name]
   const set = (on: boolean) => {
-    if (name === 'show_thinking') return showThinking(on)
+    if (name === 'show_thinking') return composer.showThinking(on)
     if (name === 'show_cli_sessions') return hostSessions.show(on)
     return settings.save(name, on)
   }

@@ -5,29 +5,32 @@ import type { ApiCall } from '../../api.ts'
 
 export type ConfigProblems = Omit<Api['GET /api/config/problems']['output'], 'ignored'>
 
-export const createConfigProblems = (api: ApiCall) => {
-  const current = signal<ConfigProblems>({ problems: [], guards: [], changed: null })
-  return {
-    current,
-    async load(): Promise<void> {
-      current.value = await api('GET /api/config/problems')
-    },
-    /** Accepts what something else changed in guarded settings, or restores the values in force. */
-    async settle(change_id: string, accept: boolean): Promise<void> {
-      await api('POST /api/guards/changes', { change_id, accept })
-      current.value = await api('GET /api/config/problems')
-    },
-    /** Accepts a security setting that isn't supported, until its value changes; or revokes that. */
-    async accept(
-      key: string,
-      value_id: string,
-      accepted: boolean,
-    ): Promise<Api['GET /api/guards']['output']> {
-      const answer = await api('POST /api/guards/accept', { key, value_id, accepted })
-      current.value = await api('GET /api/config/problems')
-      return answer
-    },
+export class ConfigProblemsState {
+  readonly #api: ApiCall
+  readonly current = signal<ConfigProblems>({ problems: [], guards: [], changed: null })
+
+  constructor(api: ApiCall) {
+    this.#api = api
+  }
+
+  async load(): Promise<void> {
+    this.current.value = await this.#api('GET /api/config/problems')
+  }
+
+  /** Accepts what something else changed in guarded settings, or restores the values in force. */
+  async settle(change_id: string, accept: boolean): Promise<void> {
+    await this.#api('POST /api/guards/changes', { change_id, accept })
+    this.current.value = await this.#api('GET /api/config/problems')
+  }
+
+  /** Accepts a security setting that isn't supported, until its value changes; or revokes that. */
+  async accept(
+    key: string,
+    value_id: string,
+    accepted: boolean,
+  ): Promise<Api['GET /api/guards']['output']> {
+    const answer = await this.#api('POST /api/guards/accept', { key, value_id, accepted })
+    this.current.value = await this.#api('GET /api/config/problems')
+    return answer
   }
 }
-
-export type ConfigProblemsState = ReturnType<typeof createConfigProblems>

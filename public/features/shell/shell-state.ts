@@ -3,13 +3,13 @@ import { type Signal, signal } from '@preact/signals'
 import { type ApiCall, urlOf } from '../../api.ts'
 import type { Platform } from '../../platform.ts'
 import { t } from '../../strings/t.ts'
-import { type Auth, createAuth, type SignInGate } from '../sign-in/auth.ts'
-import { type Announcements, createAnnouncements } from './announcements.ts'
-import { type ConfigProblemsState, createConfigProblems } from './config-problems.ts'
-import { type Connection, createConnection } from './connection.ts'
+import { Auth, type SignInGate } from '../sign-in/auth.ts'
+import { Announcements } from './announcements.ts'
+import { ConfigProblemsState } from './config-problems.ts'
+import { Connection } from './connection.ts'
 import { createLayout, type Layout } from './layout.ts'
 import { createRoute, type HistoryLike, type RouteState } from './route.ts'
-import { createToasts, type Toasts } from './toast.ts'
+import { Toasts } from './toast.ts'
 
 export type ShellOptions = {
   platform: Platform
@@ -58,13 +58,13 @@ export class Shell {
     this.base = base
     this.platform = platform
     this.navigate = navigate
-    this.toasts = page?.toasts ?? createToasts(platform, text => this.copy(text))
-    this.announcements = page?.announcements ?? createAnnouncements(platform)
+    this.toasts = page?.toasts ?? new Toasts(platform, text => this.copy(text))
+    this.announcements = page?.announcements ?? new Announcements(platform)
     this.route = side?.route ?? createRoute(base, options.href, options.history)
     this.layout = side?.layout ?? createLayout(platform, options.mac)
-    this.connection = page?.connection ?? createConnection(platform, poll)
-    this.auth = page?.auth ?? createAuth(options.gate, api, path => navigate(urlOf(base, path)))
-    this.configProblems = page?.configProblems ?? createConfigProblems(api)
+    this.connection = page?.connection ?? new Connection(platform, poll)
+    this.auth = page?.auth ?? new Auth(options.gate, api, path => navigate(urlOf(base, path)))
+    this.configProblems = page?.configProblems ?? new ConfigProblemsState(api)
     this.accountTabs = page?.accountTabs ?? signal(null)
     this.signedOut = page?.signedOut ?? signal(false)
   }

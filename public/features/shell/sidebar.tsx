@@ -151,7 +151,7 @@ const Foot = () => {
 
 /** ComposerBanners "new chat": the way back in for what was exported. */
 const Import = () => {
-  const { importFile } = useSessionActions()
+  const actions = useSessionActions()
   const ref = useRef<HTMLInputElement>(null)
   if (!may('POST /api/session/import')) return null
   return (
@@ -166,7 +166,7 @@ const Import = () => {
           const [file] = event.currentTarget.files ?? []
           // Allows choosing the same file again.
           event.currentTarget.value = ''
-          if (file) void importFile(file)
+          if (file) void actions.importFile(file)
         }}
       />
     </>
@@ -176,7 +176,7 @@ const Import = () => {
 export const Sidebar = () => {
   const { layout, route } = useShell()
   const settings = useSettings()
-  const { newChat } = usePane()
+  const pane = usePane()
   const { search, selection } = useSidebar()
   const { mac } = layout
   return (
@@ -199,7 +199,7 @@ export const Sidebar = () => {
           asks="POST /api/session/new"
           label={t('chat.new')}
           keys={formatKeys('mod+shift+o', mac)}
-          onClick={() => newChat()}
+          onClick={() => pane.newChat()}
         />
         <IconButton
           icon="sidebar"

@@ -2,7 +2,7 @@
 import { batch, computed, effect, signal, untracked } from '@preact/signals'
 import type { Page } from '../../app.ts'
 import type { Pane } from '../../pane.ts'
-import { createPanelFrame } from '../workspace/panel.ts'
+import { PanelFrame } from '../workspace/panel.ts'
 import { createSecondRoute } from './second-route.ts'
 import { t } from './strings.ts'
 
@@ -11,7 +11,7 @@ export const openSecond = (page: Page): Pane => {
   if (opened) return opened
   const { platform, base, layout } = page.shell
   const route = createSecondRoute(page.shell.route, base)
-  const panel = createPanelFrame(platform, '')
+  const panel = new PanelFrame(platform, '')
   // Two chats and a panel don't fit beside each other.
   panel.overlay.value = true
   const second = page.addPane({

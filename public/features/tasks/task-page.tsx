@@ -88,7 +88,7 @@ const Actions = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
           {t('resume')}
         </Button>
       )}
-      <Button asks="POST /api/crons/update" onClick={() => tasks.edit(job)}>
+      <Button asks="POST /api/crons/update" onClick={() => tasks.form.edit(job)}>
         {t('edit')}
       </Button>
       <Button asks="POST /api/crons/delete" kind="danger" onClick={remove}>

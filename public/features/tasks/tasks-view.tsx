@@ -111,15 +111,15 @@ const Gone = ({ tasks, id }: { tasks: TasksState; id: string }) => (
 
 /** An existing draft of a new task is kept when the view is opened again. */
 const New = ({ tasks }: { tasks: TasksState }) => {
-  const draft = tasks.draft.value
+  const draft = tasks.form.draft.value
   useEffect(() => {
-    if (draft?.id !== '') tasks.create()
+    if (draft?.id !== '') tasks.form.create()
   }, [])
   return draft?.id === '' ? <TaskForm tasks={tasks} draft={draft} /> : null
 }
 
 const Main = ({ tasks, id }: { tasks: TasksState; id: string | null }) => {
-  const draft = tasks.draft.value
+  const draft = tasks.form.draft.value
   const job = tasks.byId(id)
   if (id === NEW) return <New tasks={tasks} />
   if (draft && draft.id === id) return <TaskForm key={draft.id} tasks={tasks} draft={draft} />

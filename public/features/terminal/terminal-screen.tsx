@@ -11,7 +11,7 @@ import { type Arrow, arrowKey, isCopy, isForPage, withCtrl } from './keys.ts'
 import { addLinks } from './links.ts'
 import { fontOf, onThemeChange, themeOf } from './screen-theme.ts'
 import { t } from './strings.ts'
-import { createTerminalClient, type TerminalLink } from './terminal-client.ts'
+import { TerminalClient, type TerminalLink, type TerminalClientOptions } from './terminal-client.ts'
 import type { Terminal, Terminals } from './terminals.ts'
 
 const SCROLLBACK_LINES = 10_000
@@ -103,7 +103,7 @@ const connect = (
   const input = screen.textarea
   input?.setAttribute('aria-label', t('terminal.screen'))
 
-  const client = createTerminalClient({
+  const client = new TerminalClient({
     api,
     sessionId: terminals.sessionId,
     terminalId: id,

@@ -5,7 +5,7 @@ import type { Pane } from '../../pane.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import type { TranscriptState } from '../chat/chat-reducer.ts'
 import { textOf } from '../chat/transcript.ts'
-import { createSpokenSentences, type SpokenSentences } from './spoken-sentences.ts'
+import { SpokenSentences } from './spoken-sentences.ts'
 
 /** An answer is looked at this often while it is written: faster than it is read, and rarely enough to cost nothing. */
 const PERIOD_MS = 300
@@ -29,7 +29,7 @@ export const startAnnouncing = (pane: Pane): void => {
   let isPlanned = false
 
   const sentencesOf = (id: string): SpokenSentences => {
-    if (streamed?.id !== id) streamed = { id, sentences: createSpokenSentences(WORDS) }
+    if (streamed?.id !== id) streamed = { id, sentences: new SpokenSentences(WORDS) }
     return streamed.sentences
   }
   const speak = (sentences: readonly string[]): void => {

@@ -4,7 +4,7 @@ import type { UpdateResult, UpdateState, UpdateTarget } from '../../../lib/schem
 import { Button } from '../../parts/button.tsx'
 import { Switch } from '../../parts/field.tsx'
 import { lazyState } from '../../parts/lazy-state.ts'
-import { createUpdates, type Updates } from './updates.ts'
+import { Updates } from './updates.ts'
 import { errorText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
@@ -12,13 +12,14 @@ import { useApp } from '../shell/context.ts'
 import { SavedRow } from '../settings/saved-row.tsx'
 import { useSettings, useShell } from '../../contexts.ts'
 
-const updatesOf = lazyState(app =>
-  createUpdates({
-    platform: app.shell.platform,
-    simulate: app.settings.simulateUpdates,
-    reload: () =>
-      app.shell.navigate(app.shell.route.hrefOf({ view: 'settings', section: 'updates' })),
-  }),
+const updatesOf = lazyState(
+  app =>
+    new Updates({
+      platform: app.shell.platform,
+      simulate: app.settings.simulateUpdates,
+      reload: () =>
+        app.shell.navigate(app.shell.route.hrefOf({ view: 'settings', section: 'updates' })),
+    }),
 )
 
 const wordsOf = (state: UpdateState): string => {

@@ -36,14 +36,14 @@ export const Conflict = ({ doc }: { doc: Doc }) => {
           type="button"
           class="button button-small"
           aria-expanded={doc.theirs !== null}
-          onClick={() => void preview.compare()}
+          onClick={() => void preview.saver.compare()}
         >
           {t(doc.theirs === null ? 'edit.compare' : 'edit.compare.hide')}
         </button>
         <button
           type="button"
           class="button button-small"
-          onClick={() => void preview.loadFromDisk()}
+          onClick={() => void preview.saver.loadFromDisk()}
         >
           {t('edit.reload')}
         </button>
@@ -51,7 +51,7 @@ export const Conflict = ({ doc }: { doc: Doc }) => {
           type="button"
           class="button button-small button-danger"
           disabled={doc.saving}
-          onClick={() => void preview.overwrite()}
+          onClick={() => void preview.saver.overwrite()}
         >
           {t('edit.overwrite')}
         </button>

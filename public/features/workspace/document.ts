@@ -89,18 +89,12 @@ export const newDoc = (
 })
 
 /** The open document. A reply that arrives after another one was opened is dropped by `patch`. */
-export const createDocState = () => {
-  const doc = signal<Doc | null>(null)
+export class DocState {
+  readonly doc = signal<Doc | null>(null)
 
-  const isOpen = ({ id }: Doc): boolean => doc.value?.id === id
+  readonly isOpen = ({ id }: Doc): boolean => this.doc.value?.id === id
 
-  return {
-    doc,
-    isOpen,
-    patch(one: Doc, change: Partial<Doc>): void {
-      if (isOpen(one) && doc.value) doc.value = { ...doc.value, ...change }
-    },
+  readonly patch = (one: Doc, change: Partial<Doc>): void => {
+    if (this.isOpen(one) && this.doc.value) this.doc.value = { ...this.doc.value, ...change }
   }
 }
-
-export type DocState = ReturnType<typeof createDocState>

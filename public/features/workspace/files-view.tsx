@@ -44,7 +44,8 @@ const Uploads = () => {
 const Bar = () => {
   const { transcript: chat } = useChat()
   const workspaces = useWorkspaces()
-  const { files, uploads, download } = useWorkspacePanel()
+  const panel = useWorkspacePanel()
+  const { files, uploads } = panel
   const input = useRef<HTMLInputElement>(null)
   const workspace = chat.details.value?.workspace ?? ''
   return (
@@ -91,7 +92,11 @@ const Bar = () => {
             run: () => input.current?.click(),
           },
           'line',
-          { label: t('files.download.all'), icon: 'download', run: () => download('', 'dir') },
+          {
+            label: t('files.download.all'),
+            icon: 'download',
+            run: () => panel.download('', 'dir'),
+          },
         ]}
       />
     </div>

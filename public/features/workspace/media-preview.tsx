@@ -15,11 +15,11 @@ import { useWorkspacePanel } from './context.ts'
 const Diagram = lazy(async () => (await import('../../markdown/diagram.tsx')).Diagram)
 
 export const Download = ({ doc, why }: { doc: Doc; why: string }) => {
-  const { download } = useWorkspacePanel()
+  const panel = useWorkspacePanel()
   return (
     <div class="panel-blank">
       <p>{why}</p>
-      <Button icon="download" onClick={() => download(doc.path, 'file')}>
+      <Button icon="download" onClick={() => panel.download(doc.path, 'file')}>
         {t('files.download')}
       </Button>
     </div>
@@ -100,10 +100,10 @@ export const MermaidView = ({ doc }: { doc: Doc }) => {
 }
 
 export const MediaView = ({ doc }: { doc: Doc }) => {
-  const { rawUrl } = useWorkspacePanel()
+  const panel = useWorkspacePanel()
   const [broken, setBroken] = useState(false)
   const name = nameOf(doc.path)
-  const src = rawUrl(doc.path, { v: doc.generation || undefined })
+  const src = panel.rawUrl(doc.path, { v: doc.generation || undefined })
   const onError = () => setBroken(true)
   if (broken) return <Download doc={doc} why={t('preview.media')} />
   return (

@@ -62,11 +62,9 @@ const Tabs = ({ count }: { count: number }) => {
 /** Files are read through a session, so without one there is nothing to show. */
 const NoSession = () => {
   const workspaces = useWorkspaces()
-  const {
-    choices: { choice, ensureSession },
-  } = useChat()
+  const { choices } = useChat()
   const { attempt } = useShell()
-  const workspace = workspaces.nameOf(choice.value.workspace || workspaces.last.value)
+  const workspace = workspaces.nameOf(choices.choice.value.workspace || workspaces.last.value)
   return (
     <div class="panel-blank">
       <h3>{t('panel.none.title')}</h3>
@@ -74,7 +72,7 @@ const NoSession = () => {
       <Button
         asks="POST /api/session/new"
         icon="folder"
-        onClick={() => void attempt(() => ensureSession())}
+        onClick={() => void attempt(() => choices.ensureSession())}
       >
         {t('panel.none.begin')}
       </Button>
@@ -138,7 +136,7 @@ const SessionPanel = () => {
 
   return (
     <WorkspacePanelContext.Provider value={workspace}>
-      <Frame count={workspace.changes.count.value} onRefresh={workspace.refresh}>
+      <Frame count={workspace.changes.count.value} onRefresh={() => workspace.refresh()}>
         <Body />
       </Frame>
       <ProcessesView />

@@ -1,5 +1,5 @@
 /** The layout of the workspace panel: visibility, width, tab, and the file requested by a link or the URL. */
-import { computed, signal } from '@preact/signals'
+import { computed, signal, type Signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
 import type { Past } from '../time-travel/points.ts'
 import type { TurnChanges } from './turn-changes.ts'
@@ -56,78 +56,85 @@ export const insideWorkspace = (workspace: string, path: string): string | null 
 }
 
 /** What the panel holds of one chat. */
-export const createChatPanel = () => ({
+export class ChatPanel {
   /** Set by a link, consumed by the panel's contents. */
-  target: signal<Target | null>(null),
+  readonly target = signal<Target | null>(null)
   /** The earlier step whose files are shown instead of a tab. */
-  past: signal<Past | null>(null),
+  readonly past = signal<Past | null>(null)
   /** The turn `/rollback` should undo, 1 being the newest; 0 for none. */
-  rollback: signal(0),
+  readonly rollback = signal(0)
   /** Created when it is first needed, by the panel or by a summary in the transcript. */
-  turns: signal<TurnChanges | null>(null),
+  readonly turns = signal<TurnChanges | null>(null)
   /** Created when it is first shown, with a session, and kept, so that leaving the chat loses nothing. */
-  contents: signal<WorkspacePanel | null>(null),
-})
-
-export type ChatPanel = ReturnType<typeof createChatPanel>
-
-/** The panel of a pane. */
-export const createPanelFrame = ({ device }: Pick<Platform, 'device'>, href: string) => {
-  const isNamed = targetOf(href) !== null
-  const open = signal(device.read('panel', false) || isNamed)
-  /** Under 1100 px the panel is an overlay and never opens by itself. */
-  const overlay = signal(false)
-  const sheet = signal(isNamed)
-  const width = signal(clamp(device.read('panel-width', PANEL_DEFAULT)))
-  // A file that the URL names is shown whatever tab was open last.
-  const tab = signal<Tab>(isNamed ? 'files' : device.read<Tab>('panel-tab', 'files'))
-
-  const show = (): void => {
-    if (overlay.value) sheet.value = true
-    else {
-      open.value = true
-      device.write('panel', true)
-    }
-  }
-  const hide = (): void => {
-    sheet.value = false
-    if (overlay.value) return
-    open.value = false
-    device.write('panel', false)
-  }
-  const shown = computed(() => (overlay.value ? sheet.value : open.value))
-
-  return {
-    shown,
-    overlay,
-    width,
-    tab,
-    show,
-    hide,
-    choose(wanted: Tab): void {
-      tab.value = wanted
-      device.write('panel-tab', wanted)
-    },
-    toggle: (): void => (shown.value ? hide() : show()),
-    /** The open file covers the page. */
-    full: signal(false),
-    resize(px: number): void {
-      width.value = clamp(px)
-      device.write('panel-width', width.value)
-    },
-    /** Half of the window, or the usual width again. Not remembered. */
-    widen(windowPx: number): void {
-      const wide = clamp(windowPx / 2)
-      width.value = width.value < wide ? wide : clamp(device.read('panel-width', PANEL_DEFAULT))
-    },
-    resetWidth(): void {
-      width.value = PANEL_DEFAULT
-      device.write('panel-width', PANEL_DEFAULT)
-    },
-  }
+  readonly contents = signal<WorkspacePanel | null>(null)
 }
 
-export type PanelFrame = ReturnType<typeof createPanelFrame>
+/** The panel of a pane. */
+export class PanelFrame {
+  readonly #platform: Pick<Platform, 'device'>
+  readonly #isNamed: boolean
+  readonly #open: Signal<boolean>
+  /** Under 1100 px the panel is an overlay and never opens by itself. */
+  readonly overlay = signal(false)
+  readonly #sheet: Signal<boolean>
+  readonly width: Signal<number>
+  // A file that the URL names is shown whatever tab was open last.
+  readonly tab: Signal<Tab>
+  readonly shown = computed(() => (this.overlay.value ? this.#sheet.value : this.#open.value))
+  /** The open file covers the page. */
+  readonly full = signal(false)
+
+  constructor(platform: Pick<Platform, 'device'>, href: string) {
+    const { device } = platform
+    this.#platform = platform
+    this.#isNamed = targetOf(href) !== null
+    this.#open = signal(device.read('panel', false) || this.#isNamed)
+    this.#sheet = signal(this.#isNamed)
+    this.width = signal(clamp(device.read('panel-width', PANEL_DEFAULT)))
+    this.tab = signal<Tab>(this.#isNamed ? 'files' : device.read<Tab>('panel-tab', 'files'))
+  }
+
+  readonly show = (): void => {
+    if (this.overlay.value) this.#sheet.value = true
+    else {
+      this.#open.value = true
+      this.#platform.device.write('panel', true)
+    }
+  }
+
+  readonly hide = (): void => {
+    this.#sheet.value = false
+    if (this.overlay.value) return
+    this.#open.value = false
+    this.#platform.device.write('panel', false)
+  }
+
+  readonly choose = (wanted: Tab): void => {
+    this.tab.value = wanted
+    this.#platform.device.write('panel-tab', wanted)
+  }
+
+  readonly toggle = (): void => (this.shown.value ? this.hide() : this.show())
+
+  readonly resize = (px: number): void => {
+    this.width.value = clamp(px)
+    this.#platform.device.write('panel-width', this.width.value)
+  }
+
+  /** Half of the window, or the usual width again. Not remembered. */
+  readonly widen = (windowPx: number): void => {
+    const wide = clamp(windowPx / 2)
+    this.width.value =
+      this.width.value < wide
+        ? wide
+        : clamp(this.#platform.device.read('panel-width', PANEL_DEFAULT))
+  }
+
+  readonly resetWidth = (): void => {
+    this.width.value = PANEL_DEFAULT
+    this.#platform.device.write('panel-width', PANEL_DEFAULT)
+  }
+}
 
 /** The panel of a pane as one chat uses it. */
 export const panelOf = (frame: PanelFrame, chat: ChatPanel) => {

@@ -40,7 +40,7 @@ const FileEditor = ({ doc }: { doc: Doc }) => {
       line={doc.line}
       label={t('edit.label', { name: nameOf(doc.path) })}
       onEdit={(text: string) => preview.edit(text)}
-      onSave={() => void preview.save()}
+      onSave={() => void preview.saver.save()}
     />
   )
 }
@@ -128,7 +128,7 @@ const EditActions = ({ doc }: { doc: Doc }) => {
         class="button button-primary button-small"
         disabled={!dirty || doc.saving || doc.isMoved}
         title={formatKeys('mod+s', layout.mac)}
-        onClick={() => void preview.save()}
+        onClick={() => void preview.saver.save()}
       >
         {t('edit.save')}
       </button>
@@ -211,7 +211,7 @@ const SizeButtons = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
 const useMenu = (doc: Doc): (() => MenuItem[]) => {
   const { copy } = useShell()
   const { draft: composer } = useComposer()
-  const { linkTo, download, rawUrl } = useWorkspacePanel()
+  const panel = useWorkspacePanel()
   const { path, line } = doc
   if (doc.isAnswer)
     return () => [
@@ -226,7 +226,7 @@ const useMenu = (doc: Doc): (() => MenuItem[]) => {
     {
       label: line === null ? t('preview.copy.link') : t('preview.copy.link.line', { line }),
       icon: 'link',
-      run: () => void copy(linkTo(path, line)),
+      run: () => void copy(panel.linkTo(path, line)),
     },
     { label: t('files.copy.path'), icon: 'copy', run: () => void copy(path) },
     ...(doc.content
@@ -244,13 +244,13 @@ const useMenu = (doc: Doc): (() => MenuItem[]) => {
       asks: 'POST /api/chat/start',
       run: () => composer.addFile(path),
     },
-    { label: t('files.download'), icon: 'download', run: () => download(path, 'file') },
+    { label: t('files.download'), icon: 'download', run: () => panel.download(path, 'file') },
     ...(opensInTab(doc)
       ? [
           {
             label: t('preview.tab'),
             icon: 'link' as const,
-            run: () => void window.open(doc.blob ?? rawUrl(path), '_blank', 'noopener'),
+            run: () => void window.open(doc.blob ?? panel.rawUrl(path), '_blank', 'noopener'),
           },
         ]
       : []),

@@ -107,7 +107,8 @@ const useMenu = (row: TreeRow): (() => MenuItem[]) => {
   const { draft: composer } = useComposer()
   const panel = usePanel()
   const { copy } = useShell()
-  const { files, openFile: preview, download, uploads } = useWorkspacePanel()
+  const workspace = useWorkspacePanel()
+  const { files, openFile: preview, uploads } = workspace
   const { path, type } = row
   const pick = () => {
     const input = document.createElement('input')
@@ -170,7 +171,7 @@ const useMenu = (row: TreeRow): (() => MenuItem[]) => {
     {
       label: t(type === 'dir' ? 'files.download.zip' : 'files.download'),
       icon: 'download',
-      run: () => download(path, type),
+      run: () => workspace.download(path, type),
     },
     'line',
     {

@@ -5,110 +5,127 @@
 import { batch, computed, effect, untracked } from '@preact/signals'
 import type { App } from '../../app.ts'
 import { urlOf } from '../../api.ts'
-import { createGitActions } from '../git/git-actions.ts'
+import { GitActions } from '../git/git-actions.ts'
 import { fileQuery } from '../shell/route.ts'
-import { createTerminals } from '../terminal/terminals.ts'
+import { Terminals } from '../terminal/terminals.ts'
 import { askWhenShown } from './ask-when-shown.ts'
-import { createFileTree } from './file-tree.ts'
-import { createFileUploads } from './file-uploads.ts'
-import { createGitChanges } from './git-changes.ts'
-import { createOpenFile } from './open-file.ts'
+import { FileTree } from './file-tree.ts'
+import { FileUploads } from './file-uploads.ts'
+import { GitChanges } from './git-changes.ts'
+import { OpenFile } from './open-file.ts'
 import { formatTarget, insideWorkspace } from './panel.ts'
-import { createProcesses } from './processes.ts'
+import { Processes } from './processes.ts'
 import { t } from './strings.ts'
 import { turnChangesOf } from './turn-changes.ts'
 
-const createWorkspacePanel = (app: App, sessionId: string) => {
-  const { chat, pane, shell } = app
-  const { platform, route, toasts, navigate } = shell
-  const { base } = platform
-  const ask = askWhenShown(shell.layout, pane.isShown)
-  const changes = createGitChanges(platform, sessionId)
-  const openFile = createOpenFile({
-    ...{ platform, sessionId, toasts, ask },
-    onSaved: () => void changes.load(),
-  })
-  const files = createFileTree({
-    ...{ platform, sessionId, toasts },
-    onMoved: (from, to) => openFile.moved(from, to),
-    onChanged: () => void changes.load(),
-  })
-  const uploads = createFileUploads({
-    ...{ platform, sessionId, toasts },
-    onArrived(directory) {
-      void files.load(directory)
-      void changes.load()
-    },
-  })
-  const git = createGitActions({
-    ...{ platform, sessionId, toasts, ask, changes },
-    chooseWorkspace: path => chat.choices.chooseWorkspace(path),
-  })
-  const turns = turnChangesOf(app)
-  const processes = createProcesses({ platform, sessionId, toasts })
-  const terminals = createTerminals({ platform, sessionId, toasts, ask })
-  let workspace: string | null = null
+export class WorkspacePanel {
+  readonly #app: App
+  readonly #ask
+  readonly changes
+  readonly openFile
+  readonly files
+  readonly uploads
+  readonly git
+  readonly turns
+  readonly processes
+  readonly terminals
+  #workspace: string | null = null
+  readonly sessionId: string
 
-  const refresh = (): void => {
-    void files.reload()
-    void changes.load()
-    void turns.load()
-    void processes.load()
-    void openFile.refresh()
+  constructor(app: App, sessionId: string) {
+    const { shell, pane, chat } = app
+    const { platform, toasts } = app.shell
+    this.#app = app
+    this.#ask = askWhenShown(shell.layout, pane.isShown)
+    this.changes = new GitChanges(platform, sessionId)
+    this.openFile = new OpenFile({
+      ...{ platform, sessionId, toasts, ask: this.#ask },
+      onSaved: () => void this.changes.load(),
+    })
+    this.files = new FileTree({
+      ...{ platform, sessionId, toasts },
+      onMoved: (from, to) => this.openFile.moved(from, to),
+      onChanged: () => void this.changes.load(),
+    })
+    this.uploads = new FileUploads({
+      ...{ platform, sessionId, toasts },
+      onArrived: directory => {
+        void this.files.load(directory)
+        void this.changes.load()
+      },
+    })
+    this.git = new GitActions({
+      ...{ platform, sessionId, toasts, ask: this.#ask, changes: this.changes },
+      chooseWorkspace: path => chat.choices.chooseWorkspace(path),
+    })
+    this.turns = turnChangesOf(app)
+    this.processes = new Processes({ platform, sessionId, toasts })
+    this.terminals = new Terminals({ platform, sessionId, toasts, ask: this.#ask })
+    this.sessionId = sessionId
   }
 
-  return {
-    sessionId,
-    files,
-    uploads,
-    changes,
-    git,
-    turns,
-    processes,
-    terminals,
-    openFile,
-    refresh,
-    /** Something is here only: unsaved text, or work whose outcome is still to come. */
-    isInUse: (): boolean =>
-      openFile.dirty.peek() ||
-      openFile.doc.peek()?.saving === true ||
-      uploads.list.peek().length > 0 ||
-      git.busy.peek() !== '' ||
-      git.hookQuestion.peek() !== null ||
-      git.message.peek().trim() !== '',
-    /** The chat is shown, or works in another workspace: reads everything again. */
-    enter(path: string): void {
-      batch(() => {
-        if (workspace !== null && workspace !== path) {
-          files.reset()
-          changes.reset()
-          git.reset()
-        }
-        workspace = path
-        openFile.enter(path)
-        refresh()
-      })
-    },
-    rawUrl: (path: string, query: Record<string, unknown> = {}): string =>
-      urlOf(base, 'api/file/raw', { session_id: sessionId, path, ...query }),
-    download(path: string, type: 'dir' | 'file'): void {
-      const query = { session_id: sessionId, path: path || '.' }
-      const url =
-        type === 'dir'
-          ? urlOf(base, 'api/folder/download', query)
-          : urlOf(base, 'api/file/raw', { ...query, download: 1 })
-      navigate(url, { download: true })
-    },
-    linkTo: (path: string, line: number | null): string =>
-      route.hrefOf({ view: 'chat', sessionId }) + fileQuery(formatTarget({ path, line })),
+  refresh(): void {
+    void this.files.reload()
+    void this.changes.load()
+    void this.turns.load()
+    void this.processes.load()
+    void this.openFile.refresh()
+  }
+
+  /** Something is here only: unsaved text, or work whose outcome is still to come. */
+  isInUse(): boolean {
+    return (
+      this.openFile.dirty.peek() ||
+      this.openFile.doc.peek()?.saving === true ||
+      this.uploads.list.peek().length > 0 ||
+      this.git.busy.peek() !== '' ||
+      this.git.hookQuestion.peek() !== null ||
+      this.git.message.peek().trim() !== ''
+    )
+  }
+
+  /** The chat is shown, or works in another workspace: reads everything again. */
+  enter(path: string): void {
+    batch(() => {
+      if (this.#workspace !== null && this.#workspace !== path) {
+        this.files.reset()
+        this.changes.reset()
+        this.git.reset()
+      }
+      this.#workspace = path
+      this.openFile.enter(path)
+      this.refresh()
+    })
+  }
+
+  rawUrl(path: string, query: Record<string, unknown> = {}): string {
+    const { base } = this.#app.shell.platform
+    return urlOf(base, 'api/file/raw', { session_id: this.sessionId, path, ...query })
+  }
+
+  download(path: string, type: 'dir' | 'file'): void {
+    const { base } = this.#app.shell.platform
+    const { navigate } = this.#app.shell
+    const query = { session_id: this.sessionId, path: path || '.' }
+    const url =
+      type === 'dir'
+        ? urlOf(base, 'api/folder/download', query)
+        : urlOf(base, 'api/file/raw', { ...query, download: 1 })
+    navigate(url, { download: true })
+  }
+
+  linkTo(path: string, line: number | null): string {
+    const { route } = this.#app.shell
+    return (
+      route.hrefOf({ view: 'chat', sessionId: this.sessionId }) +
+      fileQuery(formatTarget({ path, line }))
+    )
   }
 }
 
-export type WorkspacePanel = ReturnType<typeof createWorkspacePanel>
-
 /** The workspace of a chat whose session exists. */
 export const workspacePanelOf = (app: App): WorkspacePanel => {
-  app.panel.contents.value ??= createWorkspacePanel(app, app.chat.sessionId.peek())
+  app.panel.contents.value ??= new WorkspacePanel(app, app.chat.sessionId.peek())
   return app.panel.contents.value
 }
 
@@ -129,7 +146,7 @@ export const followChat = (app: App, workspace: WorkspacePanel): (() => void) =>
   const { transcript: chat } = app.chat
   const { attachments } = app.composer
   const { route, toasts } = shell
-  const { sessionId, files, changes, turns, processes, openFile, refresh } = workspace
+  const { sessionId, files, changes, turns, processes, openFile } = workspace
   /** Null until the session is loaded. */
   const folder = computed(() => chat.details.value?.workspace ?? null)
 
@@ -167,7 +184,7 @@ export const followChat = (app: App, workspace: WorkspacePanel): (() => void) =>
     onChange(
       () => chat.busy.value,
       isBusy => {
-        if (!isBusy) refresh()
+        if (!isBusy) workspace.refresh()
       },
     ),
     // An attachment was uploaded into the workspace.

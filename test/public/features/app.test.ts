@@ -203,7 +203,7 @@ test('two chats side by side: one address, no session twice, a deleted one close
   // The draft of a closed side was stored; a closed side is not subscribed to.
   app.shell.route.openBeside('b')
   await settle()
-  second.shown.value.composer.edit('half')
+  second.shown.value.draft.edit('half')
   second.layout.closeSide.value?.()
   await settle()
   assert.is(app.shell.route.beside.value, null)
@@ -690,10 +690,10 @@ test('/clear empties the view only, until something is jumped to', async () => {
   await app.chat.transcript.reload()
   assert.equal(texts(), ['hello', 'hi'])
   await submit('/clear')
-  assert.equal([texts(), app.chat.transcript.countBefore('m2')], [[], 1])
+  assert.equal([texts(), app.chat.transcript.messages.countBefore('m2')], [[], 1])
   await app.chat.transcript.reload()
   assert.equal(texts(), [])
-  assert.equal(await app.chat.transcript.loadUntil('m1'), true)
+  assert.equal(await app.chat.transcript.messages.loadUntil('m1'), true)
   assert.equal(texts(), ['hello', 'hi'])
   assert.is(service.of('POST /api/session/clear').length, 0)
 })
@@ -738,9 +738,9 @@ const sendBeside = async () => {
   })
   const second = openSecond(app)
   await settle()
-  const { composer, writing } = second.shown.value
-  composer.edit('hello')
-  const sent = writing.submit()
+  const { composer, draft } = second.shown.value
+  draft.edit('hello')
+  const sent = composer.submit()
   await settle()
   const create = async () => {
     created.resolve({ session: fakeRow('n') })

@@ -441,10 +441,10 @@ const ACTIONS: Record<string, Action> = {
     },
   },
   'allow a command': {
-    run: app => answerWithToast(app, { ...APPROVAL, approval_id: `${++approvals}` }, 'once'),
+    run: app => answerWithToast(app.shell, { ...APPROVAL, approval_id: `${++approvals}` }, 'once'),
   },
   'paste a long text': {
-    run: app => app.composer.attachments.onPaste('long '.repeat(5_000)),
+    run: app => app.composer.attachments.longTexts.onPaste('long '.repeat(5_000)),
     shows: /pasted-text.txt/,
   },
   'the files after a step': { reads: true, run: app => showFilesAfter(app, 'c1') },
@@ -515,7 +515,7 @@ const requestsOf = async (action: Action): Promise<{ route: string; at: number }
   await action.run(app)
   await settle()
   // What is saved after a pause belongs to it.
-  await page.first.shown.peek().composer.save()
+  await page.first.shown.peek().draft.save()
   await settle()
   const { calls } = fake.service
   return calls.slice(before).flatMap(({ route }, index) =>
@@ -569,7 +569,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       const { app, page, server, fake } = await begin(action, hold)
       const done = Promise.resolve(action.run(app))
       await settle()
-      void page.first.shown.peek().composer.save()
+      void page.first.shown.peek().draft.save()
       await begun.promise
       const key = page.first.shown.peek()
       await show(page, 'b')
@@ -595,7 +595,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       const { app, page, server } = await begin(action, hold)
       const done = Promise.resolve(action.run(app)).catch(() => undefined)
       await settle()
-      void page.first.shown.peek().composer.save()
+      void page.first.shown.peek().draft.save()
       await begun.promise
       const own = page.first.shown.peek()
       await show(page, 'b')
@@ -652,10 +652,10 @@ for (const [name, action] of Object.entries(ACTIONS)) {
         const { app, page, server, storage, tab, close } = await begin(action, hold)
         void action.run(app)
         await settle()
-        void page.first.shown.peek().composer.save()
+        void page.first.shown.peek().draft.save()
         await begun.promise
         // As when a page is left.
-        for (const { composer } of page.chats.all()) void composer.save()
+        for (const { draft } of page.chats.all()) void draft.save()
         await settle()
         close()
         const id = page.shell.route.sessionId.peek()
@@ -672,7 +672,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
         const { app, page, server } = await begin(action, hold)
         const done = action.run(app)
         await settle()
-        void page.first.shown.peek().composer.save()
+        void page.first.shown.peek().draft.save()
         await begun.promise
         release.resolve()
         await done
@@ -700,7 +700,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
           app.chat.transcript.editing.value = { id: 'm3', text: 'edited', files: [], uploads: 0 }
         const done = Promise.resolve(action.run(app)).catch(() => undefined)
         await settle()
-        void page.first.shown.peek().composer.save()
+        void page.first.shown.peek().draft.save()
         await begun.promise
         if (!isShown) await show(page, 'b')
         server.sessions.delete('a')
@@ -845,7 +845,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       const { app, page, server, fake, storage, tab, close } = await begin(action, hold)
       void action.run(app)
       await begun.promise
-      if (isLeft) for (const { composer } of page.chats.all()) void composer.save()
+      if (isLeft) for (const { draft } of page.chats.all()) void draft.save()
       else await fake.clock.advance(1_000)
       await settle()
       close()
@@ -1170,7 +1170,7 @@ const TRIPS: Record<string, (written: Written) => Trip | null> = {
     written.where === 'an edit'
       ? null
       : async (at, server) => {
-          await at.page.first.shown.peek().composer.save()
+          await at.page.first.shown.peek().draft.save()
           const { storage, tab } = at
           Object.assign(at, await openPage(server, hrefOf(written), { storage, tab }))
         },

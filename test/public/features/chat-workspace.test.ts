@@ -298,7 +298,7 @@ const actions: Action[] = [
     async act({ w }) {
       w.openFile.open(readme)
       await settle()
-      await w.openFile.loadFromDisk()
+      await w.openFile.saver.loadFromDisk()
     },
     is: ['README.md', 'ready', 'readme of a', false],
   },
@@ -306,7 +306,7 @@ const actions: Action[] = [
     ...{ name: 'file: save', route: 'POST /api/file/save', shows: fileOf },
     async act(given) {
       await edit(given)
-      await given.w.openFile.save()
+      await given.w.openFile.saver.save()
     },
     is: ['README.md', 'ready', 'mine', false],
   },
@@ -638,8 +638,8 @@ test('another workspace of the same session: reads it, and writes nothing of the
   const state = stateOf(w)
   assert.equal([namesOf(state), state.open, state.hooks], [['README.md'], [], null])
   assert.equal([state.doc?.isMoved, state.doc?.draft, state.message], [true, 'mine', 'Fix it'])
-  await w.openFile.save()
-  await w.openFile.overwrite()
+  await w.openFile.saver.save()
+  await w.openFile.saver.overwrite()
   assert.equal(service.of('POST /api/file/save'), [])
   assert.is(service.of('POST /api/git/push').length, 1)
 })
@@ -685,7 +685,7 @@ test('a chat that is shown on the other side is the same there', async () => {
 test('of many chats the latest are kept, and those in which something is only here', async () => {
   const { page, view } = await openPage()
   const typed = page.chats.get('typed')
-  typed.composer.edit('half a thought')
+  typed.draft.edit('half a thought')
   const committing = page.chats.get('committing')
   await view('committing')
   committing.panel.contents.peek()!.git.message.value = 'Fix the'

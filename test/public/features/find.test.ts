@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Message } from '../../../lib/schema/message.ts'
-import { createFind, foldCase, indexesOf, MAX_MATCHES } from '../../../public/features/find/find.ts'
+import { Find, foldCase, indexesOf, MAX_MATCHES } from '../../../public/features/find/find.ts'
 import type { App } from '../../../public/app.ts'
 import { runShortcut } from '../../../public/features/shell/keys.ts'
 import {
@@ -25,7 +25,7 @@ const setUp = (texts: string[], loaded = texts.length, loadsNothing = false) => 
     before: all.length - loaded,
   })
   const asked: number[] = []
-  const find = createFind({
+  const find = new Find({
     chat,
     async loadBefore(limit) {
       asked.push(limit)

@@ -86,8 +86,8 @@ test('two sides, and two tabs, have drafts of their own, also after a reload', a
   await settle()
   const two = await open()
   await one.write('of one')
-  beside.shown.peek().composer.edit('beside')
-  await beside.shown.peek().composer.save()
+  beside.shown.peek().draft.edit('beside')
+  await beside.shown.peek().draft.save()
   await two.write('of two')
   one.close()
   two.close()
@@ -98,7 +98,7 @@ test('two sides, and two tabs, have drafts of their own, also after a reload', a
   assert.equal([first.text(), second.text()], ['of one', 'of two'])
   const again = openSecond(first.page)
   await settle()
-  assert.is(again.shown.peek().composer.text.peek(), 'beside')
+  assert.is(again.shown.peek().draft.text.peek(), 'beside')
 })
 
 test('a tab without a draft shows the one of a tab that was closed, and leaves that of an open one', async () => {

@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { App } from '../../../public/app.ts'
 import { localEntries } from '../../../public/features/palette/local-entries.ts'
-import { createPaletteSearch } from '../../../public/features/palette/search-palette.ts'
+import { PaletteSearch } from '../../../public/features/palette/search-palette.ts'
 import { fakePlatform, fakeRow } from '../_page.ts'
 
 const test = suite('palette: other words')
@@ -65,7 +65,7 @@ const WANTED: Readonly<Record<string, string>> = {
 
 test('each of these words finds its entry among the first three of a section', () => {
   const app = page()
-  const search = createPaletteSearch({
+  const search = new PaletteSearch({
     platform: fakePlatform().platform,
     local: () => localEntries(app),
     remote: async () => [],
@@ -81,7 +81,7 @@ test('each of these words finds its entry among the first three of a section', (
 
 test('every action is found by its own label', () => {
   const app = page()
-  const search = createPaletteSearch({
+  const search = new PaletteSearch({
     platform: fakePlatform().platform,
     local: () => localEntries(app),
     remote: async () => [],

@@ -1,12 +1,7 @@
 /** Event stream: resuming, changing subscriptions, dead connections. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import {
-  createStream,
-  earlier,
-  parseCursor,
-  type StreamState,
-} from '../../../public/stream/stream.ts'
+import { Stream, earlier, parseCursor, type StreamState } from '../../../public/stream/stream.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { createTestClock } from '../../_clock.ts'
 import { fakeSource, type FakeSource, settle } from '../_page.ts'
@@ -16,7 +11,7 @@ const connection = () => {
   const opened: FakeSource[] = []
   const frames: Frame[] = []
   const states: StreamState['kind'][] = []
-  const stream = createStream({
+  const stream = new Stream({
     open(query) {
       const source = fakeSource(query)
       opened.push(source)
