@@ -16,7 +16,11 @@ const message = (id: string, role: string, content: string) => ({ id, role, cont
 /** The page, and what its first pane shows now. */
 const shown = (page: Page): Page & App =>
   new Proxy(page, {
-    get: (target, key) => Reflect.get(key in target ? target : target.first.app.peek(), key),
+    get(target, key) {
+      const owner = key in target ? target : target.first.app.peek()
+      const value: unknown = Reflect.get(owner, key)
+      return typeof value === 'function' ? value.bind(owner) : value
+    },
   }) as Page & App
 
 const page = async (

@@ -116,9 +116,8 @@ test('nothing more is fetched after it was closed', async () => {
 test('the second time the key is the browser’s own', () => {
   const chat = signal({ messages: [say(1, 'a')] })
   const app = {
-    route: { current: signal({ view: 'chat' }) },
-    chat: { chat },
-    layout: { findOpen: signal(false) },
+    shell: { route: { current: signal({ view: 'chat' }) }, layout: { findOpen: signal(false) } },
+    chat: { transcript: { chat } },
   } as unknown as App
   const event = { key: 'f', ctrlKey: true, metaKey: false, shiftKey: false, altKey: false }
   const press = () => runShortcut(app, event, { mac: false, typing: true })

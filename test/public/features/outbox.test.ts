@@ -782,9 +782,8 @@ test('messages that an earlier version was sending are adopted, each in its chat
   entry('other chat', 2, 's2', 'x')
   entry('new chat', 3, null, 'x')
   const app = {
-    platform: { drafts: page.storage, account: 'ann' },
+    shell: { platform: { drafts: page.storage, account: 'ann' }, base: 'http://host/' },
     outbox: page.outbox,
-    base: 'http://host/',
   } as unknown as Page
   const { write } = page.storage
   page.storage.write = () => undefined

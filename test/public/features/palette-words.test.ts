@@ -13,14 +13,15 @@ const value = <T>(of: T) => ({ value: of })
 /** A page with an open chat that is running, as far as the palette reads it. */
 const page = (): App =>
   ({
-    layout: { mac: false },
-    route: { sessionId: value('a') },
+    shell: { layout: { mac: false }, route: { sessionId: value('a') } },
     sessions: { row: () => fakeRow('a'), profileRows: value([]), now: value(0) },
-    chat: { busy: value(true), chat: value({ messages: [{}] }) },
-    composer: { text: value('') },
-    skillCommands: { list: value([]), more: value([]) },
+    chat: { transcript: { busy: value(true), chat: value({ messages: [{}] }) } },
+    composer: {
+      draft: { text: value('') },
+      skillCommands: { list: value([]), more: value([]) },
+      reasoning: { offered: value(['high']) },
+    },
     models: { all: value([]) },
-    reasoning: { offered: value(['high']) },
   }) as unknown as App
 
 const WANTED: Readonly<Record<string, string>> = {
