@@ -4,13 +4,13 @@ import type { Frame } from '../lib/schema/event.ts'
 import { EventRouting } from './event-routing.ts'
 import type { Chat } from './features/chat/chat.ts'
 import { Chats } from './features/chat/chats.ts'
-import { Inbox } from './features/chat/inbox.ts'
-import { Outbox } from './features/chat/outbox.ts'
+import { Inbox } from './features/inbox/open-questions.ts'
+import { Outbox } from './features/messages/outbox.ts'
 import type { ComposerShared, ComposerState } from './features/composer/composer-state.ts'
 import { SlashCommands } from './features/composer/lazy-slash-commands.ts'
 import { Personalities } from './features/composer/personalities.ts'
 import { ReasoningState } from './features/composer/reasoning.ts'
-import { SkillCommands } from './features/composer/skill-commands.ts'
+import { SkillCommands } from './features/skills/skill-commands.ts'
 import { Models } from './features/models/models.ts'
 import { Profiles } from './features/profiles/profiles.ts'
 import { Projects } from './features/projects/projects.ts'
@@ -23,7 +23,8 @@ import { pathOf } from './features/shell/route.ts'
 import { Shell, type ShellOptions } from './features/shell/shell-state.ts'
 import { loadTranscript } from './features/transcript/load-transcript.ts'
 import { checkForUpdatesOnce } from './features/updates/update-check.ts'
-import { PanelFrame, type Panel, targetOf } from './features/workspace/panel.ts'
+import { type Panel, PanelFrame } from './features/panel/panel.ts'
+import { targetOf } from './parts/target.ts'
 import { Workspaces } from './features/workspace/workspaces.ts'
 import { Pane, type PaneOfChat, type PaneOptions } from './pane.ts'
 import { markFirstContent } from './parts/first-content.ts'
@@ -172,6 +173,14 @@ export class Page {
   /** Loads what the page shows, then connects to the event stream. A part that fails shows a toast; the others work. */
   start(): Promise<void> {
     return start(this, this.#events)
+  }
+
+  /** Leaving the page would discard changes of a file or a form. Drafts of messages are not among them. */
+  hasUnsavedChanges(): boolean {
+    const hasDirtyFile = this.chats
+      .all()
+      .some(({ panel }) => panel.contents.value?.openFile.dirty.value === true)
+    return hasDirtyFile || this.shell.layout.unsaved.size > 0
   }
 
   /** Fetches the session list and the inbox again. */

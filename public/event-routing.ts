@@ -2,7 +2,7 @@
 import type { ReadonlySignal } from '@preact/signals'
 import type { Frame } from '../lib/schema/event.ts'
 import type { Chats } from './features/chat/chats.ts'
-import type { Inbox } from './features/chat/inbox.ts'
+import type { Inbox } from './features/inbox/open-questions.ts'
 import type { Profiles } from './features/profiles/profiles.ts'
 import type { Sessions } from './features/sessions/sessions.ts'
 import type { Sidebar } from './features/sessions/sidebar.ts'

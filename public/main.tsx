@@ -5,7 +5,7 @@ import { ACCOUNT_HEADER, STORED_HEADER } from '../lib/base/page-headers.ts'
 import { render } from 'preact'
 import { createApi, createFetchBlob, urlOf } from './api.ts'
 import { Page } from './app.ts'
-import { runShortcut } from './features/shell/keys.ts'
+import { runShortcut } from './features/frame/keys.ts'
 import { SignInGate } from './features/sign-in/auth.ts'
 import { draftsPrefix, jsonStorage, type Platform } from './platform.ts'
 import { PROFILE_KEY } from './features/profiles/profiles.ts'
@@ -20,10 +20,9 @@ import type { FirstRequests } from './first-request.ts'
 import { withFirstResponses } from './first-responses.ts'
 import { loadLanguage } from './strings/load-language.ts'
 import { t } from './strings/t.ts'
-import { hasUnsavedChanges } from './features/shell/has-unsaved-changes.ts'
 import { preloadTranscript } from './features/transcript/load-transcript.ts'
 import { AppContext } from './features/shell/context.ts'
-import { PageFrame } from './features/shell/shell.tsx'
+import { PageFrame } from './features/frame/frame.tsx'
 import { setRefused } from './parts/may.ts'
 
 const base = document.baseURI
@@ -181,7 +180,7 @@ window.addEventListener('popstate', () => {
 })
 window.addEventListener('beforeunload', event => {
   if (app.shell.signedOut.value) return
-  if (hasUnsavedChanges(app)) event.preventDefault()
+  if (app.hasUnsavedChanges()) event.preventDefault()
 })
 window.addEventListener('online', () => app.tabs.retryNow())
 window.addEventListener('pagehide', () => {
@@ -287,6 +286,7 @@ void app.start().then(async () => {
       ),
       // What it loads itself: a part that is missing must not keep the others from starting.
       import('./features/queue/lazy-queue.ts'),
+      import('./features/transcript/call-body.tsx'),
       import('./features/transcript/announce-answers.ts'),
     ])
   } catch {

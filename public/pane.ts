@@ -2,12 +2,12 @@
 import { computed, type ReadonlySignal, type Signal, signal, untracked } from '@preact/signals'
 import type { App, Page } from './app.ts'
 import type { Chat } from './features/chat/chat.ts'
-import { noChoice } from './features/chat/outbox.ts'
+import { noChoice } from './features/messages/outbox.ts'
 import { chatsWithDraft } from './features/composer/stored-draft.ts'
 import { SessionActions } from './features/sessions/session-actions.ts'
 import type { Layout } from './features/shell/layout.ts'
 import type { RouteState } from './features/shell/route.ts'
-import { type PanelFrame, panelOf } from './features/workspace/panel.ts'
+import { type PanelFrame, panelOf } from './features/panel/panel.ts'
 import { t } from './strings/t.ts'
 
 export type PaneOptions = {

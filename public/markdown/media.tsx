@@ -1,6 +1,6 @@
 /** File shown by `MEDIA:<path>` in an answer: image, audio or video inline, others as a download. */
 import { useState } from 'preact/hooks'
-import { AUDIO, extensionOf, isImagePath, nameOf, VIDEO } from '../features/workspace/file-kind.ts'
+import { AUDIO, extensionOf, isImagePath, nameOf, VIDEO } from '../parts/file-kind.ts'
 import { useLightbox } from '../features/lightbox/use-lightbox.ts'
 import { Icon } from '../parts/icon.tsx'
 import { t } from '../strings/transcript-strings.ts'

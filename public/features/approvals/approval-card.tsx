@@ -16,7 +16,8 @@ import { may } from '../../parts/may.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { useReadToEnd, ReadToEndBox } from './read-to-end.tsx'
 import { AnswerNote } from './answer-note.tsx'
-import { answerState, type GivenRule, writeAnswer, writtenAnswer } from './answer.ts'
+import { answerState, writeAnswer, writtenAnswer } from './answer.ts'
+import type { GivenRule } from '../messages/transcript-context.ts'
 
 /** Keys are ignored for this long after the card appears, and after a press that was meant for something else: a message is often sent with two. */
 const QUIET_MS = 1_000

@@ -15,12 +15,12 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { Sidebar } from '../sessions/sidebar.ts'
 import type { SettingsState } from '../settings/settings.ts'
 import type { Shell } from '../shell/shell-state.ts'
-import { ChatPanel } from '../workspace/panel.ts'
+import { ChatPanel } from '../panel/panel.ts'
 import type { Workspaces } from '../workspace/workspaces.ts'
-import type { Outbox } from './outbox.ts'
-import { SessionChoices } from './session-choices.ts'
-import { Transcript, type TurnEnd } from './transcript.ts'
-import { TurnActions } from './turn-actions.ts'
+import type { Outbox } from '../messages/outbox.ts'
+import { SessionChoices } from '../composer/session-choices.ts'
+import { Transcript, type TurnEnd } from '../messages/transcript.ts'
+import { TurnActions } from '../composer/turn-actions.ts'
 
 /** What a chat uses of the page. */
 export type ChatServices = {

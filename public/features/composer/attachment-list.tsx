@@ -2,7 +2,7 @@
 import { visibleName } from '../../../lib/base/visible.ts'
 import { useState } from 'preact/hooks'
 import { urlOf } from '../../api.ts'
-import { formatBytes, isImagePath, nameOf } from '../workspace/file-kind.ts'
+import { formatBytes, isImagePath, nameOf } from '../../parts/file-kind.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Attachment } from './attachments.ts'

@@ -1,6 +1,6 @@
 /** Uploads of a message's attachments, with their limits and thumbnails. */
 import { signal, type ReadonlySignal } from '@preact/signals'
-import { formatBytes } from '../workspace/file-kind.ts'
+import { formatBytes } from '../../parts/file-kind.ts'
 import { t } from '../../strings/t.ts'
 import type { Composer } from './composer.ts'
 import { LongTexts } from './long-text.ts'

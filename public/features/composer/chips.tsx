@@ -9,7 +9,7 @@ import { may } from '../../parts/may.ts'
 import { lateBar } from './late-bar.ts'
 import { useChat, useComposer, useModels, useShell, useWorkspaces } from '../../contexts.ts'
 
-const ChipPopover = lazy(async () => (await import('../shell/lazy-overlays.ts')).ChipPopover, true)
+const ChipPopover = lazy(async () => (await import('./pickers.tsx')).ChipPopover, true)
 const AgentChip = lazy(
   async () => (await import('../external-agent/agent-chip.tsx')).AgentChip,
   true,

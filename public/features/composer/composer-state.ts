@@ -1,19 +1,21 @@
 /** State of the composer: draft, attachments, completion, reasoning and personalities; and sending. */
 import { t } from '../../strings/t.ts'
-import { type Transcript, textOf } from '../chat/transcript.ts'
-import type { SessionChoices } from '../chat/session-choices.ts'
-import type { TurnActions } from '../chat/turn-actions.ts'
+import { type Transcript, textOf } from '../messages/transcript.ts'
+import type { SessionChoices } from './session-choices.ts'
+import type { TurnActions } from './turn-actions.ts'
 import type { SettingsState } from '../settings/settings.ts'
 import type { Shell } from '../shell/shell-state.ts'
 import type { Workspaces } from '../workspace/workspaces.ts'
 import { Attachments, MAX_ATTACHMENTS } from './attachments.ts'
 import { Completion } from './completion.ts'
 import { splitComments } from '../../../lib/base/comment-text.ts'
-import { type Composer, messageOf, withoutFiles } from './composer.ts'
+import { messageOf } from '../../../lib/base/draft-message.ts'
+import type { Composer } from './composer.ts'
+import { withoutFiles } from '../messages/message-text.ts'
 import type { SlashCommands } from './lazy-slash-commands.ts'
 import type { Personalities } from './personalities.ts'
 import type { ReasoningState } from './reasoning.ts'
-import type { SkillCommands } from './skill-commands.ts'
+import type { SkillCommands } from '../skills/skill-commands.ts'
 
 export type ComposerOptions = {
   shell: Pick<Shell, 'platform' | 'toasts'>

@@ -8,13 +8,13 @@ import { IconButton } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
 import { AttachButton, AttachmentChips, LongTextLine } from './attachments-view.tsx'
 import { Chips } from './chips.tsx'
-import { withoutFiles } from './composer.ts'
+import { withoutFiles } from '../messages/message-text.ts'
 import { COMPLETION_ID, offerId } from './completion.ts'
 import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { lateBar } from './late-bar.ts'
-import { isListed } from '../chat/outbox.ts'
+import { isListed } from '../messages/outbox.ts'
 import {
   useChat,
   useComposer,

@@ -3,14 +3,8 @@ import type { DiffComment } from '../../../lib/base/comment-text.ts'
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { Draft } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
-import { type Choice, noChoice } from '../chat/outbox.ts'
+import { type Choice, noChoice } from '../messages/outbox.ts'
 import { type DraftPlace, noDraft, StoredDraft, type Written } from './stored-draft.ts'
-
-export { messageOf, withFiles } from '../../../lib/base/draft-message.ts'
-
-/** The text as the user wrote it. */
-export const withoutFiles = (text: string): string =>
-  text.replace(/(?:^|\s*\n)\[Attached files: [^\n]*\]$/, '')
 
 /** Of two drafts, the second was begun after the first was taken. */
 const joined = (first: Written, second: Written): Written => {

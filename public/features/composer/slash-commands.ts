@@ -1,7 +1,7 @@
 /** What each slash command of `lib/base/slash-commands.ts` does. Unknown commands go to the agent as text. */
 import { type SlashCommandName, slashCommands } from '../../../lib/base/slash-commands.ts'
 import type { App } from '../../app.ts'
-import type { View } from '../chat/chat-messages.ts'
+import type { View } from '../messages/chat-messages.ts'
 import { matchModels } from '../models/models.ts'
 import { isEffortChoice } from './reasoning.ts'
 import { mayRun } from './slash-routes.ts'

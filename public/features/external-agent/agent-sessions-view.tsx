@@ -6,7 +6,7 @@ import { Picker } from '../../parts/picker.tsx'
 import { Popover } from '../../parts/popover.tsx'
 import { EarlierSessions, type EarlierSession } from './agent-sessions.ts'
 import { t } from './strings.ts'
-import { formatAgo } from '../sessions/relative-time.ts'
+import { formatAgo } from '../../parts/relative-time.ts'
 import { useChat, usePane, useSessions, useShell } from '../../contexts.ts'
 
 /** Lists of at least this length get a search field. */

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import type { ExternalAgent } from '../../../lib/schema/external.ts'
 import type { Platform } from '../../platform.ts'
-import type { SkillCommand } from '../composer/skill-commands.ts'
+import type { SkillCommand } from '../skills/skill-commands.ts'
 
 export type ExternalChoice = {
   /** `mode`, `option:<id>`, or `sign-in`. */

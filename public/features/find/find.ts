@@ -1,8 +1,8 @@
 /** Full-text find in the open chat: loads all messages and steps through the matches. */
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { toPlainText } from '../../markdown/plain-text.ts'
-import type { TranscriptState } from '../chat/chat-reducer.ts'
-import { withoutFiles } from '../composer/composer.ts'
+import type { TranscriptState } from '../messages/chat-reducer.ts'
+import { withoutFiles } from '../messages/message-text.ts'
 import { textOf } from '../transcript/content.ts'
 import { type Row, toRows } from '../transcript/rows.ts'
 

@@ -7,7 +7,7 @@ import type { ApiError, ApiCall } from '../../api.ts'
 import type { Api } from '../../../router.ts'
 import type { ResponseOrder } from '../../parts/response-order.ts'
 import type { Confirmation } from '../shell/layout.ts'
-import { formatBytes } from '../workspace/file-kind.ts'
+import { formatBytes } from '../../parts/file-kind.ts'
 import { t } from './strings.ts'
 
 export type Worktree = Api['GET /api/git/worktrees']['output']['worktrees'][number]

@@ -2,8 +2,8 @@
 import { splitComments } from '../../../lib/base/comment-text.ts'
 import { useOutbox, useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
-import { withoutFiles } from '../composer/composer.ts'
-import type { Listed } from '../chat/outbox.ts'
+import { withoutFiles } from '../messages/message-text.ts'
+import type { Listed } from '../messages/outbox.ts'
 import { t } from './strings.ts'
 
 export const Unsent = ({ message, title }: { message: Listed; title: string | null }) => {

@@ -8,7 +8,7 @@ import { may } from '../../parts/may.ts'
 import { AnswerNote } from '../approvals/answer-note.tsx'
 import { answerState, answerWithToast, writeAnswer, writtenAnswer } from '../approvals/answer.ts'
 import { BidiSafeCode } from '../approvals/bidi-safe-code.tsx'
-import { isAnswerable } from '../home/answerable.ts'
+import { isAnswerable } from './answerable.ts'
 import { t } from './strings.ts'
 
 export type WaitingProps = {

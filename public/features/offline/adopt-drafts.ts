@@ -4,7 +4,7 @@ import type { Page } from '../../app.ts'
 import type { JsonStorage } from '../../platform.ts'
 import type { Draft } from '../../../lib/schema/session.ts'
 import { isSame, noDraft } from '../composer/stored-draft.ts'
-import { type Outgoing, PREFIX } from '../chat/outbox.ts'
+import { type Outgoing, PREFIX } from '../messages/outbox.ts'
 
 /** Once: what this person has written since stays. `device`: where they were; `drafts`: of this person. */
 export const adoptDrafts = (device: JsonStorage, drafts: JsonStorage): void => {

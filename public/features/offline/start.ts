@@ -12,7 +12,6 @@ import { adoptDrafts, adoptOutbox } from './adopt-drafts.ts'
 import { followCreated } from './follow-created.ts'
 import { takeShared } from './shared-content.ts'
 import { reportUnsavedChanges } from './unsaved-changes.ts'
-import { hasUnsavedChanges } from '../shell/has-unsaved-changes.ts'
 import { t } from './strings.ts'
 
 /** Sends what waits when there is a connection. */
@@ -74,7 +73,7 @@ const announceAnswers = async (app: Page): Promise<void> => {
 
 /** Nothing would be lost by a reload. */
 const isUntouched = (app: Page): boolean =>
-  !hasUnsavedChanges(app) &&
+  !app.hasUnsavedChanges() &&
   app.chats
     .all()
     .every(({ draft, composer }) => draft.empty.value && !composer.attachments.busy.value)

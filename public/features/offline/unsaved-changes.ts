@@ -1,6 +1,5 @@
 /** Unsaved changes in the tabs of this browser: a sign-out closes all of them, so it asks. */
 import type { Page } from '../../app.ts'
-import { hasUnsavedChanges } from '../shell/has-unsaved-changes.ts'
 
 const channelOf = (base: string): BroadcastChannel =>
   new BroadcastChannel(`agent-webui:unsaved:${new URL(base).pathname}`)
@@ -13,7 +12,7 @@ export const reportUnsavedChanges = (app: Page): void => {
   const tab = Math.random()
   const reply = (isUnsaved: boolean) => channel.postMessage({ tab, isUnsaved } satisfies Reply)
   channel.addEventListener('message', ({ data }) => {
-    if (data === 'ask') reply(hasUnsavedChanges(app))
+    if (data === 'ask') reply(app.hasUnsavedChanges())
   })
   addEventListener('pagehide', () => reply(false))
 }

@@ -1,4 +1,5 @@
 /** Projects and tags in the sidebar: click to filter, drop a session to move it. */
+import { DRAGGED_SESSION } from '../sessions/session-row.tsx'
 import { useSignal } from '@preact/signals'
 import type { Project } from '../../../lib/schema/project.ts'
 import { IconButton } from '../../parts/button.tsx'
@@ -7,9 +8,6 @@ import { may } from '../../parts/may.ts'
 import { MenuButton } from '../../parts/menu-button.tsx'
 import { t } from '../../strings/t.ts'
 import { useProjects, useSessions } from '../../contexts.ts'
-
-/** Drag-and-drop type of a session. */
-export const DRAGGED_SESSION = 'application/x-agent-session'
 
 export const ProjectDot = ({ color }: { color: string | null }) => (
   <span class={`dot${color ? '' : ' dot-none'}`} style={color ? { backgroundColor: color } : {}} />

@@ -3,6 +3,7 @@ import { computed, type ReadonlySignal, type Signal, signal } from '@preact/sign
 import type { Project } from '../../../lib/schema/project.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import { tagsOf } from '../sessions/tags.ts'
 import type { Shell } from '../shell/shell-state.ts'
 
 /** `edit` without a project creates one; `sessionId` is then moved into it. */
@@ -13,15 +14,6 @@ export type ProjectDialog =
 export type ProjectInput = { name: string; color: string | null }
 
 const MAX_TAGS = 8
-
-/** A `#word` of a title, without its `#`, in lower case. */
-export const tagsOf = (title: string): string[] => [
-  ...new Set(
-    [...title.matchAll(/(?<=^|\s)#([\p{L}\p{N}][\p{L}\p{N}_-]*)/gu)].map(match =>
-      match[1]!.toLowerCase(),
-    ),
-  ),
-]
 
 const countBy = (names: readonly string[]): Map<string, number> => {
   const counts = new Map<string, number>()

@@ -4,7 +4,7 @@ import type { App } from '../../app.ts'
 import { createTryAgain } from '../../parts/try-again.ts'
 import { splitComments } from '../../../lib/base/comment-text.ts'
 import type { Queued } from '../../../lib/schema/queue.ts'
-import { withoutFiles } from '../composer/composer.ts'
+import { withoutFiles } from '../messages/message-text.ts'
 import { t } from './strings.ts'
 
 /** Text to show; undefined when the effect is visible anyway. */

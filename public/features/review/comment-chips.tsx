@@ -5,7 +5,7 @@ import { visibleName, visibleWords } from '../../../lib/base/visible.ts'
 import { useComposer } from '../../contexts.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { nameOf } from '../workspace/file-kind.ts'
+import { nameOf } from '../../parts/file-kind.ts'
 import { linesText, t } from './strings.ts'
 
 export function CommentChips() {

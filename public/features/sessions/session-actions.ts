@@ -1,5 +1,5 @@
 /** What a menu offers for one session. Each shows its error. Their code is loaded when one is first called. */
-import type { Transcript } from '../chat/transcript.ts'
+import type { Transcript } from '../messages/transcript.ts'
 import type { Shell } from '../shell/shell-state.ts'
 import type { Sessions } from './sessions.ts'
 

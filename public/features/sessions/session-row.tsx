@@ -7,11 +7,13 @@ import { may } from '../../parts/may.ts'
 import { MenuButton } from '../../parts/menu-button.tsx'
 import { sourceOf, titleOf } from './sessions.ts'
 import { t } from '../../strings/t.ts'
-import { formatAgo, formatFull } from './relative-time.ts'
+import { formatAgo, formatFull } from '../../parts/relative-time.ts'
 import { useApp } from '../shell/context.ts'
-import { DRAGGED_SESSION } from '../projects/project-list.tsx'
 import { lateSessionMenu } from './late-session-menu.ts'
 import { useSessions } from '../../contexts.ts'
+
+/** Drag-and-drop type of a session. */
+export const DRAGGED_SESSION = 'application/x-agent-session'
 
 type Mark = 'streaming' | 'waiting' | 'failed' | 'missed' | 'unread'
 

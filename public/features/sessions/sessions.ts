@@ -7,7 +7,7 @@ import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { t } from '../../strings/t.ts'
 import { parseCursor } from '../../stream/stream.ts'
-import { groupOf } from './relative-time.ts'
+import { groupOf } from '../../parts/relative-time.ts'
 import { isHostSession } from './host-session.ts'
 import { KnownSessions } from './known-sessions.ts'
 

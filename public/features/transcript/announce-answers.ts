@@ -3,8 +3,8 @@ import { effect } from '@preact/signals'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Pane } from '../../pane.ts'
 import { t } from '../../strings/transcript-strings.ts'
-import type { TranscriptState } from '../chat/chat-reducer.ts'
-import { textOf } from '../chat/transcript.ts'
+import type { TranscriptState } from '../messages/chat-reducer.ts'
+import { textOf } from '../messages/transcript.ts'
 import { SpokenSentences } from './spoken-sentences.ts'
 
 /** An answer is looked at this often while it is written: faster than it is read, and rarely enough to cost nothing. */

@@ -10,7 +10,7 @@ import { Icon, type IconName } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { t } from './decision-strings.ts'
 import type { DecisionRow } from './rows.ts'
-import { useTranscript } from './transcript-context.ts'
+import { useTranscript } from '../messages/transcript-context.ts'
 
 /** Longer commands are cut in the line; the step below it has them whole. */
 const COMMAND_CHARS = 200

@@ -3,7 +3,7 @@ import { useComputed } from '@preact/signals'
 import { t } from '../../strings/transcript-strings.ts'
 import type { Row } from './rows.ts'
 import { nodeOf } from './spine.ts'
-import { useTranscript } from './transcript-context.ts'
+import { useTranscript } from '../messages/transcript-context.ts'
 
 export function SpineNode({ row }: { row: Row }) {
   const { chat, actions } = useTranscript()

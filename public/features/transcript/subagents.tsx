@@ -12,7 +12,7 @@ import { describeToolCall } from '../tool-calls/describe-tool-call.ts'
 import { t } from './strings.ts'
 import { textOf } from './content.ts'
 import type { ToolStep } from './rows.ts'
-import { usePerFrame, useTranscript } from './transcript-context.ts'
+import { usePerFrame, useTranscript } from '../messages/transcript-context.ts'
 import { type Result, resultsOf, type TraceEntry } from './subagent-results.ts'
 
 const none: readonly LiveSubagent[] = []

@@ -6,7 +6,7 @@ import { lazy } from '../../parts/lazy.tsx'
 import { t } from '../../strings/transcript-strings.ts'
 import { textOf } from './content.ts'
 import type { TextRow } from './rows.ts'
-import { usePerFrame, useTranscript } from './transcript-context.ts'
+import { usePerFrame, useTranscript } from '../messages/transcript-context.ts'
 
 /** The sentences of the server are a third of the page's words. */
 export const ServerNotice = lazy(

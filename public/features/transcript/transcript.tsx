@@ -6,14 +6,14 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { shownRetryOf } from './pending-retry.ts'
 import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
-import type { TranscriptState } from '../chat/chat-reducer.ts'
+import type { TranscriptState } from '../messages/chat-reducer.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { preloadSteps } from './activity-row.tsx'
 import { reuseRows, toRows } from './rows.ts'
 import { ServerNotice } from './text-row.tsx'
 import type { LiveShape, Row } from './rows.ts'
-import { TranscriptProvider, useTranscript } from './transcript-context.ts'
-import type { Scope, TranscriptActions } from './transcript-context.ts'
+import { TranscriptProvider, useTranscript } from '../messages/transcript-context.ts'
+import type { Scope, TranscriptActions } from '../messages/transcript-context.ts'
 import type { ScrollController } from './scroll-controller.ts'
 import type { ServerClock } from '../../parts/server-clock.ts'
 import { useJumps } from './use-jumps.ts'
@@ -25,7 +25,7 @@ const QuestionCard = lazy(async () => (await import('../approvals/question-card.
 const ErrorCard = lazy(async () => (await import('./error-card.tsx')).ErrorCard, true)
 const RetryCard = lazy(async () => (await import('./retry-card.tsx')).RetryCard, true)
 
-export type { TranscriptActions } from './transcript-context.ts'
+export type { TranscriptActions } from '../messages/transcript-context.ts'
 export { warmUp } from '../../markdown/warm-up.ts'
 
 export type TranscriptProps = {

@@ -5,7 +5,7 @@ import type { Place } from '../shell/route.ts'
 import type { Row } from './rows.ts'
 import type { ScrollController } from './scroll-controller.ts'
 import { messageIdOf } from './spine.ts'
-import type { Scope } from './transcript-context.ts'
+import type { Scope } from '../messages/transcript-context.ts'
 
 type JumpScope = Pick<Scope, 'chat' | 'opened' | 'actions'>
 type Rows = { peek(): readonly Row[] }

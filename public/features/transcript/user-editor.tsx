@@ -1,12 +1,12 @@
 /** Editor of a user message; its new text takes the place of the message and of everything below it. */
 import { Icon } from '../../parts/icon.tsx'
-import type { Editing, PastedFile } from '../chat/editing.ts'
+import type { Editing, PastedFile } from '../messages/editing.ts'
 import { ATTACHED_CHARS, toPastedFile } from '../composer/long-text.ts'
 import { saveAsCommand } from '../own-files/save-as-command.ts'
 import { useApp } from '../shell/context.ts'
-import { nameOf } from '../workspace/file-kind.ts'
+import { nameOf } from '../../parts/file-kind.ts'
 import { t } from './user-editor-strings.ts'
-import { useTranscript } from './transcript-context.ts'
+import { useTranscript } from '../messages/transcript-context.ts'
 
 export function UserEditor({ id }: { id: string }) {
   const { actions } = useTranscript()

@@ -1,7 +1,7 @@
 /** A file of the workspace as the panel shows or edits it. */
 import { signal } from '@preact/signals'
 import { type FileKind, kindOf } from './kind-of.ts'
-import type { Target } from './panel.ts'
+import type { Target } from '../../parts/target.ts'
 
 export type Doc = {
   /** Stays when the file is renamed: replies are for this document. */

@@ -1,6 +1,6 @@
 /** The file tree: its expanded directories, and creating, renaming, moving and deleting files in it. */
 import { signal } from '@preact/signals'
-import { directoryOf, joinPath, nameOf } from './file-kind.ts'
+import { directoryOf, joinPath, nameOf } from '../../parts/file-kind.ts'
 import { t } from './strings.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'

@@ -1,5 +1,5 @@
 /** File kinds by extension. */
-import { AUDIO, extensionOf, IMAGES, VIDEO } from './file-kind.ts'
+import { AUDIO, extensionOf, IMAGES, VIDEO } from '../../parts/file-kind.ts'
 
 export type FileKind =
   | 'text'

@@ -1,9 +1,9 @@
 /** The open file of the panel: opening and closing it, its mode and draft. One per chat. */
 import { computed, type Signal } from '@preact/signals'
-import { nameOf } from './file-kind.ts'
+import { nameOf } from '../../parts/file-kind.ts'
 import { t } from './strings.ts'
 import type { Confirmation } from '../shell/layout.ts'
-import type { Target } from './panel.ts'
+import type { Target } from '../../parts/target.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { DocState, type Doc, hasSourceView, isDirty, newDoc } from './document.ts'

@@ -6,12 +6,12 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import type { App, Page } from '../../../public/app.ts'
-import { openSecond } from '../../../public/features/split/second-app.ts'
+import { openSecond } from '../../../public/features/frame/second-pane.ts'
 import {
   followChat,
   type WorkspacePanel,
   workspacePanelOf,
-} from '../../../public/features/workspace/workspace-panel.ts'
+} from '../../../public/features/panel/workspace-panel.ts'
 import { createPage } from '../_open-page.ts'
 import { fakePlatform, fakeRow, fakeSession, settle } from '../_page.ts'
 

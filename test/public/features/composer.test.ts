@@ -10,7 +10,9 @@ import {
   findTrigger,
 } from '../../../public/features/composer/completion.ts'
 import { withMentions } from '../../../public/features/composer/mentions.ts'
-import { Composer, withFiles, withoutFiles } from '../../../public/features/composer/composer.ts'
+import { withFiles } from '../../../lib/base/draft-message.ts'
+import { Composer } from '../../../public/features/composer/composer.ts'
+import { withoutFiles } from '../../../public/features/messages/message-text.ts'
 import { createTestClock } from '../../_clock.ts'
 import { fakePlatform, settle, unnamed } from '../_page.ts'
 

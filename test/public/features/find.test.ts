@@ -5,11 +5,11 @@ import * as assert from 'uvu/assert'
 import type { Message } from '../../../lib/schema/message.ts'
 import { Find, foldCase, indexesOf, MAX_MATCHES } from '../../../public/features/find/find.ts'
 import type { App } from '../../../public/app.ts'
-import { runShortcut } from '../../../public/features/shell/keys.ts'
+import { runShortcut } from '../../../public/features/frame/keys.ts'
 import {
   type TranscriptState,
   emptyTranscript,
-} from '../../../public/features/chat/chat-reducer.ts'
+} from '../../../public/features/messages/chat-reducer.ts'
 
 const say = (n: number, content: string): Message => ({
   id: `m${n}`,

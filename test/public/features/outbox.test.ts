@@ -8,7 +8,7 @@ import {
   noChoice,
   Outbox,
   type Outgoing,
-} from '../../../public/features/chat/outbox.ts'
+} from '../../../public/features/messages/outbox.ts'
 import { adoptOutbox } from '../../../public/features/offline/adopt-drafts.ts'
 import type { JsonStorage } from '../../../public/platform.ts'
 import type { Page } from '../../../public/app.ts'

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { PaletteSearch, type Entry } from '../../../public/features/palette/search-palette.ts'
-import { settingEntries } from '../../../public/features/settings/settings-index.ts'
+import { settingEntries } from '../../../public/features/settings-view/settings-index.ts'
 import { fakePlatform, settle } from '../_page.ts'
 
 const test = suite('page: palette')

@@ -9,7 +9,7 @@ import { createTestClock } from '../../_clock.ts'
 import { createServerClock } from '../../../public/parts/server-clock.ts'
 
 const { QuestionCard } = await import('../../../public/features/approvals/question-card.tsx')
-const { PresentedPlan } = await import('../../../public/features/plan/plan-card.tsx')
+const { PresentedPlan } = await import('../../../public/features/approvals/plan-card.tsx')
 const { planCommand } = await import('../../../public/features/plan/plan-mode.ts')
 
 const test = suite('plan mode in the page')

@@ -3,7 +3,9 @@ import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type DiffComment, splitComments, withComments } from '../../../lib/base/comment-text.ts'
-import { Composer, messageOf, withoutFiles } from '../../../public/features/composer/composer.ts'
+import { messageOf } from '../../../lib/base/draft-message.ts'
+import { Composer } from '../../../public/features/composer/composer.ts'
+import { withoutFiles } from '../../../public/features/messages/message-text.ts'
 import {
   changedRange,
   hunksOf,

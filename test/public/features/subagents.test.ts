@@ -7,7 +7,7 @@ import {
   emptyTranscript,
   transcriptFromSession,
   reduceFrame,
-} from '../../../public/features/chat/chat-reducer.ts'
+} from '../../../public/features/messages/chat-reducer.ts'
 import { resultsOf } from '../../../public/features/transcript/subagent-results.ts'
 import { fakeSession } from '../_page.ts'
 

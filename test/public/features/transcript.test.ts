@@ -9,8 +9,8 @@ import type { Decision } from '../../../lib/schema/decision.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import { FailureType } from '../../../lib/schema/failure-type.ts'
 import { failureText } from '../../../lib/turns/interrupted-turn.ts'
-import { emptyTranscript } from '../../../public/features/chat/chat-reducer.ts'
-import type { TranscriptState } from '../../../public/features/chat/chat-reducer.ts'
+import { emptyTranscript } from '../../../public/features/messages/chat-reducer.ts'
+import type { TranscriptState } from '../../../public/features/messages/chat-reducer.ts'
 import {
   parseArgs,
   describeToolCall,

@@ -6,21 +6,15 @@ import { h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { ApiError } from '../../../public/api.ts'
 import { parseCsv, separatorOf } from '../../../public/features/workspace/csv.ts'
-import { formatBytes, languageOf } from '../../../public/features/workspace/file-kind.ts'
+import { formatBytes, languageOf } from '../../../public/parts/file-kind.ts'
 import { kindOf } from '../../../public/features/workspace/kind-of.ts'
 import { lex } from '../../../lib/base/markdown/lexer.ts'
 import { GitChanges, splitChanges } from '../../../public/features/workspace/git-changes.ts'
 import { FileTree } from '../../../public/features/workspace/file-tree.ts'
 import { FileUploads } from '../../../public/features/workspace/file-uploads.ts'
 import type { Confirmation } from '../../../public/features/shell/layout.ts'
-import {
-  ChatPanel,
-  PanelFrame,
-  insideWorkspace,
-  panelOf,
-  parseTarget,
-  targetOf,
-} from '../../../public/features/workspace/panel.ts'
+import { insideWorkspace, parseTarget, targetOf } from '../../../public/parts/target.ts'
+import { ChatPanel, PanelFrame, panelOf } from '../../../public/features/panel/panel.ts'
 import { canEdit } from '../../../public/features/workspace/document.ts'
 import { OpenFile } from '../../../public/features/workspace/open-file.ts'
 import { Toasts } from '../../../public/features/shell/toast.ts'
