@@ -1,6 +1,7 @@
 /** Chips of the composer's attachments: their picture, size, and upload progress. */
+import { useSignal } from '@preact/signals'
 import { visibleName } from '../../../lib/base/visible.ts'
-import { useState } from 'preact/hooks'
+
 import { urlOf } from '../../api.ts'
 import { formatBytes, isImagePath, nameOf } from '../../parts/file-kind.ts'
 import { IconButton } from '../../parts/button.tsx'
@@ -11,9 +12,18 @@ import { useChat, useComposer, useShell } from '../../contexts.ts'
 
 /** Falls back to a file icon when the image can't be shown. */
 const Thumb = ({ src }: { src: string | null }) => {
-  const [broken, setBroken] = useState(false)
-  if (!src || broken) return <Icon name="file" size={14} />
-  return <img class="file-thumb" src={src} alt="" onError={() => setBroken(true)} />
+  const broken = useSignal(false)
+  if (!src || broken.value) return <Icon name="file" size={14} />
+  return (
+    <img
+      class="file-thumb"
+      src={src}
+      alt=""
+      onError={() => {
+        broken.value = true
+      }}
+    />
+  )
 }
 
 const Chip = ({ path }: { path: string }) => {

@@ -1,5 +1,6 @@
 /** Dropping files and folders on the page. */
-import { useEffect, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import type { App } from '../../app.ts'
 import type { DroppedFolder } from '../../upload-queue.ts'
@@ -56,7 +57,7 @@ export const DropArea = () => {
   const app = useApp()
   const { attachments } = app.composer
   const { layout } = app.shell
-  const [over, setOver] = useState(false)
+  const over = useSignal(false)
   useEffect(() => {
     const isHere = (event: DragEvent): boolean =>
       sideAt(event.target as Element | null) === sideAt(document.getElementById(layout.composerId))
@@ -65,21 +66,21 @@ export const DropArea = () => {
     const enter = (event: DragEvent) => {
       if (!carriesFiles(event)) return
       depth += 1
-      setOver(isHere(event) && !isElsewhere(event))
+      over.value = isHere(event) && !isElsewhere(event)
     }
     const leave = (event: DragEvent) => {
       if (!carriesFiles(event)) return
       depth -= 1
-      if (depth <= 0) setOver(false)
+      if (depth <= 0) over.value = false
     }
     const move = (event: DragEvent) => {
       if (!carriesFiles(event)) return
       event.preventDefault()
-      setOver(isHere(event) && !isElsewhere(event))
+      over.value = isHere(event) && !isElsewhere(event)
     }
     const drop = (event: DragEvent) => {
       depth = 0
-      setOver(false)
+      over.value = false
       const isTaken = event.defaultPrevented && !seen.has(event)
       if (!carriesFiles(event) || isTaken) return
       seen.add(event)
@@ -99,7 +100,7 @@ export const DropArea = () => {
       }
     }
   }, [attachments])
-  if (!over) return null
+  if (!over.value) return null
   return (
     <div class="drop-area" aria-hidden="true">
       <Icon name="paperclip" size={20} />

@@ -1,5 +1,6 @@
 /** List of toasts. */
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { visibleMessage } from '../../strings/t.ts'
@@ -42,7 +43,7 @@ export const ToastList = (props: ToastsProps) => {
   const place = useRef<HTMLElement>(null)
   /** Where the last press was, in the viewport: its element may be gone when the toast appears. */
   const pressed = useRef<DOMRect | null>(null)
-  const [clearance, setClearance] = useState(0)
+  const clearance = useSignal(0)
   useEffect(() => {
     const remember = ({ target }: Event) => {
       const control = (target as Element).closest('button, a, input, label, [role]')
@@ -54,16 +55,19 @@ export const ToastList = (props: ToastsProps) => {
   useLayoutEffect(() => {
     // Without a toast nothing is measured: the page would be laid out for it before it is shown.
     const box = list.length > 0 && place.current?.getBoundingClientRect()
-    if (!box) return setClearance(0)
+    if (!box) {
+      clearance.value = 0
+      return
+    }
     const { top, left, right } = box
-    const bottom = box.bottom - clearance
-    setClearance(clearanceOf({ top, left, right, bottom }, pressed.current, innerHeight))
+    const bottom = box.bottom - clearance.value
+    clearance.value = clearanceOf({ top, left, right, bottom }, pressed.current, innerHeight)
   }, [list])
   return (
     <section
       ref={place}
       class="toasts"
-      style={{ paddingBlockStart: `${clearance}px` }}
+      style={{ paddingBlockStart: `${clearance.value}px` }}
       aria-label={label}
       aria-live="polite"
       onMouseEnter={onPause}

@@ -1,7 +1,7 @@
 /** Context of transcript rows: signals of the live turn, actions, and expanded rows. */
 import { createContext } from 'preact'
-import { useContext, useEffect, useState } from 'preact/hooks'
-import type { ReadonlySignal, Signal } from '@preact/signals'
+import { useContext, useEffect } from 'preact/hooks'
+import { type ReadonlySignal, type Signal, useSignal } from '@preact/signals'
 import type { Question, RuleScope } from '../../../lib/schema/question.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Place } from '../shell/route.ts'
@@ -74,14 +74,14 @@ export const useTranscript = (): Scope => {
 
 /** Reads a signal at most once per animation frame, however fast tokens arrive. */
 export const usePerFrame = <T>(source: ReadonlySignal<T> | null, idle: T): T => {
-  const [value, setValue] = useState<T>(() => source?.peek() ?? idle)
+  const value = useSignal<T>(source?.peek() ?? idle)
   useEffect(() => {
     if (!source) return
     let frame = 0
     const stop = source.subscribe(() => {
       frame ||= requestAnimationFrame(() => {
         frame = 0
-        setValue(source.peek())
+        value.value = source.peek()
       })
     })
     return () => {
@@ -89,5 +89,5 @@ export const usePerFrame = <T>(source: ReadonlySignal<T> | null, idle: T): T => 
       cancelAnimationFrame(frame)
     }
   }, [source])
-  return source ? value : idle
+  return source ? value.value : idle
 }

@@ -1,5 +1,6 @@
 /** A CSV file as a table: a header sorts, and only the rows in view are elements. */
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { parseCsv } from '../workspace/csv.ts'
 import type { Doc } from '../workspace/document.ts'
@@ -27,14 +28,14 @@ const nextSorting = (sorting: Sorting | null, column: number): Sorting | null =>
 /** Which rows are in view, from the scroll position of the box. */
 const useVisibleRows = (count: number) => {
   const ref = useRef<HTMLDivElement>(null)
-  const [first, setFirst] = useState(0)
-  const [fit, setFit] = useState(40)
+  const first = useSignal(0)
+  const fit = useSignal(40)
   useLayoutEffect(() => {
     const box = ref.current
     if (!box) return
     const measure = () => {
-      setFirst(Math.max(0, Math.floor(box.scrollTop / ROW_PX) - MARGIN_ROWS))
-      setFit(Math.ceil(box.clientHeight / ROW_PX) + 2 * MARGIN_ROWS)
+      first.value = Math.max(0, Math.floor(box.scrollTop / ROW_PX) - MARGIN_ROWS)
+      fit.value = Math.ceil(box.clientHeight / ROW_PX) + 2 * MARGIN_ROWS
     }
     measure()
     const resized = new ResizeObserver(measure)
@@ -45,14 +46,14 @@ const useVisibleRows = (count: number) => {
       box.removeEventListener('scroll', measure)
     }
   }, [])
-  const from = Math.min(first, Math.max(0, count - fit))
-  return { ref, from, to: Math.min(count, from + fit) }
+  const from = Math.min(first.value, Math.max(0, count - fit.value))
+  return { ref, from, to: Math.min(count, from + fit.value) }
 }
 
 export const CsvView = ({ doc }: { doc: Doc }) => {
   const [head = [], ...rows] = useMemo(() => parseCsv(doc.content), [doc.content])
-  const [sorting, setSorting] = useState<Sorting | null>(null)
-  const sorted = useMemo(() => sortRows(rows, sorting), [doc.content, sorting])
+  const sorting = useSignal<Sorting | null>(null)
+  const sorted = useMemo(() => sortRows(rows, sorting.value), [doc.content, sorting.value])
   const { ref, from, to } = useVisibleRows(sorted.length)
   const columns = head.slice(0, MAX_COLUMNS)
   return (
@@ -68,7 +69,8 @@ export const CsvView = ({ doc }: { doc: Doc }) => {
           <tr aria-rowindex={1}>
             {columns.map((cell, column) => {
               const name = visibleText(cell) || t('csv.column', { number: column + 1 })
-              const order = sorting?.column === column ? (sorting.down ? 'down' : 'up') : null
+              const order =
+                sorting.value?.column === column ? (sorting.value.down ? 'down' : 'up') : null
               return (
                 <th
                   key={column}
@@ -79,7 +81,9 @@ export const CsvView = ({ doc }: { doc: Doc }) => {
                     type="button"
                     class="csv-sort"
                     title={t('csv.sort', { column: name })}
-                    onClick={() => setSorting(nextSorting(sorting, column))}
+                    onClick={() => {
+                      sorting.value = nextSorting(sorting.value, column)
+                    }}
                   >
                     {name}
                     <span aria-hidden="true">

@@ -1,6 +1,7 @@
 /** The Git tools of the Changes tab: branch and remotes, commit, history. */
+import { useSignal } from '@preact/signals'
 import { pageLocale } from '../../strings/t.ts'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -24,7 +25,7 @@ const SUBJECT_CHARS = 72
 
 const NewBranch = ({ onClose }: { onClose: () => void }) => {
   const actions = useGitActions()
-  const [name, setName] = useState('')
+  const name = useSignal('')
   return (
     <Dialog title={t('git.branch.title')} onClose={onClose} closeLabel={t('app.close')}>
       <form
@@ -32,19 +33,21 @@ const NewBranch = ({ onClose }: { onClose: () => void }) => {
         onSubmit={event => {
           event.preventDefault()
           onClose()
-          void actions.createBranch(name.trim())
+          void actions.createBranch(name.value.trim())
         }}
       >
         <TextField
           label={t('git.branch.name')}
           dir="ltr"
           autofocus
-          value={name}
-          onInput={setName}
+          value={name.value}
+          onInput={next => {
+            name.value = next
+          }}
         />
         <FormActions>
           <Button onClick={onClose}>{t('app.cancel')}</Button>
-          <Button kind="primary" type="submit" disabled={!name.trim()}>
+          <Button kind="primary" type="submit" disabled={!name.value.trim()}>
             {t('git.branch.create')}
           </Button>
         </FormActions>
@@ -78,15 +81,21 @@ const HookDialog = () => {
 const BranchMenu = ({ name }: { name: string }) => {
   const actions = useGitActions()
   const anchor = useRef<HTMLButtonElement>(null)
-  const [isOpen, setOpen] = useState(false)
-  const [isNaming, setNaming] = useState(false)
+  const isOpen = useSignal(false)
+  const isNaming = useSignal(false)
   const all = actions.overview.value?.branches ?? []
   const followed = new Set(all.map(({ upstream }) => upstream))
   const shown = all
     .filter(branch => !branch.remote || !followed.has(branch.name))
     .slice(0, MAX_BRANCHES)
   const items: MenuItem[] = [
-    { label: t('git.branch.new'), icon: 'plus', run: () => setNaming(true) },
+    {
+      label: t('git.branch.new'),
+      icon: 'plus',
+      run: () => {
+        isNaming.value = true
+      },
+    },
     'line',
     ...shown.map(branch => ({
       label: visibleName(branch.name),
@@ -104,23 +113,33 @@ const BranchMenu = ({ name }: { name: string }) => {
         type="button"
         class="branch-name branch-button"
         aria-haspopup="menu"
-        aria-expanded={isOpen}
+        aria-expanded={isOpen.value}
         aria-label={t('git.branch.menu', { name })}
-        onClick={() => setOpen(!isOpen)}
+        onClick={() => {
+          isOpen.value = !isOpen.value
+        }}
       >
         <bdi>{visibleName(name)}</bdi>
         <Icon name="chevron-down" size={14} />
       </button>
-      {isOpen && (
+      {isOpen.value && (
         <Menu
           anchor={anchor}
           label={t('git.branch.menu', { name })}
           items={items}
           align="start"
-          onClose={() => setOpen(false)}
+          onClose={() => {
+            isOpen.value = false
+          }}
         />
       )}
-      {isNaming && <NewBranch onClose={() => setNaming(false)} />}
+      {isNaming.value && (
+        <NewBranch
+          onClose={() => {
+            isNaming.value = false
+          }}
+        />
+      )}
     </>
   )
 }
@@ -129,7 +148,7 @@ const BranchMenu = ({ name }: { name: string }) => {
 export const BranchTools = ({ status }: { status: GitStatus }) => {
   const actions = useGitActions()
   const { upstream, ahead, behind } = status
-  const [isNewTree, setNewTree] = useState(false)
+  const isNewTree = useSignal(false)
   const items = (): MenuItem[] => [
     {
       label: t('git.fetch'),
@@ -158,7 +177,9 @@ export const BranchTools = ({ status }: { status: GitStatus }) => {
       label: worktreeText('menu'),
       icon: 'branch',
       asks: 'POST /api/git/worktree/create',
-      run: () => setNewTree(true),
+      run: () => {
+        isNewTree.value = true
+      },
     },
     { label: t('git.log'), icon: 'clock', run: () => void actions.history.load(true) },
   ]
@@ -186,8 +207,13 @@ export const BranchTools = ({ status }: { status: GitStatus }) => {
         />
       )}
       <MenuButton label={t('git.more')} items={items} />
-      {isNewTree && (
-        <NewWorktree isDirty={status.files.length > 0} onClose={() => setNewTree(false)} />
+      {isNewTree.value && (
+        <NewWorktree
+          isDirty={status.files.length > 0}
+          onClose={() => {
+            isNewTree.value = false
+          }}
+        />
       )}
     </span>
   )

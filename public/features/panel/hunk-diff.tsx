@@ -1,6 +1,7 @@
 /** The diff of a changed file with buttons to stage, unstage or discard a hunk or chosen lines of it. */
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import type { DiffLine, FileDiff } from '../../parts/diff.ts'
 import { LineText, useHighlighted } from '../../parts/diff-view.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
@@ -60,23 +61,25 @@ const Lines = ({ path, lines, children }: LinesProps) => (
 export const HunkDiff = ({ change, loaded }: { change: Change; loaded: LoadedDiff }) => {
   const actions = useGitActions()
   const numbers = useMemo(() => lineNumbers(loaded.diff), [loaded.diff])
-  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set())
-  useEffect(() => setChosen(new Set()), [loaded.id])
+  const chosen = useSignal<ReadonlySet<number>>(new Set())
+  useEffect(() => {
+    chosen.value = new Set()
+  }, [loaded.id])
   const toggle = (index: number) => {
-    const next = new Set(chosen)
+    const next = new Set(chosen.value)
     if (!next.delete(index)) next.add(index)
-    setChosen(next)
+    chosen.value = next
   }
   const isStaged = change.kind === 'staged'
   const isBusy = actions.busy.value !== ''
   const slots = (at: number, { lines }: FileDiff) => {
     const all = (numbers[at] ?? []).filter(index => index >= 0)
-    const isPart = all.some(index => chosen.has(index))
-    const count = chosen.size
+    const isPart = all.some(index => chosen.value.has(index))
+    const count = chosen.value.size
     const label = isPart
       ? t(isStaged ? 'git.lines.unstage' : 'git.lines.stage', { count })
       : t(isStaged ? 'git.hunk.unstage' : 'git.hunk.stage')
-    const move = () => void actions.move(change, loaded, isPart ? [...chosen] : all)
+    const move = () => void actions.move(change, loaded, isPart ? [...chosen.value] : all)
     return {
       head: may('POST /api/git/stage') && (
         <>
@@ -105,7 +108,7 @@ export const HunkDiff = ({ change, loaded }: { change: Change; loaded: LoadedDif
                     key={row}
                     line={line}
                     index={index}
-                    isChosen={chosen.has(index)}
+                    isChosen={chosen.value.has(index)}
                     toggle={toggle}
                   />
                 )

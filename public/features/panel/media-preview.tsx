@@ -1,5 +1,6 @@
 /** Previews of images, audio, video, PDF, CSV, Markdown, and HTML. */
-import { useEffect, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { directoryOf, nameOf } from '../../parts/file-kind.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { LiveFrame } from './live-frame.tsx'
@@ -45,24 +46,24 @@ export const HtmlView = ({ doc }: { doc: Doc }) =>
 
 /** Without scripts. The HTML parser is loaded on first use. */
 const StaticHtml = ({ doc }: { doc: Doc }) => {
-  const [framed, setFramed] = useState('')
+  const framed = useSignal('')
   useEffect(() => {
     let current = true
     void import('../workspace/html-frame.ts').then(({ frameDocument }) => {
-      if (current) setFramed(trustedHtml(frameDocument(doc.content, pageNonce())))
+      if (current) framed.value = trustedHtml(frameDocument(doc.content, pageNonce()))
     })
     return () => {
       current = false
     }
   }, [doc.content])
   // An empty srcdoc would be a plain string, which Trusted Types rejects.
-  if (framed === '') return null
+  if (framed.value === '') return null
   return (
     <iframe
       class="frame-view"
       title={t('preview.frame', { name: nameOf(doc.path) })}
       sandbox=""
-      srcdoc={framed}
+      srcdoc={framed.value}
     />
   )
 }
@@ -73,39 +74,54 @@ export const PdfView = ({ doc }: { doc: Doc }) =>
 
 /** As an image: a browser runs no script of an SVG image, and loads nothing for it. */
 export const SvgView = ({ doc }: { doc: Doc }) => {
-  const [url, setUrl] = useState('')
-  const [broken, setBroken] = useState(false)
+  const url = useSignal('')
+  const broken = useSignal(false)
   useEffect(() => {
     const made = URL.createObjectURL(new Blob([doc.content], { type: 'image/svg+xml' }))
-    setUrl(made)
-    setBroken(false)
+    url.value = made
+    broken.value = false
     return () => URL.revokeObjectURL(made)
   }, [doc.content])
-  if (broken) return <p class="panel-note">{t('preview.svg.broken')}</p>
+  if (broken.value) return <p class="panel-note">{t('preview.svg.broken')}</p>
   return (
     <div class="media-view media-image">
-      {url && <img src={url} alt={nameOf(doc.path)} onError={() => setBroken(true)} />}
+      {url.value && (
+        <img
+          src={url.value}
+          alt={nameOf(doc.path)}
+          onError={() => {
+            broken.value = true
+          }}
+        />
+      )}
     </div>
   )
 }
 
 export const MermaidView = ({ doc }: { doc: Doc }) => {
-  const [failed, setFailed] = useState('')
-  if (failed === doc.content) return <p class="panel-note">{t('code.failed')}</p>
+  const failed = useSignal('')
+  if (failed.value === doc.content) return <p class="panel-note">{t('code.failed')}</p>
   return (
     <div class="media-view media-diagram">
-      <Diagram text={doc.content} onFail={() => setFailed(doc.content)} />
+      <Diagram
+        text={doc.content}
+        onFail={() => {
+          failed.value = doc.content
+        }}
+      />
     </div>
   )
 }
 
 export const MediaView = ({ doc }: { doc: Doc }) => {
   const panel = useWorkspacePanel()
-  const [broken, setBroken] = useState(false)
+  const broken = useSignal(false)
   const name = nameOf(doc.path)
   const src = panel.rawUrl(doc.path, { v: doc.generation || undefined })
-  const onError = () => setBroken(true)
-  if (broken) return <Download doc={doc} why={t('preview.media')} />
+  const onError = () => {
+    broken.value = true
+  }
+  if (broken.value) return <Download doc={doc} why={t('preview.media')} />
   return (
     <div class={`media-view media-${doc.kind}`}>
       {doc.kind === 'image' && <img src={src} alt={name} onError={onError} />}

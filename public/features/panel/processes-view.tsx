@@ -1,6 +1,7 @@
 /** Background processes of the session: one line, expandable to their output and a stop button. */
+import { useSignal } from '@preact/signals'
 import { visibleName, visibleText } from '../../../lib/base/visible.ts'
-import { useState } from 'preact/hooks'
+
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { TerminalText } from '../tool-calls/terminal-text.tsx'
@@ -78,7 +79,7 @@ const ProcessView = ({ process }: { process: Process }) => {
 
 export const ProcessesView = () => {
   const { processes: background } = useWorkspacePanel()
-  const [isOpen, setOpen] = useState(false)
+  const isOpen = useSignal(false)
   const list = background.list.value
   if (list.length === 0) return null
   const { value: count } = background.running
@@ -87,17 +88,19 @@ export const ProcessesView = () => {
       <button
         type="button"
         class="change-head programs-head"
-        aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
+        aria-expanded={isOpen.value}
+        onClick={() => {
+          isOpen.value = !isOpen.value
+        }}
       >
         <Icon name="terminal" size={14} />
         <span>{t('programs')}</span>
         <span class="change-dir">
           {count > 0 ? t('programs.running', { count }) : t('programs.none')}
         </span>
-        <Icon name={isOpen ? 'chevron-down' : 'chevron-up'} size={14} />
+        <Icon name={isOpen.value ? 'chevron-down' : 'chevron-up'} size={14} />
       </button>
-      {isOpen && (
+      {isOpen.value && (
         <ul>
           {list.toReversed().map(process => (
             <ProcessView key={process.process_id} process={process} />

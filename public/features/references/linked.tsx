@@ -1,6 +1,7 @@
 /** Text with links to what it names: files open in the panel, URLs in a new tab. */
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useContext, useMemo, useState } from 'preact/hooks'
+import { useContext, useMemo } from 'preact/hooks'
 import type { App } from '../../app.ts'
 import type {
   LinkedImageProps,
@@ -171,10 +172,10 @@ export function PathLink({ target, directory, children }: LinkedPathProps) {
 export function WorkspaceImage({ target, directory, text }: LinkedImageProps) {
   const app = useContext(AppContext)
   const show = useLightbox()
-  const [broken, setBroken] = useState(false)
+  const broken = useSignal(false)
   const place = useMemo(() => fileTarget(target, directory), [target, directory])
   const known = useName(place?.path ?? null)
-  if (!app || known?.type !== 'file' || broken || !isImagePath(known.path))
+  if (!app || known?.type !== 'file' || broken.value || !isImagePath(known.path))
     return (
       <PathLink target={target} directory={directory}>
         {text}
@@ -189,7 +190,9 @@ export function WorkspaceImage({ target, directory, text }: LinkedImageProps) {
         alt={text}
         loading="lazy"
         decoding="async"
-        onError={() => setBroken(true)}
+        onError={() => {
+          broken.value = true
+        }}
       />
     </button>
   )

@@ -1,6 +1,7 @@
 /** The workspace panel at an earlier step: a bar with the step, the files as they were, and one of them in comparison with now. */
+import { useSignal } from '@preact/signals'
 import { formatFull } from '../../parts/relative-time.ts'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
 import { usePanel, useShell } from '../../contexts.ts'
@@ -30,12 +31,12 @@ const queryOf = (session: string, { checkpoint }: TurnChange, point: Point): Que
 
 /** Loads again when the key changes; a late response of an earlier key is dropped. */
 const useLoaded = <T,>(key: string, load: () => Promise<T>): [Loaded<T>, () => void] => {
-  const [loaded, setLoaded] = useState<Loaded<T>>({ state: 'loading' })
-  const [attempt, setAttempt] = useState(0)
+  const loaded = useSignal<Loaded<T>>({ state: 'loading' })
+  const attempt = useSignal(0)
   useEffect(() => {
     let isCurrent = true
     const put = (next: Loaded<T>) => {
-      if (isCurrent) setLoaded(next)
+      if (isCurrent) loaded.value = next
     }
     load().then(
       value => put({ state: 'ready', value }),
@@ -45,8 +46,13 @@ const useLoaded = <T,>(key: string, load: () => Promise<T>): [Loaded<T>, () => v
     return () => {
       isCurrent = false
     }
-  }, [key, attempt])
-  return [loaded, () => setAttempt(attempt + 1)]
+  }, [key, attempt.value])
+  return [
+    loaded.value,
+    () => {
+      attempt.value = attempt.value + 1
+    },
+  ]
 }
 
 const labelOf = (points: readonly Point[], point: Point): string => {
@@ -136,14 +142,14 @@ function Files({ past, change }: { past: Past; change: TurnChange }) {
   const [loaded, retry] = useLoaded<Listing>(JSON.stringify(query), () =>
     platform.api('GET /api/rollback/files', query),
   )
-  const [chosen, setChosen] = useState<string | null>(null)
-  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
+  const chosen = useSignal<string | null>(null)
+  const toggled = useSignal<ReadonlySet<string>>(new Set())
   const files = loaded.state === 'ready' ? loaded.value.files : null
   const lines = useMemo(() => {
     // Directories with changes are open at first.
-    const open = directoriesOfChanges(files ?? []).symmetricDifference(toggled)
+    const open = directoriesOfChanges(files ?? []).symmetricDifference(toggled.value)
     return linesOf(files ?? [], open)
-  }, [files, toggled])
+  }, [files, toggled.value])
   if (loaded.state === 'failed') return <Failed text={t('failed')} onRetry={retry} />
   if (loaded.state === 'loading') return <p class="panel-note panel-late">{t('loading')}</p>
   const { notes, truncated } = loaded.value
@@ -157,7 +163,9 @@ function Files({ past, change }: { past: Past; change: TurnChange }) {
                 type="button"
                 class="past-line"
                 aria-expanded={line.open}
-                onClick={() => setToggled(toggled.symmetricDifference(new Set([line.path])))}
+                onClick={() => {
+                  toggled.value = toggled.value.symmetricDifference(new Set([line.path]))
+                }}
               >
                 <Icon name={line.open ? 'chevron-down' : 'chevron-right'} size={14} />
                 <bdi>{visibleName(line.name)}</bdi>
@@ -166,8 +174,10 @@ function Files({ past, change }: { past: Past; change: TurnChange }) {
               <button
                 type="button"
                 class={`past-line past-${line.state}`}
-                aria-current={line.path === chosen}
-                onClick={() => setChosen(line.path === chosen ? null : line.path)}
+                aria-current={line.path === chosen.value}
+                onClick={() => {
+                  chosen.value = line.path === chosen.value ? null : line.path
+                }}
               >
                 <Icon name="file" size={14} />
                 <bdi>{visibleName(line.name)}</bdi>
@@ -188,8 +198,13 @@ function Files({ past, change }: { past: Past; change: TurnChange }) {
           {note}
         </p>
       ))}
-      {chosen !== null && (
-        <OneFile query={{ ...query, path: chosen }} onClose={() => setChosen(null)} />
+      {chosen.value !== null && (
+        <OneFile
+          query={{ ...query, path: chosen.value }}
+          onClose={() => {
+            chosen.value = null
+          }}
+        />
       )}
     </>
   )
@@ -206,7 +221,7 @@ const Failed = ({ text, onRetry }: { text: string; onRetry: () => void }) => (
 
 function OneFile({ query, onClose }: { query: Query & { path: string }; onClose: () => void }) {
   const { platform } = useShell()
-  const [compared, setCompared] = useState(false)
+  const compared = useSignal(false)
   const [loaded, retry] = useLoaded<File>(JSON.stringify(query), () =>
     platform.api('GET /api/rollback/file', query),
   )
@@ -222,8 +237,10 @@ function OneFile({ query, onClose }: { query: Query & { path: string }; onClose:
             <button
               key={`${view}`}
               type="button"
-              aria-pressed={compared === view}
-              onClick={() => setCompared(view)}
+              aria-pressed={compared.value === view}
+              onClick={() => {
+                compared.value = view
+              }}
             >
               {t(view ? 'compare' : 'contents')}
             </button>
@@ -232,7 +249,7 @@ function OneFile({ query, onClose }: { query: Query & { path: string }; onClose:
       </div>
       {loaded.state === 'failed' && <Failed text={t('file.failed')} onRetry={retry} />}
       {loaded.state === 'loading' && <p class="panel-note panel-late">{t('loading')}</p>}
-      {loaded.state === 'ready' && <FileBody file={loaded.value} compared={compared} />}
+      {loaded.state === 'ready' && <FileBody file={loaded.value} compared={compared.value} />}
     </section>
   )
 }

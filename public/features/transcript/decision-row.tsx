@@ -1,6 +1,7 @@
 /** A settled question of the agent: what was asked, what was answered, and by whom. */
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+
 import { isPlanApproval, KEEP_PLANNING } from '../../../lib/base/plan-answers.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import type { Decision } from '../../../lib/schema/decision.ts'
@@ -131,16 +132,16 @@ const lookOf = ({ kind, answer, reason }: Decision): keyof typeof ICONS => {
 /** The agent is asked to run the command again, and asks again: a person who is here now can answer. */
 const RunNow = ({ command }: { command: string }) => {
   const { actions } = useTranscript()
-  const [sent, setSent] = useState(false)
+  const sent = useSignal(false)
   if (!actions.send || !may('POST /api/chat/start')) return null
   return (
     <button
       type="button"
       class="said-again"
       title={t('said.again.hint')}
-      disabled={sent}
+      disabled={sent.value}
       onClick={() => {
-        setSent(true)
+        sent.value = true
         actions.send?.(`${t('said.again.message')}\n\n${command}`)
       }}
     >

@@ -1,8 +1,8 @@
 /** Body of a delegation card: each subagent's task, calls and summary. */
 import { ToolPhrase } from '../tool-calls/tool-phrase.tsx'
 import { visibleWords } from '../../../lib/base/visible.ts'
-import { useComputed } from '@preact/signals'
-import { useEffect, useState } from 'preact/hooks'
+import { useComputed, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import type { LiveSubagent, SubagentStep } from '../../../lib/schema/subagent.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
@@ -75,18 +75,22 @@ function LiveStep({ step, all }: { step: SubagentStep; all: readonly LiveSubagen
 function Ended({ step }: { step: ToolStep }) {
   const { actions } = useTranscript()
   const { result } = step
-  const [whole, setWhole] = useState<string | null>(null)
-  const [failed, setFailed] = useState(false)
-  const isCut = result?._content_length !== undefined && whole === null
+  const whole = useSignal<string | null>(null)
+  const failed = useSignal(false)
+  const isCut = result?._content_length !== undefined && whole.value === null
   useEffect(() => {
     if (!isCut || !result) return
     actions.loadMessage(result.id).then(
-      message => setWhole(textOf(message)),
-      () => setFailed(true),
+      message => {
+        whole.value = textOf(message)
+      },
+      () => {
+        failed.value = true
+      },
     )
   }, [isCut])
-  const text = whole ?? (isCut || !result ? null : textOf(result))
-  if (failed) return <p class="tool-error">{t('tool.fetch.failed')}</p>
+  const text = whole.value ?? (isCut || !result ? null : textOf(result))
+  if (failed.value) return <p class="tool-error">{t('tool.fetch.failed')}</p>
   if (text === null) return <p class="tool-note">{t('tx.loading')}</p>
   const { results, error } = resultsOf(text)
   return (

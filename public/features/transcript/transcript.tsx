@@ -1,8 +1,8 @@
 /** Transcript of a chat: message rows, the running turn, and pending questions. */
-import { computed, signal } from '@preact/signals'
+import { computed, signal, useSignal } from '@preact/signals'
 import type { ReadonlySignal, Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { shownRetryOf } from './pending-retry.ts'
 import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
@@ -59,21 +59,23 @@ function Conversation(props: TranscriptProps) {
   const controller = useRef<ScrollController>(null)
   useJumps(scope, model.rows, controller)
   useEffect(() => void firstContent.then(preloadSteps), [])
-  const [stuck, setStuck] = useState<'idle' | 'loading' | 'failed'>('idle')
+  const stuck = useSignal<'idle' | 'loading' | 'failed'>('idle')
   const loadBefore = () => {
     const first = chat.peek().messages[0]?.id
-    setStuck('loading')
+    stuck.value = 'loading'
     actions.loadBefore().then(
       // Nothing new although more exists: retry by hand only, to avoid an endless loop.
-      () =>
-        setStuck(
-          chat.peek().messages[0]?.id === first && chat.peek().before > 0 ? 'failed' : 'idle',
-        ),
-      () => setStuck('failed'),
+      () => {
+        stuck.value =
+          chat.peek().messages[0]?.id === first && chat.peek().before > 0 ? 'failed' : 'idle'
+      },
+      () => {
+        stuck.value = 'failed'
+      },
     )
   }
   const onNearTop = () => {
-    if (stuck === 'idle' && chat.peek().before > 0) loadBefore()
+    if (stuck.value === 'idle' && chat.peek().before > 0) loadBefore()
   }
   return (
     <TranscriptProvider value={scope}>
@@ -84,7 +86,7 @@ function Conversation(props: TranscriptProps) {
         running={model.running}
         onNearTop={onNearTop}
         controller={controller}
-        head={<Head before={model.before} failed={stuck === 'failed'} onAgain={loadBefore} />}
+        head={<Head before={model.before} failed={stuck.value === 'failed'} onAgain={loadBefore} />}
         tail={<Tail />}
       />
     </TranscriptProvider>

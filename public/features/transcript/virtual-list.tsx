@@ -1,7 +1,7 @@
 /** Virtualized list of transcript rows: renders those around the viewport, keeps the reading position, follows the end. */
-import type { ReadonlySignal } from '@preact/signals'
+import { type ReadonlySignal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/transcript-strings.ts'
 import { RowView } from './row-view.tsx'
@@ -32,9 +32,16 @@ export function VirtualList({
   onNearTop,
   controller,
 }: VirtualListProps) {
-  const [, setTick] = useState(0)
+  const drawnCount = useSignal(0)
+  // Read, so that a new count draws the list again.
+  void drawnCount.value
   const scroll = useMemo(
-    () => new ScrollController({ render: () => setTick(tick => tick + 1) }),
+    () =>
+      new ScrollController({
+        render() {
+          drawnCount.value = drawnCount.peek() + 1
+        },
+      }),
     [],
   )
   controller.current = scroll
