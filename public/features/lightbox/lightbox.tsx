@@ -93,7 +93,7 @@ const useGestures = (view: Signal<View>, step: (by: number) => void) => {
     },
     onDblClick(event: MouseEvent) {
       const at = middleOf(event as PointerEvent)
-      change(view => (view.scale > 1 ? WHOLE : zoomed(view, 2.5, at)))
+      view.value = scale > 1 ? WHOLE : zoomed(view.value, 2.5, at)
     },
   }
 }
