@@ -2,7 +2,6 @@
 import { usePart } from '../../parts/use-part.ts'
 import { useMemo } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
-import { Mark } from '../../parts/mark.tsx'
 import { t } from '../../strings/t.ts'
 import { Composer } from '../composer/composer-view.tsx'
 import { useApp } from '../shell/context.ts'
@@ -21,6 +20,16 @@ import {
   useWorkspaces,
 } from '../../contexts.ts'
 import { may } from '../../parts/may.ts'
+
+const Mark = ({ size = 40 }: { size?: number }) => (
+  <svg class="logo" viewBox="0 0 32 32" width={size} height={size} aria-hidden="true">
+    <g fill="none" stroke="currentColor" stroke-linecap="round" stroke-width="1.8">
+      <path d="M8 4v24" stroke-opacity="0.4" />
+      <path d="M16 9h12M16 16h8M16 23h10" />
+    </g>
+    <circle class="logo-node" cx="8" cy="9" r="4" />
+  </svg>
+)
 
 const Transcript = lazy(async () => (await loadTranscript()).Transcript, true, false)
 

@@ -6,7 +6,6 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { modName, sendHint } from '../shell/keys.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
-import { AttachButton, AttachmentChips, LongTextLine } from './attachments-view.tsx'
 import { Chips } from './chips.tsx'
 import { withoutFiles } from '../messages/message-text.ts'
 import { COMPLETION_ID, offerId } from './completion.ts'
@@ -23,6 +22,48 @@ import {
   useSettings,
   useShell,
 } from '../../contexts.ts'
+
+const AttachmentList = lazy(
+  async () => (await import('./attachment-list.tsx')).AttachmentList,
+  true,
+)
+const Line = lazy(async () => (await import('./long-text-line.tsx')).LongTextLine, true)
+
+const AttachmentChips = () => {
+  const { draft: composer, attachments } = useComposer()
+  const isEmpty = composer.files.value.length === 0 && attachments.list.value.length === 0
+  return isEmpty ? null : <AttachmentList />
+}
+
+const LongTextLine = () =>
+  useComposer().attachments.longTexts.longText.value === null ? null : <Line />
+
+const AttachButton = () => {
+  const { attachments } = useComposer()
+  const ref = useRef<HTMLInputElement>(null)
+  return (
+    <>
+      <input
+        ref={ref}
+        class="attach-input"
+        type="file"
+        multiple
+        tabIndex={-1}
+        aria-hidden="true"
+        onChange={event => {
+          attachments.add([...(event.currentTarget.files ?? [])])
+          event.currentTarget.value = ''
+        }}
+      />
+      <IconButton
+        class="attach"
+        icon="paperclip"
+        label={t('attach.pick')}
+        onClick={() => ref.current?.click()}
+      />
+    </>
+  )
+}
 
 const loadCompletionList = () => import('./completion-list.tsx')
 const CompletionList = lazy(async () => (await loadCompletionList()).CompletionList, true)

@@ -9,15 +9,56 @@ import { t } from '../../strings/t.ts'
 import type { Page } from '../../app.ts'
 import type { Pane } from '../../pane.ts'
 import { ChatView } from '../chat/chat-view.tsx'
-import { Confirm } from './confirm.tsx'
-import { ConnectionPill } from './connection-pill.tsx'
 import { firstContent } from '../../parts/first-content.ts'
 import { HeldKeys } from '../shell/held-keys.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { PanelSlot } from '../panel/panel-slot.tsx'
 import { Sidebar } from './sidebar.tsx'
-import { useChat, useModels, usePanel, useProjects, useShell } from '../../contexts.ts'
+import { useChat, useModels, usePanel, useProjects, useShell, useTabs } from '../../contexts.ts'
 import { AppContext } from '../shell/context.ts'
+import { Button } from '../../parts/button.tsx'
+
+const CopyAge = lazy(async () => (await import('../offline/copy-age.tsx')).CopyAge, true, false)
+
+/** Hidden from screen readers, which would announce it every second. */
+const Progress = () => {
+  const { connection } = useShell()
+  return (
+    <>
+      <span aria-hidden="true">
+        {connection.state.value.kind === 'waiting'
+          ? t('connection.waiting', { count: connection.seconds.value })
+          : t('connection.connecting')}
+      </span>
+      <span class="sr-only">{t('connection.lost')}</span>
+    </>
+  )
+}
+
+const ConnectionPill = () => {
+  const { connection } = useShell()
+  const tabs = useTabs()
+  const copyMs = connection.copyMs.value
+  const isLost = connection.visible.value
+  if (!isLost && copyMs === null) return <div role="status" />
+  const waiting = connection.state.value.kind === 'waiting'
+  return (
+    <div role="status">
+      <div class={`pill${copyMs === null ? '' : ' pill-tall'}`}>
+        <span class="pill-dot" aria-hidden="true" />
+        <span class="pill-text">
+          {isLost && (copyMs === null ? <Progress /> : <span>{t('connection.lost')}</span>)}
+          {copyMs !== null && <CopyAge ms={copyMs} />}
+        </span>
+        {isLost && waiting && (
+          <Button kind="quiet" onClick={() => tabs.retryNow()}>
+            {t('connection.now')}
+          </Button>
+        )}
+      </div>
+    </div>
+  )
+}
 
 /** Sidebar of a narrow page: a modal dialog, so that focus stays inside and Escape closes it. */
 const Drawer = () => {
@@ -125,6 +166,7 @@ const UsageView = lazy(async () => (await import('../usage/usage-view.tsx')).Usa
 const ConnectDialog = lazy(async () => (await import('../models/connect-view.tsx')).ConnectDialog)
 const Palette = lazy(async () => (await import('../palette/palette.tsx')).Palette, HeldKeys)
 const SignIn = lazy(async () => (await import('./lazy-overlays.ts')).SignIn, true)
+const Confirm = lazy(async () => (await import('./lazy-overlays.ts')).Confirm, true)
 const Shortcuts = lazy(async () => (await import('./lazy-overlays.ts')).Shortcuts, true)
 const ProjectDialogs = lazy(async () => (await import('./lazy-overlays.ts')).ProjectDialogs, true)
 

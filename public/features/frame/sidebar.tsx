@@ -6,7 +6,6 @@ import { may, type Route as Asked } from '../../parts/may.ts'
 import { formatKeys } from '../shell/keys.ts'
 import type { Route } from '../shell/route.ts'
 import { type PlainKey, t } from '../../strings/t.ts'
-import { FilterMenu } from '../sessions/filter-menu.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { ProfileSwitch } from '../profiles/profile-switch.tsx'
 import { ProjectList } from '../projects/project-list.tsx'
@@ -20,6 +19,43 @@ import {
   useShell,
   useSidebar,
 } from '../../contexts.ts'
+import { MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
+
+const ORIGINS = ['', 'any', 'web', 'cli', 'api', 'cron'] as const
+
+const FilterMenu = () => {
+  const { filters } = useSidebar()
+  const { origin, everyProfile } = filters
+  const one = (label: string, checked: boolean, run: () => void): MenuItem => ({
+    label,
+    icon: 'check',
+    checked,
+    run,
+  })
+  const profiles = (): MenuItem[] => [
+    'line',
+    ...[false, true].map(every =>
+      one(t(every ? 'filter.every' : 'filter.own'), everyProfile.value === every, () =>
+        filters.showEvery(every),
+      ),
+    ),
+  ]
+  return (
+    <MenuButton
+      icon="filter"
+      class={filters.narrowed.value || filters.mixed.value ? 'filter-on' : ''}
+      label={t(filters.narrowed.value ? 'filter.on' : 'filter.title', {
+        origin: t(`filter.${origin.value || 'all'}`),
+      })}
+      items={() => [
+        ...ORIGINS.map(each =>
+          one(t(`filter.${each || 'all'}`), origin.value === each, () => filters.choose(each)),
+        ),
+        ...(filters.hasOthers.value || everyProfile.value ? profiles() : []),
+      ]}
+    />
+  )
+}
 
 const SearchField = () => {
   const { layout } = useShell()

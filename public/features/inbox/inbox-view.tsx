@@ -1,7 +1,14 @@
 /** The inbox: what waits for the person, what runs now, and what ended in trouble, of all chats and profiles. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
-import { useInbox, useProfiles, useSessions, useShell, useSidebar } from '../../contexts.ts'
+import {
+  useInbox,
+  useProfiles,
+  useSessions,
+  useShell,
+  useSidebar,
+  useOutbox,
+} from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 import { questionId } from '../messages/chat-reducer.ts'
@@ -13,8 +20,40 @@ import { inboxOf, type Troubled } from './inbox-state.ts'
 import { RunningRow } from './running-row.tsx'
 import { t } from './strings.ts'
 import { Triage } from './triage.ts'
-import { Unsent } from './unsent.tsx'
 import { Waiting } from './waiting.tsx'
+import { splitComments } from '../../../lib/base/comment-text.ts'
+import { withoutFiles } from '../messages/message-text.ts'
+import type { Listed } from '../messages/outbox.ts'
+
+const Unsent = ({ message, title }: { message: Listed; title: string | null }) => {
+  const { attempt, copy, route } = useShell()
+  const outbox = useOutbox()
+  const { id, session_id, error } = message
+  const { text } = splitComments(withoutFiles(message.text))
+  return (
+    <>
+      {title && <p class="waiting-in">{t('waiting.in', { title })}</p>}
+      <p class="inbox-unsent" dir="auto">
+        {text}
+      </p>
+      <p class="inbox-facts">
+        <span class="inbox-needed">{t('unsent.reason', { reason: error ?? '' })}</span>
+      </p>
+      <div class="waiting-buttons">
+        {session_id && (
+          <Button data-key="o" onClick={() => route.openSession(session_id)}>
+            {t('trouble.open')}
+          </Button>
+        )}
+        <Button onClick={() => void attempt(() => outbox.retry(id))}>{t('unsent.retry')}</Button>
+        <Button onClick={() => void copy(text)}>{t('unsent.copy')}</Button>
+        <Button kind="quiet" onClick={() => void attempt(() => outbox.remove(id))}>
+          {t('unsent.remove')}
+        </Button>
+      </div>
+    </>
+  )
+}
 
 type ItemProps = {
   id: string

@@ -19,9 +19,52 @@ import { EditingState, type Editing } from './editing.ts'
 import { ChatMessages, type View, whole } from './chat-messages.ts'
 import type { Listed, Outbox } from './outbox.ts'
 import { PAGE_SIZE } from './page-size.ts'
-import { ReadSession } from './read-session.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { createTryAgain } from '../../parts/try-again.ts'
+
+/** Fields of the session besides its messages. */
+type Details = Pick<
+  Session,
+  | 'session_id'
+  | 'title'
+  | 'workspace'
+  | 'model'
+  | 'personality'
+  | 'composer_draft'
+  | 'input_tokens'
+  | 'output_tokens'
+  | 'estimated_cost'
+  | 'profile'
+>
+
+/** Of these, the row has the newest: other devices change them, and what is refused is taken back there. */
+const ROW_FIELDS = ['workspace', 'model', 'personality', 'profile'] as const
+type RowFields = Pick<SessionRow, (typeof ROW_FIELDS)[number]>
+
+class ReadSession {
+  readonly #rowOf: (id: string) => SessionRow | undefined
+  readonly #read = signal<{ session: Session; row: RowFields } | null>(null)
+  readonly details: ReadonlySignal<Details | null>
+
+  constructor(rowOf: (id: string) => SessionRow | undefined) {
+    this.#rowOf = rowOf
+    this.details = computed<Details | null>(() => {
+      if (!this.#read.value) return null
+      const { session, row } = this.#read.value
+      const now = rowOf(session.session_id) ?? row
+      const changed = ROW_FIELDS.filter(name => now[name] !== row[name])
+      if (changed.length === 0) return session
+      return { ...session, ...Object.fromEntries(changed.map(name => [name, now[name]])) }
+    })
+  }
+
+  put(session: Session | null): void {
+    const row = session && this.#rowOf(session.session_id)
+    // A reply that is older than the row changes nothing about it.
+    const isNewer = row && (row.seq ?? 0) <= (session.seq ?? 0)
+    this.#read.value = session && { session, row: isNewer ? row : session }
+  }
+}
 
 export type ChatState = 'none' | 'loading' | 'ready' | 'missing' | 'failed'
 export type TurnEnd = { sessionId: string; how: 'done' | 'apperror' | 'cancel' }

@@ -10,13 +10,57 @@ import { fileQuery } from '../shell/route.ts'
 import { Terminals } from '../terminal/terminals.ts'
 import { askWhenShown } from '../workspace/ask-when-shown.ts'
 import { FileTree } from '../workspace/file-tree.ts'
-import { FileUploads } from '../workspace/file-uploads.ts'
 import { GitChanges } from '../workspace/git-changes.ts'
 import { OpenFile } from '../workspace/open-file.ts'
 import { formatTarget, insideWorkspace } from '../../parts/target.ts'
 import { Processes } from '../workspace/processes.ts'
 import { t } from '../workspace/strings.ts'
 import { turnChangesOf } from '../workspace/turn-changes.ts'
+import type { Platform } from '../../platform.ts'
+import { type DroppedFolder, UploadQueue } from '../../upload-queue.ts'
+import type { Toasts } from '../shell/toast.ts'
+
+type FileUploadsOptions = {
+  platform: Pick<Platform, 'upload'>
+  toasts: Toasts
+  sessionId: string
+  onArrived: (directory: string) => void
+}
+
+export class FileUploads {
+  readonly #options: FileUploadsOptions
+  readonly #queue: UploadQueue<string>
+  readonly list
+
+  constructor(options: FileUploadsOptions) {
+    const { platform, sessionId, onArrived, toasts } = options
+    this.#options = options
+    this.#queue = new UploadQueue<string>({
+      platform,
+      target: async ({ more: directory }) => ({ sessionId, ...(directory && { directory }) }),
+      onArrived: ({ more: directory }) => onArrived(directory),
+      onFailed: ({ id, name, file, error, more: directory }) => {
+        toasts.show(t('files.upload.failed', { name, reason: error }), { kind: 'error' })
+        this.#queue.remove(id)
+        // Some of its files may be there.
+        if ('send' in file) onArrived(directory)
+      },
+    })
+    this.list = this.#queue.list
+  }
+
+  /** Resolves when all of them are uploaded or failed. */
+  add(files: Iterable<File | DroppedFolder>, directory: string): Promise<void> {
+    for (const file of files) this.#queue.add(file, directory)
+    return this.#queue.idle()
+  }
+
+  cancel(id: number): void {
+    const one = this.#queue.list.peek().find(each => each.id === id)
+    this.#queue.remove(id)
+    if (one && 'send' in one.file) this.#options.onArrived(one.more)
+  }
+}
 
 export class WorkspacePanel {
   readonly #app: App

@@ -6,11 +6,22 @@ import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field, FormActions, TextField } from '../../parts/form.tsx'
 import { Picker } from '../../parts/picker.tsx'
-import type { ProjectDialog } from './projects.ts'
+import type { ProjectDialog, ProjectInput, Projects } from './projects.ts'
 import { titleOf } from '../sessions/sessions.ts'
-import { saveProject } from './save-project.ts'
 import { t } from './strings.ts'
 import { useProjects, useSessions } from '../../contexts.ts'
+
+/** Creates or edits a project; a new one gets the session it was created for. Throws the server's error. */
+export const saveProject = async (
+  projects: Projects,
+  project: Project | null,
+  input: ProjectInput,
+  sessionId?: string,
+): Promise<void> => {
+  if (project) return projects.save(project.project_id, input)
+  const made = await projects.create(input)
+  if (sessionId) await projects.moveTo(sessionId, made.project_id)
+}
 
 /** Visible as a dot in every theme. */
 const COLORS = [

@@ -12,14 +12,122 @@ import { Codes } from '../identity/codes.tsx'
 import { Devices } from '../identity/devices.tsx'
 import { Linked } from '../identity/linked.tsx'
 import { Passkeys } from '../identity/passkeys.tsx'
-import { ChangedSettings } from './changed-settings.tsx'
-import { Hooks } from './hooks.tsx'
-import { IgnoredSettings } from './ignored-settings.tsx'
 import { Safety } from './safety.tsx'
 import { useOutbox, useSettings, useShell } from '../../contexts.ts'
 import { LoadingNote } from '../../parts/view-state.tsx'
 import { joinSentences } from '../../strings/join-sentences.ts'
 import { watchUnsavedChanges } from '../offline/unsaved-changes.ts'
+import { visibleName, visibleText } from '../../../lib/base/visible.ts'
+import { formatFull } from '../../parts/relative-time.ts'
+import type { Api } from '../../../router.ts'
+
+type Ignored = Api['GET /api/config/problems']['output']['ignored']
+
+const IgnoredSettings = () => {
+  const { attempt, api, configProblems } = useShell()
+  const ignored = useSignal<Ignored>([])
+  const known = configProblems.current.value
+  useEffect(() => {
+    void attempt(async () => {
+      // Absent in an answer that an earlier version of the service kept for offline use.
+      ignored.value = (await api('GET /api/config/problems')).ignored ?? []
+    })
+  }, [known])
+  if (ignored.value.length === 0) return null
+  return (
+    <section class="view-part rows safeguards" aria-label={t('settings.ignored')}>
+      <h3>{t('settings.ignored')}</h3>
+      <p class="field-hint">{t('settings.ignored.text')}</p>
+      {ignored.value.map(({ key, why }) => (
+        <div class="field" key={key}>
+          <div class="field-text">
+            <code dir="ltr">{visibleName(key)}</code>
+            <p class="field-hint">{why ?? t('settings.ignored.unknown')}</p>
+          </div>
+        </div>
+      ))}
+    </section>
+  )
+}
+
+type Hook = Api['GET /api/hooks']['output']['hooks'][number]
+
+const hintOf = ({ event, matcher, last_run_at, last_failure }: Hook): string =>
+  [
+    matcher === '' ? event : t('hooks.when', { event, matcher: visibleText(matcher) }),
+    last_run_at === null ? t('hooks.never') : t('hooks.last', { time: formatFull(last_run_at) }),
+    ...(last_failure === null ? [] : [t('hooks.failure', { why: visibleText(last_failure) })]),
+  ].join(' · ')
+
+const countsOf = ({ runs, blocks, failures }: Hook): string =>
+  [
+    t('hooks.runs', { count: runs }),
+    ...(blocks > 0 ? [t('hooks.blocks', { count: blocks })] : []),
+    ...(failures > 0 ? [t('hooks.failures', { count: failures })] : []),
+  ].join(' · ')
+
+const Hooks = () => {
+  const { attempt, api } = useShell()
+  const hooks = useSignal<readonly Hook[]>([])
+  useEffect(() => {
+    void attempt(async () => {
+      hooks.value = (await api('GET /api/hooks')).hooks
+    })
+  }, [])
+  if (hooks.value.length === 0) return null
+  return (
+    <section class="view-part rows" aria-label={t('hooks.title')}>
+      <h3>{t('hooks.title')}</h3>
+      <p class="field-hint">{t('hooks.text')}</p>
+      {hooks.value.map((hook, index) => (
+        <Row
+          key={index}
+          label={
+            <code dir="ltr" class="allowed-rule">
+              {visibleText(hook.command)}
+            </code>
+          }
+          hint={hintOf(hook)}
+          control={ids => <span id={ids.control}>{countsOf(hook)}</span>}
+        />
+      ))}
+    </section>
+  )
+}
+
+const ChangedSettings = () => {
+  const { attempt, configProblems } = useShell()
+  const { changed } = configProblems.current.value
+  if (!changed) return null
+  const shown = (value: string | null) =>
+    value === null ? t('settings.changed.nothing') : visibleName(value)
+  const settle = (accept: boolean) =>
+    void attempt(() => configProblems.settle(changed.change_id, accept))
+  return (
+    <section class="view-part rows safeguards" aria-label={t('settings.changed')}>
+      <h3>{t('settings.changed')}</h3>
+      <p class="field-hint">{t('settings.changed.text', { file: changed.file })}</p>
+      {changed.changes.map(({ key, accepted, now }) => (
+        <div class="field" key={key}>
+          <div class="field-text">
+            <code dir="ltr">{visibleName(key)}</code>
+            <p class="field-hint">
+              {t('settings.changed.values', { before: shown(accepted), now: shown(now) })}
+            </p>
+          </div>
+        </div>
+      ))}
+      <div class="form-actions">
+        <Button asks="POST /api/guards/changes" onClick={() => settle(true)}>
+          {t('settings.changed.accept')}
+        </Button>
+        <Button asks="POST /api/guards/changes" kind="primary" onClick={() => settle(false)}>
+          {t('settings.changed.restore')}
+        </Button>
+      </div>
+    </section>
+  )
+}
 
 const PermissionRules = lazy(async () => (await import('./permission-rules.tsx')).PermissionRules)
 

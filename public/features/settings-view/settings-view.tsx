@@ -4,14 +4,68 @@ import type { Section as SectionName } from '../shell/route.ts'
 import { t } from '../settings/strings.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { SettingsSearch } from './settings-search.tsx'
-import { About } from './about.tsx'
 import { Appearance } from './appearance.tsx'
 import { General } from './general.tsx'
 import { Security } from './security.tsx'
-import { RoleNote } from './role-note.tsx'
 import { mayOpen, openSections } from './sections.ts'
-import { useShell } from '../../contexts.ts'
+import { useShell, useProfiles, useSettings } from '../../contexts.ts'
 import { View } from '../shell/view.tsx'
+import { Button } from '../../parts/button.tsx'
+
+const RoleNote = () => {
+  const { route } = useShell()
+  const { person } = useSettings()
+  if (!person.value || person.value.role === 'owner') return null
+  const { role, profiles } = person.value
+  return (
+    <>
+      <p class="view-lead">{t('settings.owner')}</p>
+      <p>{profiles?.length ? t(`settings.role.${role}`, { profiles }) : t('settings.role.none')}</p>
+      <p>{t('settings.role.yours')}</p>
+      <ul class="settings-yours">
+        {openSections().map(name => (
+          <li key={name}>
+            <a href={route.hrefOf({ view: 'settings', section: name })}>{t(`settings.${name}`)}</a>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+const Fact = ({ name, value }: { name: string; value: string }) => (
+  <div class="fact">
+    <dt>{name}</dt>
+    <dd>{value}</dd>
+  </div>
+)
+
+const About = () => {
+  const settings = useSettings()
+  const profiles = useProfiles()
+  const { connection, layout } = useShell()
+  const live = connection.state.value.kind === 'live'
+  return (
+    <>
+      <dl class="facts">
+        <Fact name={t('settings.version')} value={settings.version.value ?? '—'} />
+        <Fact name={t('settings.profile')} value={profiles.active.value || '—'} />
+        <Fact
+          name={t('settings.connection')}
+          value={t(live ? 'connection.live' : 'connection.connecting')}
+        />
+      </dl>
+      <Button
+        icon="command"
+        onClick={() => {
+          layout.shortcutsOpen.value = true
+        }}
+      >
+        {t('settings.shortcuts')}
+      </Button>
+    </>
+  )
+}
 
 const sections: Record<SectionName, ComponentType> = {
   general: General,

@@ -5,11 +5,43 @@ import type { Platform } from '../../platform.ts'
 import { t } from '../../strings/t.ts'
 import { Auth, type SignInGate } from '../sign-in/auth.ts'
 import { Announcements } from './announcements.ts'
-import { ConfigProblemsState } from './config-problems.ts'
 import { Connection } from './connection.ts'
 import { createLayout, type Layout } from './layout.ts'
 import { createRoute, type HistoryLike, type RouteState } from './route.ts'
 import { Toasts } from './toast.ts'
+import type { Api } from '../../../router.ts'
+
+type ConfigProblems = Omit<Api['GET /api/config/problems']['output'], 'ignored'>
+
+class ConfigProblemsState {
+  readonly #api: ApiCall
+  readonly current = signal<ConfigProblems>({ problems: [], guards: [], changed: null })
+
+  constructor(api: ApiCall) {
+    this.#api = api
+  }
+
+  async load(): Promise<void> {
+    this.current.value = await this.#api('GET /api/config/problems')
+  }
+
+  /** Accepts what something else changed in guarded settings, or restores the values in force. */
+  async settle(change_id: string, accept: boolean): Promise<void> {
+    await this.#api('POST /api/guards/changes', { change_id, accept })
+    this.current.value = await this.#api('GET /api/config/problems')
+  }
+
+  /** Accepts a security setting that isn't supported, until its value changes; or revokes that. */
+  async accept(
+    key: string,
+    value_id: string,
+    accepted: boolean,
+  ): Promise<Api['GET /api/guards']['output']> {
+    const answer = await this.#api('POST /api/guards/accept', { key, value_id, accepted })
+    this.current.value = await this.#api('GET /api/config/problems')
+    return answer
+  }
+}
 
 export type ShellOptions = {
   platform: Platform

@@ -9,7 +9,7 @@ import {
   Outbox,
   type Outgoing,
 } from '../../../public/features/messages/outbox.ts'
-import { adoptOutbox } from '../../../public/features/offline/adopt-drafts.ts'
+import { adoptOutbox } from '../../../public/features/offline/start.ts'
 import type { JsonStorage } from '../../../public/platform.ts'
 import type { Page } from '../../../public/app.ts'
 import { createTestClock } from '../../_clock.ts'

@@ -10,7 +10,7 @@ import { Projects } from '../../../public/features/projects/projects.ts'
 import { tagsOf } from '../../../public/features/sessions/tags.ts'
 import { Sessions } from '../../../public/features/sessions/sessions.ts'
 import { Toasts } from '../../../public/features/shell/toast.ts'
-import { saveProject } from '../../../public/features/projects/save-project.ts'
+import { saveProject } from '../../../public/features/projects/project-dialogs.tsx'
 import { fakePlatform, fakeRow, settle } from '../_page.ts'
 
 const project = (project_id: string, name = project_id) => ({

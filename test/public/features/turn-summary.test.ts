@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { RefusedBy } from '../../../lib/schema/refused-by.ts'
 import { factsOf } from '../../../public/features/transcript/turn-facts.ts'
-import { undoStateOf } from '../../../public/features/transcript/undo-state.ts'
+import { undoStateOf } from '../../../public/features/transcript/turn-summary.tsx'
 import { type Row, toRows } from '../../../public/features/transcript/rows.ts'
 import type { TurnChange } from '../../../public/features/workspace/turn-changes.ts'
 
