@@ -286,7 +286,6 @@ void app.start().then(async () => {
       ),
       // What it loads itself: a part that is missing must not keep the others from starting.
       import('./features/queue/lazy-queue.ts'),
-      import('./features/transcript/call-body.tsx'),
       import('./features/transcript/announce-answers.ts'),
     ])
   } catch {
