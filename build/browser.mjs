@@ -8,6 +8,7 @@ import { joinFirstLoad } from './first-load.mjs'
 import { bundleWorker, viewChunks } from './service-worker.mjs'
 import { fontLicenses, fontNames, fonts } from './fonts.mjs'
 import { systemTheme } from './system-theme.mjs'
+import { splitTexts } from './texts.mjs'
 
 const CODE = new Set(['.ts', '.tsx', '.css'])
 
@@ -81,21 +82,6 @@ const xtermUnderPolicy = {
     }),
 }
 
-/** mermaid in one piece with its 110 dependencies, which need not be installed then, and minified. */
-const MERMAID = join(root, 'node_modules/mermaid/dist/mermaid.esm.min.mjs')
-
-/**
- * mermaid's optional ELK layout is under the Eclipse Public License, which requires more of distributors than the MIT
- * license of this program: it is left out, and a diagram that needs it is shown as source.
- */
-const withoutElk = {
-  name: 'without-elk',
-  setup: build =>
-    build.onLoad({ filter: /[/\\]mermaid\.esm\.min[/\\]elk-\w+\.mjs$/ }, () => ({
-      contents: 'throw new Error("The ELK layout is not included")',
-    })),
-}
-
 /**
  * marked is one file that ends with an instance of everything in it, so no bundler can leave out its parser and renderer, which the page
  * does not use. Without the instance, it can. Fails when a new version ends in another way.
@@ -131,7 +117,6 @@ export const bundleBrowser = ({ minify = true } = {}) =>
     minify,
     write: false,
     metafile: true,
-    alias: { mermaid: MERMAID },
     outdir: 'static',
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
@@ -139,7 +124,7 @@ export const bundleBrowser = ({ minify = true } = {}) =>
     legalComments: 'linked',
     define: { 'process.env.NODE_ENV': minify ? '"production"' : '"development"' },
     loader: { '.woff2': 'file', '.svg': 'file', '.png': 'file' },
-    plugins: [onlyWoff2, xtermUnderPolicy, withoutElk, markedLexer, fonts, systemTheme],
+    plugins: [onlyWoff2, xtermUnderPolicy, markedLexer, fonts, systemTheme],
     logLevel: 'silent',
   })
 
@@ -157,7 +142,7 @@ const hashNames = (html, names) =>
 
 /** Built apart from the page: with code in common they would wait for its chunks. */
 const bundleApart = async (entry, format, minify) => {
-  const { outputFiles } = await esbuild.build({
+  const { outputFiles, metafile } = await esbuild.build({
     absWorkingDir: root,
     entryPoints: [entry],
     bundle: true,
@@ -165,12 +150,13 @@ const bundleApart = async (entry, format, minify) => {
     target: 'es2022',
     minify,
     write: false,
+    metafile: true,
     outdir: 'static',
     entryNames: '[name]-[hash]',
     define: { 'process.env.NODE_ENV': minify ? '"production"' : '"development"' },
   })
   const [{ path, contents }] = outputFiles
-  return [basename(path), contents]
+  return [basename(path), contents, Object.values(metafile.outputs)[0]]
 }
 
 /** Runs as soon as it is there, which a module or a script in order does not. */
@@ -186,6 +172,9 @@ const withCodeFont = (html, name) =>
     /^ *<link rel="preload" as="font"[^>]*>\n/m,
     line => `${line}${line.replace(/static\/[^"]+/, `static/${name}`)}`,
   )
+
+/** The texts that the page shows first. */
+const withTextList = (html, list) => html.replace('data-texts=""', `data-texts="${list}"`)
 
 /** The first page is styled by it. */
 const withLazyStyle = (html, name) =>
@@ -230,29 +219,40 @@ const list = async options => {
     ...sheets.map(([path, { entryPoint }]) => [basename(entryPoint), basename(path)]),
     ...fontNames(built.metafile.outputs),
   ])
+  const minify = options?.minify ?? true
+  const [cells, cellsText, cellsOutput] = await bundleApart(CELLS, 'esm', minify)
+  const cellsFile = cells.replace('main', 'cells')
+  names.set('cells.js', cellsFile)
+  const outputs = Object.entries(built.metafile.outputs).filter(([path]) => path.endsWith('.js'))
+  const texts = splitTexts({
+    scripts: files,
+    mainFile,
+    outputs: [...outputs.map(([path, output]) => [fileOf(path), output]), [cellsFile, cellsOutput]],
+  })
   const publicDir = join(root, 'public')
-  const assets = [...files].map(([name, contents]) =>
+  const assets = [...files, ...texts.files].map(([name, contents]) =>
     toEntry(`/static/${name}`, Buffer.from(contents), true),
   )
-  const minify = options?.minify ?? true
   const [firstRequest, firstRequestText] = await bundleApart(FIRST_REQUEST, 'iife', minify)
   assets.push(toEntry(`/static/${firstRequest}`, Buffer.from(firstRequestText), true))
-  const [cells, cellsText] = await bundleApart(CELLS, 'esm', minify)
-  const cellsFile = cells.replace('main', 'cells')
   assets.push(toEntry(`/static/${cellsFile}`, Buffer.from(cellsText), true))
-  names.set('cells.js', cellsFile)
   assets.push(toEntry('/static/fonts-license.txt', Buffer.from(fontLicenses()), false))
   for (const path of readTree(publicDir)) {
     const name = relative(publicDir, path).split(sep).join('/')
     // Parts of documents begin with an underscore.
     if (CODE.has(extname(name)) || basename(name).startsWith('_')) continue
+    if (name.startsWith('languages/')) continue
     const bytes = readFileSync(path)
     if (extname(name) === '.html') {
       const html = hashNames(withParts(bytes.toString(), path), names)
-      assets.push(toEntry(name, Buffer.from(html), false))
+      const first = name === 'index.html' ? mainFile : cellsFile
+      assets.push(toEntry(name, Buffer.from(withTextList(html, texts.listFor([first]))), false))
       if (name === 'index.html') {
         for (const [page, view] of Object.entries(FIRST_VIEWS)) {
-          const text = withFirstRequest(withPreloads(html, chunksOf(view)), firstRequest)
+          const chunks = chunksOf(view)
+          const list = texts.listFor([mainFile, ...chunks])
+          const whole = withTextList(withPreloads(html, chunks), list)
+          const text = withFirstRequest(whole, firstRequest)
           const made =
             page === 'chat.html'
               ? withCodeFont(text, names.get('mono.woff2'))
@@ -270,7 +270,7 @@ const list = async options => {
   const stored = [...new Set([...chunks, ...own, firstRequest, ...ICONS])].map(
     name => `static/${name}`,
   )
-  const worker = await bundleWorker({ main: mainFile, files: stored }, options)
+  const worker = await bundleWorker({ main: mainFile, files: stored, texts: texts.names }, options)
   assets.push(toEntry('sw.js', Buffer.from(worker), false))
   return { assets, metafile: built.metafile }
 }

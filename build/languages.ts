@@ -2,22 +2,36 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LANGUAGES, type Language } from '../lib/base/languages.ts'
-import { englishMessages, type Message, type Messages, sourceOf } from '../public/strings/t.ts'
+import { type Catalogs, englishCatalogs, type Message, type Messages } from '../public/strings/t.ts'
 
 const root = join(import.meta.dirname, '..')
 
-/** English messages of all features, by their text. */
-export const readEnglish = async (): Promise<Messages> => {
+/** English messages of all features, each in the catalog that its translations are in. */
+export const readEnglish = async (): Promise<Catalogs> => {
   for (const path of globSync('public/{strings,features,parts}/**/*{strings,error-codes}.ts', {
     cwd: root,
   }))
     await import(join(root, path))
-  const messages = englishMessages().flatMap(catalog => Object.values(catalog))
-  return Object.fromEntries(messages.map(message => [sourceOf(message), message]))
+  const catalogs = englishCatalogs()
+  return Object.fromEntries(
+    [...catalogs].map(([name, { texts, parts }]) => {
+      const isOwn = (id: string) =>
+        parts.every(part => part === name || catalogs.get(part)?.texts[id] !== texts[id])
+      return [name, Object.fromEntries(Object.entries(texts).filter(([id]) => isOwn(id)))]
+    }),
+  )
 }
 
-export const readTranslation = (language: Language): Messages =>
+export const readTranslation = (language: Language): Catalogs =>
   JSON.parse(readFileSync(join(root, 'public/languages', `${language}.json`), 'utf8'))
+
+/** The messages of all catalogs by `name/id`. */
+export const flatten = (catalogs: Catalogs): Messages =>
+  Object.fromEntries(
+    Object.entries(catalogs).flatMap(([name, messages]) =>
+      Object.entries(messages).map(([id, message]) => [`${name}/${id}`, message]),
+    ),
+  )
 
 export const TRANSLATED = Object.keys(LANGUAGES).filter(tag => tag !== 'en') as Language[]
 
@@ -58,33 +72,32 @@ const problemOf = (english: Message, message: Message, language: Language): stri
 
 export type Report = { missing: Messages; obsolete: string[]; wrong: Record<string, string> }
 
+/** `english` and `messages`: as `flatten` returns them. */
 export const checkTranslation = (
   english: Messages,
   messages: Messages,
   language: Language,
 ): Report => {
-  /** `key|text` is a second meaning of the text. */
-  const englishOf = (key: string): Message | undefined =>
-    english[key] ?? english[key.slice(key.indexOf('|') + 1)]
-  const isMissing = (key: string) => !Object.hasOwn(messages, key)
+  const keys = Object.keys(messages)
   return {
-    missing: Object.fromEntries(Object.entries(english).filter(([key]) => isMissing(key))),
-    obsolete: Object.keys(messages).filter(key => englishOf(key) === undefined),
+    missing: Object.fromEntries(
+      Object.entries(english).filter(([key]) => !Object.hasOwn(messages, key)),
+    ),
+    obsolete: keys.filter(key => !Object.hasOwn(english, key)),
     wrong: Object.fromEntries(
-      Object.entries(messages).flatMap(([key, message]) => {
-        const source = englishOf(key)
-        const problem = source === undefined ? null : problemOf(source, message, language)
-        return problem === null ? [] : [[key, problem]]
+      keys.flatMap(key => {
+        const problem = english[key] && problemOf(english[key], messages[key]!, language)
+        return problem ? [[key, problem]] : []
       }),
     ),
   }
 }
 
 if (import.meta.main) {
-  const english = await readEnglish()
+  const english = flatten(await readEnglish())
   const [only] = process.argv.slice(2)
   for (const language of TRANSLATED.filter(tag => !only || tag === only)) {
-    const report = checkTranslation(english, readTranslation(language), language)
+    const report = checkTranslation(english, flatten(readTranslation(language)), language)
     process.stdout.write(`${language} ${JSON.stringify(report, null, 1)}\n`)
   }
 }

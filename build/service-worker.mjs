@@ -37,9 +37,12 @@ export const viewChunks = (outputs, entry) => {
   return [...isNeeded].filter(([, needed]) => needed).map(([path]) => path)
 }
 
-/** `main`: the script that only pages of this build request. `files`: below the scope of the worker. */
-export const bundleWorker = async ({ main, files }, { minify = true } = {}) => {
-  const id = createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 12)
+/** `main`: the script that only pages of this build request. `files`: below the scope of the worker. `texts`: those of one language, without its tag. */
+export const bundleWorker = async ({ main, files, texts }, { minify = true } = {}) => {
+  const id = createHash('sha256')
+    .update(JSON.stringify([files, texts]))
+    .digest('hex')
+    .slice(0, 12)
   const { outputFiles } = await esbuild.build({
     absWorkingDir: root,
     entryPoints: [ENTRY],
@@ -49,7 +52,7 @@ export const bundleWorker = async ({ main, files }, { minify = true } = {}) => {
     minify,
     write: false,
     legalComments: 'none',
-    define: { BUILD: JSON.stringify({ id, main: basename(main), files }) },
+    define: { BUILD: JSON.stringify({ id, main: basename(main), files, texts }) },
     logLevel: 'silent',
   })
   return outputFiles[0].text

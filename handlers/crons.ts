@@ -1,5 +1,5 @@
 /** Scheduled jobs of the profile: list, edit, run, and the results of their runs. */
-import { CHANGES } from '../lib/auth/may.ts'
+import { CHANGES } from '../lib/people/may.ts'
 import { z } from 'zod'
 import { toWireJob } from '../lib/cron/job.ts'
 import { nextRuns } from '../lib/cron/next-run.ts'
@@ -11,9 +11,9 @@ import { isZone, toIso } from '../lib/base/time-zone.ts'
 import { type Ctx, endpoint, requireOwner } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { Completion, Job, JobId, JobRun } from '../lib/schema/cron.ts'
-import { redactValue } from '../lib/redact/redact.ts'
+import { redactValue } from '../lib/base/redact/redact.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
-import { toBoolean } from '../lib/settings.ts'
+import { toBoolean } from '../lib/profiles/settings.ts'
 
 const cronOf = (ctx: Ctx) => ctx.app.cron.of(ctx.home)
 
@@ -21,16 +21,20 @@ const cronOf = (ctx: Ctx) => ctx.app.cron.of(ctx.home)
 const inOwnWords = async (ctx: Ctx, schedule: string, zone: string): Promise<string> => {
   const header = ctx.req.headers['accept-language']
   const language = pageLanguage(ctx.app.personalSettings.of(ctx.person), header)
-  return (await scheduleIn(language, schedule, cronOf(ctx).now(), zone)) ?? schedule
+  return (await scheduleIn(language, schedule, ctx.app.clock.now(), zone)) ?? schedule
 }
 
 type Stored = Parameters<typeof toWireJob>[0]
 
 const show = (ctx: Ctx, job: Stored) => {
-  const { zone, now, scheduler } = cronOf(ctx)
+  const cron = cronOf(ctx)
   // Masked secrets that a client sends back are restored by `jobs.update`.
   return redactValue(
-    toWireJob(job, { now: now(), zone: zone(), running: scheduler.isBusy(job.id) }),
+    toWireJob(job, {
+      now: ctx.app.clock.now(),
+      zone: cron.zone(),
+      running: cron.scheduler.isBusy(job.id),
+    }),
   )
 }
 
@@ -79,11 +83,11 @@ export const list = endpoint({
     problem: z.string().nullable(),
   }),
   run: ctx => {
-    const { jobs, zone } = cronOf(ctx)
+    const cron = cronOf(ctx)
     return {
-      jobs: jobs.list().map(job => show(ctx, job)),
-      timezone: zone(),
-      problem: jobs.problem(),
+      jobs: cron.jobs.list().map(job => show(ctx, job)),
+      timezone: cron.zone(),
+      problem: cron.jobs.problem(),
     }
   },
 })
@@ -101,9 +105,12 @@ export const create = endpoint({
   output: One,
   run: async (ctx, input) => {
     requirePlain(ctx, input)
-    const { jobs, zone } = cronOf(ctx)
-    const schedule = await inOwnWords(ctx, input.schedule, zone())
-    return { ...ok, job: show(ctx, await jobs.create({ ...input, schedule, by: ctx.person.role })) }
+    const cron = cronOf(ctx)
+    const schedule = await inOwnWords(ctx, input.schedule, cron.zone())
+    return {
+      ...ok,
+      job: show(ctx, await cron.jobs.create({ ...input, schedule, by: ctx.person.role })),
+    }
   },
 })
 
@@ -122,14 +129,14 @@ export const update = endpoint({
   output: One,
   run: async (ctx, { job_id, enabled, schedule: given, ...fields }) => {
     const flag = enabled === undefined || enabled === null ? undefined : toBoolean(enabled)
-    const { jobs, zone } = cronOf(ctx)
+    const cron = cronOf(ctx)
     requirePlain(
       ctx,
       fields,
-      jobs.list().find(({ id }) => id === job_id),
+      cron.jobs.list().find(({ id }) => id === job_id),
     )
-    const schedule = given && (await inOwnWords(ctx, given, zone()))
-    const job = await jobs.update(job_id, {
+    const schedule = given && (await inOwnWords(ctx, given, cron.zone()))
+    const job = await cron.jobs.update(job_id, {
       ...fields,
       schedule,
       enabled: flag,
@@ -205,11 +212,11 @@ export const preview = endpoint({
         `"${timezone.slice(0, 60)}" is not a time zone; write one like Europe/Berlin.`,
         { code: 'invalid_time_zone', values: { zone: timezone.slice(0, 60) } },
       )
-    const { now, zone: own } = cronOf(ctx)
-    const zone = timezone || own()
-    const exact = await toExactSchedule(await inOwnWords(ctx, given, zone), now(), zone)
-    const schedule = parseSchedule(exact, now(), zone)
-    const next = nextRuns(schedule, now(), zone).map(at => toIso(at, zone))
+    const now = ctx.app.clock.now()
+    const zone = timezone || cronOf(ctx).zone()
+    const exact = await toExactSchedule(await inOwnWords(ctx, given, zone), now, zone)
+    const schedule = parseSchedule(exact, now, zone)
+    const next = nextRuns(schedule, now, zone).map(at => toIso(at, zone))
     const { kind, display } = schedule
     return { ...ok, kind, display, words: inWords(schedule, zone), next, timezone: zone }
   },
@@ -286,9 +293,9 @@ export const status = endpoint({
     timezone: z.string(),
   }),
   run: (ctx, { job_id }) => {
-    const { scheduler, zone } = cronOf(ctx)
-    const running = scheduler.running()
-    const shared = { queued: scheduler.queued(), timezone: zone() }
+    const cron = cronOf(ctx)
+    const running = cron.scheduler.running()
+    const shared = { queued: cron.scheduler.queued(), timezone: cron.zone() }
     if (job_id === undefined)
       return {
         running: Object.fromEntries(running.map(each => [each.job_id, each.elapsed])),
@@ -297,7 +304,7 @@ export const status = endpoint({
     const own = running.find(each => each.job_id === job_id)
     return {
       job_id,
-      running: own !== undefined || scheduler.isBusy(job_id),
+      running: own !== undefined || cron.scheduler.isBusy(job_id),
       elapsed: own?.elapsed ?? 0,
       session_id: own?.session_id ?? null,
       ...shared,

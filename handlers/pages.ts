@@ -1,11 +1,12 @@
 /** HTML and static files: the app shell, the login page, the icon and the assets. */
 import { createHash } from 'node:crypto'
 import { rightsOf } from '../lib/base/rights.ts'
+import { LOOK } from '../lib/base/settings.ts'
 import { directionOf, pageLanguage } from '../lib/base/languages.ts'
-import { loginPage } from '../lib/auth/login-page.ts'
-import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
-import { proxyIdentity } from '../lib/auth/external-identity.ts'
-import { relyingPartyOf } from '../lib/auth/passkeys.ts'
+import { loginPage } from '../lib/people/login-page.ts'
+import { SESSION_COOKIE } from '../lib/people/cookie.ts'
+import { proxyIdentity } from '../lib/people/external-identity.ts'
+import { relyingPartyOf } from '../lib/people/passkeys.ts'
 import { type Ctx, endpoint, refusedRoutes } from '../lib/context.ts'
 import { missing, UserError } from '../lib/errors.ts'
 import { themeColor } from '../lib/base/theme-color.ts'
@@ -19,6 +20,17 @@ const templateOf = async ({ app }: Ctx, name: string) => {
   const asset = (await app.assets()).get(name)
   if (!asset) throw missing('not found')
   return asset
+}
+
+/** The texts that the page shows first, which it requests before it shows anything. */
+const textLinks = (template: string, prefix: string, language: string): string => {
+  const [version, ...names] = (/ data-texts="([^"]*)"/.exec(template)?.[1] ?? '').split(' ')
+  return names
+    .map(
+      name =>
+        `<${prefix}/static/${language}.${name}-${version}.json>; rel=preload; as=fetch; crossorigin=anonymous`,
+    )
+    .join(', ')
 }
 
 /** The nonce of the browser's cached copy, read from its ETag. */
@@ -36,11 +48,10 @@ const shellOf = (name: string, summary: string) =>
     async run(ctx) {
       const template = await templateOf(ctx, name)
       const settings = ctx.app.personalSettings.of(ctx.person)
-      const { theme, accent, font_size, density, reading_font, bot_name } = settings
+      const { theme, bot_name } = settings
       const language = pageLanguage(settings, ctx.req.headers['accept-language'])
-      const look = { theme, accent, font_size, density, reading_font }
       const values = {
-        ...look,
+        ...Object.fromEntries(LOOK.map(name => [name, settings[name]])),
         base: `${ctx.client.prefix}/`,
         theme_color: themeColor(theme),
         lang: language,
@@ -62,14 +73,12 @@ const shellOf = (name: string, summary: string) =>
       const etag = `"${tag}.${nonce}"`
       if (cached && isNotModified(ctx.req.headers['if-none-match'], etag))
         return empty({ status: 304, etag })
+      const text = template.raw.toString()
       const headers = {
         Vary: 'Accept-Language',
-        // The page needs its messages before it can show anything.
-        ...(language !== 'en' && {
-          Link: `<${ctx.client.prefix}/static/${language}.json>; rel=preload; as=fetch; crossorigin=anonymous`,
-        }),
+        ...(language !== 'en' && { Link: textLinks(text, ctx.client.prefix, language) }),
       }
-      return html(fillTemplate(template.raw.toString(), { ...values, nonce }), { etag, headers })
+      return html(fillTemplate(text, { ...values, nonce }), { etag, headers })
     },
   })
 

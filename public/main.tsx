@@ -9,6 +9,7 @@ import { runShortcut } from './features/frame/keys.ts'
 import { SignInGate } from './features/sign-in/auth.ts'
 import { draftsPrefix, jsonStorage, type Platform } from './platform.ts'
 import { PROFILE_KEY } from './features/profiles/profiles.ts'
+import { FRAME_TYPES } from './features/messages/chat-reducer.ts'
 import { readLook, writeLook } from './features/settings/settings.ts'
 import { loadMoreIcons } from './parts/icon.tsx'
 import { retryFailedViews } from './parts/lazy.tsx'
@@ -18,7 +19,7 @@ import { Stream } from './stream/stream.ts'
 import { TabLeader } from './stream/tab-leader.ts'
 import type { FirstRequests } from './first-request.ts'
 import { withFirstResponses } from './first-responses.ts'
-import { loadLanguage } from './strings/load-language.ts'
+import { loadLanguage } from './strings/load-texts.ts'
 import { t } from './strings/t.ts'
 import { preloadTranscript } from './features/transcript/load-transcript.ts'
 import { AppContext } from './features/shell/context.ts'
@@ -27,10 +28,10 @@ import { setRefused } from './parts/may.ts'
 
 const base = document.baseURI
 /** Whose page this is. */
-const { account = '', refused = '' } = document.documentElement.dataset
+const { account = '', refused = '', texts: first } = document.documentElement.dataset
 setRefused(refused.split(','))
 // Before anything reads a message.
-await loadLanguage(document.documentElement.lang, base)
+const retryTexts = await loadLanguage(document.documentElement.lang, base, first)
 const mac = /Mac|iPhone|iPad/.test(navigator.platform)
 const gate = new SignInGate()
 
@@ -145,6 +146,7 @@ const app = new Page({
       stream: on =>
         new Stream({
           ...on,
+          types: FRAME_TYPES,
           open: query =>
             new EventSource(urlOf(base, 'api/events', query), { withCredentials: true }),
           beforeRetry: () => app.shell.auth.check(),
@@ -244,7 +246,9 @@ document.addEventListener('keydown', event => {
 })
 
 effect(() => {
-  if (app.shell.connection.state.value.kind === 'live') retryFailedViews()
+  if (app.shell.connection.state.value.kind !== 'live') return
+  retryTexts()
+  retryFailedViews()
 })
 effect(() => {
   document.title = app.active.value.pane.title.value

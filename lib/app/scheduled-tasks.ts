@@ -1,5 +1,5 @@
 /** Composition: the chats of scheduled tasks, as the scheduler sees them. */
-import type { TurnStarter } from '../conversation/start-turn.ts'
+import type { TurnStarter } from '../turns/start-turn.ts'
 import type { ContinuedTasks } from '../cron/cron.ts'
 import type { RunOutcome } from '../cron/until-end.ts'
 import type { Sessions } from '../sessions/types.ts'

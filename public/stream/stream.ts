@@ -25,6 +25,8 @@ export type EventSourceLike = {
 }
 
 export type StreamOptions = {
+  /** The browser drops events of other types. */
+  types: readonly Frame['type'][]
   open: (query: { watch: string; after: string }) => EventSourceLike
   onFrame: (frame: Frame) => void
   onPing: () => void
@@ -37,42 +39,6 @@ export type StreamOptions = {
 const PAUSES_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
 /** Pings arrive every 10 s; without two of them the connection is considered dead. */
 const SILENCE_MS = 22_000
-
-const FRAME_TYPES = [
-  'turn_started',
-  'token',
-  'reasoning',
-  'retry',
-  'message',
-  'tool',
-  'tool_output',
-  'subagent',
-  'tool_complete',
-  'approval',
-  'clarify',
-  'answered',
-  'usage',
-  'warning',
-  'compressing',
-  'compressed',
-  'done',
-  'apperror',
-  'cancel',
-  'title_status',
-  'title',
-  'stream_end',
-  'row',
-  'gone',
-  'asked',
-  'settled',
-  'queue',
-  'aside',
-  'notice',
-  'gateway',
-  'reset',
-] as const satisfies readonly Frame['type'][]
-/** Compiles only while every type has a listener: the browser drops events without one. */
-type AllFrameTypes = Frame['type'] extends (typeof FRAME_TYPES)[number] ? typeof FRAME_TYPES : never
 
 export const parseCursor = (text: string | undefined): Cursor | undefined => {
   const match = /^([0-9a-f]+)-(\d+)$/.exec(text ?? '')
@@ -169,7 +135,7 @@ export class Stream {
   }
 
   #connect(): void {
-    const { open, onState, onFrame, onPing } = this.#options
+    const { types, open, onState, onFrame, onPing } = this.#options
     this.#cancelTimer()
     this.#next?.close()
     const watch = [...this.#positions].map(([id, { at }]) => (at ? `${id}@${at}` : id)).join(',')
@@ -178,7 +144,7 @@ export class Stream {
     const alive = () => source === this.#next || source === this.#current
     this.#resetSilenceTimer()
     if (!this.#current) onState({ kind: 'connecting' })
-    for (const type of FRAME_TYPES satisfies AllFrameTypes) {
+    for (const type of types) {
       source.addEventListener(type, event => {
         if (!alive()) return
         this.#resetSilenceTimer()

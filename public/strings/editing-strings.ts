@@ -14,4 +14,4 @@ export const enEditing = {
   'conflict.mine': 'Overwrite',
 } as const
 
-export const t = translator(enEditing)
+export const t = translator('editing', enEditing)

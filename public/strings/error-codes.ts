@@ -376,5 +376,6 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
 }
 
 export const errorMessage = translator(
+  'error',
   Object.fromEntries(Object.entries(TEXTS).flatMap(([code, text]) => (text ? [[code, text]] : []))),
 ) as (key: string, values: object) => string

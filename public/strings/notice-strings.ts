@@ -3,7 +3,7 @@ import type { NoticeCode, NoticeValues } from '../../lib/schema/notice.ts'
 import { withCauses } from './server-strings.ts'
 import { translator } from './t.ts'
 
-const t = translator({
+const t = translator('notice', {
   person_joined: '{name} has joined.',
   device_paired: '“{name}” was paired.',
   unnamed_device_paired: 'The device is paired.',

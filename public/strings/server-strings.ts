@@ -221,17 +221,17 @@ export const SENTENCES: readonly string[] = [
   'line {line}: {reason}',
 ]
 
-const t = translator({
+const t = translator('server', {
   'server.copy': 'Copy details',
   'server.said': 'The server reports: “{text}”',
   'server.quote': '“{text}”',
 })
 export { t }
 
-const inLanguage = translator(Object.fromEntries(SENTENCES.map(text => [text, text]))) as (
-  key: string,
-  values: object,
-) => string
+const inLanguage = translator(
+  'sentence',
+  Object.fromEntries(SENTENCES.map(text => [text, text])),
+) as (key: string, values: object) => string
 
 /** One word, such as a host; names may have several. */
 const WORDS: Readonly<Record<string, string>> = {

@@ -16,7 +16,7 @@ export type PlainKey = {
   [K in Key]: [Placeholders<Base[K]>] extends [never] ? K : never
 }[Key]
 type Rest<V> = [Placeholders<V>] extends [never] ? [] : [values: Values<V>]
-type Catalog = Readonly<Record<string, string | Plural>>
+type Texts = Readonly<Record<string, string | Plural>>
 /** A feature's own messages over the base catalog. */
 type Merged<C> = Omit<Base, keyof C> & C
 
@@ -24,11 +24,14 @@ type Merged<C> = Omit<Base, keyof C> & C
 export type Message =
   | string
   | (Partial<Readonly<Record<Intl.LDMLPluralRule, string>>> & { readonly other: string })
+/** By the id of each. */
 export type Messages = Readonly<Record<string, Message>>
+/** Of a language, by the name of their catalog. */
+export type Catalogs = Readonly<Record<string, Messages>>
 
 type Shown = {
   tag: string
-  messages: Messages
+  catalogs: Catalogs
   /** Created when they are first needed. English does without: their data takes longer to load than the first view to render. */
   plurals?: Intl.PluralRules | undefined
   formats?: string
@@ -36,13 +39,10 @@ type Shown = {
 }
 
 /** The language of the page, the same for every module, set before anything is shown. */
-const shown: Shown = { tag: 'en', messages: {} }
+const shown: Shown = { tag: 'en', catalogs: {} }
 
-/**
- * Shows messages of this language; English ones where it has none. Called once, before the page is rendered.
- * `messages` have the English text as key (its `other` form), or `key|English text` where a text has two meanings.
- */
-export const setLanguage = (language: string, messages: Messages): void => {
+/** Shows messages of this language; English ones where it has none. Called once, before the page is rendered. */
+export const setLanguage = (language: string, catalogs: Catalogs): void => {
   const [base] = language.split('-', 1)
   // A regional variant that the browser prefers has its own dates, such as en-GB.
   // Chromium without a locale names `en-US@posix`, which `Intl` rejects.
@@ -51,7 +51,7 @@ export const setLanguage = (language: string, messages: Messages): void => {
   )
   Object.assign(shown, {
     tag: language,
-    messages,
+    catalogs,
     plurals: undefined,
     // Countries with Arabic write digits in two ways. One way in the whole page: that of its codes, sizes, and addresses.
     formats:
@@ -60,6 +60,11 @@ export const setLanguage = (language: string, messages: Messages): void => {
         : (own ?? language),
     isRtl: language === 'ar',
   })
+}
+
+/** More messages of the language, of what is shown next. */
+export const addCatalogs = (catalogs: Catalogs): void => {
+  shown.catalogs = { ...shown.catalogs, ...catalogs }
 }
 
 /** Nothing has to be translated. */
@@ -116,27 +121,30 @@ const numberOf = (value: number): string =>
     ? String(value)
     : value.toLocaleString(shown.isRtl ? shown.formats : shown.tag)
 
-/** The text by which translations of a message are found. */
-export const sourceOf = (message: Message): string =>
-  typeof message === 'string' ? message : message.other
-
-const catalogs: Catalog[] = [en]
-/** English messages of all modules loaded so far; for the check of translations. */
-export const englishMessages = (): readonly Catalog[] => catalogs
+const english = new Map<string, { texts: Texts; parts: readonly string[] }>()
+/** English messages of all modules loaded so far, by the name of their catalog; for the check of translations. */
+export const englishCatalogs = (): ReadonlyMap<
+  string,
+  { texts: Texts; parts: readonly string[] }
+> => english
 
 const BEGINS_WITH_NAME = /^[^\p{L}{]*\{.*\p{Script=Arabic}/u
 
+/** The catalog of the first page load, behind those of all features. */
+const BASE = 'page'
+
 /**
  * A translator over the base catalog and the messages of one feature. Features bring their own catalog so that the first page
- * load carries only the text it shows.
+ * load carries only the text it shows. Translations are found by its `name` and the id of a message, or by the names of the
+ * catalogs that it has in itself.
  */
-export const translator = <const C extends Catalog>(catalog: C) => {
-  catalogs.push(catalog)
+export const translator = <const C extends Texts>(name: string, catalog: C, ...parts: string[]) => {
+  const names = [name, ...parts, BASE]
+  english.set(name, { texts: catalog, parts: names.slice(1) })
   return <K extends keyof Merged<C> & string>(key: K, ...[values]: Rest<Merged<C>[K]>): string => {
     const filled = (values ?? {}) as Record<string, Value>
-    const english = catalog[key] ?? (en as Catalog)[key]!
-    const source = sourceOf(english)
-    const message = shown.messages[`${key}|${source}`] ?? shown.messages[source] ?? english
+    const from = names.find(each => shown.catalogs[each]?.[key] !== undefined)
+    const message = from ? shown.catalogs[from]![key]! : (catalog[key] ?? (en as Texts)[key]!)
     const text = select(message, filled.count)
     const result = text.replace(/\{(\w+)\}/g, (placeholder, name) => {
       const value = filled[name]
@@ -151,4 +159,4 @@ export const translator = <const C extends Catalog>(catalog: C) => {
 }
 
 /** Translator of the base catalog. */
-export const t = translator({})
+export const t = translator('page', en)

@@ -85,4 +85,4 @@ export const enTranscript = {
   'media.image': 'Image: {name}',
 } as const
 
-export const t = translator(enTranscript)
+export const t = translator('messages', enTranscript)

@@ -23,7 +23,13 @@ type WorkerScope = {
 }
 
 /** Set by the build: a name for its files, the script that only its page requests, and what works without a network. */
-declare const BUILD: { id: string; main: string; files: readonly string[] }
+declare const BUILD: {
+  id: string
+  main: string
+  files: readonly string[]
+  /** Of one language, without its tag. */
+  texts: readonly string[]
+}
 
 const worker = self as unknown as WorkerScope
 const { scope } = worker.registration
@@ -42,7 +48,8 @@ const keepShell = async (reply: Response, epoch: Epoch): Promise<void> => {
   // Another app of ours may be below this one.
   if (account === undefined || !html.includes(`<base href="${root}">`)) return
   await kept.keepShell(account, html.includes(BUILD.main) ? copy : null, epoch)
-  if (language !== 'en') await files.add(`static/${language}.json`)
+  if (language !== 'en')
+    await Promise.all(BUILD.texts.map(name => files.add(`static/${language}.${name}`)))
 }
 
 const navigate = async ({ request, waitUntil }: PassedEvent): Promise<Response> => {

@@ -27,7 +27,7 @@ test('manifest and worker need no sign-in, are never stale, and name only files 
     for (const { src } of icons) assert.is((await app.get(`/${src}`)).status, 200, src)
 
     const asWorker = { headers: { 'Service-Worker': 'script' } }
-    for (const path of ['/static/de.json', '/static/none.js', '/share/none.js', '/health'])
+    for (const path of ['/static/favicon.svg', '/static/none.js', '/share/none.js', '/health'])
       assert.is((await app.get(path, asWorker)).status, 403, path)
     const worker = await app.get('/sw.js', asWorker)
     assert.is(worker.status, 200)
@@ -37,6 +37,26 @@ test('manifest and worker need no sign-in, are never stale, and name only files 
     const files: string[] = JSON.parse(list)
     assert.ok(files.length > 50, `${files.length}`)
     for (const file of files) assert.is((await app.get(`/${file}`)).status, 200, file)
+  } finally {
+    await app.close()
+  }
+})
+
+test('a page in another language names the texts that it shows first, which are there', async () => {
+  const app = await startApp()
+  try {
+    for (const path of ['/', '/session/abcdef012345', '/tasks']) {
+      const page = await app.get(path, { headers: { 'accept-language': 'de' } })
+      const links = String(page.headers.link).split(', ')
+      assert.ok(links.length >= (path === '/tasks' ? 1 : 2), path)
+      for (const link of links) {
+        const [, file = ''] =
+          /^<(\/static\/de\.[\w-]+\.json)>; rel=preload; as=fetch/.exec(link) ?? []
+        assert.is((await app.get(file)).status, 200, link)
+      }
+    }
+    const english = await app.get('/', { headers: { 'accept-language': 'en' } })
+    assert.is(english.headers.link, undefined)
   } finally {
     await app.close()
   }

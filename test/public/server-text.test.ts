@@ -13,8 +13,8 @@ import { parseRule } from '../../lib/agent/permissions/rule.ts'
 import type { UserError } from '../../lib/errors.ts'
 import { isInvalid, parseServers } from '../../lib/mcp/config.ts'
 import { routingOf } from '../../lib/models/routing.ts'
-import { causeOf } from '../../lib/sandbox/availability.ts'
-import { workspaceProblem } from '../../lib/sandbox/mounts.ts'
+import { causeOf } from '../../lib/commands/sandbox/availability.ts'
+import { workspaceProblem } from '../../lib/commands/sandbox/mounts.ts'
 import { ERROR_CODES, type ErrorCode, GENERIC_CODES } from '../../lib/schema/error-code.ts'
 import { FailureType } from '../../lib/schema/failure-type.ts'
 import { fileReason } from '../../lib/store/file-error.ts'
@@ -209,7 +209,7 @@ const causesOfModules = (): string[] => {
     const server = parseServers({ mcp_servers: { a: entry } } as never)[0]!
     return isInvalid(server) ? server.problem : []
   })
-  const thrown = globSync('lib/{containers,sandbox}/*.ts').flatMap(path =>
+  const thrown = globSync('lib/commands/{containers,sandbox}/*.ts').flatMap(path =>
     [
       ...readFileSync(path, 'utf8').matchAll(
         /(?:unavailable|conflict|unreachable)\((?:\s*engine,)?\s*(?:wanted === 'docker'\s*\? )?(['`])((?:(?!\1).)+)\1|problem: ([`'])((?:(?!\3).)+)\3/g,

@@ -16,7 +16,7 @@ import type { Effort } from '../../base/efforts.ts'
 import { conflict, UserError } from '../../errors.ts'
 import type { McpHome } from '../../mcp/mcp.ts'
 import type { Home } from '../../profiles/home.ts'
-import { redact } from '../../redact/redact.ts'
+import { redact } from '../../base/redact/redact.ts'
 import type { ApprovalChoice } from '../../schema/question.ts'
 import type { Usage } from '../../schema/usage.ts'
 import type { Questions } from '../../turns/questions.ts'
@@ -243,7 +243,7 @@ export class EditorSession {
       approve: (ask, callId) => this.#asking.run(callId, () => request.approve(ask, callId)),
       ...(planMode && {
         planMode: {
-          ...planMode,
+          isOn: () => planMode.isOn(),
           present: (plan, callId) => this.#asking.run(callId, () => planMode.present(plan, callId)),
         },
       }),

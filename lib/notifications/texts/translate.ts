@@ -54,7 +54,7 @@ const BUDGET =
   /^The budget for (this turn|this chat|today) is used up: (\S+)( tokens)? of (\S+?)(?: tokens)?\.$/
 const SCOPES = { 'this turn': 'turn', 'this chat': 'session', today: 'day' } as const
 
-/** The sentence of `lib/turn-context/spending-limit.ts` in another language; any other text as it is. */
+/** The sentence of `lib/turns/context/spending-limit.ts` in another language; any other text as it is. */
 export const translateBudget = (sentence: string, t: Translate): string => {
   const [, scope, used = '', tokens, limit = ''] = BUDGET.exec(sentence) ?? []
   if (scope === undefined) return sentence

@@ -1,7 +1,7 @@
 /** English text of answers that were given. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('approvals.answer', {
   'chat.answered': 'Already answered: {answer}',
   'ask.was.once': 'Allowed once',
   'ask.was.session': 'Allowed for this chat',

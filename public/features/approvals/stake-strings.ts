@@ -5,8 +5,8 @@ import type { Approval, Reason } from '../../../lib/schema/question.ts'
 import { joinSentences } from '../../strings/join-sentences.ts'
 import { translator } from '../../strings/t.ts'
 
-const sentences = translator(STAKES)
-const t = translator({
+const sentences = translator('stake', STAKES)
+const t = translator('approvals.stake', {
   'stake.network': '“{command}” wants to reach {host}.',
   'stake.network.private': '“{command}” wants to reach {host} in your own network.',
   'stake.network.named':

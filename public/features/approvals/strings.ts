@@ -1,7 +1,7 @@
 /** English text of approval and question cards. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('approvals', {
   'ask.approval': 'Approval needed',
   'ask.network': 'Allow network access?',
   'ask.approval.text': 'The agent wants to run:',

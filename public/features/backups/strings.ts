@@ -1,7 +1,7 @@
 /** English text of Settings → Backups, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('backups', {
   'backups.lead':
     'One file with your chats, settings, and everything the agent keeps. To restore it, run “agent-webui restore” on the server.',
   'backups.timer':

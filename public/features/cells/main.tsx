@@ -2,7 +2,7 @@
 import { render } from 'preact'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { createServerClock } from '../../parts/server-clock.ts'
-import { loadLanguage } from '../../strings/load-language.ts'
+import { loadLanguage } from '../../strings/load-texts.ts'
 import { t } from '../../strings/t.ts'
 import { Cells } from './cells-state.ts'
 import type { ListedCell } from '../../../lib/schema/cell.ts'
@@ -17,7 +17,8 @@ const base = document.baseURI
 // After a sentence, what was asked for is tried again.
 if (retry) systemClock.timer(RETRY_MS, () => location.reload())
 if (cells) {
-  await loadLanguage(document.documentElement.lang, new URL('forward/', base).href)
+  const { lang, dataset } = document.documentElement
+  await loadLanguage(lang, new URL('forward/', base).href, dataset.texts)
   const state = new Cells({
     base,
     person,

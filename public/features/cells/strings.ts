@@ -1,7 +1,7 @@
 /** English text of the list of cells. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('cells', {
   'cells.head': 'Agents',
   'cells.on': 'Ready',
   'cells.off': 'Starts when you open it',

@@ -1,7 +1,7 @@
 /** English text of the context window and of compaction. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('compaction', {
   label: 'Context {percent}% full',
   title: 'Context window',
   used: 'Used',

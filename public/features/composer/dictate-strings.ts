@@ -1,7 +1,7 @@
 /** English text of dictation; loaded with its button. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('composer.dictate', {
   'dictate.start': 'Dictate',
   'dictate.stop': 'Stop dictating',
   'dictate.busy': 'Transcribing…',

@@ -1,7 +1,7 @@
 /** English text of the line about a long text, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('composer.long-text', {
   'attach.pasted': '{count} characters pasted',
   'attach.pasted.file': 'Attach as file',
   'attach.pasted.keep': 'Keep as text',

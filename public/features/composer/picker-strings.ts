@@ -1,7 +1,7 @@
 /** English text of the pickers, loaded with them. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('composer.picker', {
   'chip.model.search': 'Search models',
   'chip.model.recent': 'Recent',
   'chip.model.empty': 'No models configured',

@@ -5,6 +5,7 @@ import { translator } from '../../strings/t.ts'
 type Catalog = Record<SlashCommandName | `${SlashCommandName}.arguments`, string>
 
 export const t = translator(
+  'composer.slash',
   Object.fromEntries(
     slashCommands.flatMap(({ name, description, args_hint = '' }) => [
       [name, description],

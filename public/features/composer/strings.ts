@@ -1,7 +1,7 @@
 /** English text of the results of slash commands; loaded with the commands. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('composer', {
   'command.usage.on': 'Token usage on',
   'command.usage.off': 'Token usage off',
   'command.theme': 'Theme: {name}',

@@ -1,7 +1,7 @@
 /** English text of the introduction to the demo model. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('demo', {
   text: 'This is a scripted offline demo, not a language model. It handles a few simple requests and makes real changes in the folder above.',
   samples: 'Things to try',
   list: 'List the files',

@@ -20,4 +20,4 @@ const enAgent = {
   'signIn.copied': 'Command copied. Run it in a terminal on the server, then come back to {name}.',
 } as const
 
-export const t = translator(enAgent)
+export const t = translator('external-agent', enAgent)

@@ -1,7 +1,7 @@
 /** English text of the find bar. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('find', {
   label: 'Find in this chat',
   count: '{at} of {total}',
   'count.cut': '{at} of more than {total}',

@@ -75,4 +75,4 @@ const enGit = {
   'git.log.none': 'No commits yet',
 } as const
 
-export const t = translator(enGit)
+export const t = translator('git', enGit)

@@ -1,7 +1,7 @@
 /** English text of the first page: what waits, what runs, recent chats, suggestions. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('home', {
   'waiting.head': 'Needs your input',
   'waiting.more': { one: '{count} more', other: '{count} more' },
   'running.head': 'Running',

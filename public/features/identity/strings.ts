@@ -1,7 +1,7 @@
 /** English text of devices, pairing and the ways to sign in, loaded with Settings → Security. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('identity', {
   'devices.title': 'Signed-in devices',
   'devices.this': '{name} (this device)',
   'devices.unknown': 'Unknown device',

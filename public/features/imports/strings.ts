@@ -1,7 +1,7 @@
 /** English text of Settings → Import, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('imports', {
   'imports.lead':
     'Bring your chats from ChatGPT, Claude, LibreChat, or Open WebUI. Choose the file you exported there, a ZIP archive or JSON. Importing it again creates no duplicates.',
   'imports.load.failed': 'Couldn’t load the import',

@@ -1,7 +1,7 @@
 /** English text of the inbox: what waits, what runs, and what ended in trouble. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('inbox', {
   'inbox.title': 'Inbox',
   'inbox.lead': 'What needs you, and what is running, in all chats and profiles.',
   'inbox.keys':

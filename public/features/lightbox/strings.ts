@@ -1,7 +1,7 @@
 /** English text of the lightbox, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('lightbox', {
   'lightbox.title': 'Image {number} of {total}',
   'lightbox.close': 'Close',
   'lightbox.next': 'Next image',

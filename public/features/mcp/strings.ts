@@ -82,4 +82,4 @@ const enMcp = {
   'form.bad.pairs': 'Each line needs a name and a value.',
 } as const
 
-export const t = translator(enMcp)
+export const t = translator('mcp', enMcp)

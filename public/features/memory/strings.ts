@@ -21,4 +21,4 @@ const enMemory = {
   'memory.saved': 'Saved {name}',
 } as const
 
-export const t = translator(enMemory)
+export const t = translator('memory', enMemory, 'editing')

@@ -82,4 +82,4 @@ const enProviders = {
   'setup.done': 'Connected to {model}',
 } as const
 
-export const t = translator(enProviders)
+export const t = translator('models', enProviders)

@@ -3,9 +3,9 @@ import { NOTIFICATION_PROBLEMS } from '../../../lib/base/notification-problems.t
 import { translator } from '../../strings/t.ts'
 
 /** What to do when nothing can be sent, by code. */
-export const problems = translator(NOTIFICATION_PROBLEMS)
+export const problems = translator('notifications.problem', NOTIFICATION_PROBLEMS)
 
-export const t = translator({
+export const t = translator('notifications', {
   'notify.lead':
     'Know when the agent needs you or is done, wherever you are, and answer from the notification.',
   'notify.failed': 'Couldn’t load notification settings',

@@ -1,7 +1,7 @@
 /** English text of working without a network: messages that wait, shared content, new versions. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('offline', {
   'outbox.label': {
     one: '{count} message waiting to be sent',
     other: '{count} messages waiting to be sent',

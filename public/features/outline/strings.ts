@@ -1,7 +1,7 @@
 /** English text of the outline. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('outline', {
   title: 'Outline',
   filter: 'Go to a request or heading',
   list: 'Requests and headings',

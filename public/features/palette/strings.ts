@@ -1,7 +1,7 @@
 /** English text of the command palette, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('palette', {
   'palette.placeholder': 'Search chats, files, settings, actions…',
   'palette.beside.new': 'New chat beside this one',
   'palette.model': 'Choose the model',

@@ -61,4 +61,4 @@ const WORDS = {
 
 export type WordsKey = keyof typeof WORDS
 export const isWordsKey = (id: string): id is WordsKey => Object.hasOwn(WORDS, id)
-export const words = translator(WORDS)
+export const words = translator('palette.words', WORDS)

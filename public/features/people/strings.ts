@@ -1,7 +1,7 @@
 /** English text of Settings → People. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('people', {
   'people.lead': 'Invite others to this server, and choose which profiles they can use.',
   'people.you': '{name} (you)',
   'people.role.owner': 'Owner',

@@ -1,7 +1,7 @@
 /** English text of plan mode. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('plan', {
   'plan.chip': 'Plan mode',
   'plan.chip.on': 'Plan mode: on',
   'plan.short': 'Plan',

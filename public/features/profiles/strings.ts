@@ -54,4 +54,4 @@ const enProfilesPage = {
   'profiles.created': 'Created profile {name}',
 } as const
 
-export const t = translator(enProfilesPage)
+export const t = translator('profiles', enProfilesPage)

@@ -1,7 +1,7 @@
 /** English text of the project dialogs; loaded with them. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('projects', {
   'projects.edit.title': 'Edit project',
   'projects.name': 'Name',
   'projects.color': 'Color',

@@ -1,7 +1,7 @@
 /** English text of the message queue, side questions and auto-approve. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('queue', {
   'queue.label': { one: '{count} queued message', other: '{count} queued messages' },
   'queue.edit': 'Edit queued message',
   'queue.remove': 'Remove queued message',

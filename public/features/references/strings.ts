@@ -1,7 +1,7 @@
 /** Texts of links to files. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('references', {
   'ref.file': 'Open {path}',
   'ref.folder': 'Show {path} in Files',
 })

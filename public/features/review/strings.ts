@@ -1,7 +1,7 @@
 /** English text of comments on diffs, loaded with the first diff or comment. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('review', {
   line: 'Line {from}',
   lines: 'Lines {from}–{to}',
   'removed.line': 'Removed line {from}',

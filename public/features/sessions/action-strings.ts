@@ -1,7 +1,7 @@
 /** English text of what is done to a session, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('sessions.action', {
   'row.deleted': 'Deleted “{title}”',
   'row.archived': 'Archived “{title}”',
   'delete.permanent.title': 'Delete permanently?',

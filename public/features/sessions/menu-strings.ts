@@ -1,7 +1,7 @@
 /** English text of the menu of a chat; loaded with it and with the palette. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('sessions.menu', {
   'row.rename': 'Rename',
   'row.beside': 'Open beside',
   'row.unarchive': 'Unarchive',

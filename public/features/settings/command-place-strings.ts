@@ -43,4 +43,4 @@ const enCommandPlace = {
   'place.applies': 'A change applies from the next message on. It’s saved in {source}.',
 } as const
 
-export const t = translator(enCommandPlace)
+export const t = translator('settings.command-place', enCommandPlace)

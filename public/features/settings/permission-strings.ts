@@ -54,4 +54,4 @@ const enPermissions = {
   'rules.outcome.free': 'No rule applies. Runs without asking.',
 } as const
 
-export const t = translator(enPermissions)
+export const t = translator('settings.permission', enPermissions)

@@ -220,4 +220,4 @@ const enSettings = {
   'budget.saved': 'Saved',
 } as const
 
-export const t = translator(enSettings)
+export const t = translator('settings', enSettings)

@@ -1,7 +1,7 @@
 /** Names of the themes in English; loaded with what lists them. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('settings.theme', {
   'theme.dark': 'Dark',
   'theme.light': 'Light',
   'theme.solarized': 'Solarized',

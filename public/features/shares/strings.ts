@@ -1,7 +1,7 @@
 /** English text of share links, loaded with their dialog or their settings. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('shares', {
   'share.title': 'Share chat',
   'share.off':
     'Share links are off. While they’re on, you can make read-only links to single chats.',

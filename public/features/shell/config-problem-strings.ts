@@ -1,7 +1,7 @@
 /** English text of the bar about configuration problems; loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('shell.config-problem', {
   'problems.kept': 'Couldn’t read {file}: {reason}. The last readable version is still in use.',
   'problems.lost': 'Couldn’t read {file}: {reason}. Nothing runs until you fix it.',
   'problems.guards':

@@ -20,6 +20,6 @@ const english = {
   'keys.delete': 'Delete',
 } as const
 
-export const t = translator(english)
+export const t = translator('shell.shortcut', english)
 
 export type ShortcutKey = keyof typeof english | Extract<PlainKey, `keys.${string}`>

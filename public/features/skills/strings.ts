@@ -58,4 +58,4 @@ export const enSkills = {
   'kind.scripts': 'Scripts',
 } as const
 
-export const t = translator(enSkills)
+export const t = translator('skills', enSkills, 'editing')

@@ -104,4 +104,4 @@ const enTasks = {
   cancel: 'Cancel',
 } as const
 
-export const t = translator(enTasks)
+export const t = translator('tasks', enTasks)

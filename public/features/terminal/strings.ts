@@ -30,4 +30,4 @@ const enTerminal = {
   'terminal.key.right': 'Right',
 } as const
 
-export const t = translator(enTerminal)
+export const t = translator('terminal', enTerminal)

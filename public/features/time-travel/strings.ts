@@ -1,7 +1,7 @@
 /** English text of time travel: the files at an earlier step. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('time-travel', {
   'step.files': 'Files after this step',
   'turn.before': 'Files before',
   'turn.after': 'Files after',

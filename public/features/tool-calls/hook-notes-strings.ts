@@ -1,7 +1,7 @@
 /** English text of what hooks did, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('tool-calls.hook-notes', {
   'hooks.notes': 'Hooks',
   'hooks.blocked': 'Blocked by a hook',
   'hooks.changed': 'Changed by a hook',

@@ -103,4 +103,4 @@ export const enSteps = {
 } as const
 
 export type StepKey = keyof typeof enSteps
-export const t = translator({ ...enTranscript, ...enSteps })
+export const t = translator('tool-calls.step', { ...enTranscript, ...enSteps }, 'messages')

@@ -2,4 +2,8 @@
 import { translator } from '../../strings/t.ts'
 import { enTranscript } from '../../strings/transcript-strings.ts'
 
-export const t = translator({ ...enTranscript, 'tool.images': 'Images of the result' })
+export const t = translator(
+  'tool-calls.tool-images',
+  { ...enTranscript, 'tool.images': 'Images of the result' },
+  'messages',
+)

@@ -45,4 +45,4 @@ export const enTools = {
   'reason.memory': 'Both notes are turned off in config.yaml.',
 } as const
 
-export const t = translator(enTools)
+export const t = translator('tools', enTools)

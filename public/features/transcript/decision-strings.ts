@@ -1,7 +1,7 @@
 /** English text of decisions, loaded with the first one. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('transcript.decision', {
   'said.allowed.you': 'You allowed {object}',
   'said.allowed.by': '{name} allowed {object}',
   'said.allowed': 'Allowed: {object}',

@@ -1,7 +1,7 @@
 /** English text of the error card; loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('transcript.error', {
   'limit.title': { one: 'Stopped after {count} step', other: 'Stopped after {count} steps' },
   'limit.text': 'The agent reached the limit for one message. It may not be done.',
   'limit.message': 'Continue.',

@@ -1,7 +1,7 @@
 /** English text of the retry card; loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('transcript.retry', {
   'retry.label': 'Waiting to retry',
   'retry.rate_limit': 'Rate limit at {provider}',
   'retry.asked': '{provider} asks to wait {time}',

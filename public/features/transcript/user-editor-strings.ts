@@ -1,7 +1,7 @@
 /** English text of the editor of an earlier message, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('transcript.user-editor', {
   'edit.label': 'Edit message',
   'edit.note': 'The earlier version and its replies are kept.',
   'edit.command': 'Save as command',

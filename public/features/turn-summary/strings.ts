@@ -1,7 +1,7 @@
 /** English text of the summary of a turn, loaded with the first one. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('turn-summary', {
   label: 'Summary of this answer',
   files: { one: '{count} file changed', other: '{count} files changed' },
   failed: { one: '{count} command failed', other: '{count} commands failed' },

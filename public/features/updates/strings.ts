@@ -1,7 +1,7 @@
 /** English text of Settings → Updates, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const t = translator({
+export const t = translator('updates', {
   lead: 'Nothing is installed without your confirmation.',
   'check.auto': 'Check for updates automatically',
   'check.auto.hint': 'When off, the server never looks for updates.',

@@ -35,4 +35,4 @@ export const enUsage = {
   'source.cron': 'Scheduled',
 } as const
 
-export const t = translator(enUsage)
+export const t = translator('usage', enUsage)

@@ -130,4 +130,4 @@ export const enPanel = {
   'git.diff.cut': 'Only the first part of the diff is shown.',
 } as const
 
-export const t = translator({ ...enTranscript, ...enPanel })
+export const t = translator('workspace', { ...enTranscript, ...enPanel }, 'messages')

@@ -51,4 +51,4 @@ const enTurnChanges = {
   'program.quiet': 'No output yet',
 } as const
 
-export const t = translator({ ...enPanel, ...enTurnChanges })
+export const t = translator('workspace.turn-changes', { ...enPanel, ...enTurnChanges }, 'workspace')

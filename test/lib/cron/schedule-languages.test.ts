@@ -2,7 +2,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Language } from '../../../lib/base/languages.ts'
-import { TEXTS as TEXTS_OF_ERRORS } from '../../../public/strings/error-codes.ts'
 import type { UserError } from '../../../lib/errors.ts'
 import { readTranslation, TRANSLATED } from '../../../build/languages.ts'
 import { toExactSchedule } from '../../../lib/cron/schedule-words.ts'
@@ -45,19 +44,16 @@ test('only a missing time is a problem of its own', async () => {
 
 /** In the page, or quoted in a message of the form. */
 const examplesIn = (language: (typeof TRANSLATED)[number]): string[] => {
-  const messages = readTranslation(language)
-  const quoted = [
-    TEXTS_OF_ERRORS.invalid_schedule,
-    TEXTS_OF_ERRORS.schedule_needs_day,
-    TEXTS_OF_ERRORS.schedule_needs_time,
-  ].flatMap(text =>
-    [...String(messages[text!]).matchAll(/[“„«「]\s?([^“”„»」{}]+?)\s?[”“»」]/g)].map(
+  const { error, tasks } = readTranslation(language)
+  const codes = ['invalid_schedule', 'schedule_needs_day', 'schedule_needs_time'] as const
+  const quoted = codes.flatMap(code =>
+    [...String(error?.[code]).matchAll(/[“„«「]\s?([^“”„»」{}]+?)\s?[”“»」]/g)].map(
       ([, example]) => example!,
     ),
   )
   return [
-    String(messages['weekdays at 9:00']),
-    String(messages['tomorrow at 18:30']),
+    String(tasks?.['form.example.weekdays']),
+    String(tasks?.['form.example.tomorrow']),
     ...quoted.filter(text => /\d/.test(text)),
   ]
 }

@@ -93,13 +93,16 @@ const foreign = (known: string[]): string[] => {
 test('every text of every view comes from the catalog of the language', async () => {
   const app = await startApp()
   const messages = Object.fromEntries(
-    Object.entries(await readEnglish()).map(([text, message]) => [text, bracketed(message)]),
+    Object.entries(await readEnglish()).map(([name, texts]) => [
+      name,
+      Object.fromEntries(Object.entries(texts).map(([id, text]) => [id, bracketed(text)])),
+    ]),
   )
   const opened = await openPage('about:blank', { locale: 'de-DE' })
   const { page } = opened
   const left: string[] = []
   try {
-    await page.route('**/static/de.json', route => route.fulfill({ json: messages }))
+    await page.route('**/static/de.*.json', route => route.fulfill({ json: messages }))
     for (const view of VIEWS) {
       await page.goto(`${app.url}/${view}`)
       assert.is(await page.locator('html').getAttribute('lang'), 'de')

@@ -2,6 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Stream, earlier, parseCursor, type StreamState } from '../../../public/stream/stream.ts'
+import { FRAME_TYPES } from '../../../public/features/messages/chat-reducer.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { createTestClock } from '../../_clock.ts'
 import { fakeSource, type FakeSource, settle } from '../_page.ts'
@@ -12,6 +13,7 @@ const connection = () => {
   const frames: Frame[] = []
   const states: StreamState['kind'][] = []
   const stream = new Stream({
+    types: FRAME_TYPES,
     open(query) {
       const source = fakeSource(query)
       opened.push(source)

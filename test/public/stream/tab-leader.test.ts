@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Stream } from '../../../public/stream/stream.ts'
 import { type ChannelLike, TabLeader, type LocksLike } from '../../../public/stream/tab-leader.ts'
+import { FRAME_TYPES } from '../../../public/features/messages/chat-reducer.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { createTestClock } from '../../_clock.ts'
 import { fakeRow, fakeSource, type FakeSource, rowFrame, settle } from '../_page.ts'
@@ -71,6 +72,7 @@ const browser = ({ locked = true } = {}) => {
       stream: on =>
         new Stream({
           ...on,
+          types: FRAME_TYPES,
           open(query) {
             const source = fakeSource(query)
             opened.push(source)

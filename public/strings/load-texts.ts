@@ -1,0 +1,50 @@
+/** Loads the texts of the page's language: those of a script with the script, so that what it shows is never in English first. */
+import { fetchStatic } from '../api.ts'
+import { addCatalogs, type Catalogs, setLanguage } from './t.ts'
+
+declare global {
+  /** The build puts it around each lazy import of a script that has texts, or imports some that have (`build/texts.mjs`). */
+  var withTexts: <M>(script: string, module: Promise<M>) => Promise<M>
+}
+
+/** In the file of the first script: the names of the texts that other scripts need. */
+type Loaded = Catalogs & { needs?: Readonly<Record<string, string>> }
+
+/**
+ * `base`: the address of the page's directory. `listed`: the value of `data-texts`, what the page shows first. Resolves when that is
+ * loaded, with a function that requests again what could not be loaded, and is in English until then.
+ */
+export const loadLanguage = async (
+  language: string,
+  base: string,
+  listed = '',
+): Promise<() => void> => {
+  const [version, ...first] = listed.split(' ')
+  const loads = new Map<string, Promise<void>>()
+  const failed = new Set<string>()
+  let needs: Loaded['needs']
+
+  const request = async (name: string): Promise<void> => {
+    try {
+      const loaded = (await fetchStatic(base, `${language}.${name}-${version}.json`)) as Loaded
+      needs ??= loaded.needs
+      addCatalogs(loaded)
+    } catch {
+      loads.delete(name)
+      failed.add(name)
+    }
+  }
+  const load = (name: string): Promise<void> => {
+    if (!loads.has(name)) loads.set(name, request(name))
+    return loads.get(name)!
+  }
+  window.withTexts = async (script, module) => {
+    const names = needs?.[script]?.split(' ') ?? []
+    return (await Promise.all([module, ...names.map(load)]))[0]
+  }
+  if (language !== 'en') {
+    setLanguage(language, {})
+    await Promise.all(first.map(load))
+  }
+  return () => [...failed].forEach(load)
+}
