@@ -14,51 +14,8 @@ import { HeldKeys } from '../shell/held-keys.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { PanelSlot } from '../panel/panel-slot.tsx'
 import { Sidebar } from './sidebar.tsx'
-import { useChat, useModels, usePanel, useProjects, useShell, useTabs } from '../../contexts.ts'
+import { useChat, useModels, usePanel, useProjects, useShell } from '../../contexts.ts'
 import { AppContext } from '../shell/context.ts'
-import { Button } from '../../parts/button.tsx'
-
-const CopyAge = lazy(async () => (await import('../offline/copy-age.tsx')).CopyAge, true, false)
-
-/** Hidden from screen readers, which would announce it every second. */
-const Progress = () => {
-  const { connection } = useShell()
-  return (
-    <>
-      <span aria-hidden="true">
-        {connection.state.value.kind === 'waiting'
-          ? t('connection.waiting', { count: connection.seconds.value })
-          : t('connection.connecting')}
-      </span>
-      <span class="sr-only">{t('connection.lost')}</span>
-    </>
-  )
-}
-
-const ConnectionPill = () => {
-  const { connection } = useShell()
-  const tabs = useTabs()
-  const copyMs = connection.copyMs.value
-  const isLost = connection.visible.value
-  if (!isLost && copyMs === null) return <div role="status" />
-  const waiting = connection.state.value.kind === 'waiting'
-  return (
-    <div role="status">
-      <div class={`pill${copyMs === null ? '' : ' pill-tall'}`}>
-        <span class="pill-dot" aria-hidden="true" />
-        <span class="pill-text">
-          {isLost && (copyMs === null ? <Progress /> : <span>{t('connection.lost')}</span>)}
-          {copyMs !== null && <CopyAge ms={copyMs} />}
-        </span>
-        {isLost && waiting && (
-          <Button kind="quiet" onClick={() => tabs.retryNow()}>
-            {t('connection.now')}
-          </Button>
-        )}
-      </div>
-    </div>
-  )
-}
 
 /** Sidebar of a narrow page: a modal dialog, so that focus stays inside and Escape closes it. */
 const Drawer = () => {
@@ -144,14 +101,12 @@ const Toasts = () => {
   )
 }
 
-const TroubleBar = lazy(
-  async () => {
-    await firstContent
-    return (await import('./config-problem-bar.tsx')).ConfigProblemBar
-  },
-  true,
-  false,
-)
+const loadLate = async () => {
+  await firstContent
+  return import('./late-frame.ts')
+}
+const TroubleBar = lazy(async () => (await loadLate()).ConfigProblemBar, true, false)
+const ConnectionPill = lazy(async () => (await loadLate()).ConnectionPill, true, false)
 const SettingsView = lazy(
   async () => (await import('../settings-view/settings-view.tsx')).SettingsView,
 )
