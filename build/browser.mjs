@@ -28,7 +28,7 @@ export const AFTER_FIRST_VIEW = [
     'public/features/composer/completion-list.tsx',
     'public/features/composer/slash-commands.ts',
     'public/features/offline/start.ts',
-    'public/features/frame/config-problem-bar.tsx',
+    'public/features/frame/late-frame.ts',
     'public/parts/menu.tsx',
     'public/parts/more-icons.ts',
   ],
