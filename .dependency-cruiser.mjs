@@ -31,8 +31,27 @@ const above = name => [
   '^router\\.ts$',
 ]
 
+/** The features of the page, lowest first: each imports, also types, of those before it only. Texts of another one are data. */
+const FEATURES = [
+  // What every part of the page needs.
+  'sign-in shell lightbox references settings profiles messages',
+  // Lists and dialogs of one subject.
+  'shares identity notifications models sessions projects workspace review',
+  'time-travel terminal git compaction skills tool-calls plan external-agent',
+  // A chat.
+  'queue composer approvals own-files transcript find outline panel inbox demo home chat',
+  // Views beside the chats.
+  'memory tasks usage tools mcp backups imports updates people offline',
+  // What shows and opens all of them.
+  'settings-view palette frame cells',
+]
+  .join(' ')
+  .split(' ')
+
 /** The modules with full-text statements, and the worker that runs them. */
 const FULL_TEXT = '^lib/sessions/(?:search-worker|search-index|ranked-hits|stored-sessions)\\.ts$'
+
+const STRINGS = '(?:^|[/-])strings\\.ts$'
 
 /** Only a value: types of the other are fine. */
 const VALUE = { dependencyTypesNot: ['type-only'] }
@@ -96,6 +115,35 @@ export default {
       'The page imports of the server lib/base, and types of the router and of lib/schema.',
       { path: '^public/' },
       { path: '^(?:lib/|handlers/|test/)', pathNot: '^lib/(?:base|schema)/' },
+    ),
+    forbid(
+      'known-feature',
+      'A feature of the page has its place in the list above.',
+      { path: '^public/' },
+      {
+        path: '^public/features/',
+        pathNot: [`^public/features/(?:${FEATURES.join('|')})/`, STRINGS],
+      },
+    ),
+    ...FEATURES.slice(0, -1).map((name, at) =>
+      forbid(
+        `${name}-imports-down`,
+        'A feature imports, also types, of lower features only.',
+        { path: `^public/features/${name}/` },
+        {
+          path: `^public/features/(?:${FEATURES.slice(at + 1).join('|')})/`,
+          pathNot: STRINGS,
+        },
+      ),
+    ),
+    forbid(
+      'page-foundation',
+      'What all features use imports no feature. Text in Markdown opens images and files.',
+      { path: '^public/(?:markdown|parts|stream|strings)/' },
+      {
+        path: '^public/features/',
+        pathNot: ['^public/features/(?:lightbox|references|shell/context\\.ts$)', STRINGS],
+      },
     ),
     forbid(
       'full-text-in-the-worker',

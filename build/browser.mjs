@@ -28,13 +28,13 @@ export const AFTER_FIRST_VIEW = [
     'public/features/composer/completion-list.tsx',
     'public/features/composer/slash-commands.ts',
     'public/features/offline/start.ts',
-    'public/features/shell/config-problem-bar.tsx',
+    'public/features/frame/late-frame.ts',
     'public/parts/menu.tsx',
     'public/parts/more-icons.ts',
   ],
   [
     'public/features/transcript/step-row.tsx',
-    'public/features/turn-summary/turn-summary.tsx',
+    'public/features/transcript/turn-summary.tsx',
     'public/features/references/linked.tsx',
   ],
 ]

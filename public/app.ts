@@ -1,46 +1,40 @@
 /** Composition root of the page: creates the state of every feature once and connects them. */
-import { computed, type ReadonlySignal, signal } from '@preact/signals'
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import type { Frame } from '../lib/schema/event.ts'
-import { createEventRouting, type EventRouting } from './event-routing.ts'
+import { EventRouting } from './event-routing.ts'
+import type { Chat } from './features/chat/chat.ts'
 import { Chats } from './features/chat/chats.ts'
-import { Outbox } from './features/chat/outbox.ts'
-import { Pane, type PaneOptions, type PaneShared } from './pane.ts'
-import type { ComposerFeature, ComposerShared } from './features/composer/composer-state.ts'
-import { createSlashCommands } from './features/composer/lazy-slash-commands.ts'
-import { createPersonalities } from './features/composer/personalities.ts'
-import { createReasoning } from './features/composer/reasoning.ts'
-import { createSkillCommands } from './features/composer/skill-commands.ts'
-import { createModels } from './features/models/models.ts'
-import { createOnboarding } from './features/models/onboarding.ts'
-import { createProfileActions } from './features/profiles/actions.ts'
-import { createProfiles } from './features/profiles/profiles.ts'
-import { createSessionsState, type SessionsBase } from './features/sessions/sessions-state.ts'
-import { createSettings, type Look } from './features/settings/settings.ts'
+import { Inbox } from './features/inbox/open-questions.ts'
+import { Outbox } from './features/messages/outbox.ts'
+import type { ComposerShared, ComposerState } from './features/composer/composer-state.ts'
+import { SlashCommands } from './features/composer/lazy-slash-commands.ts'
+import { Personalities } from './features/composer/personalities.ts'
+import { ReasoningState } from './features/composer/reasoning.ts'
+import { SkillCommands } from './features/skills/skill-commands.ts'
+import { Models } from './features/models/models.ts'
+import { Profiles } from './features/profiles/profiles.ts'
+import { Projects } from './features/projects/projects.ts'
+import { Filters } from './features/sessions/filters.ts'
+import type { SessionActions } from './features/sessions/session-actions.ts'
+import { Sessions } from './features/sessions/sessions.ts'
+import { Sidebar } from './features/sessions/sidebar.ts'
+import { SettingsState, type Look } from './features/settings/settings.ts'
 import { pathOf } from './features/shell/route.ts'
-import {
-  createShell,
-  type Shell,
-  type ShellBase,
-  type ShellOptions,
-} from './features/shell/shell-state.ts'
-import { checkForUpdatesOnce } from './features/updates/update-check.ts'
-import { createPanelFrame, targetOf } from './features/workspace/panel.ts'
-import { createWorkspaces, type Workspaces } from './features/workspace/workspaces.ts'
-import { randomId } from './parts/random-id.ts'
-import type { StreamState } from './stream/stream.ts'
-import type { Subscriptions, TabLeader } from './stream/tab-leader.ts'
+import { Shell, type ShellOptions } from './features/shell/shell-state.ts'
 import { loadTranscript } from './features/transcript/load-transcript.ts'
+import { checkForUpdatesOnce } from './features/updates/update-check.ts'
+import { type Panel, PanelFrame } from './features/panel/panel.ts'
+import { targetOf } from './parts/target.ts'
+import { Workspaces } from './features/workspace/workspaces.ts'
+import { Pane, type PaneOfChat, type PaneOptions } from './pane.ts'
 import { markFirstContent } from './parts/first-content.ts'
 import { loadLazyCss } from './parts/lazy-css.ts'
+import { randomId } from './parts/random-id.ts'
+import type { Platform } from './platform.ts'
+import type { EventCursors } from './stream/event-cursors.ts'
+import type { StreamState } from './stream/stream.ts'
+import type { Subscriptions, Tabs } from './stream/tab-leader.ts'
 import { t } from './strings/t.ts'
-import type {
-  ChatFeature,
-  ModelsFeature,
-  ProfilesFeature,
-  SessionsFeature,
-  SettingsFeature,
-  WorkspaceFeature,
-} from './contexts.ts'
 
 /** What the connection shared by all tabs needs from this tab. */
 export type StreamListener = {
@@ -52,167 +46,220 @@ export type StreamListener = {
 export type AppOptions = ShellOptions & {
   look: Partial<Look>
   /** Connects this tab to the event stream. */
-  tabs: (listener: StreamListener) => TabLeader
+  tabs: (listener: StreamListener) => Tabs
 }
 
-/** All features in one object. Of two chats side by side, each has its own. A view reads one feature: `useShell()`, `useSessions()`, … */
-export type App = Shell &
-  SessionsFeature &
-  ChatFeature &
-  ComposerFeature &
-  ModelsFeature &
-  SettingsFeature &
-  ProfilesFeature &
-  WorkspaceFeature
+/** What the views of one chat read: the features of the page, and those of the chat. */
+export type App = {
+  readonly shell: Shell
+  readonly sessions: Sessions
+  readonly sidebar: Sidebar
+  readonly sessionActions: SessionActions
+  readonly projects: Projects
+  readonly inbox: Inbox
+  readonly outbox: Outbox
+  readonly chat: Chat
+  readonly pane: PaneOfChat
+  readonly composer: ComposerState
+  readonly models: Models
+  readonly settings: SettingsState
+  readonly profiles: Profiles
+  readonly workspaces: Workspaces
+  readonly panel: Panel
+  readonly tabs: Tabs
+}
 
 /** The page: what its chats share, and the panes that show them. */
-export type PageApp = ShellBase &
-  SessionsBase &
-  ModelsFeature &
-  SettingsFeature &
-  ProfilesFeature &
-  ComposerShared & {
-    workspaces: Workspaces
-    tabs: TabLeader
-    chats: Chats
-    /** One, or two side by side. */
-    panes: ReadonlySignal<readonly Pane[]>
-    first: Pane
-    /** The other side, once one was opened. */
-    second: ReadonlySignal<Pane | null>
-    /** The chat that shortcuts, the sidebar, the palette and the panel act on. */
-    active: ReadonlySignal<App>
-    addPane: (options: PaneOptions) => Pane
-    /** Loads what the page shows, then connects to the event stream. A part that fails shows a toast; the others work. */
-    start: () => Promise<void>
-    /** Fetches the session list and the inbox again. */
-    reloadLists: () => void
+export class Page {
+  readonly shell: Shell
+  readonly sessions: Sessions
+  readonly sidebar: Sidebar
+  readonly projects: Projects
+  readonly inbox: Inbox
+  /** Messages that were written and may not have arrived. */
+  readonly outbox: Outbox
+  readonly models: Models
+  readonly settings: SettingsState
+  readonly profiles: Profiles
+  readonly composing: ComposerShared
+  readonly workspaces: Workspaces
+  readonly tabs: Tabs
+  readonly cursors: EventCursors
+  readonly chats: Chats
+  readonly first: Pane
+  /** The other side, once one was opened. */
+  readonly second: ReadonlySignal<Pane | null>
+  /** The chat that shortcuts, the sidebar, the palette and the panel act on. */
+  readonly active: ReadonlySignal<App>
+  readonly newId = randomId
+  readonly #panes: Signal<readonly Pane[]> = signal([])
+  readonly #events: EventRouting
+
+  constructor(options: AppOptions) {
+    const { platform, href, navigate } = options
+    const simulateUpdates = new URL(href).searchParams.get('test_updates') === '1'
+    const shell = new Shell(options, () => this.#events.reloadList())
+    const { toasts, route } = shell
+    const settings = new SettingsState(platform, toasts, options.look, simulateUpdates)
+    const profiles = new Profiles({
+      ...{ platform, toasts, navigate },
+      saveDrafts: async () =>
+        void (await Promise.all(this.chats.all().map(({ draft }) => draft.save()))),
+    })
+    const profile = profiles.active
+    const sessions = new Sessions({
+      ...{ platform, toasts, profile },
+      matches: row => this.projects.matches(row) && filters.matches(row),
+      everyProfile: () => filters.everyProfile.value,
+      withScheduled: () => filters.withScheduled(),
+    })
+    const reload = () => this.#events.reloadList()
+    const filters = new Filters(platform, sessions.rows, profile, () => {
+      void shell.attempt(reload)
+    })
+    const sidebar = new Sidebar({
+      ...{ shell, sessions, filters, settings, profiles, reload },
+      reloadOpenChat: () => this.#reloadOpenChat(),
+    })
+    const inbox = new Inbox(platform, ({ session_id: id }) => this.#showQuestion(id))
+    this.shell = shell
+    this.settings = settings
+    this.profiles = profiles
+    this.sessions = sessions
+    this.sidebar = sidebar
+    this.inbox = inbox
+    this.projects = new Projects(shell, sessions)
+    this.outbox = this.#createOutbox(platform)
+    this.models = new Models(platform)
+    this.workspaces = new Workspaces(platform)
+    this.composing = {
+      personalities: new Personalities(platform),
+      reasoning: new ReasoningState(platform),
+      skillCommands: new SkillCommands(platform),
+      slashCommands: new SlashCommands(),
+    }
+    this.#events = new EventRouting({
+      ...{ shell, sessions, sidebar, inbox, profiles },
+      panes: this.#panes,
+      chats: () => this.chats,
+    })
+    this.cursors = this.#events.cursors
+    this.tabs = options.tabs({
+      subscriptions: this.#events.subscriptions,
+      onFrame: this.cursors.receive,
+      onState: state => this.#onStream(state),
+    })
+    this.chats = new Chats(this, this.#panes)
+    const panel = new PanelFrame(platform, href)
+    this.first = this.addPane({ route, layout: shell.layout, panel, memory: 'new-chat' })
+    this.first.shown.peek().panel.target.value = targetOf(href)
+    this.second = computed(() => this.#panes.value[1] ?? null)
+    this.active = computed(
+      () => ((route.besideActive.value && this.second.value) || this.first).app.value,
+    )
   }
 
-export const createApp = (options: AppOptions): PageApp => {
-  const { platform, href } = options
-  const panes = signal<readonly Pane[]>([])
-  const outbox = new Outbox({
-    api: platform.api,
-    storage: platform.drafts,
-    clock: platform.clock,
-    newId: randomId,
-    place: () => ({
-      profile: profiles.active.value,
-      project: sidebar.projects.chosen.value ?? '',
-    }),
-    exclusively: platform.exclusively,
-    onCreated: (key, row) => chats.created(key, row),
-    isFollowed: id => panes.peek().some(({ shown }) => shown.peek().sessionId.peek() === id),
-    async beforeSend(id) {
-      // Importing gives its messages other ids.
-      if (await sidebar.sessions.importHostSession(id)) await chats.find(id)?.transcript.reload()
-    },
-  })
-  const base = createShell(options, outbox, () => events.reloadList())
-  const { toasts, route } = base
-  const settings = createSettings(platform, toasts, options.look)
-  const profiles = createProfiles(platform)
-  const sidebar = createSessionsState({
-    shell: base,
-    settings,
-    profiles,
-    reloadList: () => events.reloadList(),
-    async reloadOpenChat() {
-      for (const { shown } of panes.peek()) {
-        const { sessionId, transcript } = shown.peek()
-        const open = sidebar.sessions.row(sessionId.peek())
-        if (open?.is_cli_session && !open.is_streaming) await transcript.reload()
-      }
-    },
-  })
-  const events = createEventRouting({
-    shell: base,
-    sidebar,
-    panes,
-    chats: () => chats,
-    profiles: () => profileActions,
-  })
-  const tabs = options.tabs({
-    subscriptions: events.subscriptions,
-    onFrame: events.cursors.receive,
-    onState(state) {
-      base.connection.set(state)
-      if (state.kind !== 'live') return
-      toasts.dismissText(t('error.server'))
-      events.catchUp()
-    },
-  })
-  const profileActions = createProfileActions({
-    platform: { base: platform.base, navigate: options.navigate, tab: platform.tab },
-    toasts,
-    profiles,
-    saveDrafts: async () => void (await Promise.all(chats.all().map(one => one.composer.save()))),
-  })
-  const models = { models: createModels(platform), onboarding: createOnboarding(platform) }
-  const composing: ComposerShared = {
-    personalities: createPersonalities(platform),
-    reasoning: createReasoning(platform),
-    skillCommands: createSkillCommands(platform),
-    slashCommands: createSlashCommands(toasts),
+  /** One, or two side by side. */
+  get panes(): ReadonlySignal<readonly Pane[]> {
+    return this.#panes
   }
-  const shared: PaneShared = {
-    ...{ shell: base, tabs, sidebar, outbox, models, composing, cursors: events.cursors },
-    settings: {
-      settings,
-      simulateUpdates: new URL(href).searchParams.get('test_updates') === '1',
-    },
-    profiles: { ...profileActions, profiles },
-    workspaces: createWorkspaces(platform),
-    newId: randomId,
-  }
-  const chats = new Chats(shared, panes)
-  const addPane = (chosen: PaneOptions): Pane => {
-    const pane = new Pane(shared, chats, chosen)
-    panes.value = [...panes.peek(), pane]
+
+  addPane(options: PaneOptions): Pane {
+    const pane = new Pane(this, options)
+    this.#panes.value = [...this.#panes.peek(), pane]
     return pane
   }
-  const first = addPane({
-    route,
-    layout: base.layout,
-    panel: createPanelFrame(platform, href),
-    memory: 'new-chat',
-  })
-  first.shown.peek().panel.target.value = targetOf(href)
-  const second = computed(() => panes.value[1] ?? null)
-  const page: PageApp = {
-    ...{ ...base, ...sidebar, ...models, ...shared.settings, ...shared.profiles, ...composing },
-    ...{ workspaces: shared.workspaces, tabs, chats, panes, first, second, addPane },
-    active: computed(() => ((route.besideActive.value && second.value) || first).app.value),
-    start: () => start(page, events),
-    reloadLists() {
-      void events.load('list')
-      void events.load('inbox')
-    },
+
+  /** Loads what the page shows, then connects to the event stream. A part that fails shows a toast; the others work. */
+  start(): Promise<void> {
+    return start(this, this.#events)
   }
-  return page
+
+  /** Leaving the page would discard changes of a file or a form. Drafts of messages are not among them. */
+  hasUnsavedChanges(): boolean {
+    const hasDirtyFile = this.chats
+      .all()
+      .some(({ panel }) => panel.contents.value?.openFile.dirty.value === true)
+    return hasDirtyFile || this.shell.layout.unsaved.size > 0
+  }
+
+  /** Fetches the session list and the inbox again. */
+  reloadLists(): void {
+    void this.#events.load('list')
+    void this.#events.load('inbox')
+  }
+
+  #createOutbox(platform: Platform): Outbox {
+    return new Outbox({
+      api: platform.api,
+      storage: platform.drafts,
+      clock: platform.clock,
+      newId: randomId,
+      place: () => ({
+        profile: this.profiles.active.value,
+        project: this.projects.chosen.value ?? '',
+      }),
+      exclusively: platform.exclusively,
+      onCreated: (key, row) => this.chats.created(key, row),
+      isFollowed: id =>
+        this.#panes.peek().some(({ shown }) => shown.peek().sessionId.peek() === id),
+      beforeSend: async id => {
+        // Importing gives its messages other ids.
+        if (await this.sessions.importHostSession(id))
+          await this.chats.find(id)?.transcript.reload()
+      },
+    })
+  }
+
+  #onStream(state: StreamState): void {
+    this.shell.connection.set(state)
+    if (state.kind !== 'live') return
+    this.shell.toasts.dismissText(t('error.server'))
+    this.#events.catchUp()
+  }
+
+  /** The shown chats of the command line may have changed without an event. */
+  async #reloadOpenChat(): Promise<void> {
+    for (const { shown } of this.#panes.peek()) {
+      const { sessionId, transcript } = shown.peek()
+      const open = this.sessions.row(sessionId.peek())
+      if (open?.is_cli_session && !open.is_streaming) await transcript.reload()
+    }
+  }
+
+  /** Of a session that is not open. Returns what ends with the question. */
+  #showQuestion(id: string): () => void {
+    const { announce, toasts, route } = this.shell
+    const message = t('chat.waiting', { title: this.sessions.titleOf(id) })
+    announce(message)
+    if (route.isOpen(id)) return () => undefined
+    const run = () => route.openSession(id)
+    const shown = toasts.show(message, { action: { label: t('row.open'), run } })
+    return () => toasts.dismiss(shown)
+  }
 }
 
 /** What is not shown at first is requested after this time, even while that has not arrived. */
 const ALONE_MS = 2_000
 
-const start = async (app: PageApp, { load, cursors }: EventRouting): Promise<void> => {
-  const report = (error: unknown) => app.toasts.showError(error)
+const start = async (app: Page, { load, cursors }: EventRouting): Promise<void> => {
+  const { shell, profiles, projects, models, composing, workspaces } = app
+  const { configProblems, layout, platform, route } = shell
+  const report = (error: unknown) => shell.toasts.showError(error)
   for (const source of ['gateway', 'notices'] as const) cursors.subscribe(source)
-  const { profiles, configProblems, projects, models, reasoning, workspaces, layout } = app
   // A browser sends six requests at a time: what the page shows first is requested first.
-  const opened = app.first.show(app.route.sessionId.value)
+  const opened = app.first.show(route.sessionId.value)
   const settings = app.settings.load().catch(report)
   // On a phone an open chat is all that is visible, and the connection may be slow. One that stalls holds nothing else up.
-  if (app.route.sessionId.value && layout.narrow.value) {
+  if (route.sessionId.value && layout.narrow.value) {
     // A failure is shown in place of the chat.
     const shown = Promise.all([opened, loadTranscript().catch(() => undefined)])
-    const painting = shown.then(() => painted(app.platform))
-    await Promise.race([painting, waitFor(ALONE_MS, app.platform)])
+    const painting = shown.then(() => painted(platform))
+    await Promise.race([painting, waitFor(ALONE_MS, platform)])
   }
   const list = load('list')
   void load('inbox')
-  app.showPendingToast()
+  profiles.showPendingToast()
   const hasList = !layout.narrow.value && layout.sidebar.value
   const inSidebar = hasList ? [projects] : []
   const shown = [models, workspaces, ...inSidebar].map(part => part.load().catch(report))
@@ -222,18 +269,20 @@ const start = async (app: PageApp, { load, cursors }: EventRouting): Promise<voi
   app.tabs.start()
   await Promise.all(shown)
   // The first page is drawn when these are there; nothing else competes with it.
-  if (pathOf(app.route.current.value) === '')
-    await Promise.race([loadFirstPage(), waitFor(ALONE_MS, app.platform)])
-  await painted(app.platform)
+  if (pathOf(route.current.value) === '')
+    await Promise.race([loadFirstPage(), waitFor(ALONE_MS, platform)])
+  await painted(platform)
   markFirstContent()
-  const { personalities, skillCommands } = app
+  const { personalities, reasoning, skillCommands, slashCommands } = composing
   await settings
   const { isOwner } = app.settings
   const ofOwner = isOwner.value ? [configProblems] : []
   const others = [profiles, ...ofOwner, reasoning, personalities, skillCommands]
   for (const part of hasList ? others : [...others, projects]) void part.load().catch(report)
-  void app.slashCommands.load().catch(report)
-  void Promise.all([app.hostSessions.probe(), isOwner.value && checkForUpdates(app)]).catch(report)
+  void slashCommands.load().catch(report)
+  void Promise.all([app.sidebar.hostSessions.probe(), isOwner.value && checkForUpdates(app)]).catch(
+    report,
+  )
 }
 
 const loadFirstPage = async (): Promise<void> => {
@@ -244,18 +293,18 @@ const loadFirstPage = async (): Promise<void> => {
   }
 }
 
-const waitFor = (ms: number, { clock }: ShellBase['platform']): Promise<void> =>
+const waitFor = (ms: number, { clock }: Platform): Promise<void> =>
   new Promise(resolve => void clock.timer(ms, resolve))
 
 /** The callback of a frame runs before it is painted, that of the next one after it. */
-const painted = ({ nextFrame }: ShellBase['platform']): Promise<void> =>
+const painted = ({ nextFrame }: Platform): Promise<void> =>
   new Promise(resolve => nextFrame(() => nextFrame(resolve)))
 
-const checkForUpdates = ({ platform, settings, simulateUpdates, route, toasts }: PageApp) =>
+const checkForUpdates = ({ shell: { platform, route, toasts }, settings }: Page) =>
   checkForUpdatesOnce({
     platform,
     enabled: settings.current.value.check_for_updates,
-    simulate: simulateUpdates,
+    simulate: settings.simulateUpdates,
     notify() {
       // The page that lists updates needs no toast.
       if (pathOf(route.current.value) === 'settings/updates') return

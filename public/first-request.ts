@@ -1,6 +1,6 @@
 /** A script of its own, run while the page's code is still being downloaded: requests what the code would request when it runs, the settings and the messages of the chat in the address. */
 import { ACCOUNT_HEADER } from '../lib/base/page-headers.ts'
-import { PAGE_SIZE } from './features/chat/page-size.ts'
+import { PAGE_SIZE } from './features/messages/page-size.ts'
 
 /** The responses by URL. */
 export type FirstRequests = Map<string, Promise<Response>>

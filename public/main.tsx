@@ -4,27 +4,26 @@ import { every, systemClock, toSeconds } from '../lib/base/clock.ts'
 import { ACCOUNT_HEADER, STORED_HEADER } from '../lib/base/page-headers.ts'
 import { render } from 'preact'
 import { createApi, createFetchBlob, urlOf } from './api.ts'
-import { createApp } from './app.ts'
-import { runShortcut } from './features/shell/keys.ts'
-import { createSignInGate } from './features/sign-in/auth.ts'
+import { Page } from './app.ts'
+import { runShortcut } from './features/frame/keys.ts'
+import { SignInGate } from './features/sign-in/auth.ts'
 import { draftsPrefix, jsonStorage, type Platform } from './platform.ts'
 import { PROFILE_KEY } from './features/profiles/profiles.ts'
-import { FRAME_TYPES } from './features/chat/chat-reducer.ts'
+import { FRAME_TYPES } from './features/messages/chat-reducer.ts'
 import { readLook, writeLook } from './features/settings/settings.ts'
 import { loadMoreIcons } from './parts/icon.tsx'
 import { retryFailedViews } from './parts/lazy.tsx'
 import { nextTask } from './parts/next-task.ts'
 import { createServerClock } from './parts/server-clock.ts'
-import { createStream } from './stream/stream.ts'
-import { createTabLeader } from './stream/tab-leader.ts'
+import { Stream } from './stream/stream.ts'
+import { TabLeader } from './stream/tab-leader.ts'
 import type { FirstRequests } from './first-request.ts'
 import { withFirstResponses } from './first-responses.ts'
 import { loadLanguage } from './strings/load-texts.ts'
 import { t } from './strings/t.ts'
-import { hasUnsavedChanges } from './features/shell/has-unsaved-changes.ts'
 import { preloadTranscript } from './features/transcript/load-transcript.ts'
 import { AppContext } from './features/shell/context.ts'
-import { Page } from './features/shell/shell.tsx'
+import { PageFrame } from './features/frame/frame.tsx'
 import { setRefused } from './parts/may.ts'
 
 const base = document.baseURI
@@ -34,7 +33,7 @@ setRefused(refused.split(','))
 // Before anything reads a message.
 const retryTexts = await loadLanguage(document.documentElement.lang, base, first)
 const mac = /Mac|iPhone|iPad/.test(navigator.platform)
-const gate = createSignInGate()
+const gate = new SignInGate()
 
 /** Reading the property throws when storage is blocked. */
 const storageOf = (name: 'localStorage' | 'sessionStorage'): Storage | null => {
@@ -80,7 +79,7 @@ const fetching = {
     const response = await fetchFirst(url, { ...init, headers })
     serverClock.observe(response.headers.get('date'))
     const stored = response.headers.get(STORED_HEADER)
-    if (stored) app.connection.noteCopy(response.url, Number(stored))
+    if (stored) app.shell.connection.noteCopy(response.url, Number(stored))
     return response
   },
 }
@@ -129,7 +128,7 @@ const download = (url: string): void => {
   link.click()
 }
 
-const app = createApp({
+const app = new Page({
   platform,
   gate,
   history,
@@ -139,18 +138,18 @@ const app = createApp({
   navigate: (url, options) => (options?.download ? download(url) : location.assign(url)),
   copy: text => navigator.clipboard.writeText(text),
   tabs: listening =>
-    createTabLeader({
+    new TabLeader({
       ...listening,
       tab: crypto.getRandomValues(new Uint32Array(2)).join('-'),
       // Events are for one person.
       name: `agent-webui:events:${new URL(base).pathname}:${account}`,
       stream: on =>
-        createStream({
+        new Stream({
           ...on,
           types: FRAME_TYPES,
           open: query =>
             new EventSource(urlOf(base, 'api/events', query), { withCredentials: true }),
-          beforeRetry: () => app.auth.check(),
+          beforeRetry: () => app.shell.auth.check(),
           clock,
         }),
       // Web Locks exist on secure pages only; without them no leader can be elected.
@@ -168,26 +167,26 @@ const narrow = matchMedia('(max-width: 719px)')
 /** Below this width the workspace panel covers the chat. */
 const tight = matchMedia('(max-width: 1099px)')
 const measure = (): void => {
-  app.first.panel.overlay.value = tight.matches || app.route.beside.value !== null
-  app.layout.tight.value = tight.matches
-  app.layout.narrow.value = narrow.matches
-  app.layout.drawer.value = false
+  app.first.panel.overlay.value = tight.matches || app.shell.route.beside.value !== null
+  app.shell.layout.tight.value = tight.matches
+  app.shell.layout.narrow.value = narrow.matches
+  app.shell.layout.drawer.value = false
 }
 narrow.addEventListener('change', measure)
 tight.addEventListener('change', measure)
 effect(measure)
 
 window.addEventListener('popstate', () => {
-  app.route.readLocation(location.href)
+  app.shell.route.readLocation(location.href)
   app.first.app.value.panel.arrive(location.href)
 })
 window.addEventListener('beforeunload', event => {
-  if (app.signedOut.value) return
-  if (hasUnsavedChanges(app)) event.preventDefault()
+  if (app.shell.signedOut.value) return
+  if (app.hasUnsavedChanges()) event.preventDefault()
 })
 window.addEventListener('online', () => app.tabs.retryNow())
 window.addEventListener('pagehide', () => {
-  if (!app.signedOut.value) for (const { composer } of app.chats.all()) void composer.save()
+  if (!app.shell.signedOut.value) for (const { draft } of app.chats.all()) void draft.save()
   app.tabs.close()
 })
 window.addEventListener('pageshow', event => {
@@ -197,10 +196,10 @@ window.addEventListener('pageshow', event => {
 document.addEventListener('visibilitychange', () => {
   if (document.hidden) return
   app.tabs.retryNow()
-  void app.reloadIfProfileChanged()
+  void app.profiles.reloadIfChanged()
 })
 window.addEventListener('storage', event => {
-  if (event.key === `agent-webui:${PROFILE_KEY}`) void app.reloadIfProfileChanged()
+  if (event.key === `agent-webui:${PROFILE_KEY}`) void app.profiles.reloadIfChanged()
 })
 every(clock, 60_000, () => {
   app.sessions.now.value = toSeconds(clock.now())
@@ -218,7 +217,7 @@ document.addEventListener('click', event => {
     document.getElementById(link.hash.slice(1))?.focus()
   } else if (plain && link.href.startsWith(base) && isView(link.href)) {
     event.preventDefault()
-    app.active.value.route.follow(link.href)
+    app.active.value.shell.route.follow(link.href)
   }
 })
 
@@ -247,12 +246,12 @@ document.addEventListener('keydown', event => {
 })
 
 effect(() => {
-  if (app.connection.state.value.kind !== 'live') return
+  if (app.shell.connection.state.value.kind !== 'live') return
   retryTexts()
   retryFailedViews()
 })
 effect(() => {
-  document.title = app.active.value.title.value
+  document.title = app.active.value.pane.title.value
 })
 effect(() => {
   writeLook(document.documentElement, app.settings.current.value)
@@ -263,7 +262,7 @@ effect(() => {
 /** Everything outside a chat acts on the active one. */
 const Root = () => (
   <AppContext.Provider value={app.active.value}>
-    <Page app={app} />
+    <PageFrame app={app} />
   </AppContext.Provider>
 )
 
@@ -271,22 +270,24 @@ const Root = () => (
 const offerReload = (): void => {
   const reload = { label: t('view.reload'), run: () => location.reload() }
   effect(() => {
-    if (app.connection.state.value.kind === 'live')
-      untracked(() => app.toasts.show(t('view.failed'), { kind: 'error', action: reload }))
+    if (app.shell.connection.state.value.kind === 'live')
+      untracked(() => app.shell.toasts.show(t('view.failed'), { kind: 'error', action: reload }))
   })
 }
 
 // Beside the requests for an open session; for a new chat after everything else.
-if (app.route.sessionId.value) preloadTranscript()
+if (app.shell.route.sessionId.value) preloadTranscript()
 // What was done so far is a task of its own. The messages of an open chat do not wait for that.
-if (!app.route.sessionId.value) await nextTask()
+if (!app.shell.route.sessionId.value) await nextTask()
 // Before the first render: the requests can use the time that it takes.
 void app.start().then(async () => {
   preloadTranscript()
   loadMoreIcons().catch(() => undefined)
   try {
     await Promise.all([
-      import('./features/offline/start.ts').then(late => app.attempt(() => late.startOffline(app))),
+      import('./features/offline/start.ts').then(late =>
+        app.shell.attempt(() => late.startOffline(app)),
+      ),
       // What it loads itself: a part that is missing must not keep the others from starting.
       import('./features/queue/lazy-queue.ts'),
       import('./features/transcript/announce-answers.ts'),
@@ -299,6 +300,6 @@ void app.start().then(async () => {
 await nextTask()
 render(<Root />, document.getElementById('page')!)
 effect(() => {
-  const id = app.route.sessionId.value
+  const id = app.shell.route.sessionId.value
   untracked(() => void app.first.show(id))
 })

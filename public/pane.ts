@@ -1,37 +1,14 @@
 /** A pane of the page: its address, its layout, and the chat that it shows. One, or two side by side. */
 import { computed, type ReadonlySignal, type Signal, signal, untracked } from '@preact/signals'
+import type { App, Page } from './app.ts'
 import type { Chat } from './features/chat/chat.ts'
-import type { Chats } from './features/chat/chats.ts'
-import { noChoice, type Outbox } from './features/chat/outbox.ts'
-import type { ComposerShared } from './features/composer/composer-state.ts'
+import { noChoice } from './features/messages/outbox.ts'
 import { chatsWithDraft } from './features/composer/stored-draft.ts'
-import { createLazyActions } from './features/sessions/lazy-actions.ts'
-import type { SessionsBase } from './features/sessions/sessions-state.ts'
+import { SessionActions } from './features/sessions/session-actions.ts'
 import type { Layout } from './features/shell/layout.ts'
 import type { RouteState } from './features/shell/route.ts'
-import type { ShellBase } from './features/shell/shell-state.ts'
-import { type PanelFrame, panelOf } from './features/workspace/panel.ts'
-import type { Workspaces } from './features/workspace/workspaces.ts'
-import type { EventCursors } from './stream/event-cursors.ts'
-import type { TabLeader } from './stream/tab-leader.ts'
+import { type PanelFrame, panelOf } from './features/panel/panel.ts'
 import { t } from './strings/t.ts'
-import type { App } from './app.ts'
-import type { ModelsFeature, ProfilesFeature, SettingsFeature } from './contexts.ts'
-
-/** What all chats of the page share. */
-export type PaneShared = {
-  shell: ShellBase
-  tabs: TabLeader
-  cursors: EventCursors
-  sidebar: SessionsBase
-  models: ModelsFeature
-  settings: SettingsFeature
-  profiles: ProfilesFeature
-  workspaces: Workspaces
-  composing: ComposerShared
-  outbox: Outbox
-  newId: () => string
-}
 
 export type PaneOptions = {
   route: RouteState
@@ -43,6 +20,49 @@ export type PaneOptions = {
   leave?: () => void
 }
 
+/** The pane as one of its chats uses it: after a request, nothing moves when the person has gone elsewhere meanwhile. */
+export class PaneOfChat {
+  /** The pane shows the chat. */
+  readonly isShown: ReadonlySignal<boolean>
+  /** Of the view beside the chats that is shown; empty for a chat. */
+  readonly viewTitle: Signal<string>
+  /** Title of the document. */
+  readonly title: ReadonlySignal<string>
+  readonly #pane: Pane
+
+  constructor(pane: Pane, chat: Chat, page: Page) {
+    const { sessions, sidebar, inbox, settings } = page
+    this.#pane = pane
+    this.isShown = computed(() => pane.shown.value === chat)
+    this.viewTitle = pane.viewTitle
+    this.title = computed(() => {
+      const id = chat.sessionId.value
+      const name = pane.viewTitle.value || (id ? sessions.titleOf(id) : t('chat.new'))
+      const waiting = inbox.count.value
+      const mark = waiting > 0 ? `(${waiting}) ` : sidebar.anyFinished.value ? '• ' : ''
+      return `${mark}${name} · ${settings.current.value.bot_name}`
+    })
+  }
+
+  /** Opens a session. */
+  follow(id: string): void {
+    if (this.isShown.peek()) this.#pane.route.openSession(id)
+  }
+
+  newChat(): void {
+    if (this.isShown.peek()) this.#pane.newChat()
+  }
+
+  /** Leaves a deleted session. */
+  leave(): void {
+    if (this.isShown.peek()) this.#pane.leave()
+  }
+
+  focusComposer(): void {
+    if (this.isShown.peek()) this.#pane.layout.composerFocus.value += 1
+  }
+}
+
 export class Pane {
   readonly route: RouteState
   readonly layout: Layout
@@ -51,26 +71,26 @@ export class Pane {
   readonly shown: ReadonlySignal<Chat>
   /** The features of the page, with those of this chat. */
   readonly app: ReadonlySignal<App>
-  readonly #shared: PaneShared
-  readonly #chats: Chats
+  /** Of the view beside the chats that is shown; empty for a chat. */
+  readonly viewTitle = signal('')
+  readonly #page: Page
   readonly #options: PaneOptions
   readonly #shown: Signal<Chat>
   /** The new chat that an address without a session shows. */
   #blank: Chat | null
-  readonly #viewTitle = signal('')
   readonly #views = new WeakMap<Chat, App>()
 
-  constructor(shared: PaneShared, chats: Chats, options: PaneOptions) {
-    this.#shared = shared
-    this.#chats = chats
+  constructor(page: Page, options: PaneOptions) {
+    const { chats } = page
+    this.#page = page
     this.#options = options
     this.route = options.route
     this.layout = options.layout
     this.panel = options.panel
-    const remembered = shared.shell.platform.tab.read(options.memory, '')
+    const remembered = page.shell.platform.tab.read(options.memory, '')
     // Another page may have created its session.
-    const isNew = shared.outbox.of(remembered, null).every(({ session_id }) => session_id === null)
-    this.#blank = this.#begin((isNew && remembered) || shared.newId())
+    const isNew = page.outbox.of(remembered, null).every(({ session_id }) => session_id === null)
+    this.#blank = this.#begin((isNew && remembered) || page.newId())
     const { value: id } = options.route.sessionId
     this.#shown = signal(id ? chats.get(id) : this.#blank)
     this.shown = this.#shown
@@ -80,11 +100,11 @@ export class Pane {
   /** Shows the session that the address names; null for a new chat. */
   show(id: string | null): Promise<void> {
     const before = this.#shown.peek()
-    const chat = id ? this.#chats.get(id) : this.#newChat()
+    const chat = id ? this.#page.chats.get(id) : this.#newChat()
     if (chat !== before) {
       this.#shown.value = chat
       this.layout.picker.value = null
-      this.#chats.release(before)
+      this.#page.chats.release(before)
     }
     const { value: session } = chat.sessionId
     if (session) {
@@ -92,13 +112,14 @@ export class Pane {
       if (this.#blank === chat) this.#blank = null
       if (id === null) this.route.nameSession(session)
     }
-    if (chat === this.#blank) void this.#shared.shell.attempt(() => this.takeOver())
-    return untracked(() => chat.open(this.app.value))
+    if (chat === this.#blank) void this.#page.shell.attempt(() => this.takeOver())
+    const app = untracked(() => this.app.value)
+    return untracked(() => chat.open(text => this.#page.composing.slashCommands.run(app, text)))
   }
 
   /** An empty new chat gives way to one whose page was closed before it was sent. */
   async takeOver(): Promise<void> {
-    const { outbox, shell } = this.#shared
+    const { outbox, shell } = this.#page
     const isEmpty = () =>
       this.#shown.peek() === this.#blank && !this.#blank.sessionId.peek() && !this.#blank.isInUse()
     const waiting = outbox.list.peek().filter(({ session_id }) => session_id === null)
@@ -108,7 +129,7 @@ export class Pane {
     ]
     for (const key of left) {
       if (!isEmpty()) return
-      if (!(await this.#chats.isLeft(key)) || !isEmpty()) continue
+      if (!(await this.#page.chats.isLeft(key)) || !isEmpty()) continue
       this.#blank = this.#begin(key)
       return this.show(null)
     }
@@ -117,8 +138,8 @@ export class Pane {
   /** Begins a new chat: another one when messages of the last are waiting to be sent. */
   newChat(): void {
     const blank = this.#newChat()
-    if (this.#shared.outbox.of(blank.key, null).length > 0) this.#blank = null
-    else blank.composer.choose(noChoice)
+    if (this.#page.outbox.of(blank.key, null).length > 0) this.#blank = null
+    else blank.draft.choose(noChoice)
     this.route.openSession(null)
     // It may have a session, which the address names by now.
     void this.show(this.route.sessionId.peek())
@@ -128,7 +149,7 @@ export class Pane {
 
   /** The session of a new chat was created. */
   created(chat: Chat): void {
-    const { tab } = this.#shared.shell.platform
+    const { tab } = this.#page.shell.platform
     const { memory } = this.#options
     if (tab.read(memory, '') === chat.key) tab.remove(memory)
     if (this.#shown.peek() !== chat) return
@@ -146,8 +167,8 @@ export class Pane {
 
   /** Remembered, so that the chat is there after a reload. */
   #begin(key: string): Chat {
-    this.#shared.shell.platform.tab.write(this.#options.memory, key)
-    return this.#chats.begin(key)
+    this.#page.shell.platform.tab.write(this.#options.memory, key)
+    return this.#page.chats.begin(key)
   }
 
   #newChat(): Chat {
@@ -157,62 +178,35 @@ export class Pane {
     this.#blank =
       blank && !isAbandoned
         ? // While it was empty and not shown, it may have been dropped.
-          this.#chats.keep(blank)
-        : this.#begin(this.#shared.newId())
+          this.#page.chats.keep(blank)
+        : this.#begin(this.#page.newId())
     return this.#blank
   }
 
   #viewOf(chat: Chat): App {
     const known = this.#views.get(chat)
     if (known) return known
-    const made = untracked(() => this.#createView(chat))
-    this.#views.set(chat, made)
-    return made
+    const view = untracked(() => this.#createView(chat))
+    this.#views.set(chat, view)
+    return view
   }
 
   #createView(chat: Chat): App {
-    const { sidebar, models, settings, profiles, workspaces, shell, tabs } = this.#shared
-    const { sessions, titleOfSession } = sidebar
-    const isShown = computed(() => this.#shown.value === chat)
-    /** After a request: not when the person has gone elsewhere meanwhile. */
-    const ifShown = (move: () => void) => {
-      if (isShown.peek()) move()
-    }
-    const route: RouteState = {
-      ...this.route,
-      replaceFile: name => ifShown(() => this.route.replaceFile(name)),
-    }
-    const follow = (id: string) => ifShown(() => this.route.openSession(id))
-    const base: ShellBase = { ...shell, route, layout: this.layout }
+    const { sessions, sidebar, projects, inbox, outbox, models, settings, profiles } = this.#page
+    const { workspaces, tabs } = this.#page
+    const pane = new PaneOfChat(this, chat, this.#page)
+    const shell = this.#page.shell.side(this.route, this.layout)
     const panel = panelOf(this.panel, chat.panel)
     return {
-      ...{ ...base, ...sidebar, ...chat.turns, ...chat.choices, ...chat.writing },
-      ...{ ...models, ...settings, ...profiles, workspaces, tabs },
-      ...{ key: chat.key, chat: chat.transcript, queue: chat.queue, markRead: chat.markRead },
-      ...createLazyActions({
-        shell: base,
-        sessions,
-        chat: chat.transcript,
-        isOpen: id => isShown.peek() && chat.sessionId.peek() === id,
-        follow,
-        newChat: () => ifShown(() => this.leave()),
+      ...{ shell, sessions, sidebar, projects, inbox, outbox, models, settings, profiles },
+      ...{ workspaces, tabs, pane, chat, composer: chat.composer },
+      sessionActions: new SessionActions({
+        ...{ shell, sessions, chat: chat.transcript },
+        isOpen: id => pane.isShown.peek() && chat.sessionId.peek() === id,
+        follow: id => pane.follow(id),
+        newChat: () => pane.leave(),
       }),
-      isShown,
-      follow,
-      focusComposer: () =>
-        ifShown(() => {
-          this.layout.composerFocus.value += 1
-        }),
-      newChat: () => ifShown(() => this.newChat()),
-      panel: { ...panel, shown: computed(() => isShown.value && this.panel.shown.value) },
-      viewTitle: this.#viewTitle,
-      title: computed(() => {
-        const id = chat.sessionId.value
-        const name = this.#viewTitle.value || (id ? titleOfSession(id) : t('chat.new'))
-        const waiting = sidebar.inbox.count.value
-        const mark = waiting > 0 ? `(${waiting}) ` : sidebar.anyFinished.value ? '• ' : ''
-        return `${mark}${name} · ${settings.settings.current.value.bot_name}`
-      }),
+      panel: { ...panel, shown: computed(() => pane.isShown.value && this.panel.shown.value) },
     }
   }
 }

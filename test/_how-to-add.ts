@@ -2,8 +2,12 @@
  * Run in a copy of the sources: which of the things that `how-to-add.test.ts` adds work there, by what a person, a program, or the
  * model sees of them. Prints them as JSON.
  */
-import { emptyTranscript, FRAME_TYPES, reduceFrame } from '../public/features/chat/chat-reducer.ts'
-import { settingEntries } from '../public/features/settings/settings-index.ts'
+import {
+  emptyTranscript,
+  FRAME_TYPES,
+  reduceFrame,
+} from '../public/features/messages/chat-reducer.ts'
+import { settingEntries } from '../public/features/settings-view/settings-index.ts'
 import { toTurnEvent } from '../lib/turns/to-stream-event.ts'
 import { startChat } from './handlers/_chat.ts'
 

@@ -96,7 +96,7 @@ export const get = endpoint({
         "    case 'fake':\n      return { type: 'fake', data: { text: redact(event.text) } }\n",
       ],
     ],
-    'public/features/chat/chat-reducer.ts': [
+    'public/features/messages/chat-reducer.ts': [
       ["  'stream_end',\n]", "  'fake',\n"],
       [
         "    case 'title_status':",

@@ -15,9 +15,9 @@ import { translatorFor } from '../lib/notifications/texts/translate.ts'
 import { scheduleWords } from '../public/features/tasks/schedule-words.ts'
 import { formatCost, formatTokens } from '../public/parts/amounts.ts'
 import { joinSentences } from '../public/strings/join-sentences.ts'
-import { formatFull } from '../public/features/sessions/relative-time.ts'
+import { formatFull } from '../public/parts/relative-time.ts'
 import { describeToolCall } from '../public/features/tool-calls/describe-tool-call.ts'
-import { formatBytes } from '../public/features/workspace/file-kind.ts'
+import { formatBytes } from '../public/parts/file-kind.ts'
 import { whyAsked } from '../public/features/approvals/stake-strings.ts'
 import {
   listOf,

@@ -109,8 +109,8 @@ test('each row of the table of the settings has its texts', () => {
 test('the search of the settings finds each of their headings and rows', () => {
   const shown =
     /<(?:h3|legend)\b[^>]*>\s*\{t\('([\w.]+)|<(?:Row|\w+Row)\b[^<]*?\blabel=\{t\('([\w.]+)/g
-  const settings = without(COMMENT, read('public/features/settings/*.tsx'))
-  const index = without(COMMENT, read('public/features/settings/settings-index.ts'))
+  const settings = without(COMMENT, read('public/features/settings-view/*.tsx'))
+  const index = without(COMMENT, read('public/features/settings-view/settings-index.ts'))
   const keys = [...settings.matchAll(shown)].map(([, heading, row]) => heading ?? row ?? '')
   assert.ok(keys.length > 10)
   assert.equal(

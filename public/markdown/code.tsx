@@ -1,5 +1,6 @@
 /** Code block: language label, copy button and highlighting; long blocks grow without a full relayout. */
-import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useContext, useEffect, useRef } from 'preact/hooks'
 import { AppContext } from '../features/shell/context.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { lazy } from '../parts/lazy.tsx'
@@ -77,8 +78,8 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
 const OpenButton = ({ text, lang }: { text: string; lang: string }) => {
   const app = useContext(AppContext)
   const name = DOCUMENTS[lang]
-  if (!app || !name || app.route.current.value.view !== 'chat') return null
-  if (!app.chat.sessionId.value) return null
+  if (!app || !name || app.shell.route.current.value.view !== 'chat') return null
+  if (!app.chat.transcript.sessionId.value) return null
   return (
     <button
       type="button"
@@ -98,25 +99,39 @@ type CodeBlockProps = { text: string; lang: string; open: boolean }
 export function CodeBlock({ text, lang, open }: CodeBlockProps) {
   const kind = lang.toLowerCase()
   const isDiagram = kind === 'mermaid'
-  const [wanted, setWanted] = useState<boolean | null>(null)
-  const [failed, setFailed] = useState('')
-  const isDrawn = isDiagram && failed !== text && (wanted ?? text.length <= MAX_DRAWN_CHARS)
+  const wanted = useSignal<boolean | null>(null)
+  const failed = useSignal('')
+  const isDrawn =
+    isDiagram && failed.value !== text && (wanted.value ?? text.length <= MAX_DRAWN_CHARS)
   return (
     <figure class="md-code">
       <figcaption class="md-code-head">
         <span class="md-code-lang">{lang || t('code.plain')}</span>
-        {isDiagram && failed === text && <span class="md-code-note">{t('code.failed')}</span>}
-        {isDiagram && failed !== text && (
-          <button type="button" class="tx-link" onClick={() => setWanted(!isDrawn)}>
+        {isDiagram && failed.value === text && <span class="md-code-note">{t('code.failed')}</span>}
+        {isDiagram && failed.value !== text && (
+          <button
+            type="button"
+            class="tx-link"
+            onClick={() => {
+              wanted.value = !isDrawn
+            }}
+          >
             {isDrawn ? t('code.source') : t('code.diagram')}
           </button>
         )}
-        {!open && failed !== text && <OpenButton text={text} lang={kind} />}
+        {!open && failed.value !== text && <OpenButton text={text} lang={kind} />}
         <CopyButton text={text} label={t('code.copy')} />
       </figcaption>
       {isDrawn ? (
         <div class={`md-diagram-box is-${diagramSize(text)}`}>
-          {!open && <Diagram text={text} onFail={() => setFailed(text)} />}
+          {!open && (
+            <Diagram
+              text={text}
+              onFail={() => {
+                failed.value = text
+              }}
+            />
+          )}
         </div>
       ) : (
         <ScrollBox class="md-pre" label={t('code.label', { lang: lang || t('code.plain') })}>

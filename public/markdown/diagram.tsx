@@ -1,5 +1,6 @@
 /** Mermaid diagram: rendered to SVG, sanitized, and shown in a shadow root. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
 import { randomId } from '../parts/random-id.ts'
 import { t } from '../strings/diagram-strings.ts'
 import { trustedHtml, withTrust } from './trusted-types.ts'
@@ -139,13 +140,15 @@ const drawNow = async (text: string, place: Element) => {
 
 /** Increases when the theme changes, because a diagram contains the theme's colors. */
 const useTheme = (): number => {
-  const [count, setCount] = useState(0)
+  const count = useSignal(0)
   useEffect(() => {
-    const seen = new MutationObserver(() => setCount(before => before + 1))
+    const seen = new MutationObserver(() => {
+      count.value = count.value + 1
+    })
     seen.observe(document.documentElement, { attributeFilter: ['data-theme'] })
     return () => seen.disconnect()
   }, [])
-  return count
+  return count.value
 }
 
 const STYLE = 'svg{display:block;inline-size:100%;block-size:100%;margin:auto}'
@@ -153,15 +156,15 @@ const STYLE = 'svg{display:block;inline-size:100%;block-size:100%;margin:auto}'
 /** Drawn when it is near the visible part. It fits into its box, whose size does not change. */
 export function Diagram({ text, onFail }: { text: string; onFail: () => void }) {
   const place = useRef<HTMLDivElement>(null)
-  const [isNear, setNear] = useState(false)
-  const [isDrawn, setDrawn] = useState(false)
+  const isNear = useSignal(false)
+  const isDrawn = useSignal(false)
   const theme = useTheme()
   useEffect(() => {
     const element = place.current
     if (!element) return
     const seen = new IntersectionObserver(
       entries => {
-        if (entries.some(entry => entry.isIntersecting)) setNear(true)
+        if (entries.some(entry => entry.isIntersecting)) isNear.value = true
       },
       { rootMargin: '400px' },
     )
@@ -171,7 +174,7 @@ export function Diagram({ text, onFail }: { text: string; onFail: () => void }) 
   useEffect(() => {
     let current = true
     const element = place.current
-    if (!element || !isNear) return
+    if (!element || !isNear.value) return
     draw(text, element).then(
       ({ svg, css }) => {
         const clean = current ? cleanSvg(svg) : null
@@ -181,7 +184,7 @@ export function Diagram({ text, onFail }: { text: string; onFail: () => void }) 
         sheet.replaceSync(`${css}${clean.css}\n${STYLE}`)
         shadow.adoptedStyleSheets = [sheet]
         shadow.replaceChildren(clean.root)
-        setDrawn(true)
+        isDrawn.value = true
       },
       // Invalid diagrams are common: the source is shown instead.
       () => current && onFail(),
@@ -189,10 +192,10 @@ export function Diagram({ text, onFail }: { text: string; onFail: () => void }) 
     return () => {
       current = false
     }
-  }, [text, isNear, theme])
+  }, [text, isNear.value, theme])
   return (
     <div class="md-diagram">
-      {!isDrawn && <p class="md-diagram-note">{t('code.rendering')}</p>}
+      {!isDrawn.value && <p class="md-diagram-note">{t('code.rendering')}</p>}
       <div ref={place} class="md-diagram-drawn" role="img" aria-label={t('code.diagram.label')} />
     </div>
   )

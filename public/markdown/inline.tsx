@@ -1,5 +1,6 @@
 /** Renders inline tokens: emphasis, code, safe links, click-to-load images, formulas, footnotes. */
-import { useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+
 import type { ComponentChild } from 'preact'
 import { useLightbox } from '../features/lightbox/use-lightbox.ts'
 import { Icon } from '../parts/icon.tsx'
@@ -91,7 +92,7 @@ type PictureProps = { src: string; text: string; directory: string | null }
 
 /** `directory` is null while a name may be incomplete. */
 function Picture({ src, text, directory }: PictureProps) {
-  const [wanted, setWanted] = useState(false)
+  const wanted = useSignal(false)
   const show = useLightbox()
   const safe = safeImage(src)
   if (!safe && directory !== null)
@@ -103,10 +104,16 @@ function Picture({ src, text, directory }: PictureProps) {
         <img class="md-image" src={safe.src} alt={text || t('md.image')} decoding="async" />
       </button>
     )
-  if (wanted) return <Fetched src={safe.src} text={text} />
+  if (wanted.value) return <Fetched src={safe.src} text={text} />
   const host = new URL(safe.src).host
   return (
-    <button type="button" class="md-image-ask" onClick={() => setWanted(true)}>
+    <button
+      type="button"
+      class="md-image-ask"
+      onClick={() => {
+        wanted.value = true
+      }}
+    >
       <Icon name="image" />
       <span>{text || t('md.image')}</span>
       <small>{t('md.image.load', { host })}</small>
@@ -117,8 +124,8 @@ function Picture({ src, text, directory }: PictureProps) {
 /** Fetched by the server, so that other hosts learn nothing about this browser. */
 function Fetched({ src, text }: { src: string; text: string }) {
   const show = useLightbox()
-  const [broken, setBroken] = useState(false)
-  if (broken)
+  const broken = useSignal(false)
+  if (broken.value)
     return (
       <a href={src} target="_blank" rel="noopener noreferrer">
         {text || t('md.image.broken')}
@@ -130,7 +137,9 @@ function Fetched({ src, text }: { src: string; text: string }) {
         class="md-image md-image-box"
         src={`api/media/remote?url=${encodeURIComponent(src)}`}
         alt={text || t('md.image')}
-        onError={() => setBroken(true)}
+        onError={() => {
+          broken.value = true
+        }}
       />
     </button>
   )

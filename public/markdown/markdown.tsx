@@ -6,13 +6,24 @@ import { t } from '../strings/transcript-strings.ts'
 import { createBlocks } from './blocks.ts'
 import type { Footnotes } from './blocks.ts'
 import { CodeBlock } from './code.tsx'
-import { directionOf } from './direction.ts'
 import { inline } from './inline.tsx'
 import { lex } from '../../lib/base/markdown/lexer.ts'
 import type { Token, Tokens } from '../../lib/base/markdown/lexer.ts'
 import { type DetailsToken, groupDetails } from '../../lib/base/markdown/plain-tags.ts'
 import { Formula } from './math.tsx'
 import { useShowMore } from './show-more.tsx'
+
+/** Hebrew, Arabic, Syriac, Thaana, N'Ko and their presentation forms. */
+const RTL = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/
+
+/**
+ * `dir="auto"` skips descendants that have a direction of their own, as the paragraphs in a list have, so the attribute alone
+ * would not decide. `raw`: Markdown.
+ */
+export const directionOf = (raw: string): 'ltr' | 'rtl' => {
+  const letter = raw.replace(/```[\s\S]*?```|`[^`\n]*`/g, '').match(/\p{L}/u)?.[0] ?? ''
+  return RTL.test(letter) ? 'rtl' : 'ltr'
+}
 
 /** Context of the tokens being rendered. */
 export type RenderContext = {

@@ -1,6 +1,7 @@
 /** File shown by `MEDIA:<path>` in an answer: image, audio or video inline, others as a download. */
-import { useState } from 'preact/hooks'
-import { AUDIO, extensionOf, isImagePath, nameOf, VIDEO } from '../features/workspace/file-kind.ts'
+import { useSignal } from '@preact/signals'
+
+import { AUDIO, extensionOf, isImagePath, nameOf, VIDEO } from '../parts/file-kind.ts'
 import { useLightbox } from '../features/lightbox/use-lightbox.ts'
 import { Icon } from '../parts/icon.tsx'
 import { t } from '../strings/transcript-strings.ts'
@@ -16,13 +17,15 @@ const sourceOf = (path: string): string =>
   OWN.exec(path)?.[1] ?? `api/media?path=${encodeURIComponent(path.replace(/^file:\/\//, ''))}`
 
 export function Media({ path }: { path: string }) {
-  const [broken, setBroken] = useState(false)
+  const broken = useSignal(false)
   const show = useLightbox()
   const src = sourceOf(path)
   const name = nameOf(path)
-  const extension = broken ? '' : extensionOf(path)
-  const onError = () => setBroken(true)
-  if (!broken && isImagePath(path)) {
+  const extension = broken.value ? '' : extensionOf(path)
+  const onError = () => {
+    broken.value = true
+  }
+  if (!broken.value && isImagePath(path)) {
     return (
       <a
         class="md-media"

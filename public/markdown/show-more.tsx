@@ -1,5 +1,6 @@
 /** Shows a long list in parts, with a button for the next part. */
-import { useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+
 import type { ComponentChild } from 'preact'
 import { t } from '../strings/transcript-strings.ts'
 
@@ -7,13 +8,19 @@ export const useShowMore = <T,>(
   all: readonly T[],
   step: number,
 ): { shown: readonly T[]; button: ComponentChild } => {
-  const [count, setCount] = useState(step)
-  const left = all.length - count
+  const count = useSignal(step)
+  const left = all.length - count.value
   const button =
     left > 0 ? (
-      <button type="button" class="tx-more" onClick={() => setCount(count + step)}>
+      <button
+        type="button"
+        class="tx-more"
+        onClick={() => {
+          count.value = count.value + step
+        }}
+      >
         {t('md.more', { count: Math.min(left, step), total: all.length })}
       </button>
     ) : null
-  return { shown: left > 0 ? all.slice(0, count) : all, button }
+  return { shown: left > 0 ? all.slice(0, count.value) : all, button }
 }

@@ -1,5 +1,6 @@
 /** Copy button that confirms with its label for a moment. */
-import { useEffect, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { t } from '../strings/transcript-strings.ts'
 import { Icon } from './icon.tsx'
 import type { IconName } from './icon.tsx'
@@ -11,28 +12,44 @@ export function CopyButton(props: {
   label: string
   icon?: IconName
 }) {
-  const [state, setState] = useState<'idle' | 'done' | 'failed'>('idle')
+  const state = useSignal<'idle' | 'done' | 'failed'>('idle')
   useEffect(() => {
-    if (state === 'idle') return
-    const timer = setTimeout(() => setState('idle'), SHOWN_MS)
+    if (state.value === 'idle') return
+    const timer = setTimeout(() => {
+      state.value = 'idle'
+    }, SHOWN_MS)
     return () => clearTimeout(timer)
-  }, [state])
+  }, [state.value])
   const copy = () => {
     const text = typeof props.text === 'string' ? props.text : props.text()
     // The clipboard needs a secure origin and permission.
     const writing =
       navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('no clipboard'))
     writing.then(
-      () => setState('done'),
-      () => setState('failed'),
+      () => {
+        state.value = 'done'
+      },
+      () => {
+        state.value = 'failed'
+      },
     )
   }
   const label =
-    state === 'idle' ? props.label : state === 'done' ? t('copy.done') : t('copy.failed')
+    state.value === 'idle'
+      ? props.label
+      : state.value === 'done'
+        ? t('copy.done')
+        : t('copy.failed')
   return (
     <button type="button" class="tx-tool" onClick={copy} aria-label={label} title={label}>
       <Icon
-        name={state === 'done' ? 'check' : state === 'failed' ? 'alert' : (props.icon ?? 'copy')}
+        name={
+          state.value === 'done'
+            ? 'check'
+            : state.value === 'failed'
+              ? 'alert'
+              : (props.icon ?? 'copy')
+        }
       />
     </button>
   )

@@ -8,7 +8,7 @@ export const lazyState = <T>(
 ): ((app: App) => T) => {
   const states = new WeakMap<object, { state: T }>()
   return app => {
-    const key = isShared ? app.platform : app
+    const key = isShared ? app.shell.platform : app
     const entry = states.get(key) ?? { state: create(app) }
     states.set(key, entry)
     return entry.state

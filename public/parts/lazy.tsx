@@ -1,6 +1,7 @@
 /** Lazily loaded component, with a loading text and a Retry button on failure. */
+import { useSignal } from '@preact/signals'
 import { type ComponentChildren, type ComponentType, Fragment, h } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { canReach } from '../api.ts'
 import { Button } from './button.tsx'
 import { loadLazyCss } from './lazy-css.ts'
@@ -33,33 +34,35 @@ export const lazy = <P extends object>(
   /** Loaded once, then rendered synchronously. */
   const kept: State<P> = { view: null }
   return props => {
-    const [state, setState] = useState<State<P>>({ view: kept.view })
-    const [attempt, setAttempt] = useState({ isAsked: false })
+    const state = useSignal<State<P>>({ view: kept.view })
+    const attempt = useSignal({ isAsked: false })
     useEffect(() => {
       // Another instance may have loaded it since this one was rendered.
       if (kept.view) {
-        if (kept.view !== state.view) setState({ view: kept.view })
+        if (kept.view !== state.value.view) state.value = { view: kept.view }
         return
       }
       Promise.all([load(), styled ? loadLazyCss() : null]).then(
         ([view]) => {
           kept.view = view
-          setState({ view })
+          state.value = { view }
         },
         // Offline, or the server was updated: offer a retry.
         () => {
-          setState({ view: 'failed' })
-          if (attempt.isAsked) void reloadIfReachable()
+          state.value = { view: 'failed' }
+          if (attempt.value.isAsked) void reloadIfReachable()
         },
       )
-    }, [attempt])
+    }, [attempt.value])
     useEffect(() => {
-      if (state.view !== 'failed') return
-      const retry = () => setAttempt({ isAsked: false })
+      if (state.value.view !== 'failed') return
+      const retry = () => {
+        attempt.value = { isAsked: false }
+      }
       retries.add(retry)
       return () => void retries.delete(retry)
-    }, [state.view])
-    const View = state.view
+    }, [state.value.view])
+    const View = state.value.view
     if (View === null) {
       if (quiet) return quiet === true ? null : h(quiet, {})
       return (
@@ -73,7 +76,12 @@ export const lazy = <P extends object>(
       <StandIn>
         <div class="welcome" role="alert">
           <p>{t('view.failed')}</p>
-          <Button icon="refresh" onClick={() => setAttempt({ isAsked: true })}>
+          <Button
+            icon="refresh"
+            onClick={() => {
+              attempt.value = { isAsked: true }
+            }}
+          >
             {t('list.retry')}
           </Button>
         </div>

@@ -1,5 +1,6 @@
 /** Button that opens a menu; the menu itself is loaded after the first view. */
-import { useCallback, useRef, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useCallback, useRef } from 'preact/hooks'
 import { IconButton } from './button.tsx'
 import type { IconName } from './icon.tsx'
 import { lazy } from './lazy.tsx'
@@ -39,13 +40,18 @@ export type MenuButtonProps = {
 }
 
 export const MenuButton = ({ label, icon = 'more', items, ...rest }: MenuButtonProps) => {
-  const [open, setOpen] = useState<readonly MenuItem[] | null>(null)
+  const open = useSignal<readonly MenuItem[] | null>(null)
   const anchor = useRef<HTMLButtonElement>(null)
-  const close = useCallback(() => setOpen(null), [])
+  const close = useCallback(() => {
+    open.value = null
+  }, [])
   const show = () => {
     const made = items()
-    if (!(made instanceof Promise)) return setOpen(made)
-    void made.then(setOpen)
+    if (made instanceof Promise)
+      void made.then(next => {
+        open.value = next
+      })
+    else open.value = made
   }
   return (
     <>
@@ -55,15 +61,15 @@ export const MenuButton = ({ label, icon = 'more', items, ...rest }: MenuButtonP
         label={label}
         buttonRef={anchor}
         aria-haspopup="menu"
-        aria-expanded={open !== null}
+        aria-expanded={open.value !== null}
         onClick={event => {
           event.preventDefault()
           event.stopPropagation()
-          if (open) close()
+          if (open.value) close()
           else show()
         }}
       />
-      {open && <Menu anchor={anchor} label={label} items={open} onClose={close} />}
+      {open.value && <Menu anchor={anchor} label={label} items={open.value} onClose={close} />}
     </>
   )
 }

@@ -1,6 +1,7 @@
 /** Menu: arrow keys move, letters jump, Escape returns to what opened it. */
+import { useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 import { may } from './may.ts'
 import type { MenuItem } from './menu-button.tsx'
@@ -50,21 +51,21 @@ export type MenuProps = {
 export const Menu = ({ anchor, label, items: all, align = 'end', onClose }: MenuProps) => {
   const top = offered(all)
   const ref = useRef<HTMLDivElement>(null)
-  const [open, setOpen] = useState<string | null>(null)
+  const open = useSignal<string | null>(null)
   const left = useRef<string | null>(null)
-  const inner = top.find(item => item !== 'line' && 'items' in item && item.label === open)
+  const inner = top.find(item => item !== 'line' && 'items' in item && item.label === open.value)
   const items = inner && inner !== 'line' && 'items' in inner ? inner.items : top
   const leave = () => {
-    left.current = open
-    setOpen(null)
+    left.current = open.value
+    open.value = null
   }
   // Before the next key arrives: it would be handled with the focus elsewhere.
   useLayoutEffect(() => {
     const all = itemsOf(ref.current)
     // Back in the menu, the focus returns to the entry that was opened.
-    const at = open ? 1 : all.findIndex(item => item.dataset.label === left.current)
+    const at = open.value ? 1 : all.findIndex(item => item.dataset.label === left.current)
     all[Math.max(0, at)]?.focus()
-  }, [open])
+  }, [open.value])
 
   return (
     <Popover anchor={anchor} onClose={onClose} align={align} class="menu">
@@ -83,13 +84,13 @@ export const Menu = ({ anchor, label, items: all, align = 'end', onClose }: Menu
             ? ['ArrowLeft', 'ArrowRight']
             : ['ArrowRight', 'ArrowLeft']
           if (event.key === into && opens) all[at]?.click()
-          if (event.key === back && open) leave()
+          if (event.key === back && open.value) leave()
           if (to < 0) return
           event.preventDefault()
           all[to]?.focus()
         }}
       >
-        {open && (
+        {open.value && (
           <button
             type="button"
             role="menuitem"
@@ -98,7 +99,7 @@ export const Menu = ({ anchor, label, items: all, align = 'end', onClose }: Menu
             onClick={leave}
           >
             <Icon name="chevron-right" size={16} />
-            <span>{open}</span>
+            <span>{open.value}</span>
           </button>
         )}
         {items.map((item, index) =>
@@ -113,7 +114,9 @@ export const Menu = ({ anchor, label, items: all, align = 'end', onClose }: Menu
               data-label={item.label}
               tabIndex={-1}
               class="menu-item menu-more"
-              onClick={() => setOpen(item.label)}
+              onClick={() => {
+                open.value = item.label
+              }}
             >
               {item.icon && <Icon name={item.icon} size={16} />}
               <span>{item.label}</span>

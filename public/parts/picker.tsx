@@ -1,5 +1,6 @@
 /** Searchable list of grouped options, fully usable by keyboard. */
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
 import { Marked } from './marked.tsx'
 
@@ -43,8 +44,8 @@ export const Picker = (props: PickerProps) => {
     options.findIndex(({ id }) => id === selected),
   )
   /** By id, because results that arrive later move the others. Null: the first match, or the selected option. */
-  const [active, setActive] = useState<string | null>(null)
-  const found = options.findIndex(({ id }) => id === active)
+  const active = useSignal<string | null>(null)
+  const found = options.findIndex(({ id }) => id === active.value)
   const at = found >= 0 ? found : query ? 0 : chosen
   const optionId = (index: number) => `${listId}-${index}`
 
@@ -69,7 +70,7 @@ export const Picker = (props: PickerProps) => {
       onPick(options[at].id, event.altKey)
     } else if (to !== undefined && count > 0) {
       event.preventDefault()
-      setActive(options[to]!.id)
+      active.value = options[to]!.id
     }
   }
 
@@ -95,7 +96,7 @@ export const Picker = (props: PickerProps) => {
             placeholder={placeholder}
             value={query}
             onInput={event => {
-              setActive(null)
+              active.value = null
               onQuery(event.currentTarget.value)
             }}
           />
@@ -134,7 +135,9 @@ export const Picker = (props: PickerProps) => {
                     tabIndex={-1}
                     aria-selected={own === at}
                     class="picker-option"
-                    onMouseMove={() => own !== at && setActive(option.id)}
+                    onMouseMove={() => {
+                      if (own !== at) active.value = option.id
+                    }}
                     onClick={event => onPick(option.id, event.ctrlKey || event.metaKey)}
                   >
                     {option.icon && <Icon name={option.icon} size={16} />}

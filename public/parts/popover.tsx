@@ -1,6 +1,7 @@
 /** Popover anchored to an element, in the top layer; a bottom sheet on a narrow page. */
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren, RefObject } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 
 export type PopoverProps = {
   anchor: RefObject<HTMLElement | null>
@@ -41,7 +42,7 @@ const positionFor = (
 export const Popover = (props: PopoverProps) => {
   const { anchor, onClose, side = 'below', align = 'start', role, label, children } = props
   const ref = useRef<HTMLDivElement>(null)
-  const [position, setPlace] = useState<Position | null>(null)
+  const position = useSignal<Position | null>(null)
 
   useLayoutEffect(() => {
     const box = ref.current
@@ -50,7 +51,7 @@ export const Popover = (props: PopoverProps) => {
     const measure = () => {
       if (!anchor.current) return
       const size = { width: box.offsetWidth, height: box.scrollHeight + 2 }
-      setPlace(positionFor(anchor.current.getBoundingClientRect(), size, { side, align }))
+      position.value = positionFor(anchor.current.getBoundingClientRect(), size, { side, align })
     }
     measure()
     // The content may grow while it is open.
@@ -91,11 +92,11 @@ export const Popover = (props: PopoverProps) => {
       class={`popover ${props.class ?? ''}`}
       {...(role ? { role, 'aria-label': label } : {})}
       style={
-        position
+        position.value
           ? {
-              left: `${position.left}px`,
-              top: `${position.top}px`,
-              maxHeight: `${position.maxHeight}px`,
+              left: `${position.value.left}px`,
+              top: `${position.value.top}px`,
+              maxHeight: `${position.value.maxHeight}px`,
             }
           : // Not `visibility`, because the content must be focusable before the next frame.
             { opacity: 0 }

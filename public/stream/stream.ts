@@ -59,138 +59,144 @@ const rewind = (position: Position, to: string): boolean => {
   return true
 }
 
-export const createStream = (options: StreamOptions) => {
-  const { types, open, onFrame, onPing, onState, beforeRetry, clock } = options
+export class Stream {
+  readonly #options: StreamOptions
   /**
    * Position of each watched session (the cursor of its reply, or the last event id), and since when it has been
    * received without a gap.
    */
-  const positions = new Map<string, Position>()
-  const fixed: Position = { at: '', since: '' }
-  let current: EventSourceLike | null = null
-  let next: EventSourceLike | null = null
-  let failures = 0
-  let stopped = true
-  let cancelTimer = () => {}
-  let cancelSilence = () => {}
+  readonly #positions = new Map<string, Position>()
+  readonly #fixed: Position = { at: '', since: '' }
+  #current: EventSourceLike | null = null
+  #next: EventSourceLike | null = null
+  #failures = 0
+  #stopped = true
+  #cancelTimer = () => {}
+  #cancelSilence = () => {}
 
-  const resetSilenceTimer = (): void => {
-    cancelSilence()
-    cancelSilence = clock.timer(SILENCE_MS, () => fail())
+  constructor(options: StreamOptions) {
+    this.#options = options
+  }
+
+  readonly #retry = async (): Promise<void> => {
+    this.#cancelTimer()
+    const attempt = this.#failures
+    await this.#options.beforeRetry()
+    if (!this.#stopped && attempt === this.#failures && !this.#current && !this.#next)
+      this.#connect()
+  }
+
+  /** Opens the stream from `cursor`, which came with the session list. */
+  start(cursor: string): void {
+    if (!this.#stopped) return
+    this.#stopped = false
+    this.#failures = 0
+    Object.assign(this.#fixed, { at: cursor, since: cursor })
+    this.#connect()
+  }
+
+  /**
+   * Sets the subscriptions. A new session, or one needed from an earlier position, requires a new
+   * connection; an unsubscribed one is dropped with the next change.
+   */
+  watch(wanted: Wanted, list = ''): void {
+    let changed = rewind(this.#fixed, list)
+    for (const [id, at] of wanted) {
+      const position = this.#positions.get(id)
+      if (!position) this.#positions.set(id, { at, since: at })
+      if (!position || rewind(position, at)) changed = true
+    }
+    for (const id of this.#positions.keys()) if (!wanted.has(id)) this.#positions.delete(id)
+    if (changed && (this.#current || this.#next)) this.#connect()
+  }
+
+  /** Skips the countdown; nothing happens while a connection is up. */
+  retryNow(): void {
+    if (!this.#stopped && !this.#current && !this.#next) void this.#retry()
+  }
+
+  close(): void {
+    this.#stopped = true
+    this.#close()
+    this.#positions.clear()
+    this.#options.onState({ kind: 'idle' })
+  }
+
+  #resetSilenceTimer(): void {
+    this.#cancelSilence()
+    this.#cancelSilence = this.#options.clock.timer(SILENCE_MS, () => this.#fail())
   }
 
   /** An event id covers every source of its connection. */
-  const advance = (id: string): void => {
+  #advance(id: string): void {
     if (!id) return
-    fixed.at = id
-    for (const position of positions.values()) position.at = id
+    this.#fixed.at = id
+    for (const position of this.#positions.values()) position.at = id
   }
 
-  const connect = (): void => {
-    cancelTimer()
-    next?.close()
-    const watch = [...positions].map(([id, { at }]) => (at ? `${id}@${at}` : id)).join(',')
-    const source = open({ watch, after: fixed.at })
-    next = source
-    const alive = () => source === next || source === current
-    resetSilenceTimer()
-    if (!current) onState({ kind: 'connecting' })
+  #connect(): void {
+    const { types, open, onState, onFrame, onPing } = this.#options
+    this.#cancelTimer()
+    this.#next?.close()
+    const watch = [...this.#positions].map(([id, { at }]) => (at ? `${id}@${at}` : id)).join(',')
+    const source = open({ watch, after: this.#fixed.at })
+    this.#next = source
+    const alive = () => source === this.#next || source === this.#current
+    this.#resetSilenceTimer()
+    if (!this.#current) onState({ kind: 'connecting' })
     for (const type of types) {
       source.addEventListener(type, event => {
         if (!alive()) return
-        resetSilenceTimer()
+        this.#resetSilenceTimer()
         onFrame({ ...JSON.parse(event.data), type } as Frame)
         // A connection that is being replaced must not change the position of the next one.
-        if (source === current && !next) advance(event.lastEventId)
+        if (source === this.#current && !this.#next) this.#advance(event.lastEventId)
       })
     }
     source.addEventListener('ping', () => {
       if (!alive()) return
-      resetSilenceTimer()
+      this.#resetSilenceTimer()
       onPing()
     })
     source.addEventListener('ready', event => {
       if (!alive()) return
-      resetSilenceTimer()
-      if (source === next) {
-        current?.close()
-        current = source
-        next = null
-        failures = 0
+      this.#resetSilenceTimer()
+      if (source === this.#next) {
+        this.#current?.close()
+        this.#current = source
+        this.#next = null
+        this.#failures = 0
         onState({ kind: 'live' })
       }
-      if (source === current && !next) advance(event.lastEventId)
+      if (source === this.#current && !this.#next) this.#advance(event.lastEventId)
     })
     source.addEventListener('error', () => {
-      if (source === next) fail()
-      else if (source === current) {
+      if (source === this.#next) this.#fail()
+      else if (source === this.#current) {
         source.close()
-        current = null
+        this.#current = null
         // If the next connection is already opening, its result decides.
-        if (!next) fail()
+        if (!this.#next) this.#fail()
       }
     })
   }
 
-  const close = (): void => {
-    cancelTimer()
-    cancelSilence()
-    next?.close()
-    current?.close()
-    next = null
-    current = null
+  #close(): void {
+    this.#cancelTimer()
+    this.#cancelSilence()
+    this.#next?.close()
+    this.#current?.close()
+    this.#next = null
+    this.#current = null
   }
 
-  function fail(): void {
-    close()
-    if (stopped) return
-    const pauseMs = PAUSES_MS[Math.min(failures, PAUSES_MS.length - 1)]!
-    failures += 1
+  #fail(): void {
+    const { onState, clock } = this.#options
+    this.#close()
+    if (this.#stopped) return
+    const pauseMs = PAUSES_MS[Math.min(this.#failures, PAUSES_MS.length - 1)]!
+    this.#failures += 1
     onState({ kind: 'waiting', retryAtMs: clock.now() + pauseMs })
-    cancelTimer = clock.timer(pauseMs, retry)
-  }
-
-  async function retry(): Promise<void> {
-    cancelTimer()
-    const attempt = failures
-    await beforeRetry()
-    if (!stopped && attempt === failures && !current && !next) connect()
-  }
-
-  return {
-    /** Opens the stream from `cursor`, which came with the session list. */
-    start(cursor: string): void {
-      if (!stopped) return
-      stopped = false
-      failures = 0
-      Object.assign(fixed, { at: cursor, since: cursor })
-      connect()
-    },
-    /**
-     * Sets the subscriptions. A new session, or one needed from an earlier position, requires a new
-     * connection; an unsubscribed one is dropped with the next change.
-     */
-    watch(wanted: Wanted, list = ''): void {
-      let changed = rewind(fixed, list)
-      for (const [id, at] of wanted) {
-        const position = positions.get(id)
-        if (!position) positions.set(id, { at, since: at })
-        if (!position || rewind(position, at)) changed = true
-      }
-      for (const id of positions.keys()) if (!wanted.has(id)) positions.delete(id)
-      if (changed && (current || next)) connect()
-    },
-    /** Skips the countdown; nothing happens while a connection is up. */
-    retryNow(): void {
-      if (!stopped && !current && !next) void retry()
-    },
-    close(): void {
-      stopped = true
-      close()
-      positions.clear()
-      onState({ kind: 'idle' })
-    },
+    this.#cancelTimer = clock.timer(pauseMs, this.#retry)
   }
 }
-
-export type Stream = ReturnType<typeof createStream>

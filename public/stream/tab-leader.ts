@@ -65,155 +65,176 @@ const mergeSubscriptions = (own: Subscriptions, others: Iterable<Subscriptions>)
   return { wanted, list }
 }
 
-export const createTabLeader = (options: TabLeaderOptions) => {
-  const { tab, name, channel, locks, subscriptions, visible, onFrame, onState, clock } = options
-  const others = new Map<string, Subscriptions & { lastSeenMs: number }>()
-  let state: StreamState = { kind: 'idle' }
-  let release: (() => void) | null = null
-  let queued: AbortController | null = null
-  let closed = false
-  let cancelFrozen = () => {}
-  let cancelGather = () => {}
+/** What the page uses of it. */
+export type Tabs = Pick<TabLeader, keyof TabLeader>
 
-  const post = (message: Post): void => channel?.postMessage(message)
-  const announce = (): void => {
-    const { wanted, list } = subscriptions()
-    post({ kind: 'here', tab, wanted: [...wanted], list })
-  }
+export class TabLeader {
+  readonly #options: TabLeaderOptions
+  readonly #others = new Map<string, Subscriptions & { lastSeenMs: number }>()
+  #state: StreamState = { kind: 'idle' }
+  #release: (() => void) | null = null
+  #queued: AbortController | null = null
+  #closed = false
+  #cancelFrozen = () => {}
+  #cancelGather = () => {}
+  readonly #stream
 
-  const stream = options.stream({
-    onFrame(frame) {
-      post({ kind: 'frame', frame })
-      onFrame(frame)
-    },
-    onPing() {
-      post({ kind: 'ping' })
-      prune()
-    },
-    onState(value) {
-      state = value
-      // A former leader doesn't report its state; the new leader does.
-      if (!release) return
-      post({ kind: 'state', state })
-      onState(state)
-    },
-  })
-
-  const union = () => mergeSubscriptions(subscriptions(), others.values())
-
-  const apply = (): void => {
-    const { wanted, list } = union()
-    stream.watch(wanted, list)
-  }
-
-  const prune = (): void => {
-    for (const [id, other] of others)
-      if (clock.now() - other.lastSeenMs > EXPIRED_MS) others.delete(id)
-  }
-
-  const follow = (): void => {
-    cancelFrozen()
-    if (!locks || closed) return
-    cancelFrozen = clock.timer(FROZEN_MS, () => {
-      if (visible()) void queue(true)
-      else follow()
+  constructor(options: TabLeaderOptions) {
+    const { onFrame, onState, channel } = options
+    this.#options = options
+    this.#stream = options.stream({
+      onFrame: frame => {
+        this.#post({ kind: 'frame', frame })
+        onFrame(frame)
+      },
+      onPing: () => {
+        this.#post({ kind: 'ping' })
+        this.#prune()
+      },
+      onState: value => {
+        this.#state = value
+        // A former leader doesn't report its state; the new leader does.
+        if (!this.#release) return
+        this.#post({ kind: 'state', state: this.#state })
+        onState(this.#state)
+      },
     })
+    channel?.addEventListener('message', event => this.#onMessage(event.data as Post))
   }
 
-  const lead = (): Promise<void> =>
-    new Promise(resolve => {
-      release = resolve
-      cancelFrozen()
-      post({ kind: 'ask' })
+  readonly #lead = (): Promise<void> => {
+    const { channel, clock } = this.#options
+    return new Promise(resolve => {
+      this.#release = resolve
+      this.#cancelFrozen()
+      this.#post({ kind: 'ask' })
       const begin = () => {
-        apply()
-        stream.start(union().list)
+        this.#apply()
+        this.#stream.start(this.#union().list)
       }
-      if (channel) cancelGather = clock.timer(GATHER_MS, begin)
+      if (channel) this.#cancelGather = clock.timer(GATHER_MS, begin)
       else begin()
     })
-
-  const stepDown = (): void => {
-    cancelGather()
-    release = null
-    stream.close()
   }
 
-  const queue = async (steal: boolean): Promise<void> => {
-    queued?.abort()
-    queued = new AbortController()
-    const waiting = queued
+  start(): void {
+    if (!this.#options.locks) {
+      void this.#lead()
+      return
+    }
+    this.#follow()
+    void this.#queue(false)
+    this.#announce()
+  }
+
+  /** Call when the subscriptions of this tab have changed. */
+  updateSubscriptions(): void {
+    if (this.#release) this.#apply()
+    else this.#announce()
+  }
+
+  retryNow(): void {
+    if (this.#release) this.#stream.retryNow()
+    else this.#post({ kind: 'retry' })
+  }
+
+  isLeader(): boolean {
+    return this.#release !== null
+  }
+
+  close(): void {
+    const { tab, channel } = this.#options
+    this.#closed = true
+    this.#post({ kind: 'bye', tab })
+    this.#cancelFrozen()
+    this.#queued?.abort()
+    const done = this.#release
+    this.#stepDown()
+    done?.()
+    channel?.close()
+  }
+
+  #post(message: Post): void {
+    this.#options.channel?.postMessage(message)
+  }
+
+  #announce(): void {
+    const { subscriptions, tab } = this.#options
+    const { wanted, list } = subscriptions()
+    this.#post({ kind: 'here', tab, wanted: [...wanted], list })
+  }
+
+  #union(): Subscriptions {
+    return mergeSubscriptions(this.#options.subscriptions(), this.#others.values())
+  }
+
+  #apply(): void {
+    const { wanted, list } = this.#union()
+    this.#stream.watch(wanted, list)
+  }
+
+  #prune(): void {
+    for (const [id, other] of this.#others)
+      if (this.#options.clock.now() - other.lastSeenMs > EXPIRED_MS) this.#others.delete(id)
+  }
+
+  #follow(): void {
+    const { locks, clock, visible } = this.#options
+    this.#cancelFrozen()
+    if (!locks || this.#closed) return
+    this.#cancelFrozen = clock.timer(FROZEN_MS, () => {
+      if (visible()) void this.#queue(true)
+      else this.#follow()
+    })
+  }
+
+  #stepDown(): void {
+    this.#cancelGather()
+    this.#release = null
+    this.#stream.close()
+  }
+
+  async #queue(steal: boolean): Promise<void> {
+    const { locks, name } = this.#options
+    this.#queued?.abort()
+    this.#queued = new AbortController()
+    const waiting = this.#queued
     try {
       // The platform rejects `signal` together with `steal`. A stolen lock is granted at once, so there is nothing to abort.
-      await locks?.request(name, steal ? { steal } : { signal: waiting.signal }, lead)
+      await locks?.request(name, steal ? { steal } : { signal: waiting.signal }, this.#lead)
     } catch {
       // Aborted while waiting, or the lock was stolen: this tab is not the leader.
-      if (queued !== waiting) return
-      stepDown()
-      if (closed) return
-      follow()
-      void queue(false)
+      if (this.#queued !== waiting) return
+      this.#stepDown()
+      if (this.#closed) return
+      this.#follow()
+      void this.#queue(false)
     }
   }
 
-  const onMessage = (message: Post): void => {
-    const leading = release !== null
+  #onMessage(message: Post): void {
+    const { clock, onFrame, onState } = this.#options
+    const leading = this.#release !== null
     if (message.kind === 'here' && leading) {
-      others.set(message.tab, {
+      this.#others.set(message.tab, {
         wanted: new Map(message.wanted),
         list: message.list,
         lastSeenMs: clock.now(),
       })
-      apply()
-      post({ kind: 'state', state })
-    } else if (message.kind === 'bye') others.delete(message.tab)
-    else if (message.kind === 'retry' && leading) stream.retryNow()
-    else if (!leading && message.kind === 'ask') announce()
+      this.#apply()
+      this.#post({ kind: 'state', state: this.#state })
+    } else if (message.kind === 'bye') this.#others.delete(message.tab)
+    else if (message.kind === 'retry' && leading) this.#stream.retryNow()
+    else if (!leading && message.kind === 'ask') this.#announce()
     else if (!leading && message.kind === 'ping') {
-      follow()
-      announce()
+      this.#follow()
+      this.#announce()
     } else if (!leading && message.kind === 'frame') {
-      follow()
+      this.#follow()
       onFrame(message.frame)
     } else if (!leading && message.kind === 'state') {
-      follow()
+      this.#follow()
       onState(message.state)
     }
   }
-
-  channel?.addEventListener('message', event => onMessage(event.data as Post))
-
-  return {
-    start(): void {
-      if (!locks) {
-        void lead()
-        return
-      }
-      follow()
-      void queue(false)
-      announce()
-    },
-    /** Call when the subscriptions of this tab have changed. */
-    updateSubscriptions(): void {
-      if (release) apply()
-      else announce()
-    },
-    retryNow(): void {
-      if (release) stream.retryNow()
-      else post({ kind: 'retry' })
-    },
-    isLeader: () => release !== null,
-    close(): void {
-      closed = true
-      post({ kind: 'bye', tab })
-      cancelFrozen()
-      queued?.abort()
-      const done = release
-      stepDown()
-      done?.()
-      channel?.close()
-    },
-  }
 }
-
-export type TabLeader = ReturnType<typeof createTabLeader>

@@ -35,18 +35,87 @@ const SIZE = 'x-size'
 const SESSION = 'api/session?session_id='
 
 /** `scope`: of the service worker. */
-export const createKept = (caches: CacheStorage, scope: string, clock: Clock) => {
-  const root = new URL(scope).pathname
-  const prefix = `agent-webui ${root} read`
-  let epoch: Epoch = Symbol('epoch')
+export class KeptStore {
+  readonly #caches: CacheStorage
+  readonly #scope: string
+  readonly #clock: Clock
+  readonly #root: string
+  readonly #prefix: string
+  #epoch: Epoch = Symbol('epoch')
 
-  const accountOf = ({ headers }: Request): string | null => headers.get(ACCOUNT_HEADER)
-  const nameOf = (account: string): string => `${prefix} ${account}`
+  constructor(caches: CacheStorage, scope: string, clock: Clock) {
+    this.#caches = caches
+    this.#scope = scope
+    this.#clock = clock
+    this.#root = new URL(scope).pathname
+    this.#prefix = `agent-webui ${this.#root} read`
+  }
+
+  /** The page itself, for every address, as the last person to open it got it. */
+  readonly shell = async (): Promise<Response | undefined> => {
+    for (const name of await this.#names(() => true)) {
+      const found = await (await this.#caches.open(name)).match(this.#urlOf(''))
+      if (found) return found
+    }
+    return undefined
+  }
+
+  /** Take it before a request whose reply is stored. */
+  epoch(): Epoch {
+    return this.#epoch
+  }
+
+  accepts(request: Request): boolean {
+    return this.#accountOf(request) !== null && this.#keyOf(request.url) !== null
+  }
+
+  isStored(reply: Response): boolean {
+    return reply.headers.has(STORED_HEADER)
+  }
+
+  async find(request: Request): Promise<Response | undefined> {
+    const [account, key] = [this.#accountOf(request), this.#keyOf(request.url)]
+    if (account === null || key === null || !(await this.#caches.has(this.#nameOf(account))))
+      return undefined
+    return (await this.#caches.open(this.#nameOf(account))).match(this.#urlOf(key))
+  }
+
+  async put(request: Request, reply: Response, given: Epoch): Promise<void> {
+    const [account, key] = [this.#accountOf(request), this.#keyOf(request.url)]
+    if (account !== null && key !== null) await this.#store(account, key, reply, given)
+  }
+
+  /** The server sent a page of this person: nothing of others is shown any more. `copy`: the page, to be stored; null: it is not stored. */
+  async keepShell(account: string, copy: Response | null, given: Epoch): Promise<void> {
+    if (given !== this.#epoch) return
+    const others = await this.#names(name => name !== this.#nameOf(account))
+    let now = given
+    if (others.length > 0) {
+      const dropped = this.#drop(others)
+      now = this.#epoch
+      await dropped
+    }
+    if (copy) await this.#store(account, '', copy, now)
+  }
+
+  async clear(): Promise<void> {
+    // At once, also while the names are read.
+    this.#epoch = Symbol('epoch')
+    await this.#drop(await this.#names(() => true))
+  }
+
+  #accountOf({ headers }: Request): string | null {
+    return headers.get(ACCOUNT_HEADER)
+  }
+
+  #nameOf(account: string): string {
+    return `${this.#prefix} ${account}`
+  }
 
   /** The path under which a reply is stored; null for what is not stored. */
-  const keyOf = (href: string): string | null => {
+  #keyOf(href: string): string | null {
     const { pathname, searchParams: query } = new URL(href)
-    const path = pathname.slice(root.length)
+    const path = pathname.slice(this.#root.length)
     if (path === 'api/sessions') return query.has('cursor') ? null : path
     // The end of a chat. Earlier messages and single ones are requested with more parameters.
     if (path === 'api/session') {
@@ -55,11 +124,14 @@ export const createKept = (caches: CacheStorage, scope: string, clock: Clock) =>
     }
     return SHARED.has(path) && query.size === 0 ? path : null
   }
-  const urlOf = (key: string): string => new URL(key, scope).href
+
+  #urlOf(key: string): string {
+    return new URL(key, this.#scope).href
+  }
 
   /** Removes the chats that were stored longest ago. A cache lists its entries in the order in which they were put. */
-  const trim = async (cache: Cache, max = MAX_SESSIONS): Promise<void> => {
-    const chats = (await cache.keys()).filter(({ url }) => url.startsWith(urlOf(SESSION)))
+  async #trim(cache: Cache, max = MAX_SESSIONS): Promise<void> {
+    const chats = (await cache.keys()).filter(({ url }) => url.startsWith(this.#urlOf(SESSION)))
     let bytes = 0
     for (const [index, request] of chats.toReversed().entries()) {
       const reply = await cache.match(request)
@@ -68,75 +140,36 @@ export const createKept = (caches: CacheStorage, scope: string, clock: Clock) =>
     }
   }
 
-  const store = async (account: string, key: string, reply: Response, given: Epoch) => {
+  async #store(account: string, key: string, reply: Response, given: Epoch): Promise<void> {
     const body = await reply.blob()
-    const headers = new Headers({ [SIZE]: `${body.size}`, [STORED_HEADER]: `${clock.now()}` })
+    const headers = new Headers({ [SIZE]: `${body.size}`, [STORED_HEADER]: `${this.#clock.now()}` })
     for (const kept of ['content-type', 'content-security-policy']) {
       const value = reply.headers.get(kept)
       if (value) headers.set(kept, value)
     }
-    const name = nameOf(account)
-    const cache = await caches.open(name)
+    const name = this.#nameOf(account)
+    const cache = await this.#caches.open(name)
     // In one step with the check: `clear` runs before it or after it.
-    if (given !== epoch) return
+    if (given !== this.#epoch) return
     try {
-      await cache.put(urlOf(key), new Response(body, { headers }))
+      await cache.put(this.#urlOf(key), new Response(body, { headers }))
     } catch {
       // The storage is full. The older half of the chats is removed for what is read next.
-      await trim(cache, MAX_SESSIONS / 2)
+      await this.#trim(cache, MAX_SESSIONS / 2)
     }
-    if (given !== epoch) await caches.delete(name)
-    else if (key.startsWith(SESSION)) await trim(cache)
+    if (given !== this.#epoch) await this.#caches.delete(name)
+    else if (key.startsWith(SESSION)) await this.#trim(cache)
   }
 
   /** The names of what is stored, for one person or for all others. */
-  const names = async (matches: (name: string) => boolean): Promise<string[]> =>
-    (await caches.keys()).filter(name => name.startsWith(prefix) && matches(name))
-
-  const drop = async (dropped: readonly string[]): Promise<void> => {
-    epoch = Symbol('epoch')
-    await Promise.all(dropped.map(name => caches.delete(name)))
+  async #names(matches: (name: string) => boolean): Promise<string[]> {
+    return (await this.#caches.keys()).filter(
+      name => name.startsWith(this.#prefix) && matches(name),
+    )
   }
 
-  return {
-    /** Take it before a request whose reply is stored. */
-    epoch: (): Epoch => epoch,
-    accepts: (request: Request): boolean =>
-      accountOf(request) !== null && keyOf(request.url) !== null,
-    isStored: (reply: Response): boolean => reply.headers.has(STORED_HEADER),
-    async find(request: Request): Promise<Response | undefined> {
-      const [account, key] = [accountOf(request), keyOf(request.url)]
-      if (account === null || key === null || !(await caches.has(nameOf(account)))) return undefined
-      return (await caches.open(nameOf(account))).match(urlOf(key))
-    },
-    async put(request: Request, reply: Response, given: Epoch): Promise<void> {
-      const [account, key] = [accountOf(request), keyOf(request.url)]
-      if (account !== null && key !== null) await store(account, key, reply, given)
-    },
-    /** The page itself, for every address, as the last person to open it got it. */
-    async shell(): Promise<Response | undefined> {
-      for (const name of await names(() => true)) {
-        const found = await (await caches.open(name)).match(urlOf(''))
-        if (found) return found
-      }
-      return undefined
-    },
-    /** The server sent a page of this person: nothing of others is shown any more. `copy`: the page, to be stored; null: it is not stored. */
-    async keepShell(account: string, copy: Response | null, given: Epoch): Promise<void> {
-      if (given !== epoch) return
-      const others = await names(name => name !== nameOf(account))
-      let now = given
-      if (others.length > 0) {
-        const dropped = drop(others)
-        now = epoch
-        await dropped
-      }
-      if (copy) await store(account, '', copy, now)
-    },
-    async clear(): Promise<void> {
-      // At once, also while the names are read.
-      epoch = Symbol('epoch')
-      await drop(await names(() => true))
-    },
+  async #drop(dropped: readonly string[]): Promise<void> {
+    this.#epoch = Symbol('epoch')
+    await Promise.all(dropped.map(name => this.#caches.delete(name)))
   }
 }

@@ -1,7 +1,7 @@
 /** Entry of the service worker: the page and what was read last without a network, and what other apps share with this one. */
 import { systemClock } from '../../lib/base/clock.ts'
-import { createFiles } from './files.ts'
-import { createKept, type Epoch } from './kept.ts'
+import { StoredFiles } from './files.ts'
+import { KeptStore, type Epoch } from './kept.ts'
 import { createNetwork } from './network.ts'
 import { offlinePage } from './offline-page.ts'
 import { listenForPush, type PushScope } from './push.ts'
@@ -35,8 +35,8 @@ const worker = self as unknown as WorkerScope
 const { scope } = worker.registration
 const root = new URL(scope).pathname
 const fromNetwork = createNetwork(request => fetch(request), systemClock)
-const files = createFiles({ caches, scope, build: BUILD, fromNetwork })
-const kept = createKept(caches, scope, systemClock)
+const files = new StoredFiles({ caches, scope, build: BUILD, fromNetwork })
+const kept = new KeptStore(caches, scope, systemClock)
 
 /** Stores the page, if it is one of this build: its scripts are stored, those of another one may not be. */
 const keepShell = async (reply: Response, epoch: Epoch): Promise<void> => {

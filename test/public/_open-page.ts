@@ -1,18 +1,18 @@
 /** The page without a DOM: created, started, and following its address. */
 import { effect, untracked } from '@preact/signals'
-import { type AppOptions, createApp, type PageApp, type StreamListener } from '../../public/app.ts'
-import { createSignInGate } from '../../public/features/sign-in/auth.ts'
+import { type AppOptions, Page, type StreamListener } from '../../public/app.ts'
+import { SignInGate } from '../../public/features/sign-in/auth.ts'
 import type { Platform } from '../../public/platform.ts'
-import type { TabLeader } from '../../public/stream/tab-leader.ts'
+import type { Tabs } from '../../public/stream/tab-leader.ts'
 
 const nothing = (): void => undefined
 
 /** `start` loads it; `stream` is what the connection shared by all tabs calls. */
 export const createPage = (platform: Platform, href: string, more: Partial<AppOptions> = {}) => {
   const heard: { listener?: StreamListener } = {}
-  const page: PageApp = createApp({
+  const page = new Page({
     platform,
-    gate: createSignInGate(),
+    gate: new SignInGate(),
     history: { pushState: nothing, replaceState: nothing },
     href: `http://host/any/path/${href}`,
     look: {},
@@ -21,7 +21,7 @@ export const createPage = (platform: Platform, href: string, more: Partial<AppOp
     copy: async () => undefined,
     tabs(listener) {
       heard.listener = listener
-      const leader: TabLeader = {
+      const leader: Tabs = {
         start: nothing,
         updateSubscriptions: nothing,
         retryNow: nothing,
@@ -39,7 +39,7 @@ export const createPage = (platform: Platform, href: string, more: Partial<AppOp
       await page.start()
       // As `main.tsx` does.
       effect(() => {
-        const id = page.route.sessionId.value
+        const id = page.shell.route.sessionId.value
         untracked(() => void page.first.show(id))
       })
     },

@@ -1,8 +1,8 @@
 /** What the service worker stores and shows: by person, up to its limits, with a full disk, and on a connection that stalls. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createFiles } from '../../public/sw/files.ts'
-import { createKept, MAX_BYTES, MAX_SESSIONS } from '../../public/sw/kept.ts'
+import { StoredFiles } from '../../public/sw/files.ts'
+import { KeptStore, MAX_BYTES, MAX_SESSIONS } from '../../public/sw/kept.ts'
 import { isShell } from '../../public/sw/shell-paths.ts'
 import { createNetwork, PATIENCE_MS, SHORT_MS } from '../../public/sw/network.ts'
 import { fakeCaches } from './_caches.ts'
@@ -18,7 +18,7 @@ const chat = (id: string | number, account?: string) =>
 
 const keptIn = (caches = fakeCaches()) => {
   const clock = createTestClock(1_000)
-  const kept = createKept(caches.storage, SCOPE, clock)
+  const kept = new KeptStore(caches.storage, SCOPE, clock)
   const put = (request: Request, body: BodyInit = '{}') =>
     kept.put(request, new Response(body), kept.epoch())
   const text = async (request: Request) => (await kept.find(request))?.text()
@@ -170,7 +170,7 @@ test('files: hashed ones from any build, others from the network; languages offl
   const caches = fakeCaches(network)
   const work: Promise<unknown>[] = []
   const filesOf = (id: string, files: string[]) =>
-    createFiles({
+    new StoredFiles({
       caches: caches.storage,
       scope: SCOPE,
       build: { id, files },

@@ -1,17 +1,27 @@
 /** Answers to approvals and questions, from every place that shows one. The first answer counts, on whichever device it was given. */
+import type { GivenRule } from '../messages/transcript-context.ts'
 import { signal } from '@preact/signals'
-import type { Question, RuleScope, Unanswered } from '../../../lib/schema/question.ts'
+import type { Question, Unanswered, ApprovalChoice } from '../../../lib/schema/question.ts'
 import { type ApiCall, isUnreachable } from '../../api.ts'
-import { questionId } from '../chat/chat-reducer.ts'
+import { questionId } from '../messages/chat-reducer.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { t } from './answer-strings.ts'
-import { answerWords } from './answer-words.ts'
 
-/**
- * Of “Always allow”; `rule` is absent for a rule that covers the exact command. `any`: not only what was shown, but every call
- * of the tool, every change of the files.
- */
-export type GivenRule = { scope: RuleScope; rule?: string } | { any: true }
+const CHOICES: readonly ApprovalChoice[] = ['once', 'session', 'always', 'deny']
+
+type GivenAnswer = {
+  kind: Question['kind']
+  answer: string
+  reason?: Unanswered | undefined
+}
+
+/** `Allowed once`, `No answer in time`, or the words of the person. */
+const answerWords = ({ kind, answer, reason }: GivenAnswer): string => {
+  if (reason) return t(`ask.was.${reason}`)
+  return kind === 'clarify'
+    ? answer
+    : t(`ask.was.${CHOICES.find(choice => choice === answer) ?? 'deny'}`)
+}
 
 export type Outcome =
   /** It is settled, by this answer (`counted`) or in another way. */

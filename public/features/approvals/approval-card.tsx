@@ -1,8 +1,9 @@
 /** Approval card: the command, folder and reason, with up to four answers; Enter allows once, Esc denies. */
+import { useSignal } from '@preact/signals'
 import { placeOf } from '../../../lib/base/network-key.ts'
 import { whyAsked } from './stake-strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Approval, ApprovalChoice } from '../../../lib/schema/question.ts'
 import { CodeText } from '../../markdown/code.tsx'
 import { t } from './strings.ts'
@@ -16,7 +17,8 @@ import { may } from '../../parts/may.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { useReadToEnd, ReadToEndBox } from './read-to-end.tsx'
 import { AnswerNote } from './answer-note.tsx'
-import { answerState, type GivenRule, writeAnswer, writtenAnswer } from './answer.ts'
+import { answerState, writeAnswer, writtenAnswer } from './answer.ts'
+import type { GivenRule } from '../messages/transcript-context.ts'
 
 /** Keys are ignored for this long after the card appears, and after a press that was meant for something else: a message is often sent with two. */
 const QUIET_MS = 1_000
@@ -63,19 +65,19 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
   const unread = useUnread()
   const endSeen = whole.endSeen && unread.first === null
   // The form of a rule that was being written when another chat was shown.
-  const [isRuling, setRuling] = useState(writtenAnswer(asked) !== '')
-  const [isAny, setAny] = useState(false)
+  const isRuling = useSignal(writtenAnswer(asked) !== '')
+  const isAny = useSignal(false)
   const card = useRef<HTMLElement>(null)
   const always = useRef<HTMLButtonElement>(null)
   const wasRuling = useRef(false)
   useEffect(() => {
-    if (wasRuling.current && !isRuling) always.current?.focus()
-    wasRuling.current = isRuling
-  }, [isRuling])
+    if (wasRuling.current && !isRuling.value) always.current?.focus()
+    wasRuling.current = isRuling.value
+  }, [isRuling.value])
   const onKey = useRef<(event: KeyboardEvent) => void>(undefined)
   onKey.current = event => {
     // While the rule form is open its keys neither allow nor deny.
-    if (isSent || isRuling || event.defaultPrevented) return
+    if (isSent || isRuling.value || event.defaultPrevented) return
     event.preventDefault()
     event.stopPropagation()
     const choice = event.key === 'Enter' ? 'once' : 'deny'
@@ -130,7 +132,7 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
   const lasts = offers('always') || offers('session')
   const isRule = !isBudget && !any && !network
   const given = (choice: ApprovalChoice): GivenRule | undefined =>
-    isAny && (choice === 'session' || choice === 'always') ? { any: true } : undefined
+    isAny.value && (choice === 'session' || choice === 'always') ? { any: true } : undefined
   const title = t(network ? 'ask.network' : 'ask.approval')
   const labelOf = (choice: ApprovalChoice) => {
     if (isBudget && choice === 'once') return t('ask.again')
@@ -140,7 +142,7 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
     if (!lasts) return t('ask.covers.once')
     if (network) return t('ask.covers.network')
     if (!any) return t('ask.covers')
-    return isAny
+    return isAny.value
       ? t(`ask.every.${any.of}`, { name: visibleText(any.name) })
       : t(`ask.shown.${any.of}`)
   }
@@ -150,9 +152,10 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
       class={choice === 'once' ? 'ask-button ask-main' : 'ask-button'}
       disabled={isSent}
       ref={choice === 'always' ? always : null}
-      onClick={() =>
-        choice === 'always' && isRule ? setRuling(true) : onAnswer(choice, given(choice))
-      }
+      onClick={() => {
+        if (choice === 'always' && isRule) isRuling.value = true
+        else onAnswer(choice, given(choice))
+      }}
       aria-keyshortcuts={key}
     >
       {labelOf(choice)}
@@ -183,7 +186,11 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
       <p class="ask-why" dir="auto">
         {whyAsked(approval) || t('ask.approval.text')}
       </p>
-      <ReadToEndBox whole={whole} more={t('ask.more')} keys={keys && offers('once') && !isRuling}>
+      <ReadToEndBox
+        whole={whole}
+        more={t('ask.more')}
+        keys={keys && offers('once') && !isRuling.value}
+      >
         <ScrollBox class="ask-command" label={t('ask.command')}>
           <pre dir="ltr">
             {marks?.length || hasRtlText(command) ? (
@@ -200,21 +207,23 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
         <label class="ask-any">
           <input
             type="checkbox"
-            checked={isAny}
+            checked={isAny.value}
             disabled={isSent}
-            onChange={event => setAny(event.currentTarget.checked)}
+            onChange={event => {
+              isAny.value = event.currentTarget.checked
+            }}
           />
           {t(`ask.any.${any.of}`)}
         </label>
       )}
-      {isSettled ? null : isRuling ? (
+      {isSettled ? null : isRuling.value ? (
         <RuleForm
           approval={approval}
           disabled={isSent}
           onAllow={given => onAnswer('always', given)}
           onBack={() => {
             writeAnswer(asked, '')
-            setRuling(false)
+            isRuling.value = false
           }}
         />
       ) : (
@@ -237,7 +246,7 @@ export function ApprovalCard({ approval: asked, keys, clock, onAnswer }: Approva
       )}
       <AnswerNote words={words} />
       {!mayAllow && <p class="ask-covers">{t(mayAnswer ? 'ask.owner' : 'ask.member')}</p>}
-      {!isBudget && !isRuling && mayAllow && <p class="ask-covers">{covered()}</p>}
+      {!isBudget && !isRuling.value && mayAllow && <p class="ask-covers">{covered()}</p>}
     </article>
   )
 }
@@ -251,17 +260,15 @@ type Unread = {
 
 /** The changes of the card that were not on screen to their end. */
 const useUnread = (): Unread => {
-  const [unread, setUnread] = useState<ReadonlyMap<number, () => void>>(new Map())
-  const [first] = [...unread.keys()].sort((a, b) => a - b)
-  const report = useRef<Unread['report']>((at, advance) =>
-    setUnread(before => {
-      const next = new Map(before)
-      if (advance) next.set(at, advance)
-      else next.delete(at)
-      return next
-    }),
-  )
-  return { first: first === undefined ? null : unread.get(first)!, report: report.current }
+  const unread = useSignal<ReadonlyMap<number, () => void>>(new Map())
+  const [first] = [...unread.value.keys()].sort((a, b) => a - b)
+  const report = useRef<Unread['report']>((at, advance) => {
+    const next = new Map(unread.peek())
+    if (advance) next.set(at, advance)
+    else next.delete(at)
+    unread.value = next
+  })
+  return { first: first === undefined ? null : unread.value.get(first)!, report: report.current }
 }
 
 /** Proposed changes by file. */

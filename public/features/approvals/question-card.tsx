@@ -4,7 +4,7 @@ import { t } from './strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
-import { PlanCard, PlanText } from '../plan/plan-card.tsx'
+import { PlanCard, PlanText } from './plan-card.tsx'
 import { AnswerNote } from './answer-note.tsx'
 import { answerState, writeAnswer, writtenAnswer } from './answer.ts'
 

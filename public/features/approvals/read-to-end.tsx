@@ -1,6 +1,7 @@
 /** Box for content that must be read before it is approved: tracks whether its end was on screen, and a button leads there. */
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren, RefObject } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { t } from './strings.ts'
 
 /** Tolerance for rounded sizes on a zoomed page. */
@@ -32,24 +33,24 @@ export const useReadToEnd = (shown: unknown): ReadToEnd => {
   const frame = useRef<HTMLDivElement>(null)
   const edge = useRef<HTMLSpanElement>(null)
   const isOnScreen = useRef(false)
-  const [hasMore, setCut] = useState(false)
-  const [isOpen, setOpen] = useState(false)
-  const [endSeen, setSeen] = useState(false)
+  const hasMore = useSignal(false)
+  const isOpen = useSignal(false)
+  const endSeen = useSignal(false)
   const look = useRef(() => {})
   look.current = () => {
     const scroller = scrollerIn(frame.current)
     if (!scroller) return
     const { scrollHeight, clientHeight, scrollTop } = scroller
-    setCut(scrollHeight - clientHeight > SLACK_PX)
+    hasMore.value = scrollHeight - clientHeight > SLACK_PX
     const isAtEnd = scrollHeight - clientHeight - scrollTop <= SLACK_PX
     const isWhole = isAtEnd && isOnScreen.current && !moreIn(frame.current)
-    setSeen(seen => seen || isWhole)
+    endSeen.value = endSeen.value || isWhole
   }
   useLayoutEffect(() => {
-    setSeen(false)
+    endSeen.value = false
     look.current()
   }, [shown])
-  useLayoutEffect(() => look.current(), [isOpen])
+  useLayoutEffect(() => look.current(), [isOpen.value])
   useEffect(() => {
     const scroller = scrollerIn(frame.current)
     if (!scroller) return
@@ -72,19 +73,21 @@ export const useReadToEnd = (shown: unknown): ReadToEnd => {
   return {
     frame,
     edge,
-    hasMore,
-    isOpen,
-    endSeen,
+    hasMore: hasMore.value,
+    isOpen: isOpen.value,
+    endSeen: endSeen.value,
     advance() {
       const scroller = scrollerIn(frame.current)
       if (!isOnScreen.current) edge.current?.scrollIntoView({ block: 'center' })
-      else if (hasMore && !isOpen) setOpen(true)
+      else if (hasMore.value && !isOpen.value) isOpen.value = true
       else {
         moreIn(frame.current)?.click()
         scroller?.scrollTo({ top: scroller.scrollHeight })
       }
     },
-    close: () => setOpen(false),
+    close: () => {
+      isOpen.value = false
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 /** Form of an "always allow" rule: its pattern and scope. */
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import type { RuleScope } from '../../../lib/schema/question.ts'
 import type { RuleFormProps } from './approval-card.tsx'
 import { writeAnswer, writtenAnswer } from './answer.ts'
@@ -20,17 +21,17 @@ const wordsOf = (text: string, command: string, suggested: string): string | nul
 
 export function RuleForm({ approval, disabled, onAllow, onBack }: RuleFormProps) {
   const { command, suggested_rule: suggested } = approval
-  const [text, show] = useState(writtenAnswer(approval) || command)
+  const text = useSignal(writtenAnswer(approval) || command)
   const setText = (next: string) => {
-    show(next)
+    text.value = next
     writeAnswer(approval, next === command ? '' : next)
   }
-  const [scope, setScope] = useState<RuleScope>('workspace')
+  const scope = useSignal<RuleScope>('workspace')
   const id = useId()
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => form.current?.querySelector('input')?.focus(), [])
 
-  const words = suggested ? wordsOf(text, command, suggested) : null
+  const words = suggested ? wordsOf(text.value, command, suggested) : null
   const isWrong = words === undefined
   return (
     <form
@@ -44,7 +45,8 @@ export function RuleForm({ approval, disabled, onAllow, onBack }: RuleFormProps)
       }}
       onSubmit={event => {
         event.preventDefault()
-        if (!isWrong && !disabled) onAllow({ scope, ...(words !== null && { rule: text.trim() }) })
+        if (!isWrong && !disabled)
+          onAllow({ scope: scope.value, ...(words !== null && { rule: text.value.trim() }) })
       }}
     >
       {suggested && (
@@ -58,7 +60,7 @@ export function RuleForm({ approval, disabled, onAllow, onBack }: RuleFormProps)
               spellcheck={false}
               autocomplete="off"
               autocapitalize="off"
-              value={text}
+              value={text.value}
               aria-invalid={isWrong}
               aria-describedby={`${id}-covers`}
               onInput={event => setText(event.currentTarget.value)}
@@ -80,8 +82,10 @@ export function RuleForm({ approval, disabled, onAllow, onBack }: RuleFormProps)
             <input
               type="radio"
               name={`${id}-scope`}
-              checked={scope === each}
-              onChange={() => setScope(each)}
+              checked={scope.value === each}
+              onChange={() => {
+                scope.value = each
+              }}
             />
             {t(`rule.scope.${each}`)}
           </label>
@@ -91,8 +95,8 @@ export function RuleForm({ approval, disabled, onAllow, onBack }: RuleFormProps)
         {isWrong
           ? t('rule.invalid', { rule: suggested ?? '' })
           : words === null
-            ? t(`rule.exact.${scope}`)
-            : `${t(`rule.first.${scope}`, { words })} ${t('rule.limits')}`}
+            ? t(`rule.exact.${scope.value}`)
+            : `${t(`rule.first.${scope.value}`, { words })} ${t('rule.limits')}`}
       </p>
       <div class="ask-buttons">
         <button type="submit" class="ask-button ask-main" disabled={disabled || isWrong}>

@@ -4,7 +4,7 @@
  * The forwarder lists the cells with their numbers. What is asked and done there is read from the owner of each cell that has
  * something, as the person, so the rights are checked where they are known, and a cell without anything is left to sleep.
  */
-import { batch, signal } from '@preact/signals'
+import { batch, signal, type Signal } from '@preact/signals'
 import { VISITOR_HEADER } from '../../../lib/base/page-headers.ts'
 import type { ListedCell } from '../../../lib/schema/cell.ts'
 import type { Question } from '../../../lib/schema/question.ts'
@@ -32,58 +32,117 @@ const NOTHING: CellWork = { questions: [], sessions: [], refused: [], turns: [],
 
 const isBusy = ({ running, waiting }: ListedCell): boolean => running > 0 || waiting > 0
 
-export type Cells = ReturnType<typeof createCells>
+export class Cells {
+  readonly #given: {
+    /** Of the page. */
+    base: string
+    /** For whom the page was made. */
+    person: string
+    first: readonly ListedCell[]
+    fetch: typeof fetch
+    clock: ServerClock
+    isHidden: () => boolean
+    unreachable: () => string
+    /** The person is signed out, is another one by now, or has no cell any more. */
+    onGone: () => void
+  }
+  readonly cells: Signal<readonly ListedCell[]>
+  readonly works = signal<ReadonlyMap<string, CellWork>>(new Map())
+  readonly isStale = signal(false)
+  readonly #apis = new Map<string, ApiCall>()
+  /** Of the last read that began: one that began before an answer must not show the question again. */
+  readonly #begun = new Map<string, number>()
+  readonly clock: ServerClock
 
-export const createCells = (given: {
-  /** Of the page. */
-  base: string
-  /** For whom the page was made. */
-  person: string
-  first: readonly ListedCell[]
-  fetch: typeof fetch
-  clock: ServerClock
-  isHidden: () => boolean
-  unreachable: () => string
-  /** The person is signed out, is another one by now, or has no cell any more. */
-  onGone: () => void
-}) => {
-  const { base, person, clock, isHidden, onGone } = given
-  const cells = signal<readonly ListedCell[]>(given.first)
-  const works = signal<ReadonlyMap<string, CellWork>>(new Map())
-  const isStale = signal(false)
+  constructor(given: {
+    /** Of the page. */
+    base: string
+    /** For whom the page was made. */
+    person: string
+    first: readonly ListedCell[]
+    fetch: typeof fetch
+    clock: ServerClock
+    isHidden: () => boolean
+    unreachable: () => string
+    /** The person is signed out, is another one by now, or has no cell any more. */
+    onGone: () => void
+  }) {
+    const { clock } = given
+    this.#given = given
+    this.cells = signal<readonly ListedCell[]>(given.first)
+    this.clock = clock
+  }
 
-  const request: typeof fetch = async (url, init) => {
+  readonly #request: typeof fetch = async (url, init) => {
+    const { person } = this.#given
     const headers = new Headers(init?.headers)
     headers.set(VISITOR_HEADER, person)
-    const response = await given.fetch(url, { ...init, headers })
-    clock.observe(response.headers.get('date'))
+    const response = await this.#given.fetch(url, { ...init, headers })
+    this.clock.observe(response.headers.get('date'))
     return response
   }
-  const apis = new Map<string, ApiCall>()
-  const apiOf = (path: string): ApiCall => {
-    const known = apis.get(path)
+
+  readonly readList = async (): Promise<void> => {
+    const { base, onGone } = this.#given
+    try {
+      const signal = AbortSignal.timeout(LIST_MS)
+      const reply = await this.#request(new URL('forward/cells', base), { signal })
+      if ([401, 403, 409].includes(reply.status)) onGone()
+      if (!reply.ok) throw new Error(reply.statusText)
+      const { cells: listed } = (await reply.json()) as { cells: readonly ListedCell[] }
+      const busy = new Set(listed.filter(isBusy).map(({ path }) => path))
+      batch(() => {
+        this.cells.value = listed
+        this.works.value = new Map([...this.works.value].filter(([path]) => busy.has(path)))
+        this.isStale.value = false
+      })
+    } catch {
+      this.isStale.value = true
+    }
+  }
+
+  /** Reads until the page is closed, while it is visible. */
+  watch(): void {
+    void this.#repeat(this.readList, LIST_MS)
+    void this.#repeat(() => this.#readWorks(true), WORK_MS)
+    // A cell that another worker has to start first.
+    void this.#repeat(() => this.#readWorks(false), WORK_MS)
+  }
+
+  async answer(path: string, question: Question, text: string): Promise<Outcome | null> {
+    const outcome = await answerQuestion(this.#apiOf(path), question, text)
+    // Shows what became of it, also after an error: it may have arrived.
+    await this.#readWork(path, LIST_MS)
+    return outcome
+  }
+
+  #apiOf(path: string): ApiCall {
+    const { base, onGone } = this.#given
+    const known = this.#apis.get(path)
     if (known) return known
     const made = createApi({
-      fetch: request,
+      fetch: this.#request,
       base: new URL(path, base).href,
       // In the page of the cell.
       signIn: () => Promise.reject(new ApiError(401, '')),
-      unreachable: given.unreachable,
+      unreachable: this.#given.unreachable,
       onOtherAccount: onGone,
     })
-    apis.set(path, made)
+    this.#apis.set(path, made)
     return made
   }
-  const workOf = (path: string): CellWork => works.value.get(path) ?? NOTHING
 
-  /** Of the last read that began: one that began before an answer must not show the question again. */
-  const begun = new Map<string, number>()
-  const readWork = async (path: string, timeoutMs: number): Promise<void> => {
-    const api = apiOf(path)
-    const number = (begun.get(path) ?? 0) + 1
-    begun.set(path, number)
+  #workOf(path: string): CellWork {
+    return this.works.value.get(path) ?? NOTHING
+  }
+
+  async #readWork(path: string, timeoutMs: number): Promise<void> {
+    const api = this.#apiOf(path)
+    const number = (this.#begun.get(path) ?? 0) + 1
+    this.#begun.set(path, number)
     const setWork = (work: CellWork): void => {
-      if (begun.get(path) === number) works.value = new Map(works.value).set(path, work)
+      if (this.#begun.get(path) === number)
+        this.works.value = new Map(this.works.value).set(path, work)
     }
     try {
       const options = { signal: AbortSignal.timeout(timeoutMs) }
@@ -94,70 +153,30 @@ export const createCells = (given: {
       setWork({ questions, sessions, refused, turns, problem: null })
     } catch (error) {
       const status = error instanceof ApiError ? error.status : 0
-      const reason = error instanceof ApiError ? error.message : given.unreachable()
+      const reason = error instanceof ApiError ? error.message : this.#given.unreachable()
       if (status === 401) setWork({ ...NOTHING, problem: { kind: 'sign-in' } })
       else {
         // Whom the cell refuses sees no more what was there.
-        const before = status === 403 ? NOTHING : workOf(path)
+        const before = status === 403 ? NOTHING : this.#workOf(path)
         setWork({ ...before, problem: { kind: 'failed', reason } })
       }
     }
   }
 
   /** One after the other: browsers open few connections to a host, and answers need one too. */
-  const readWorks = async (isAwake: boolean): Promise<void> => {
-    for (const { path } of cells.value) {
-      const now = cells.value.find(each => each.path === path)
+  async #readWorks(isAwake: boolean): Promise<void> {
+    for (const { path } of this.cells.value) {
+      const now = this.cells.value.find(each => each.path === path)
       if (now && isBusy(now) && now.is_awake === isAwake)
-        await readWork(path, isAwake ? LIST_MS : START_MS)
+        await this.#readWork(path, isAwake ? LIST_MS : START_MS)
     }
   }
 
-  const readList = async (): Promise<void> => {
-    try {
-      const signal = AbortSignal.timeout(LIST_MS)
-      const reply = await request(new URL('forward/cells', base), { signal })
-      if ([401, 403, 409].includes(reply.status)) onGone()
-      if (!reply.ok) throw new Error(reply.statusText)
-      const { cells: listed } = (await reply.json()) as { cells: readonly ListedCell[] }
-      const busy = new Set(listed.filter(isBusy).map(({ path }) => path))
-      batch(() => {
-        cells.value = listed
-        works.value = new Map([...works.value].filter(([path]) => busy.has(path)))
-        isStale.value = false
-      })
-    } catch {
-      isStale.value = true
-    }
-  }
-
-  const repeat = async (work: () => Promise<void>, everyMs: number): Promise<void> => {
+  async #repeat(work: () => Promise<void>, everyMs: number): Promise<void> {
+    const { isHidden } = this.#given
     for (;;) {
       if (!isHidden()) await work()
-      await clock.delay(everyMs)
+      await this.clock.delay(everyMs)
     }
-  }
-
-  return {
-    clock,
-    cells,
-    works,
-    isStale,
-    readList,
-
-    /** Reads until the page is closed, while it is visible. */
-    watch(): void {
-      void repeat(readList, LIST_MS)
-      void repeat(() => readWorks(true), WORK_MS)
-      // A cell that another worker has to start first.
-      void repeat(() => readWorks(false), WORK_MS)
-    },
-
-    async answer(path: string, question: Question, text: string): Promise<Outcome | null> {
-      const outcome = await answerQuestion(apiOf(path), question, text)
-      // Shows what became of it, also after an error: it may have arrived.
-      await readWork(path, LIST_MS)
-      return outcome
-    },
   }
 }

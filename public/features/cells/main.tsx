@@ -4,7 +4,7 @@ import { systemClock } from '../../../lib/base/clock.ts'
 import { createServerClock } from '../../parts/server-clock.ts'
 import { loadLanguage } from '../../strings/load-texts.ts'
 import { t } from '../../strings/t.ts'
-import { createCells } from './cells-state.ts'
+import { Cells } from './cells-state.ts'
 import type { ListedCell } from '../../../lib/schema/cell.ts'
 import { CellsView } from './cells-view.tsx'
 
@@ -19,7 +19,7 @@ if (retry) systemClock.timer(RETRY_MS, () => location.reload())
 if (cells) {
   const { lang, dataset } = document.documentElement
   await loadLanguage(lang, new URL('forward/', base).href, dataset.texts)
-  const state = createCells({
+  const state = new Cells({
     base,
     person,
     first: JSON.parse(cells) as ListedCell[],

@@ -6,7 +6,7 @@ import { AnswerNote } from '../approvals/answer-note.tsx'
 import { answerState, writeAnswer, writtenAnswer } from '../approvals/answer.ts'
 import { BidiSafeCode } from '../approvals/bidi-safe-code.tsx'
 import { whyAsked } from '../approvals/stake-strings.ts'
-import { isAnswerable } from '../home/answerable.ts'
+import { isAnswerable } from '../inbox/answerable.ts'
 import { t as shared } from '../inbox/strings.ts'
 
 /** All of it is on the page, above the buttons. */

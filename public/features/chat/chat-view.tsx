@@ -2,7 +2,6 @@
 import { usePart } from '../../parts/use-part.ts'
 import { useMemo } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
-import { Mark } from '../../parts/mark.tsx'
 import { t } from '../../strings/t.ts'
 import { Composer } from '../composer/composer-view.tsx'
 import { useApp } from '../shell/context.ts'
@@ -14,21 +13,35 @@ import type { TranscriptActions } from '../transcript/transcript.tsx'
 import {
   useChat,
   useComposer,
-  useWorkspace,
   useModels,
+  usePane,
   useSettings,
   useShell,
+  useWorkspaces,
 } from '../../contexts.ts'
 import { may } from '../../parts/may.ts'
+
+const Mark = ({ size = 40 }: { size?: number }) => (
+  <svg class="logo" viewBox="0 0 32 32" width={size} height={size} aria-hidden="true">
+    <g fill="none" stroke="currentColor" stroke-linecap="round" stroke-width="1.8">
+      <path d="M8 4v24" stroke-opacity="0.4" />
+      <path d="M16 9h12M16 16h8M16 23h10" />
+    </g>
+    <circle class="logo-node" cx="8" cy="9" r="4" />
+  </svg>
+)
 
 const Transcript = lazy(async () => (await loadTranscript()).Transcript, true, false)
 
 const FindBar = lazy(async () => (await import('../find/find-bar.tsx')).FindBar, HeldKeys)
 
 const Welcome = () => {
-  const { chat, choice } = useChat()
-  const { workspaces } = useWorkspace()
-  const { models } = useModels()
+  const {
+    transcript: chat,
+    choices: { choice },
+  } = useChat()
+  const workspaces = useWorkspaces()
+  const models = useModels()
   const path = chat.details.value?.workspace || choice.value.workspace || workspaces.last.value
   const model = chat.details.value?.model || choice.value.model
   const isDemo = models.isDemo.value && !models.isExternalAgent(model)
@@ -55,9 +68,9 @@ const DemoIntroduction = lazy(
 
 /** What was written in a chat that is gone. */
 const KeptText = () => {
-  const { composer } = useComposer()
+  const { draft: composer } = useComposer()
   const { copy } = useShell()
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   const text = [chat.editing.value?.text ?? '', composer.text.value]
     .filter(one => one.trim())
     .join('\n\n')
@@ -76,14 +89,15 @@ const KeptText = () => {
 }
 
 const Failed = ({ missing }: { missing: boolean }) => {
-  const { newChat, chat } = useChat()
+  const pane = usePane()
+  const { transcript: chat } = useChat()
   return (
     <div class="welcome" role="alert">
       <h2>{t(missing ? 'chat.missing.title' : 'chat.failed.title')}</h2>
       {missing && <p>{t('chat.missing.text')}</p>}
       {missing && <KeptText />}
       {missing ? (
-        <Button asks="POST /api/session/new" icon="plus" onClick={() => newChat()}>
+        <Button asks="POST /api/session/new" icon="plus" onClick={() => pane.newChat()}>
           {t('chat.new')}
         </Button>
       ) : (
@@ -105,36 +119,38 @@ const useActions = (): TranscriptActions => {
   const app = useApp()
   return useMemo(
     () => ({
-      loadBefore: () => app.attempt(() => app.chat.loadBefore()),
-      loadMessage: id => app.chat.loadMessage(id),
+      loadBefore: () => app.shell.attempt(() => app.chat.transcript.messages.loadBefore()),
+      loadMessage: id => app.chat.transcript.messages.loadMessage(id),
       loadStored: async path => {
-        const { sessionId } = app.chat.chat.peek()
-        return (await app.platform.fetchBlob('api/media', { session_id: sessionId, path })).text()
+        const { sessionId } = app.chat.transcript.chat.peek()
+        return (
+          await app.shell.platform.fetchBlob('api/media', { session_id: sessionId, path })
+        ).text()
       },
-      edit: app.edit,
-      editing: app.chat.editing,
-      retry: id => void app.retry(id),
-      showVersion: id => void app.attempt(() => app.showVersion(id)),
-      retryNow: () => app.retryNow(),
-      stop: () => void app.stop(),
-      send: text => void app.sendText(text),
-      branch: id => void app.branch(app.chat.chat.peek().sessionId, id),
-      copy: text => void app.copy(text),
+      edit: (id, text, added) => app.chat.turns.edit(id, text, added),
+      editing: app.chat.transcript.editing,
+      retry: id => void app.chat.turns.retry(id),
+      showVersion: id => void app.shell.attempt(() => app.chat.turns.showVersion(id)),
+      retryNow: () => app.chat.turns.retryNow(),
+      stop: () => void app.chat.turns.stop(),
+      send: text => void app.chat.turns.sendText(text),
+      branch: id => void app.sessionActions.branch(app.chat.transcript.chat.peek().sessionId, id),
+      copy: text => void app.shell.copy(text),
       // Loaded with the card.
       answer: (...given) =>
-        void app.attempt(async () =>
-          (await import('../approvals/answer.ts')).answerWithToast(app, ...given),
+        void app.shell.attempt(async () =>
+          (await import('../approvals/answer.ts')).answerWithToast(app.shell, ...given),
         ),
-      place: app.route.place,
-      hrefOfPlace: row => app.route.hrefOfPlace(row),
-      jumpTo: row => app.route.jumpTo(row),
-      loadUntil: id => app.chat.loadUntil(id),
-      placeMissing: () => app.toasts.show(t('tx.place.missing')),
+      place: app.shell.route.place,
+      hrefOfPlace: row => app.shell.route.hrefOfPlace(row),
+      jumpTo: row => app.shell.route.jumpTo(row),
+      loadUntil: id => app.chat.transcript.messages.loadUntil(id),
+      placeMissing: () => app.shell.toasts.show(t('tx.place.missing')),
       openFile: (path, line) => app.panel.openFile(path, line),
       switchModel: () => {
-        app.layout.picker.value = 'model'
+        app.shell.layout.picker.value = 'model'
       },
-      addKey: () => app.route.go({ view: 'settings', section: 'models' }),
+      addKey: () => app.shell.route.go({ view: 'settings', section: 'models' }),
       compact: () => void import('../compaction/actions.ts').then(verbs => verbs.compactNow(app)),
     }),
     [app],
@@ -143,8 +159,8 @@ const useActions = (): TranscriptActions => {
 
 const Body = () => {
   const { platform } = useShell()
-  const { settings: settingsState } = useSettings()
-  const { chat } = useChat()
+  const settingsState = useSettings()
+  const { transcript: chat } = useChat()
   const actions = useActions()
   const settings = settingsState.current.value
   const state = chat.state.value
@@ -170,7 +186,7 @@ const Body = () => {
 }
 
 export const ChatView = () => {
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   const { layout } = useShell()
   const isViewer = !may('POST /api/chat/start')
   const state = chat.state.value

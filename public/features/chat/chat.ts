@@ -2,122 +2,153 @@
  * One chat: all that belongs to one session, or to the one that its first message will create. What a person does in it names
  * this object, never the chat that happens to be shown when a request has been answered.
  */
-import { batch, signal } from '@preact/signals'
-import type { App } from '../../app.ts'
-import type { PaneShared } from '../../pane.ts'
+import { batch, type Signal, signal } from '@preact/signals'
+import type { EventCursors } from '../../stream/event-cursors.ts'
+import type { Tabs } from '../../stream/tab-leader.ts'
 import { t } from '../../strings/t.ts'
-import { createComposerState } from '../composer/composer-state.ts'
-import { createComposer } from '../composer/composer.ts'
-import { createQueue } from '../queue/queue.ts'
+import { type ComposerShared, ComposerState } from '../composer/composer-state.ts'
+import { Composer } from '../composer/composer.ts'
+import type { Models } from '../models/models.ts'
+import { Queue } from '../queue/queue.ts'
 import { isHostSession } from '../sessions/host-session.ts'
-import { createChatPanel } from '../workspace/panel.ts'
-import { createTranscript, type TurnEnd } from './transcript.ts'
-import { createSessionChoices } from './session-choices.ts'
-import { createTurnActions } from './turn-actions.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { Sidebar } from '../sessions/sidebar.ts'
+import type { SettingsState } from '../settings/settings.ts'
+import type { Shell } from '../shell/shell-state.ts'
+import { ChatPanel } from '../panel/panel.ts'
+import type { Workspaces } from '../workspace/workspaces.ts'
+import type { Outbox } from '../messages/outbox.ts'
+import { SessionChoices } from '../composer/session-choices.ts'
+import { Transcript, type TurnEnd } from '../messages/transcript.ts'
+import { TurnActions } from '../composer/turn-actions.ts'
 
-export type ChatOptions = {
+/** What a chat uses of the page. */
+export type ChatServices = {
+  shell: Shell
+  tabs: Tabs
+  cursors: EventCursors
+  sessions: Sessions
+  sidebar: Sidebar
+  models: Models
+  settings: SettingsState
+  workspaces: Workspaces
+  composing: ComposerShared
+  outbox: Outbox
+}
+
+export type RunCommand = (text: string) => Promise<boolean>
+
+export class Chat {
   /** The client's id of the chat: that of its session when it has one. */
-  key: string
+  readonly key: string
   /** Empty for a new chat. */
-  sessionId: string
-}
+  readonly sessionId: Signal<string>
+  readonly transcript: Transcript
+  readonly draft: Composer
+  readonly composer: ComposerState
+  readonly queue: Queue
+  readonly choices: SessionChoices
+  readonly turns: TurnActions
+  /** Its files, changes and processes, and what was asked of the panel for it. */
+  readonly panel: ChatPanel
+  readonly #services: ChatServices
+  /** Of the pane that showed it last. */
+  #runCommand: RunCommand = async () => false
 
-export const createChat = (shared: PaneShared, { key, sessionId: id }: ChatOptions) => {
-  const { sidebar, models, settings, workspaces, composing, outbox, cursors, tabs } = shared
-  const { platform, toasts, attempt, api, announce } = shared.shell
-  const { sessions, titleOfSession } = sidebar
-  const sessionId = signal(id)
-  /** The view that showed it last. */
-  let app: App | null = null
-
-  const transcript = createTranscript({
-    ...{ platform, cursors, toasts, sessionId, key, outbox },
-    rowOf: sessions.row,
-    onSession: sessions.keep,
-    onMissing: sessions.drop,
-    onSubscriptionsChange: () => tabs.updateSubscriptions(),
-    onTurnEnd({ how }: TurnEnd) {
-      announce(t('chat.finished', { title: titleOfSession(sessionId.peek()) }))
-      if (how === 'cancel') void transcript.reload()
-      markRead()
-    },
-    onEditedGone({ text, files }) {
-      composer.restoreDraft({ text, files: files.map(({ name }) => name) })
-      toasts.show(t('tx.place.missing'))
-    },
-  })
-  const composer = createComposer(platform, {
-    ...{ key, sessionId },
-    savesDraft: session => !isHostSession(sessions.row(session)),
-    isSending: name => outbox.list.peek().some(({ id, draft }) => id === name || draft === name),
-  })
-  const queue = createQueue(platform)
-  const { personalities } = composing
-  const choices = createSessionChoices({
-    ...{ key, chat: transcript, composer, outbox, sessions, workspaces, personalities },
-    models: models.models,
-  })
-  const turns = createTurnActions({
-    ...{ api, toasts, key, sessions, chat: transcript, composer, queue, choices, outbox, attempt },
-  })
-  const writing = createComposerState({
-    ...{ platform, toasts, composer, workspaces, chat: transcript, choices, turns },
-    settings: settings.settings,
-    shared: composing,
-    runCommand: async text => app !== null && composing.slashCommands.run(app, text),
-  })
-
-  const markRead = (): void => {
-    const row = sessions.row(sessionId.peek())
-    if (row && transcript.state.value === 'ready') sidebar.unread.markRead(row)
+  constructor(services: ChatServices, key: string, sessionId = '') {
+    const { shell, sessions, outbox, cursors, tabs, models, settings, workspaces } = services
+    const { platform, toasts, attempt, api } = shell
+    const { composing } = services
+    const { personalities } = composing
+    this.#services = services
+    this.key = key
+    this.sessionId = signal(sessionId)
+    const chat = new Transcript({
+      ...{ platform, cursors, toasts, sessionId: this.sessionId, key, outbox },
+      rowOf: id => sessions.row(id),
+      onSession: session => sessions.keep(session),
+      onMissing: id => sessions.drop(id),
+      onSubscriptionsChange: () => tabs.updateSubscriptions(),
+      onTurnEnd: ended => this.#turnEnded(ended),
+      onEditedGone: ({ text, files }) => {
+        draft.restoreDraft({ text, files: files.map(({ name }) => name) })
+        toasts.show(t('tx.place.missing'))
+      },
+    })
+    const draft = new Composer(platform, {
+      ...{ key, sessionId: this.sessionId },
+      savesDraft: session => !isHostSession(sessions.row(session)),
+      isSending: name => outbox.list.peek().some(({ id, draft }) => id === name || draft === name),
+    })
+    const queue = new Queue(platform)
+    const choices = new SessionChoices({
+      ...{ key, chat, draft, outbox, sessions, workspaces, personalities, models },
+    })
+    const turns = new TurnActions({
+      ...{ api, toasts, key, sessions, chat, draft, queue, choices, outbox, attempt },
+    })
+    this.transcript = chat
+    this.draft = draft
+    this.queue = queue
+    this.choices = choices
+    this.turns = turns
+    this.composer = new ComposerState({
+      ...{ shell, settings, draft, workspaces, chat, choices, turns },
+      shared: composing,
+      runCommand: text => this.#runCommand(text),
+    })
+    this.panel = new ChatPanel()
   }
 
-  const panel = createChatPanel()
+  markRead(): void {
+    const { sessions, sidebar } = this.#services
+    const row = sessions.row(this.sessionId.peek())
+    if (row && this.transcript.state.value === 'ready') sidebar.unread.markRead(row)
+  }
 
-  return {
-    key,
-    sessionId,
-    transcript,
-    composer,
-    writing,
-    queue,
-    choices,
-    turns,
-    /** Its files, changes and processes, and what was asked of the panel for it. */
-    panel,
-    markRead,
-    /** A pane shows it with this view. */
-    async open(view: App): Promise<void> {
-      app = view
-      composer.enter()
-      await transcript.open()
-      const { value: details } = transcript.details
-      if (details) composer.applyServerDraft(details.composer_draft)
-      markRead()
-    },
-    /** No pane shows it any more. What it sends and uploads goes on. */
-    close(): void {
-      writing.completion.close()
-      void composer.leave()
-      transcript.close()
-    },
-    /** Its session was created, by this page or by another one that shows it. */
-    begin(session: string, isOurs: boolean): void {
-      batch(() => {
-        transcript.begin(session, isOurs)
-        composer.begin(isOurs)
-      })
-    },
-    /** Something was written here that is nowhere else, or goes on without being shown. */
-    isInUse: (): boolean =>
-      !composer.empty.peek() ||
-      transcript.editing.peek() !== null ||
-      writing.isSubmitting() ||
-      writing.attachments.list.peek().length > 0 ||
-      outbox.of(key, sessionId.peek() || null).length > 0 ||
-      outbox.isCreating(key) ||
-      panel.contents.peek()?.isInUse() === true,
+  /** A pane shows it, which runs its slash commands. */
+  async open(runCommand: RunCommand): Promise<void> {
+    this.#runCommand = runCommand
+    this.draft.enter()
+    await this.transcript.open()
+    const { value: details } = this.transcript.details
+    if (details) this.draft.applyServerDraft(details.composer_draft)
+    this.markRead()
+  }
+
+  /** No pane shows it any more. What it sends and uploads goes on. */
+  close(): void {
+    this.composer.completion.close()
+    void this.draft.leave()
+    this.transcript.close()
+  }
+
+  /** Its session was created, by this page or by another one that shows it. */
+  begin(session: string, isOurs: boolean): void {
+    batch(() => {
+      this.transcript.begin(session, isOurs)
+      this.draft.begin(isOurs)
+    })
+  }
+
+  /** Something was written here that is nowhere else, or goes on without being shown. */
+  isInUse(): boolean {
+    const { outbox } = this.#services
+    return (
+      !this.draft.empty.peek() ||
+      this.transcript.editing.peek() !== null ||
+      this.composer.isSubmitting() ||
+      this.composer.attachments.list.peek().length > 0 ||
+      outbox.of(this.key, this.sessionId.peek() || null).length > 0 ||
+      outbox.isCreating(this.key) ||
+      this.panel.contents.peek()?.isInUse() === true
+    )
+  }
+
+  #turnEnded({ how }: TurnEnd): void {
+    const { shell, sessions } = this.#services
+    shell.announce(t('chat.finished', { title: sessions.titleOf(this.sessionId.peek()) }))
+    if (how === 'cancel') void this.transcript.reload()
+    this.markRead()
   }
 }
-
-export type Chat = ReturnType<typeof createChat>

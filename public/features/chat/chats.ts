@@ -1,9 +1,11 @@
 /** The chats of the page, one per session. A chat is kept while something of it exists only here, and the latest ones besides. */
-import type { Signal } from '@preact/signals'
+import type { ReadonlySignal } from '@preact/signals'
 import type { SessionRow } from '../../../lib/schema/session.ts'
-import type { Pane, PaneShared } from '../../pane.ts'
 import { moveDraft } from '../composer/stored-draft.ts'
-import { type Chat, createChat } from './chat.ts'
+import { Chat, type ChatServices } from './chat.ts'
+
+/** What shows chats: one side of the page. */
+export type ChatView = { readonly shown: ReadonlySignal<Chat>; created(chat: Chat): void }
 
 const MAX_IDLE = 20
 /** Before the client's id of a new chat, in what other pages of the browser are told. */
@@ -12,13 +14,13 @@ export const CREATED = 'created:'
 const lockOf = (key: string): string => `chat:${key}`
 
 export class Chats {
-  readonly #shared: PaneShared
-  readonly #panes: Signal<readonly Pane[]>
+  readonly #services: ChatServices
+  readonly #panes: ReadonlySignal<readonly ChatView[]>
   /** By the client's id, the latest shown last. */
   readonly #all = new Map<string, Chat>()
 
-  constructor(shared: PaneShared, panes: Signal<readonly Pane[]>) {
-    this.#shared = shared
+  constructor(services: ChatServices, panes: ReadonlySignal<readonly ChatView[]>) {
+    this.#services = services
     this.#panes = panes
   }
 
@@ -32,39 +34,37 @@ export class Chats {
   }
 
   get(sessionId: string): Chat {
-    return this.keep(
-      this.find(sessionId) ?? createChat(this.#shared, { key: sessionId, sessionId }),
-    )
+    return this.keep(this.find(sessionId) ?? new Chat(this.#services, sessionId, sessionId))
   }
 
   /** A chat whose session does not exist yet. */
   begin(key: string): Chat {
     // Until the page is closed: other pages leave its draft alone.
-    const { exclusively } = this.#shared.shell.platform
+    const { exclusively } = this.#services.shell.platform
     void exclusively(lockOf(key), () => new Promise(() => undefined)).catch(() => undefined)
-    return this.keep(createChat(this.#shared, { key, sessionId: '' }))
+    return this.keep(new Chat(this.#services, key))
   }
 
   /** No page of this browser has begun this new chat: that of its draft was closed. */
   isLeft = async (key: string): Promise<boolean> =>
-    (await this.#shared.shell.platform.isFree(lockOf(key))) && !this.#all.has(key)
+    (await this.#services.shell.platform.isFree(lockOf(key))) && !this.#all.has(key)
 
   /** The session of a new chat was created. */
   created(key: string, row: SessionRow): void {
     const id = row.session_id
-    this.#shared.sidebar.sessions.upsert(row)
+    this.#services.sessions.upsert(row)
     const chat = this.#all.get(key)
-    if (!chat) return void this.#shared.shell.attempt(() => this.#moveDraft(key, id))
+    if (!chat) return void this.#services.shell.attempt(() => this.#moveDraft(key, id))
     if (chat.sessionId.peek()) return
     chat.begin(id, true)
     for (const pane of this.#panes.peek()) pane.created(chat)
-    const { drafts } = this.#shared.shell.platform
+    const { drafts } = this.#services.shell.platform
     drafts.write(CREATED + key, id)
     drafts.remove(CREATED + key)
   }
 
   async #moveDraft(key: string, sessionId: string): Promise<void> {
-    if (await this.isLeft(key)) moveDraft(this.#shared.shell.platform.drafts, key, sessionId)
+    if (await this.isLeft(key)) moveDraft(this.#services.shell.platform.drafts, key, sessionId)
   }
 
   /** A pane shows another chat. */

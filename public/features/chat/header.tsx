@@ -47,15 +47,16 @@ const TitleField = ({ title, onDone }: TitleFieldProps) => {
 
 export const Header = () => {
   const app = useApp()
-  const { layout, sessions } = app
+  const { layout } = app.shell
+  const sessions = app.sessions
   const editing = useSignal(false)
-  const id = app.chat.sessionId.value
-  const openTitle = usePart(app.chat.chat, ({ title }) => title)
-  const hasMessages = usePart(app.chat.chat, ({ messages }) => messages.length > 0)
+  const id = app.chat.transcript.sessionId.value
+  const openTitle = usePart(app.chat.transcript.chat, ({ title }) => title)
+  const hasMessages = usePart(app.chat.transcript.chat, ({ messages }) => messages.length > 0)
   const row = sessions.row(id)
   const title = titleOf(row ?? { title: openTitle })
   const project = app.projects.find(row?.project_id)
-  const model = app.models.labelOf(app.chat.details.value?.model ?? row?.model ?? null)
+  const model = app.models.labelOf(app.chat.transcript.details.value?.model ?? row?.model ?? null)
 
   return (
     <header class="head">
@@ -112,7 +113,7 @@ export const Header = () => {
           asks="POST /api/session/new"
           label={t('chat.new')}
           keys={formatKeys('mod+shift+o', layout.mac)}
-          onClick={() => app.newChat()}
+          onClick={() => app.pane.newChat()}
         />
       )}
       {hasMessages && (

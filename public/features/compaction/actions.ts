@@ -7,48 +7,50 @@ const numbers = /(\d[\d,]*)\s*→\s*(\d[\d,]*)/
 export const compactionActions = {
   /** Compacts the context; the toast offers to undo it. */
   async compact(app: App, id: string, topic = ''): Promise<string | undefined> {
-    if (app.chat.busy.value) return t('busy')
+    if (app.chat.transcript.busy.value) return t('busy')
     let isStopped = false
     const stop = () => {
       isStopped = true
-      void app.attempt(() => app.api('POST /api/session/uncompress', { session_id: id }))
+      void app.shell.attempt(() =>
+        app.shell.api('POST /api/session/uncompress', { session_id: id }),
+      )
     }
-    const working = app.toasts.show(t('working'), { action: { label: t('stop'), run: stop } })
+    const working = app.shell.toasts.show(t('working'), { action: { label: t('stop'), run: stop } })
     try {
-      const { session, summary } = await app.api('POST /api/session/compress', {
+      const { session, summary } = await app.shell.api('POST /api/session/compress', {
         session_id: id,
         ...(topic ? { topic } : {}),
       })
       const [, before = '', after = ''] = numbers.exec(summary.headline) ?? []
       const n = session.summaries.at(-1)?.n
       const run = () => void compactionActions.undo(app, id, n)
-      app.toasts.show(t('done', { before, after }), { action: { label: t('undo'), run } })
+      app.shell.toasts.show(t('done', { before, after }), { action: { label: t('undo'), run } })
       return undefined
     } catch (error) {
       if (isStopped) return t('stopped')
       throw error
     } finally {
-      app.toasts.dismiss(working)
+      app.shell.toasts.dismiss(working)
     }
   },
   async undo(app: App, id: string, n: number | undefined): Promise<void> {
-    await app.attempt(async () => {
-      await app.api('POST /api/session/uncompress', {
+    await app.shell.attempt(async () => {
+      await app.shell.api('POST /api/session/uncompress', {
         session_id: id,
         ...(n === undefined ? {} : { n }),
       })
-      app.toasts.show(t('undone'))
+      app.shell.toasts.show(t('undone'))
     })
   },
   async read(app: App, id: string, n: number): Promise<string> {
-    const { text } = await app.api('GET /api/session/summary', { session_id: id, n: `${n}` })
+    const { text } = await app.shell.api('GET /api/session/summary', { session_id: id, n: `${n}` })
     return text
   },
 }
 
 /** Compacts from a button and shows the result or error as a toast. */
 export const compactNow = (app: App): Promise<void> =>
-  app.attempt(async () => {
-    const said = await compactionActions.compact(app, app.chat.chat.value.sessionId)
-    if (said) app.toasts.show(said)
+  app.shell.attempt(async () => {
+    const said = await compactionActions.compact(app, app.chat.transcript.chat.value.sessionId)
+    if (said) app.shell.toasts.show(said)
   })

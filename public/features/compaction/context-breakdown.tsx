@@ -16,7 +16,8 @@ const Line = ({ name, value }: { name: string; value: string }) => (
 
 export const Breakdown = ({ onClose }: { onClose: () => void }) => {
   const app = useApp()
-  const { chat, sessions } = app
+  const { transcript: chat } = app.chat
+  const sessions = app.sessions
   const usage = usePart(chat.chat, ({ usage }) => usage)
   if (!usage) return null
   const { last_prompt_tokens: used, context_length: total, threshold_tokens: threshold } = usage

@@ -2,14 +2,33 @@
 import { usePart } from '../../parts/use-part.ts'
 import { useSignal } from '@preact/signals'
 import { useCallback, useRef } from 'preact/hooks'
-import { ContextRing } from './context-ring.tsx'
 import { Popover } from '../../parts/popover.tsx'
 import { t } from './strings.ts'
 import { Breakdown } from './context-breakdown.tsx'
 import { useChat } from '../../contexts.ts'
 
+export const levelOf = (percent: number): 'low' | 'middle' | 'high' =>
+  percent < 50 ? 'low' : percent <= 75 ? 'middle' : 'high'
+
+const RADIUS = 6.5
+const AROUND = 2 * Math.PI * RADIUS
+
+const ContextRing = ({ percent }: { percent: number }) => (
+  <svg class={`ring ring-${levelOf(percent)}`} viewBox="0 0 18 18" aria-hidden="true">
+    <circle class="ring-track" cx="9" cy="9" r={RADIUS} />
+    <circle
+      class="ring-value"
+      cx="9"
+      cy="9"
+      r={RADIUS}
+      transform="rotate(-90 9 9)"
+      stroke-dasharray={`${(Math.min(100, percent) / 100) * AROUND} ${AROUND}`}
+    />
+  </svg>
+)
+
 export const ContextMeter = () => {
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   const open = useSignal(false)
   const anchor = useRef<HTMLButtonElement>(null)
   const close = useCallback(() => {

@@ -1,8 +1,9 @@
 /** Chips of the composer's attachments: their picture, size, and upload progress. */
+import { useSignal } from '@preact/signals'
 import { visibleName } from '../../../lib/base/visible.ts'
-import { useState } from 'preact/hooks'
+
 import { urlOf } from '../../api.ts'
-import { formatBytes, isImagePath, nameOf } from '../workspace/file-kind.ts'
+import { formatBytes, isImagePath, nameOf } from '../../parts/file-kind.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Attachment } from './attachments.ts'
@@ -11,14 +12,23 @@ import { useChat, useComposer, useShell } from '../../contexts.ts'
 
 /** Falls back to a file icon when the image can't be shown. */
 const Thumb = ({ src }: { src: string | null }) => {
-  const [broken, setBroken] = useState(false)
-  if (!src || broken) return <Icon name="file" size={14} />
-  return <img class="file-thumb" src={src} alt="" onError={() => setBroken(true)} />
+  const broken = useSignal(false)
+  if (!src || broken.value) return <Icon name="file" size={14} />
+  return (
+    <img
+      class="file-thumb"
+      src={src}
+      alt=""
+      onError={() => {
+        broken.value = true
+      }}
+    />
+  )
 }
 
 const Chip = ({ path }: { path: string }) => {
-  const { attachments, composer } = useComposer()
-  const { chat } = useChat()
+  const { attachments, draft: composer } = useComposer()
+  const { transcript: chat } = useChat()
   const { base } = useShell()
   const session_id = chat.sessionId.value
   const known = attachments.arrived.value.get(path)
@@ -81,7 +91,7 @@ const Sending = ({ attachment }: { attachment: Attachment }) => {
 }
 
 export const AttachmentList = () => {
-  const { composer, attachments } = useComposer()
+  const { draft: composer, attachments } = useComposer()
   return (
     <ul class="files" aria-label={t('attached')}>
       {composer.files.value.map(path => (

@@ -1,9 +1,9 @@
 /** Uploads of a message's attachments, with their limits and thumbnails. */
-import { signal } from '@preact/signals'
-import { formatBytes } from '../workspace/file-kind.ts'
+import { signal, type ReadonlySignal } from '@preact/signals'
+import { formatBytes } from '../../parts/file-kind.ts'
 import { t } from '../../strings/t.ts'
 import type { Composer } from './composer.ts'
-import { createLongTexts } from './long-text.ts'
+import { LongTexts } from './long-text.ts'
 import type { Platform } from '../../platform.ts'
 import { type DroppedFolder, type Queued, UploadQueue } from '../../upload-queue.ts'
 
@@ -27,76 +27,84 @@ export type AttachmentsOptions = {
 
 const shownPicture = (file: File): string => URL.createObjectURL(file)
 
-export const createAttachments = ({
-  platform,
-  composer,
-  ensureSession,
-  pictureOf = shownPicture,
-}: AttachmentsOptions) => {
-  const arrived = signal<ReadonlyMap<string, Arrived>>(new Map())
+export class Attachments {
+  readonly #options: AttachmentsOptions
+  readonly arrived = signal<ReadonlyMap<string, Arrived>>(new Map())
   /** Names of those that were uploaded. */
-  const names = new Map<number, string>()
-  const queue = new UploadQueue<Attachment['more']>({
-    platform,
-    target: async () => ({ sessionId: await ensureSession() }),
-    onArrived({ id, more: { picture } }, { filename, size }) {
-      names.set(id, filename)
-      composer.addFile(filename)
-      arrived.value = new Map(arrived.value).set(filename, { sizeBytes: size, picture })
-    },
-  })
-  const { list } = queue
+  readonly #names = new Map<number, string>()
+  readonly #queue
+  readonly list
+  readonly longTexts
+  readonly busy: ReadonlySignal<boolean>
 
-  const tooMany = (): boolean =>
-    composer.files.value.length + list.value.filter(({ state }) => state === 'uploading').length >=
-    MAX_ATTACHMENTS
+  constructor(options: AttachmentsOptions) {
+    const { platform, ensureSession, composer } = options
+    this.#options = options
+    this.#queue = new UploadQueue<Attachment['more']>({
+      platform,
+      target: async () => ({ sessionId: await ensureSession() }),
+      onArrived: ({ id, more: { picture } }, { filename, size }) => {
+        this.#names.set(id, filename)
+        composer.addFile(filename)
+        this.arrived.value = new Map(this.arrived.value).set(filename, { sizeBytes: size, picture })
+      },
+    })
+    const { list } = this.#queue
+    this.list = list
+    this.longTexts = new LongTexts({
+      composer,
+      add: this.#add,
+      isAttached: id =>
+        this.list.value.some(one => one.id === id && one.state === 'uploading') ||
+        composer.files.value.includes(this.#names.get(id) ?? ''),
+      remove: id => {
+        this.#queue.remove(id)
+        const name = this.#names.get(id)
+        if (name !== undefined) composer.removeFile(name)
+      },
+    })
+    this.busy = this.#queue.isBusy
+  }
 
-  const add = (file: File | DroppedFolder): number => {
+  readonly #add = (file: File | DroppedFolder): number => {
+    const { pictureOf = shownPicture } = this.#options
     const isFolder = 'send' in file
     const isLarge = !isFolder && file.size > MAX_UPLOAD_BYTES
     const picture = isFolder || !/^image\/(?!svg)/.test(file.type) ? null : pictureOf(file)
-    const many = tooMany() ? t('attach.many', { max: `${MAX_ATTACHMENTS}` }) : ''
+    const many = this.#tooMany() ? t('attach.many', { max: `${MAX_ATTACHMENTS}` }) : ''
     const problem = isLarge ? t('attach.large', { max: formatBytes(20_000_000) }) : many
-    return queue.add(file, { picture }, problem)
+    return this.#queue.add(file, { picture }, problem)
+  }
+
+  readonly add = (files: Iterable<File | DroppedFolder>): void => {
+    for (const file of files) this.#add(file)
   }
 
   /** A file over the size limit stays failed. */
-  const canRetry = ({ state, file }: Attachment): boolean =>
-    state === 'failed' && ('send' in file || file.size <= MAX_UPLOAD_BYTES)
+  canRetry({ state, file }: Attachment): boolean {
+    return state === 'failed' && ('send' in file || file.size <= MAX_UPLOAD_BYTES)
+  }
 
-  const longTexts = createLongTexts({
-    composer,
-    add,
-    isAttached: id =>
-      list.value.some(one => one.id === id && one.state === 'uploading') ||
-      composer.files.value.includes(names.get(id) ?? ''),
-    remove(id) {
-      queue.remove(id)
-      const name = names.get(id)
-      if (name !== undefined) composer.removeFile(name)
-    },
-  })
+  retry(id: number): void {
+    const found = this.list.value.find(one => one.id === id)
+    if (found && this.canRetry(found) && !this.#tooMany()) this.#queue.retry(id)
+  }
 
-  return {
-    list,
-    arrived,
-    busy: queue.isBusy,
-    ...longTexts,
-    add(files: Iterable<File | DroppedFolder>): void {
-      for (const file of files) add(file)
-    },
-    canRetry,
-    retry(id: number): void {
-      const found = list.value.find(one => one.id === id)
-      if (found && canRetry(found) && !tooMany()) queue.retry(id)
-    },
-    remove: (id: number) => queue.remove(id),
-    /** Resolves when no upload is running; false when one has failed. */
-    async uploadsDone(): Promise<boolean> {
-      await queue.idle()
-      return list.value.length === 0
-    },
+  remove(id: number): void {
+    this.#queue.remove(id)
+  }
+
+  /** Resolves when no upload is running; false when one has failed. */
+  async uploadsDone(): Promise<boolean> {
+    await this.#queue.idle()
+    return this.list.value.length === 0
+  }
+
+  #tooMany(): boolean {
+    return (
+      this.#options.composer.files.value.length +
+        this.list.value.filter(({ state }) => state === 'uploading').length >=
+      MAX_ATTACHMENTS
+    )
   }
 }
-
-export type Attachments = ReturnType<typeof createAttachments>

@@ -7,9 +7,9 @@ import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
 import { lateBar } from './late-bar.ts'
-import { useShell, useModels, useWorkspace, useComposer, useChat } from '../../contexts.ts'
+import { useChat, useComposer, useModels, useShell, useWorkspaces } from '../../contexts.ts'
 
-const ChipPopover = lazy(async () => (await import('../shell/lazy-overlays.ts')).ChipPopover, true)
+const ChipPopover = lazy(async () => (await import('./pickers.tsx')).ChipPopover, true)
 const AgentChip = lazy(
   async () => (await import('../external-agent/agent-chip.tsx')).AgentChip,
   true,
@@ -72,10 +72,13 @@ const Chip = ({ picker, icon, name, value, selected = '' }: ChipProps) => {
 }
 
 export const Chips = () => {
-  const { models } = useModels()
-  const { workspaces } = useWorkspace()
+  const models = useModels()
+  const workspaces = useWorkspaces()
   const { personalities, reasoning } = useComposer()
-  const { chat, choice } = useChat()
+  const {
+    transcript: chat,
+    choices: { choice },
+  } = useChat()
   const { layout, attempt } = useShell()
   const details = chat.details.value
   const session = chat.sessionId.value

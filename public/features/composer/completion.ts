@@ -61,22 +61,85 @@ export type CompletionOptions = {
   mentions: (query: string, files: readonly Suggestion[]) => Promise<readonly Suggestion[]>
 }
 
-export const createCompletion = (options: CompletionOptions) => {
-  const { platform, commands, entries, search, mentions } = options
-  const suggestions = signal<readonly Suggestion[]>([])
-  const active = signal(0)
-  const trigger = signal<Trigger | null>(null)
+export class Completion {
+  readonly #options: CompletionOptions
+  readonly suggestions = signal<readonly Suggestion[]>([])
+  readonly active = signal(0)
+  readonly trigger = signal<Trigger | null>(null)
   /** The query that was dismissed with Escape stays dismissed until it changes. */
-  let dismissed = ''
-  let cancel = () => {}
+  #dismissed = ''
+  #cancel = () => {}
 
-  const show = (list: readonly Suggestion[]): void => {
-    suggestions.value = list.slice(0, MAX_SUGGESTIONS)
-    active.value = 0
+  constructor(options: CompletionOptions) {
+    this.#options = options
+  }
+
+  close(): void {
+    this.#cancel()
+    this.trigger.value = null
+    this.suggestions.value = []
+  }
+
+  update(text: string, caret: number): void {
+    const { commands, platform } = this.#options
+    const found = findTrigger(text, caret)
+    const same = JSON.stringify(found)
+    if (!found || same === this.#dismissed) {
+      if (!found) this.#dismissed = ''
+      this.close()
+      return
+    }
+    if (JSON.stringify(this.trigger.value) === same) return
+    this.#dismissed = ''
+    this.trigger.value = found
+    this.#cancel()
+    if (found.kind === 'command') {
+      this.#show(
+        prefixFirst(commands(), command => command.name, found.query).map(command => ({
+          kind: 'command',
+          ...command,
+        })),
+      )
+    } else this.#cancel = platform.clock.timer(60, () => void this.#listFiles(found))
+  }
+
+  move(step: 1 | -1): void {
+    const count = this.suggestions.value.length
+    if (count > 0) this.active.value = (this.active.value + step + count) % count
+  }
+
+  dismiss(): void {
+    this.#dismissed = JSON.stringify(this.trigger.value)
+    this.close()
+  }
+
+  /** The text and caret after accepting a suggestion. */
+  apply(text: string, offer: Suggestion): { text: string; caret: number; file: string | null } {
+    const { from, to } = this.trigger.value ?? { from: text.length, to: text.length }
+    const word =
+      offer.kind === 'command'
+        ? `/${offer.name}${offer.argument ? ' ' : ''}`
+        : offer.kind === 'mention'
+          ? `${offer.text} `
+          : offer.directory
+            ? `@${offer.path}/`
+            : `${offer.path} `
+    const rest = text.slice(to)
+    return {
+      text: text.slice(0, from) + word + (word.endsWith(' ') ? rest.replace(/^ /, '') : rest),
+      caret: from + word.length,
+      file: offer.kind === 'file' && !offer.directory ? offer.path : null,
+    }
+  }
+
+  #show(list: readonly Suggestion[]): void {
+    this.suggestions.value = list.slice(0, MAX_SUGGESTIONS)
+    this.active.value = 0
   }
 
   /** A name is searched at any depth. A path that ends with a slash is listed, and so is what the search leaves out: ignored files. */
-  const findFiles = async ({ query }: Trigger): Promise<Suggestion[]> => {
+  async #findFiles({ query }: Trigger): Promise<Suggestion[]> {
+    const { search, entries } = this.#options
     const { directory, name } = splitPath(query)
     const found = /[\p{L}\d]/u.test(name) ? await search(query) : []
     if (found.length > 0)
@@ -96,76 +159,14 @@ export const createCompletion = (options: CompletionOptions) => {
     }))
   }
 
-  const listFiles = async (wanted: Trigger): Promise<void> => {
+  async #listFiles(wanted: Trigger): Promise<void> {
     // No such directory, or not yet.
-    const files = await findFiles(wanted).catch(() => [])
+    const files = await this.#findFiles(wanted).catch(() => [])
     // A path names a file. Without chats and skills, the files are still of use.
     const found = wanted.query.includes('/')
       ? files
-      : await mentions(wanted.query, files).catch(() => files)
+      : await this.#options.mentions(wanted.query, files).catch(() => files)
     // The caret may have moved while the server searched.
-    if (trigger.value === wanted) show(found)
-  }
-
-  const close = (): void => {
-    cancel()
-    trigger.value = null
-    suggestions.value = []
-  }
-
-  return {
-    suggestions,
-    active,
-    trigger,
-    update(text: string, caret: number): void {
-      const found = findTrigger(text, caret)
-      const same = JSON.stringify(found)
-      if (!found || same === dismissed) {
-        if (!found) dismissed = ''
-        close()
-        return
-      }
-      if (JSON.stringify(trigger.value) === same) return
-      dismissed = ''
-      trigger.value = found
-      cancel()
-      if (found.kind === 'command') {
-        show(
-          prefixFirst(commands(), command => command.name, found.query).map(command => ({
-            kind: 'command',
-            ...command,
-          })),
-        )
-      } else cancel = platform.clock.timer(60, () => void listFiles(found))
-    },
-    move(step: 1 | -1): void {
-      const count = suggestions.value.length
-      if (count > 0) active.value = (active.value + step + count) % count
-    },
-    dismiss(): void {
-      dismissed = JSON.stringify(trigger.value)
-      close()
-    },
-    close,
-    /** The text and caret after accepting a suggestion. */
-    apply(text: string, offer: Suggestion): { text: string; caret: number; file: string | null } {
-      const { from, to } = trigger.value ?? { from: text.length, to: text.length }
-      const word =
-        offer.kind === 'command'
-          ? `/${offer.name}${offer.argument ? ' ' : ''}`
-          : offer.kind === 'mention'
-            ? `${offer.text} `
-            : offer.directory
-              ? `@${offer.path}/`
-              : `${offer.path} `
-      const rest = text.slice(to)
-      return {
-        text: text.slice(0, from) + word + (word.endsWith(' ') ? rest.replace(/^ /, '') : rest),
-        caret: from + word.length,
-        file: offer.kind === 'file' && !offer.directory ? offer.path : null,
-      }
-    },
+    if (this.trigger.value === wanted) this.#show(found)
   }
 }
-
-export type Completion = ReturnType<typeof createCompletion>

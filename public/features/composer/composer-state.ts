@@ -1,30 +1,30 @@
 /** State of the composer: draft, attachments, completion, reasoning and personalities; and sending. */
-import type { Platform } from '../../platform.ts'
 import { t } from '../../strings/t.ts'
-import { type Transcript, textOf } from '../chat/transcript.ts'
-import type { SessionChoices } from '../chat/session-choices.ts'
-import type { TurnActions } from '../chat/turn-actions.ts'
+import { type Transcript, textOf } from '../messages/transcript.ts'
+import type { SessionChoices } from './session-choices.ts'
+import type { TurnActions } from './turn-actions.ts'
 import type { SettingsState } from '../settings/settings.ts'
-import type { Toasts } from '../shell/toast.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import type { Workspaces } from '../workspace/workspaces.ts'
-import { type Attachments, createAttachments, MAX_ATTACHMENTS } from './attachments.ts'
-import { type Completion, createCompletion } from './completion.ts'
+import { Attachments, MAX_ATTACHMENTS } from './attachments.ts'
+import { Completion } from './completion.ts'
 import { splitComments } from '../../../lib/base/comment-text.ts'
-import { type Composer, messageOf, withoutFiles } from './composer.ts'
-import type { createSlashCommands } from './lazy-slash-commands.ts'
+import { messageOf } from '../../../lib/base/draft-message.ts'
+import type { Composer } from './composer.ts'
+import { withoutFiles } from '../messages/message-text.ts'
+import type { SlashCommands } from './lazy-slash-commands.ts'
 import type { Personalities } from './personalities.ts'
 import type { ReasoningState } from './reasoning.ts'
-import type { SkillCommands } from './skill-commands.ts'
+import type { SkillCommands } from '../skills/skill-commands.ts'
 
 export type ComposerOptions = {
-  platform: Platform
-  toasts: Toasts
+  shell: Pick<Shell, 'platform' | 'toasts'>
   settings: SettingsState
-  composer: Composer
+  draft: Composer
   workspaces: Workspaces
   chat: Transcript
-  choices: Pick<SessionChoices, 'ensureSession'>
-  turns: Pick<TurnActions, 'startTurn' | 'enqueue'>
+  choices: SessionChoices
+  turns: TurnActions
   shared: ComposerShared
   /** Runs a slash command; false for other text. */
   runCommand: (text: string) => Promise<boolean>
@@ -35,111 +35,118 @@ export type ComposerShared = {
   personalities: Personalities
   reasoning: ReasoningState
   skillCommands: SkillCommands
-  slashCommands: ReturnType<typeof createSlashCommands>
+  slashCommands: SlashCommands
 }
 
-export type ComposerFeature = {
-  composer: Composer
-  attachments: Attachments
-  completion: Completion
-  personalities: Personalities
-  reasoning: ReasoningState
-  skillCommands: SkillCommands
+export class ComposerState {
+  readonly draft: Composer
+  readonly attachments: Attachments
+  readonly completion: Completion
+  readonly personalities: Personalities
+  readonly reasoning: ReasoningState
+  readonly skillCommands: SkillCommands
+  readonly #options: ComposerOptions
+  #submitting = 0
+
+  constructor(options: ComposerOptions) {
+    const { shell, draft, workspaces, chat, choices, shared } = options
+    const { platform } = shell
+    const { slashCommands, skillCommands } = shared
+    const ensureSession = () => choices.ensureSession()
+    this.#options = options
+    this.draft = draft
+    this.personalities = shared.personalities
+    this.reasoning = shared.reasoning
+    this.skillCommands = skillCommands
+    this.attachments = new Attachments({ platform, composer: draft, ensureSession })
+    this.completion = new Completion({
+      platform,
+      commands: () => [
+        ...slashCommands.suggestions(),
+        ...skillCommands.list.value,
+        ...skillCommands.more.value,
+      ],
+      entries: async directory => workspaces.entries(await ensureSession(), directory),
+      search: async query => workspaces.search(await ensureSession(), query),
+      mentions: async (query, files) => {
+        const { withMentions } = await import('./mentions.ts')
+        return withMentions(platform, { query, sessionId: chat.sessionId.peek(), files })
+      },
+    })
+  }
+
   /** Loads the slash commands. */
-  loadCommands: () => Promise<unknown>
+  loadCommands(): Promise<unknown> {
+    return this.#options.shared.slashCommands.load()
+  }
+
   /** Sends the draft: runs a command, starts a turn, or queues behind the running turn; `steer` steers it instead. */
-  submit: (steer?: boolean) => Promise<void>
-  /** What was written is on its way, and comes back when it is refused. */
-  isSubmitting: () => boolean
-  /** Earlier prompts of this chat, oldest first. */
-  prompts: () => string[]
-  showThinking: (shown: boolean) => Promise<void>
-}
-
-export const createComposerState = (options: ComposerOptions): ComposerFeature => {
-  const { platform, toasts, settings, composer, workspaces, chat, choices, turns } = options
-  const { personalities, reasoning, skillCommands, slashCommands } = options.shared
-  const { ensureSession } = choices
-  const attachments = createAttachments({ platform, composer, ensureSession })
-  const completion = createCompletion({
-    platform,
-    commands: () => [
-      ...slashCommands.suggestions(),
-      ...skillCommands.list.value,
-      ...skillCommands.more.value,
-    ],
-    entries: async directory => workspaces.entries(await ensureSession(), directory),
-    search: async query => workspaces.search(await ensureSession(), query),
-    mentions: async (query, files) => {
-      const { withMentions } = await import('./mentions.ts')
-      return withMentions(platform, { query, sessionId: chat.sessionId.peek(), files })
-    },
-  })
-
-  let submitting = 0
-  const send = async (steer: boolean): Promise<void> => {
-    const names = composer.names()
-    const draft = composer.takeDraft()
+  async submit(steer = false): Promise<void> {
+    const { draft, attachments } = this
+    const { toasts } = this.#options.shell
+    if (draft.empty.value) return
+    this.completion.close()
+    // Running uploads belong to this message. Failed ones are for the user to remove or retry.
+    if (!(await attachments.uploadsDone())) {
+      toasts.show(t('attach.blocked'), { kind: 'error' })
+      return
+    }
+    if (draft.empty.value) return
+    if (draft.files.value.length > MAX_ATTACHMENTS) {
+      toasts.show(t('attach.limit', { max: `${MAX_ATTACHMENTS}` }), { kind: 'error' })
+      return
+    }
+    this.#submitting += 1
     try {
-      const isCommand =
-        draft.files.length + (draft.comments?.length ?? 0) === 0 &&
-        (await options.runCommand(draft.text))
-      if (isCommand) {
-        composer.forget(draft, false)
+      await this.#send(steer)
+    } finally {
+      this.#submitting -= 1
+    }
+  }
+
+  /** What was written is on its way, and comes back when it is refused. */
+  isSubmitting(): boolean {
+    return this.#submitting > 0
+  }
+
+  /** Earlier prompts of this chat, oldest first. */
+  prompts(): string[] {
+    return this.#options.chat.chat.value.messages
+      .filter(({ role }) => role === 'user')
+      .map(message => splitComments(withoutFiles(textOf(message))).text)
+      .filter(Boolean)
+  }
+
+  async showThinking(shown: boolean): Promise<void> {
+    await this.#options.settings.save('show_thinking', shown)
+    await this.reasoning.setShown(shown)
+  }
+
+  async #send(steer: boolean): Promise<void> {
+    const { draft } = this
+    const { shell, chat, turns, runCommand } = this.#options
+    const names = draft.names()
+    const taken = draft.takeDraft()
+    try {
+      const isPlain = taken.files.length + (taken.comments?.length ?? 0) === 0
+      if (isPlain && (await runCommand(taken.text))) {
+        draft.forget(taken, false)
         return
       }
     } catch (error) {
-      toasts.showError(error)
-      composer.restoreDraft(draft)
+      shell.toasts.showError(error)
+      draft.restoreDraft(taken)
       return
     }
-    const text = messageOf(draft)
+    const text = messageOf(taken)
     const isBusy = chat.busy.peek()
     const sent = isBusy
-      ? turns.enqueue(text, draft.files, { steer, names })
-      : turns.startTurn(text, draft.files, names)
+      ? turns.enqueue(text, taken.files, { steer, names })
+      : turns.startTurn(text, taken.files, names)
     // A message is in the outbox now; guidance of a turn is not.
     const isStored = !(isBusy && steer)
-    if (isStored) composer.forget(draft, true)
-    if (!(await sent)) composer.restoreDraft(draft)
-    else if (!isStored) composer.forget(draft, true)
-  }
-
-  return {
-    composer,
-    attachments,
-    completion,
-    personalities,
-    reasoning,
-    skillCommands,
-    loadCommands: slashCommands.load,
-    async submit(steer = false) {
-      if (composer.empty.value) return
-      completion.close()
-      // Running uploads belong to this message. Failed ones are for the user to remove or retry.
-      if (!(await attachments.uploadsDone())) {
-        toasts.show(t('attach.blocked'), { kind: 'error' })
-        return
-      }
-      if (composer.empty.value) return
-      if (composer.files.value.length > MAX_ATTACHMENTS) {
-        toasts.show(t('attach.limit', { max: `${MAX_ATTACHMENTS}` }), { kind: 'error' })
-        return
-      }
-      submitting += 1
-      await send(steer).finally(() => {
-        submitting -= 1
-      })
-    },
-    isSubmitting: () => submitting > 0,
-    prompts: () =>
-      chat.chat.value.messages
-        .filter(({ role }) => role === 'user')
-        .map(message => splitComments(withoutFiles(textOf(message))).text)
-        .filter(Boolean),
-    async showThinking(shown) {
-      await settings.save('show_thinking', shown)
-      await reasoning.setShown(shown)
-    },
+    if (isStored) draft.forget(taken, true)
+    if (!(await sent)) draft.restoreDraft(taken)
+    else if (!isStored) draft.forget(taken, true)
   }
 }

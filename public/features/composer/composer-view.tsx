@@ -6,16 +6,64 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { modName, sendHint } from '../shell/keys.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
-import { AttachButton, AttachmentChips, LongTextLine } from './attachments-view.tsx'
 import { Chips } from './chips.tsx'
-import { withoutFiles } from './composer.ts'
+import { withoutFiles } from '../messages/message-text.ts'
 import { COMPLETION_ID, offerId } from './completion.ts'
 import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { lateBar } from './late-bar.ts'
-import { isListed } from '../chat/outbox.ts'
-import { useSettings, useShell, useComposer, useChat, useSessions } from '../../contexts.ts'
+import { isListed } from '../messages/outbox.ts'
+import {
+  useChat,
+  useComposer,
+  useOutbox,
+  useSessions,
+  useSettings,
+  useShell,
+} from '../../contexts.ts'
+
+const AttachmentList = lazy(
+  async () => (await import('./attachment-list.tsx')).AttachmentList,
+  true,
+)
+const Line = lazy(async () => (await import('./long-text-line.tsx')).LongTextLine, true)
+
+const AttachmentChips = () => {
+  const { draft: composer, attachments } = useComposer()
+  const isEmpty = composer.files.value.length === 0 && attachments.list.value.length === 0
+  return isEmpty ? null : <AttachmentList />
+}
+
+const LongTextLine = () =>
+  useComposer().attachments.longTexts.longText.value === null ? null : <Line />
+
+const AttachButton = () => {
+  const { attachments } = useComposer()
+  const ref = useRef<HTMLInputElement>(null)
+  return (
+    <>
+      <input
+        ref={ref}
+        class="attach-input"
+        type="file"
+        multiple
+        tabIndex={-1}
+        aria-hidden="true"
+        onChange={event => {
+          attachments.add([...(event.currentTarget.files ?? [])])
+          event.currentTarget.value = ''
+        }}
+      />
+      <IconButton
+        class="attach"
+        icon="paperclip"
+        label={t('attach.pick')}
+        onClick={() => ref.current?.click()}
+      />
+    </>
+  )
+}
 
 const loadCompletionList = () => import('./completion-list.tsx')
 const CompletionList = lazy(async () => (await loadCompletionList()).CompletionList, true)
@@ -42,8 +90,8 @@ const CommentChips = lazy(
 const LivePlan = lazy(async () => (await import('../plan/live-plan.tsx')).LivePlan, true)
 /** In place of the list that could not be loaded, which is needed most when there is no connection. */
 const UnsentTexts = ({ children }: { children: ComponentChildren }) => {
-  const { outbox } = useShell()
-  const { chat, key } = useChat()
+  const outbox = useOutbox()
+  const { transcript: chat, key } = useChat()
   const unsent = outbox.of(key, chat.sessionId.value || null).filter(isListed)
   if (unsent.length === 0) return <>{children}</>
   return (
@@ -65,10 +113,11 @@ const ComposerBanners = lazy(
 )
 
 const SendButton = () => {
-  const { settings } = useSettings()
+  const settings = useSettings()
   const { layout } = useShell()
-  const { composer, attachments, submit } = useComposer()
-  const { chat, stop } = useChat()
+  const writing = useComposer()
+  const { draft: composer, attachments } = writing
+  const { transcript: chat, turns } = useChat()
   const { send_key: key } = settings.current.value
   const hint = key === 'enter' ? '↵' : `${modName(layout.mac)} ↵`
   const empty = composer.empty.value
@@ -80,7 +129,7 @@ const SendButton = () => {
         round
         icon="stop"
         label={t('composer.stop')}
-        onClick={() => void stop()}
+        onClick={() => void turns.stop()}
       />
     )
   }
@@ -92,7 +141,7 @@ const SendButton = () => {
       label={t(waiting ? 'attach.wait' : chat.busy.value ? 'composer.queue' : 'composer.send')}
       keys={hint}
       aria-disabled={empty}
-      onClick={() => void submit()}
+      onClick={() => void writing.submit()}
     />
   )
 }
@@ -108,7 +157,7 @@ const fit = (field: HTMLTextAreaElement | null) => {
 }
 
 const useField = () => {
-  const { composer } = useComposer()
+  const { draft: composer } = useComposer()
   const { layout } = useShell()
   const ref = useRef<HTMLTextAreaElement>(null)
   const text = composer.text.value
@@ -131,11 +180,13 @@ const putCaret = (field: HTMLTextAreaElement | null, caret: number) =>
   requestAnimationFrame(() => field?.setSelectionRange(caret, caret))
 
 export const Composer = () => {
-  const { composer, completion, prompts, submit, attachments } = useComposer()
-  const { layout, outbox } = useShell()
-  const { settings: settingsState } = useSettings()
-  const { chat, key, queue } = useChat()
-  const { sessions } = useSessions()
+  const writing = useComposer()
+  const { draft: composer, completion, attachments } = writing
+  const { layout } = useShell()
+  const outbox = useOutbox()
+  const settingsState = useSettings()
+  const { transcript: chat, key, queue } = useChat()
+  const sessions = useSessions()
   const ref = useField()
   const settings = settingsState.current.value
   const suggestions = completion.suggestions.value
@@ -187,20 +238,20 @@ export const Composer = () => {
     const back = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0
     if (back === 0 || event.shiftKey) return false
     if (!composer.isRecalling() && (back < 0 || field.value !== '')) return false
-    if (!composer.recall(prompts(), back)) return false
+    if (!composer.recall(writing.prompts(), back)) return false
     putCaret(field, composer.text.value.length)
     return true
   }
 
   const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLTextAreaElement }) => {
     if (event.isComposing) return
-    if (isUndo(event) && attachments.undoAttach()) event.preventDefault()
+    if (isUndo(event) && attachments.longTexts.undoAttach()) event.preventDefault()
     else if (offerKey(event)) event.preventDefault()
     else if (sends(event)) {
       event.preventDefault()
       // If Ctrl+Enter sends, Ctrl+Shift+Enter steers.
       const mod = event.ctrlKey || event.metaKey
-      void submit(mod && (settings.send_key === 'enter' || event.shiftKey))
+      void writing.submit(mod && (settings.send_key === 'enter' || event.shiftKey))
     } else if (recallKey(event, event.currentTarget)) event.preventDefault()
   }
 
@@ -260,11 +311,11 @@ export const Composer = () => {
             if (files.length > 0 && !pasted) {
               event.preventDefault()
               attachments.add(files)
-            } else if (attachments.onPaste(pasted)) event.preventDefault()
+            } else if (attachments.longTexts.onPaste(pasted)) event.preventDefault()
           }}
           onDrop={event => {
             const text = event.dataTransfer?.getData('text/plain')
-            if (text && attachments.onPaste(text)) event.preventDefault()
+            if (text && attachments.longTexts.onPaste(text)) event.preventDefault()
           }}
         />
         <div class="composer-bar">

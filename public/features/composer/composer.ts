@@ -3,14 +3,8 @@ import type { DiffComment } from '../../../lib/base/comment-text.ts'
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { Draft } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
-import { type Choice, noChoice } from '../chat/outbox.ts'
+import { type Choice, noChoice } from '../messages/outbox.ts'
 import { type DraftPlace, noDraft, StoredDraft, type Written } from './stored-draft.ts'
-
-export { messageOf, withFiles } from '../../../lib/base/draft-message.ts'
-
-/** The text as the user wrote it. */
-export const withoutFiles = (text: string): string =>
-  text.replace(/(?:^|\s*\n)\[Attached files: [^\n]*\]$/, '')
 
 /** Of two drafts, the second was begun after the first was taken. */
 const joined = (first: Written, second: Written): Written => {
@@ -29,171 +23,199 @@ export type ComposerOptions = DraftPlace & {
   isSending?: (id: string) => boolean
 }
 
-export const createComposer = (
-  platform: Pick<Platform, 'api' | 'drafts' | 'clock'>,
-  { isSending = () => false, ...place }: ComposerOptions,
-) => {
-  const text = signal('')
-  const files = signal<readonly string[]>([])
-  const comments = signal<readonly DiffComment[]>([])
-  const choice = signal<Choice>(noChoice)
+export class Composer {
+  readonly #options: ComposerOptions
+  readonly text = signal('')
+  readonly files = signal<readonly string[]>([])
+  readonly comments = signal<readonly DiffComment[]>([])
+  readonly #choice = signal<Choice>(noChoice)
   /** Whether the text was edited since the chat was opened; a draft from the server must not overwrite it. */
-  let touched = false
-  let isLeft = false
+  #touched = false
+  #isLeft = false
   /** The beginning of the text that was put back. */
-  let restored = ''
-  let recallAt = -1
-
-  const hasChoice = (): boolean => Object.values(choice.value).some(Boolean)
-
-  const now = (): Written => ({
-    text: text.value,
-    files: [...files.value],
-    ...(comments.value.length > 0 && { comments: [...comments.value] }),
-    ...(!place.sessionId.peek() && hasChoice() && { choice: choice.value }),
-  })
-
+  #restored = ''
+  #recallAt = -1
   /** On its way, and stored nowhere else: it comes back when the page is left before that is known. */
-  const taken = new Set<Written>()
-  const kept = (): Written => [...taken].reduceRight((rest, draft) => joined(draft, rest), now())
-  const stored = new StoredDraft(platform, place, kept)
+  readonly #taken = new Set<Written>()
+  readonly #stored: StoredDraft
+  readonly #draft: Written
+  readonly #isUnsaved: boolean
+  /** For a session that does not exist yet. */
+  readonly choice: ReadonlySignal<Choice> = this.#choice
+  readonly empty = computed(
+    () => !/\S/.test(this.text.value) && this.files.value.length + this.comments.value.length === 0,
+  )
 
-  const changed = (): void => {
-    touched = true
-    stored.changed()
+  constructor(platform: Pick<Platform, 'api' | 'drafts' | 'clock'>, options: ComposerOptions) {
+    this.#options = options
+    this.#stored = new StoredDraft(platform, options, this.#kept)
+    const { draft, isUnsaved } = this.#stored.load()
+    this.#draft = draft
+    this.#isUnsaved = isUnsaved
+    this.#put(this.#draft)
+    this.#choice.value = this.#draft.choice ?? noChoice
+    if (this.#isUnsaved) this.#changed()
   }
 
-  const put = (draft: Written): void => {
-    text.value = draft.text
-    files.value = draft.files
-    comments.value = draft.comments ?? []
-    recallAt = -1
+  readonly #kept = (): Written =>
+    [...this.#taken].reduceRight((rest, draft) => joined(draft, rest), this.#now())
+
+  choose(value: Choice): void {
+    this.#choice.value = value
+    this.#stored.changed()
   }
 
-  const { draft, isUnsaved } = stored.load()
-  put(draft)
-  choice.value = draft.choice ?? noChoice
-  if (isUnsaved) changed()
+  /** The session of a new chat was created. */
+  begin(isOurs: boolean): void {
+    // The other page has sent it, or saves it.
+    if (!isOurs && !this.#touched) this.#put(noDraft)
+    this.#stored.begin()
+    // The server has no draft yet, so the one that it sends must not overwrite this.
+    if (!this.#stored.isSaved()) this.#touched = true
+  }
 
-  return {
-    text,
-    files,
-    comments,
-    /** For a session that does not exist yet. */
-    choice: choice as ReadonlySignal<Choice>,
-    choose(value: Choice): void {
-      choice.value = value
-      stored.changed()
-    },
-    empty: computed(
-      () => !/\S/.test(text.value) && files.value.length + comments.value.length === 0,
-    ),
-    /** The session of a new chat was created. */
-    begin(isOurs: boolean): void {
-      // The other page has sent it, or saves it.
-      if (!isOurs && !touched) put(noDraft)
-      stored.begin()
-      // The server has no draft yet, so the one that it sends must not overwrite this.
-      if (!stored.isSaved()) touched = true
-    },
-    /** Applies the server's draft unless the text has been edited since. */
-    applyServerDraft(draft: Draft): void {
-      if (touched) return
-      const { client_message_id: id } = draft
-      const shown = id !== undefined && isSending(id) ? noDraft : draft
-      put(shown)
-      stored.adopt(shown)
-    },
-    /** A pane shows the chat. */
-    enter(): void {
-      isLeft = false
-    },
-    /** No pane shows the chat: what another device writes meanwhile is shown when it is opened again. */
-    async leave(): Promise<void> {
-      isLeft = true
-      await stored.save()
-      // One that was on its way.
-      await stored.settled()
-      if (isLeft && taken.size === 0 && stored.isSaved()) touched = false
-    },
-    edit(value: string): void {
-      text.value = value
-      recallAt = -1
-      changed()
-    },
-    addFile(path: string): void {
-      if (!files.value.includes(path)) files.value = [...files.value, path]
-      changed()
-    },
-    removeFile(path: string): void {
-      files.value = files.value.filter(file => file !== path)
-      changed()
-    },
-    addComment(comment: DiffComment): void {
-      comments.value = [...comments.value, comment]
-      changed()
-    },
-    /** Replaces a comment by these; none: it is removed. */
-    changeComment(comment: DiffComment, ...others: DiffComment[]): void {
-      comments.value = comments.value.flatMap(each => (each === comment ? others : each))
-      changed()
-    },
-    /** Earlier prompts, newest last; `back` is +1 for older, −1 for newer. False when there is none. */
-    recall(prompts: readonly string[], back: 1 | -1): boolean {
-      const at = recallAt + back
-      if (at < -1 || at >= prompts.length) return false
-      text.value = at === -1 ? '' : prompts[prompts.length - 1 - at]!
-      recallAt = at
-      changed()
-      return true
-    },
-    isRecalling: () => recallAt >= 0,
-    /** Ids of the message that the draft becomes, and of the stored draft that it began as. */
-    names: () => stored.names(),
-    /** This is about to be put back: it is stored with the draft until then. */
-    hold(draft: Written): void {
-      taken.add(draft)
-      void stored.save()
-    },
-    /** What was taken is stored elsewhere: as a message, which takes the place of its draft, or as what a command did. */
-    forget(draft: Written, isMessage: boolean): void {
-      taken.delete(draft)
-      if (isMessage) stored.forget()
-      else void stored.save()
-    },
-    /** Returns the draft and clears the composer, to send it. It stays stored until `forget`. */
-    takeDraft(): Written {
-      const draft = now()
-      text.value = ''
-      restored = ''
-      files.value = []
-      comments.value = []
-      recallAt = -1
-      touched = true
-      stored.take()
-      taken.add(draft)
-      // What was typed just before is stored nowhere yet, and a command or guidance is no message.
-      stored.changed()
-      return draft
-    },
-    /** Puts an unsent draft back, before text written since. `held`: what was stored for it until now. */
-    restoreDraft(draft: Written, held = draft): void {
-      taken.delete(held)
-      if (draft.choice && !hasChoice()) choice.value = draft.choice
-      // Behind what was put back before: messages are refused in the order in which they were written.
-      const before = text.value.startsWith(restored) ? restored : ''
-      const rest = text.value.slice(before.length).replace(/^\n+/, '')
-      restored = [before, draft.text].filter(Boolean).join('\n\n')
-      text.value = [restored, rest].filter(Boolean).join('\n\n')
-      const all = joined(draft, now())
-      files.value = all.files
-      comments.value = all.comments ?? []
-      changed()
-      // At once: nothing else has it any more.
-      void stored.save()
-    },
-    save: () => stored.save(),
+  /** Applies the server's draft unless the text has been edited since. */
+  applyServerDraft(draft: Draft): void {
+    const { isSending = () => false } = this.#options
+    if (this.#touched) return
+    const { client_message_id: id } = draft
+    const shown = id !== undefined && isSending(id) ? noDraft : draft
+    this.#put(shown)
+    this.#stored.adopt(shown)
+  }
+
+  /** A pane shows the chat. */
+  enter(): void {
+    this.#isLeft = false
+  }
+
+  /** No pane shows the chat: what another device writes meanwhile is shown when it is opened again. */
+  async leave(): Promise<void> {
+    this.#isLeft = true
+    await this.#stored.save()
+    // One that was on its way.
+    await this.#stored.settled()
+    if (this.#isLeft && this.#taken.size === 0 && this.#stored.isSaved()) this.#touched = false
+  }
+
+  edit(value: string): void {
+    this.text.value = value
+    this.#recallAt = -1
+    this.#changed()
+  }
+
+  addFile(path: string): void {
+    if (!this.files.value.includes(path)) this.files.value = [...this.files.value, path]
+    this.#changed()
+  }
+
+  removeFile(path: string): void {
+    this.files.value = this.files.value.filter(file => file !== path)
+    this.#changed()
+  }
+
+  addComment(comment: DiffComment): void {
+    this.comments.value = [...this.comments.value, comment]
+    this.#changed()
+  }
+
+  /** Replaces a comment by these; none: it is removed. */
+  changeComment(comment: DiffComment, ...others: DiffComment[]): void {
+    this.comments.value = this.comments.value.flatMap(each => (each === comment ? others : each))
+    this.#changed()
+  }
+
+  /** Earlier prompts, newest last; `back` is +1 for older, −1 for newer. False when there is none. */
+  recall(prompts: readonly string[], back: 1 | -1): boolean {
+    const at = this.#recallAt + back
+    if (at < -1 || at >= prompts.length) return false
+    this.text.value = at === -1 ? '' : prompts[prompts.length - 1 - at]!
+    this.#recallAt = at
+    this.#changed()
+    return true
+  }
+
+  isRecalling(): boolean {
+    return this.#recallAt >= 0
+  }
+
+  /** Ids of the message that the draft becomes, and of the stored draft that it began as. */
+  names() {
+    return this.#stored.names()
+  }
+
+  /** This is about to be put back: it is stored with the draft until then. */
+  hold(draft: Written): void {
+    this.#taken.add(draft)
+    void this.#stored.save()
+  }
+
+  /** What was taken is stored elsewhere: as a message, which takes the place of its draft, or as what a command did. */
+  forget(draft: Written, isMessage: boolean): void {
+    this.#taken.delete(draft)
+    if (isMessage) this.#stored.forget()
+    else void this.#stored.save()
+  }
+
+  /** Returns the draft and clears the composer, to send it. It stays stored until `forget`. */
+  takeDraft(): Written {
+    const draft = this.#now()
+    this.text.value = ''
+    this.#restored = ''
+    this.files.value = []
+    this.comments.value = []
+    this.#recallAt = -1
+    this.#touched = true
+    this.#stored.take()
+    this.#taken.add(draft)
+    // What was typed just before is stored nowhere yet, and a command or guidance is no message.
+    this.#stored.changed()
+    return draft
+  }
+
+  /** Puts an unsent draft back, before text written since. `held`: what was stored for it until now. */
+  restoreDraft(draft: Written, held = draft): void {
+    this.#taken.delete(held)
+    if (draft.choice && !this.#hasChoice()) this.#choice.value = draft.choice
+    // Behind what was put back before: messages are refused in the order in which they were written.
+    const before = this.text.value.startsWith(this.#restored) ? this.#restored : ''
+    const rest = this.text.value.slice(before.length).replace(/^\n+/, '')
+    this.#restored = [before, draft.text].filter(Boolean).join('\n\n')
+    this.text.value = [this.#restored, rest].filter(Boolean).join('\n\n')
+    const all = joined(draft, this.#now())
+    this.files.value = all.files
+    this.comments.value = all.comments ?? []
+    this.#changed()
+    // At once: nothing else has it any more.
+    void this.#stored.save()
+  }
+
+  save(): Promise<void> {
+    return this.#stored.save()
+  }
+
+  #hasChoice(): boolean {
+    return Object.values(this.#choice.value).some(Boolean)
+  }
+
+  #now(): Written {
+    return {
+      text: this.text.value,
+      files: [...this.files.value],
+      ...(this.comments.value.length > 0 && { comments: [...this.comments.value] }),
+      ...(!this.#options.sessionId.peek() && this.#hasChoice() && { choice: this.#choice.value }),
+    }
+  }
+
+  #changed(): void {
+    this.#touched = true
+    this.#stored.changed()
+  }
+
+  #put(draft: Written): void {
+    this.text.value = draft.text
+    this.files.value = draft.files
+    this.comments.value = draft.comments ?? []
+    this.#recallAt = -1
   }
 }
-
-export type Composer = ReturnType<typeof createComposer>

@@ -29,36 +29,74 @@ export type Voice = {
   language: string
 }
 
-export type Dictation = {
-  state: Signal<DictationState>
+export class Dictation {
+  readonly #options: {
+    api: ApiCall
+    voice: Voice
+    /** Inserts the text into the composer. */
+    write: (text: string) => void
+    notify: (sentence: string) => void
+    fail: (error: unknown) => void
+  }
+  readonly state: Signal<DictationState> = signal<DictationState>('idle')
   /** Null until known. */
-  available: Signal<boolean | null>
-  checkAvailability(): Promise<void>
-  toggle(): Promise<void>
-  /** Its button is gone: nothing else would close the microphone. What was said is still written. */
-  leave(): void
-}
+  readonly available: Signal<boolean | null>
+  #stop = () => {}
+  #isLeft = false
 
-export const createDictation = (options: {
-  api: ApiCall
-  voice: Voice
-  /** Inserts the text into the composer. */
-  write: (text: string) => void
-  notify: (sentence: string) => void
-  fail: (error: unknown) => void
-}): Dictation => {
-  const { api, voice, write, notify, fail } = options
-  const state = signal<DictationState>('idle')
-  const available = signal<boolean | null>(voice.recognition ? true : null)
-  let stop = () => {}
-  let isLeft = false
-
-  const done = (): void => {
-    state.value = 'idle'
-    stop = () => {}
+  constructor(options: {
+    api: ApiCall
+    voice: Voice
+    /** Inserts the text into the composer. */
+    write: (text: string) => void
+    notify: (sentence: string) => void
+    fail: (error: unknown) => void
+  }) {
+    const { voice } = options
+    this.#options = options
+    this.available = signal<boolean | null>(voice.recognition ? true : null)
   }
 
-  const recognize = (create: () => Recognition): void => {
+  readonly #done = (): void => {
+    this.state.value = 'idle'
+    this.#stop = () => {}
+  }
+
+  /** Its button is gone: nothing else would close the microphone. What was said is still written. */
+  readonly leave = (): void => {
+    this.#isLeft = true
+    if (this.state.value === 'listening') this.#stop()
+  }
+
+  /** Asks the server whether it can transcribe recordings. */
+  async checkAvailability(): Promise<void> {
+    const { voice, api } = this.#options
+    if (this.available.value !== null) return
+    this.available.value = false
+    if (!voice.record) return
+    try {
+      this.available.value = (await api('GET /api/transcribe/capability')).available
+    } catch {
+      // Without an answer the button stays hidden.
+    }
+  }
+
+  async toggle(): Promise<void> {
+    const { voice, notify } = this.#options
+    if (this.state.value === 'listening') return this.#stop()
+    if (this.state.value === 'busy') return
+    try {
+      if (voice.recognition) this.#recognize(voice.recognition)
+      else if (voice.record) await this.#record(voice.record)
+    } catch {
+      // Microphone access was denied.
+      this.#done()
+      notify(t('dictate.denied'))
+    }
+  }
+
+  #recognize(create: () => Recognition): void {
+    const { voice, write, notify } = this.#options
     const recognition = create()
     Object.assign(recognition, { lang: voice.language, continuous: true, interimResults: false })
     recognition.onresult = ({ resultIndex, results }) => {
@@ -70,14 +108,15 @@ export const createDictation = (options: {
       if (error === 'not-allowed' || error === 'service-not-allowed') notify(t('dictate.denied'))
       else if (error === 'no-speech') notify(t('dictate.nothing'))
     }
-    recognition.onend = done
-    stop = () => recognition.stop()
+    recognition.onend = this.#done
+    this.#stop = () => recognition.stop()
     recognition.start()
-    state.value = 'listening'
+    this.state.value = 'listening'
   }
 
-  const send = async (recording: Blob): Promise<void> => {
-    state.value = 'busy'
+  async #send(recording: Blob): Promise<void> {
+    const { api, write, notify, fail } = this.#options
+    this.state.value = 'busy'
     try {
       const form = new FormData()
       const ending = recording.type.includes('ogg') ? 'ogg' : 'webm'
@@ -88,52 +127,20 @@ export const createDictation = (options: {
     } catch (error) {
       fail(error)
     }
-    done()
+    this.#done()
   }
 
-  const record = async (open: NonNullable<Voice['record']>): Promise<void> => {
+  async #record(open: NonNullable<Voice['record']>): Promise<void> {
     const { recorder, release } = await open()
-    if (isLeft) return release()
+    if (this.#isLeft) return release()
     const parts: Blob[] = []
     recorder.ondataavailable = ({ data }) => parts.push(data)
     recorder.onstop = () => {
       release()
-      void send(new Blob(parts, { type: recorder.mimeType }))
+      void this.#send(new Blob(parts, { type: recorder.mimeType }))
     }
-    stop = () => recorder.stop()
+    this.#stop = () => recorder.stop()
     recorder.start()
-    state.value = 'listening'
-  }
-
-  return {
-    state,
-    available,
-    /** Asks the server whether it can transcribe recordings. */
-    async checkAvailability(): Promise<void> {
-      if (available.value !== null) return
-      available.value = false
-      if (!voice.record) return
-      try {
-        available.value = (await api('GET /api/transcribe/capability')).available
-      } catch {
-        // Without an answer the button stays hidden.
-      }
-    },
-    leave(): void {
-      isLeft = true
-      if (state.value === 'listening') stop()
-    },
-    async toggle(): Promise<void> {
-      if (state.value === 'listening') return stop()
-      if (state.value === 'busy') return
-      try {
-        if (voice.recognition) recognize(voice.recognition)
-        else if (voice.record) await record(voice.record)
-      } catch {
-        // Microphone access was denied.
-        done()
-        notify(t('dictate.denied'))
-      }
-    },
+    this.state.value = 'listening'
   }
 }

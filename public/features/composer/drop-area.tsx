@@ -1,5 +1,6 @@
 /** Dropping files and folders on the page. */
-import { useEffect, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import type { App } from '../../app.ts'
 import type { DroppedFolder } from '../../upload-queue.ts'
@@ -24,7 +25,7 @@ export const dropped = (data: DataTransfer | null): Dropped => {
 
 /** Shows a toast for each folder that can't be attached. */
 export const addDroppedFolders = (
-  { toasts }: App,
+  { shell: { toasts } }: App,
   directories: readonly FileSystemDirectoryEntry[],
   take: (folders: readonly DroppedFolder[]) => unknown,
 ): void => {
@@ -54,8 +55,9 @@ const sideAt = (element: Element | null): Element | null =>
 /** Listens on the whole page, because the browser would navigate to a file dropped outside the composer. */
 export const DropArea = () => {
   const app = useApp()
-  const { attachments, layout } = app
-  const [over, setOver] = useState(false)
+  const { attachments } = app.composer
+  const { layout } = app.shell
+  const over = useSignal(false)
   useEffect(() => {
     const isHere = (event: DragEvent): boolean =>
       sideAt(event.target as Element | null) === sideAt(document.getElementById(layout.composerId))
@@ -64,21 +66,21 @@ export const DropArea = () => {
     const enter = (event: DragEvent) => {
       if (!carriesFiles(event)) return
       depth += 1
-      setOver(isHere(event) && !isElsewhere(event))
+      over.value = isHere(event) && !isElsewhere(event)
     }
     const leave = (event: DragEvent) => {
       if (!carriesFiles(event)) return
       depth -= 1
-      if (depth <= 0) setOver(false)
+      if (depth <= 0) over.value = false
     }
     const move = (event: DragEvent) => {
       if (!carriesFiles(event)) return
       event.preventDefault()
-      setOver(isHere(event) && !isElsewhere(event))
+      over.value = isHere(event) && !isElsewhere(event)
     }
     const drop = (event: DragEvent) => {
       depth = 0
-      setOver(false)
+      over.value = false
       const isTaken = event.defaultPrevented && !seen.has(event)
       if (!carriesFiles(event) || isTaken) return
       seen.add(event)
@@ -98,7 +100,7 @@ export const DropArea = () => {
       }
     }
   }, [attachments])
-  if (!over) return null
+  if (!over.value) return null
   return (
     <div class="drop-area" aria-hidden="true">
       <Icon name="paperclip" size={20} />

@@ -10,9 +10,9 @@ const words = ({ kind, chars: count }: LongText): string =>
     : t(kind === 'long' ? 'attach.long' : 'attach.pasted', { count })
 
 export const LongTextLine = () => {
-  const { attachments, composer } = useComposer()
+  const { attachments, draft: composer } = useComposer()
   const { layout } = useShell()
-  const shown = attachments.longText.value
+  const shown = attachments.longTexts.longText.value
   if (shown === null) return null
   const back = () => {
     layout.composerFocus.value += 1
@@ -31,7 +31,7 @@ export const LongTextLine = () => {
           type="button"
           class="tx-link"
           onClick={() => {
-            attachments.attachText()
+            attachments.longTexts.attachText()
             back()
           }}
         >
@@ -39,7 +39,11 @@ export const LongTextLine = () => {
         </button>
       )}
       {canInsert && (
-        <button type="button" class="tx-link" onClick={() => attachments.insertText(insert)}>
+        <button
+          type="button"
+          class="tx-link"
+          onClick={() => attachments.longTexts.insertText(insert)}
+        >
           {t('attach.pasted.insert')}
         </button>
       )}
@@ -49,7 +53,7 @@ export const LongTextLine = () => {
           size={12}
           label={t(shown.kind === 'pasted' ? 'attach.pasted.keep' : 'app.close')}
           onClick={() => {
-            attachments.dismissText()
+            attachments.longTexts.dismissText()
             back()
           }}
         />

@@ -22,19 +22,6 @@ export type LongText =
   /** The message is too long for a draft on the server. */
   | { kind: 'long'; chars: number }
 
-export type LongTexts = {
-  longText: ReadonlySignal<LongText | null>
-  /** For pasted and dropped text. True if it was attached, so that it must not enter the field. */
-  onPaste: (text: string) => boolean
-  /** Moves the pasted text, or all of a message that is too long, into an attachment. */
-  attachText: () => void
-  /** Removes the attachment; `insert` puts its text into the field. */
-  insertText: (insert: (text: string) => void) => void
-  /** Takes back the last attachment if nothing was typed since; false otherwise. */
-  undoAttach: () => boolean
-  dismissText: () => void
-}
-
 /** What became an attachment, and the message before and after that. */
 type Attached = { id: number; text: string; before: string; after: string }
 
@@ -47,75 +34,89 @@ export type LongTextOptions = {
   remove: (id: number) => void
 }
 
-export const createLongTexts = (options: LongTextOptions): LongTexts => {
-  const { composer, add, isAttached, remove } = options
-  const pasted = signal<string | null>(null)
-  const attached = signal<Attached | null>(null)
+export class LongTexts {
+  readonly #options: LongTextOptions
+  readonly #pasted = signal<string | null>(null)
+  readonly #attached = signal<Attached | null>(null)
+  readonly longText: ReadonlySignal<LongText | null>
 
-  const current = (): Attached | null => {
-    const last = attached.value
-    return last && isAttached(last.id) ? last : null
-  }
-
-  const attach = (text: string, after: string): void => {
-    const before = composer.text.value
-    pasted.value = null
-    if (after !== before) composer.edit(after)
-    const id = add(toPastedFile(text))
-    attached.value = { id, text, before, after }
-  }
-
-  return {
-    longText: computed(() => {
-      const last = current()
+  constructor(options: LongTextOptions) {
+    const { composer } = options
+    this.#options = options
+    this.longText = computed(() => {
+      const last = this.#current()
       if (last) {
         const chars = last.text.length
         return { kind: 'attached', chars, canInsert: chars <= MAX_FIELD_CHARS }
       }
       const { value: text } = composer.text
       if (text.length > MAX_DRAFT_CHARS) return { kind: 'long', chars: text.length }
-      const part = pasted.value
+      const part = this.#pasted.value
       if (part === null || !text.includes(part)) return null
       return { kind: 'pasted', chars: part.length }
-    }),
-    onPaste(given) {
-      const text = given.includes('\r') ? given.replace(/\r\n?/g, '\n') : given
-      if (text.length > ATTACHED_CHARS) {
-        attach(text, composer.text.value)
-        return true
-      }
-      attached.value = null
-      pasted.value = text.length > OFFERED_CHARS ? text : null
-      return false
-    },
-    attachText() {
-      const { value: text } = composer.text
-      if (text.length > MAX_DRAFT_CHARS) attach(text, '')
-      else if (pasted.value !== null)
-        attach(
-          pasted.value,
-          text.replace(pasted.value, () => ''),
-        )
-    },
-    insertText(insert) {
-      const last = current()
-      if (!last) return
-      attached.value = null
-      remove(last.id)
-      insert(last.text)
-      pasted.value = last.text
-    },
-    undoAttach() {
-      const last = current()
-      if (!last || composer.text.value !== last.after) return false
-      attached.value = null
-      remove(last.id)
-      if (last.before !== last.after) composer.edit(last.before)
+    })
+  }
+
+  /** For pasted and dropped text. True if it was attached, so that it must not enter the field. */
+  readonly onPaste = (given: string): boolean => {
+    const text = given.includes('\r') ? given.replace(/\r\n?/g, '\n') : given
+    if (text.length > ATTACHED_CHARS) {
+      this.#attach(text, this.#options.composer.text.value)
       return true
-    },
-    dismissText() {
-      pasted.value = null
-      attached.value = null
-    },
+    }
+    this.#attached.value = null
+    this.#pasted.value = text.length > OFFERED_CHARS ? text : null
+    return false
+  }
+
+  /** Moves the pasted text, or all of a message that is too long, into an attachment. */
+  readonly attachText = (): void => {
+    const { value: text } = this.#options.composer.text
+    if (text.length > MAX_DRAFT_CHARS) this.#attach(text, '')
+    else if (this.#pasted.value !== null)
+      this.#attach(
+        this.#pasted.value,
+        text.replace(this.#pasted.value, () => ''),
+      )
+  }
+
+  /** Removes the attachment; `insert` puts its text into the field. */
+  readonly insertText = (insert: (text: string) => void): void => {
+    const last = this.#current()
+    if (!last) return
+    this.#attached.value = null
+    this.#options.remove(last.id)
+    insert(last.text)
+    this.#pasted.value = last.text
+  }
+
+  /** Takes back the last attachment if nothing was typed since; false otherwise. */
+  readonly undoAttach = (): boolean => {
+    const { composer, remove } = this.#options
+    const last = this.#current()
+    if (!last || composer.text.value !== last.after) return false
+    this.#attached.value = null
+    remove(last.id)
+    if (last.before !== last.after) composer.edit(last.before)
+    return true
+  }
+
+  readonly dismissText = (): void => {
+    this.#pasted.value = null
+    this.#attached.value = null
+  }
+
+  #current(): Attached | null {
+    const last = this.#attached.value
+    return last && this.#options.isAttached(last.id) ? last : null
+  }
+
+  #attach(text: string, after: string): void {
+    const { composer, add } = this.#options
+    const before = composer.text.value
+    this.#pasted.value = null
+    if (after !== before) composer.edit(after)
+    const id = add(toPastedFile(text))
+    this.#attached.value = { id, text, before, after }
   }
 }

@@ -2,7 +2,7 @@
 import type { Mention } from '../../../lib/schema/mention.ts'
 import { toSeconds } from '../../../lib/base/clock.ts'
 import type { Platform } from '../../platform.ts'
-import { formatAgo } from '../sessions/relative-time.ts'
+import { formatAgo } from '../../parts/relative-time.ts'
 import type { Suggestion } from './completion.ts'
 
 const MAX_EACH = 6

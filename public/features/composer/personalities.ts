@@ -4,17 +4,21 @@ import type { Platform } from '../../platform.ts'
 
 export type Personality = { name: string; description: string }
 
-export const createPersonalities = ({ api }: Pick<Platform, 'api'>) => {
-  const list = signal<readonly Personality[]>([])
-  return {
-    list,
-    async load(): Promise<void> {
-      list.value = (await api('GET /api/personalities')).personalities
-    },
-    /** An empty name clears it. Returns the personality in effect. */
-    set: async (sessionId: string, name: string): Promise<string | null> =>
-      (await api('POST /api/personality/set', { session_id: sessionId, name })).personality,
+export class Personalities {
+  readonly #platform: Pick<Platform, 'api'>
+  readonly list = signal<readonly Personality[]>([])
+
+  constructor(platform: Pick<Platform, 'api'>) {
+    this.#platform = platform
+  }
+
+  async load(): Promise<void> {
+    this.list.value = (await this.#platform.api('GET /api/personalities')).personalities
+  }
+
+  /** An empty name clears it. Returns the personality in effect. */
+  async set(sessionId: string, name: string): Promise<string | null> {
+    return (await this.#platform.api('POST /api/personality/set', { session_id: sessionId, name }))
+      .personality
   }
 }
-
-export type Personalities = ReturnType<typeof createPersonalities>

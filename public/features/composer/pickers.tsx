@@ -12,7 +12,7 @@ import { t } from './picker-strings.ts'
 import { useApp } from '../shell/context.ts'
 import { workspaceFacts } from '../git/workspace-facts.ts'
 import { t as worktreeText } from '../git/worktree-strings.ts'
-import { useModels, useShell, useChat, useComposer, useWorkspace } from '../../contexts.ts'
+import { useChat, useComposer, useModels, useShell, useWorkspaces } from '../../contexts.ts'
 
 type Props = { selected: string; onDone: () => void }
 
@@ -45,9 +45,9 @@ const modelGroups = (
 }
 
 const ModelPicker = ({ selected, onDone }: Props) => {
-  const { models } = useModels()
+  const models = useModels()
   const { attempt } = useShell()
-  const { chooseModel } = useChat()
+  const { choices } = useChat()
   const query = useSignal('')
   const { all, recent } = models
   return (
@@ -63,7 +63,7 @@ const ModelPicker = ({ selected, onDone }: Props) => {
       }}
       onPick={id => {
         onDone()
-        void attempt(() => chooseModel(id))
+        void attempt(() => choices.chooseModel(id))
       }}
     />
   )
@@ -97,9 +97,9 @@ const NEW_WORKTREE = '?worktree'
 
 const WorkspacePicker = ({ selected, onDone }: Props) => {
   const app = useApp()
-  const { workspaces } = useWorkspace()
+  const workspaces = useWorkspaces()
   const { attempt } = useShell()
-  const { chooseWorkspace } = useChat()
+  const { choices } = useChat()
   const query = useSignal('')
   const suggested = useSignal<readonly string[]>([])
   const text = query.value.trim()
@@ -118,7 +118,7 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
         // Aborted by further typing, or unreachable. The typed path can still be used.
       }
     }
-    const cancel = app.platform.clock.timer(120, () => void ask())
+    const cancel = app.shell.platform.clock.timer(120, () => void ask())
     return () => {
       cancel()
       asking.abort()
@@ -177,7 +177,7 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
       onPick={path => {
         onDone()
         void attempt(async () => {
-          if (path !== NEW_WORKTREE) return chooseWorkspace(path)
+          if (path !== NEW_WORKTREE) return choices.chooseWorkspace(path)
           return (await import('../git/new-worktree.tsx')).openNewWorktree(app)
         })
       }}
@@ -188,7 +188,7 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
 const PersonalityPicker = ({ selected, onDone }: Props) => {
   const { personalities } = useComposer()
   const { attempt } = useShell()
-  const { choosePersonality } = useChat()
+  const { choices } = useChat()
   const list = personalities.list.value
   return (
     <Picker
@@ -208,7 +208,7 @@ const PersonalityPicker = ({ selected, onDone }: Props) => {
       empty=""
       onPick={name => {
         onDone()
-        void attempt(() => choosePersonality(name))
+        void attempt(() => choices.choosePersonality(name))
       }}
     />
   )

@@ -3,11 +3,11 @@ import type { App } from '../../app.ts'
 
 /** Before what is written there; a command that was put there before is replaced. */
 export const putIntoMessage = (
-  { composer, route, focusComposer }: Pick<App, 'composer' | 'route' | 'focusComposer'>,
+  { composer: { draft }, shell: { route }, pane }: Pick<App, 'composer' | 'shell' | 'pane'>,
   text: string,
 ): void => {
   route.backToChat()
-  const written = composer.text.value.replace(/^\/[\w:.-]+(?:\s+|$)/, '')
-  composer.edit(written ? `${text.trimEnd()} ${written}` : text)
-  focusComposer()
+  const written = draft.text.value.replace(/^\/[\w:.-]+(?:\s+|$)/, '')
+  draft.edit(written ? `${text.trimEnd()} ${written}` : text)
+  pane.focusComposer()
 }

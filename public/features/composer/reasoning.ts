@@ -8,40 +8,49 @@ type Reasoning = { show_reasoning: boolean; reasoning_effort: string; efforts?: 
 export const isEffortChoice = (text: string): text is Effort | 'default' =>
   text === 'default' || isEffort(text)
 
-export const createReasoning = ({ api }: Pick<Platform, 'api'>) => {
-  const effort = signal<Effort | ''>('')
-  const shown = signal(true)
+export class ReasoningState {
+  readonly #platform: Pick<Platform, 'api'>
+  readonly effort = signal<Effort | ''>('')
+  readonly shown = signal(true)
   /** Of the chat's model: what it does not know is not offered. */
-  const offered = signal<readonly Effort[]>(EFFORTS)
-  let asked = ''
-  const take = (reply: Reasoning): void => {
-    effort.value = isEffort(reply.reasoning_effort) ? reply.reasoning_effort : ''
-    shown.value = reply.show_reasoning
+  readonly offered = signal<readonly Effort[]>(EFFORTS)
+  #asked = ''
+
+  constructor(platform: Pick<Platform, 'api'>) {
+    this.#platform = platform
   }
-  return {
-    effort,
-    shown,
-    offered,
-    /** Blank: the default model. */
-    loadOffered: async (model: string) => {
-      asked = model
-      const reply = await api('GET /api/reasoning', { model }).catch(error => {
-        // Not those of the model before.
-        if (asked === model) offered.value = EFFORTS
-        throw error
-      })
-      // Another model was chosen meanwhile.
-      if (asked !== model) return
-      take(reply)
-      offered.value = reply.efforts?.filter(isEffort) ?? EFFORTS
-    },
-    load: async () => take(await api('GET /api/reasoning', {})),
-    /** `default` leaves the effort to the model. */
-    setEffort: async (value: Effort | 'default') =>
-      take(await api('POST /api/reasoning', { effort: value })),
-    setShown: async (value: boolean) =>
-      take(await api('POST /api/reasoning', { display: value ? 'show' : 'hide' })),
+
+  /** Blank: the default model. */
+  async loadOffered(model: string): Promise<void> {
+    this.#asked = model
+    const reply = await this.#platform.api('GET /api/reasoning', { model }).catch(error => {
+      // Not those of the model before.
+      if (this.#asked === model) this.offered.value = EFFORTS
+      throw error
+    })
+    // Another model was chosen meanwhile.
+    if (this.#asked !== model) return
+    this.#take(reply)
+    this.offered.value = reply.efforts?.filter(isEffort) ?? EFFORTS
+  }
+
+  async load(): Promise<void> {
+    this.#take(await this.#platform.api('GET /api/reasoning', {}))
+  }
+
+  /** `default` leaves the effort to the model. */
+  async setEffort(value: Effort | 'default'): Promise<void> {
+    this.#take(await this.#platform.api('POST /api/reasoning', { effort: value }))
+  }
+
+  async setShown(value: boolean): Promise<void> {
+    this.#take(
+      await this.#platform.api('POST /api/reasoning', { display: value ? 'show' : 'hide' }),
+    )
+  }
+
+  #take(reply: Reasoning): void {
+    this.effort.value = isEffort(reply.reasoning_effort) ? reply.reasoning_effort : ''
+    this.shown.value = reply.show_reasoning
   }
 }
-
-export type ReasoningState = ReturnType<typeof createReasoning>

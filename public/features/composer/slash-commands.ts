@@ -1,7 +1,7 @@
 /** What each slash command of `lib/base/slash-commands.ts` does. Unknown commands go to the agent as text. */
 import { type SlashCommandName, slashCommands } from '../../../lib/base/slash-commands.ts'
 import type { App } from '../../app.ts'
-import type { View } from '../chat/chat-messages.ts'
+import type { View } from '../messages/chat-messages.ts'
 import { matchModels } from '../models/models.ts'
 import { isEffortChoice } from './reasoning.ts'
 import { mayRun } from './slash-routes.ts'
@@ -25,7 +25,7 @@ const silent =
 
 /** A command that leads somewhere. Its chunk may be loaded first, and the person may have gone elsewhere. */
 const leading = (verb: (app: App, argument: string) => unknown): Run =>
-  silent((app, argument) => app.isShown.peek() && verb(app, argument))
+  silent((app, argument) => app.pane.isShown.peek() && verb(app, argument))
 
 /** A command that needs an open session. */
 const inSession =
@@ -37,7 +37,7 @@ const inSession =
     ) => string | undefined | Promise<string | undefined>,
   ): Run =>
   async (app, argument) => {
-    const id = app.chat.sessionId.value
+    const id = app.chat.transcript.sessionId.value
     if (!id) throw new Error(t('command.needs.session'))
     return verb(app, id, argument)
   }
@@ -46,18 +46,18 @@ const CLEARING = ['none', 'default', 'clear']
 
 const model: Run = async (app, query) => {
   if (!query) {
-    app.layout.picker.value = 'model'
+    app.shell.layout.picker.value = 'model'
     return undefined
   }
   const [found] = matchModels(app.models.all.value, query)
   if (!found) return t('command.model.none', { query })
-  await app.chooseModel(found.id)
+  await app.chat.choices.chooseModel(found.id)
   return t('command.model', { name: found.label })
 }
 
 const workspace: Run = async (app, query) => {
   if (!query) {
-    app.layout.picker.value = 'workspace'
+    app.shell.layout.picker.value = 'workspace'
     return undefined
   }
   const wanted = query.toLowerCase()
@@ -65,7 +65,7 @@ const workspace: Run = async (app, query) => {
     `${name} ${path}`.toLowerCase().includes(wanted),
   )
   if (!found) return t('command.workspace.none', { query })
-  await app.chooseWorkspace(found.path)
+  await app.chat.choices.chooseWorkspace(found.path)
   return t('command.workspace', { name: found.name })
 }
 
@@ -77,32 +77,36 @@ const theme: Run = async (app, name) => {
 }
 
 const personality: Run = async (app, name) => {
-  await app.personalities.load()
+  await app.composer.personalities.load()
   if (!name) {
-    const names = app.personalities.list.value.map(one => one.name)
+    const names = app.composer.personalities.list.value.map(one => one.name)
     return names.length > 0
       ? t('command.personality.list', { names })
       : t('command.personality.empty')
   }
-  const set = await app.choosePersonality(CLEARING.includes(name.toLowerCase()) ? '' : name)
+  const set = await app.chat.choices.choosePersonality(
+    CLEARING.includes(name.toLowerCase()) ? '' : name,
+  )
   return set ? t('command.personality', { name: set }) : t('command.personality.none')
 }
 
 const reasoning: Run = async (app, argument) => {
   const word = argument.toLowerCase()
-  if (word === 'show' || word === 'on') await app.showThinking(true)
-  else if (word === 'hide' || word === 'off') await app.showThinking(false)
-  else if (isEffortChoice(word)) await app.reasoning.setEffort(word)
+  if (word === 'show' || word === 'on') await app.composer.showThinking(true)
+  else if (word === 'hide' || word === 'off') await app.composer.showThinking(false)
+  else if (isEffortChoice(word)) await app.composer.reasoning.setEffort(word)
   else if (word) return t('command.reasoning.unknown', { arg: argument })
-  else await app.reasoning.load()
+  else await app.composer.reasoning.load()
   return t('command.reasoning', {
-    shown: t(app.reasoning.shown.value ? 'command.reasoning.shown' : 'command.reasoning.hidden'),
-    effort: t(`effort.${app.reasoning.effort.value}`),
+    shown: t(
+      app.composer.reasoning.shown.value ? 'command.reasoning.shown' : 'command.reasoning.hidden',
+    ),
+    effort: t(`effort.${app.composer.reasoning.effort.value}`),
   })
 }
 
 const status = inSession(async (app, id) => {
-  const { agent_running } = await app.api('GET /api/session/status', { session_id: id })
+  const { agent_running } = await app.shell.api('GET /api/session/status', { session_id: id })
   const row = app.sessions.row(id)
   return t('command.status', {
     title: titleOf(row ?? { title: '' }),
@@ -133,30 +137,40 @@ const after =
 const FORMATS = ['md', 'json', 'html'] as const
 
 const run: Readonly<Record<SlashCommandName, Run>> = {
-  help: leading(app => (app.layout.shortcutsOpen.value = true)),
-  new: silent(app => app.newChat()),
+  help: leading(app => (app.shell.layout.shortcutsOpen.value = true)),
+  new: silent(app => app.pane.newChat()),
   clear: inSession(app => {
-    const last = app.chat.chat.peek().messages.at(-1)?.id
-    app.chat.view.value = after(last)
-    app.chat.checkEditing()
+    const last = app.chat.transcript.chat.peek().messages.at(-1)?.id
+    app.chat.transcript.view.value = after(last)
+    app.chat.transcript.checkEditing()
     return t('command.clear')
   }),
-  retry: inSession(app => app.retry()),
-  undo: inSession((app, id) => app.undo(id)),
+  retry: inSession(async app => {
+    await app.chat.turns.retry()
+    return undefined
+  }),
+  undo: inSession((app, id) => app.chat.turns.undo(id)),
   title: inSession(async (app, id, title) => {
     if (!title) return t('command.title.usage')
     await app.sessions.rename(id, title)
     return undefined
   }),
   compact,
-  branch: inSession((app, id) => app.branch(id)),
+  branch: inSession(async (app, id) => {
+    await app.sessionActions.branch(id)
+    return undefined
+  }),
   rollback: inSession(({ panel }, _, number) => {
     panel.rollback.value = Number(number) || 0
     panel.choose('changes')
     panel.show()
     return undefined
   }),
-  stop: app => (app.chat.busy.value ? app.stop() : t('command.not.running')),
+  async stop(app) {
+    if (!app.chat.transcript.busy.value) return t('command.not.running')
+    await app.chat.turns.stop()
+    return undefined
+  },
   status,
   queue: steering('queue'),
   steer: steering('steer'),
@@ -166,7 +180,7 @@ const run: Readonly<Record<SlashCommandName, Run>> = {
   export: inSession((app, id, argument) => {
     const format = FORMATS.find(one => one === (argument.toLowerCase() || 'md'))
     if (!format) return t('command.export.format')
-    app.exportAs(id, format)
+    app.sessionActions.exportAs(id, format)
     return undefined
   }),
   model,
@@ -183,10 +197,13 @@ const run: Readonly<Record<SlashCommandName, Run>> = {
     return (await import('../plan/plan-mode.ts')).planCommand(app, task)
   },
   yolo: steering('yolo'),
-  skills: leading((app, query) => app.route.go({ view: 'skills', skill: null, query })),
-  tools: leading(app => app.route.go({ view: 'settings', section: 'tools' })),
+  skills: leading((app, query) => app.shell.route.go({ view: 'skills', skill: null, query })),
+  tools: leading(app => app.shell.route.go({ view: 'settings', section: 'tools' })),
   insights: leading((app, days) =>
-    app.route.go({ view: 'usage', days: USAGE_DAYS.find(count => `${count}` === days) ?? 30 }),
+    app.shell.route.go({
+      view: 'usage',
+      days: USAGE_DAYS.find(count => `${count}` === days) ?? 30,
+    }),
   ),
 }
 

@@ -2,7 +2,7 @@
 import type { ReadonlySignal } from '@preact/signals'
 import { MAX_DRAFT_CHARS } from '../../../lib/base/draft-limit.ts'
 import type { Draft } from '../../../lib/schema/session.ts'
-import type { Choice } from '../chat/outbox.ts'
+import type { Choice } from '../messages/outbox.ts'
 import { isUnreachable } from '../../api.ts'
 import { createTryAgain, type TryAgain } from '../../parts/try-again.ts'
 import { randomId } from '../../parts/random-id.ts'

@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { may } from '../../parts/may.ts'
 import { t } from './strings.ts'
-import { useModels, useShell, useChat } from '../../contexts.ts'
+import { useChat, useModels, useShell } from '../../contexts.ts'
 
 /** What is sent: the demo understands English only. */
 const SAMPLES = {
@@ -42,14 +42,14 @@ const Invitation = () => {
 
 /** Explains the demo, offers sample prompts, and connects a model. */
 export const DemoIntroduction = () => {
-  const { sendText } = useChat()
+  const { turns } = useChat()
   return (
     <div class="demo">
       <p>{t('text')}</p>
       <ul class="demo-samples" aria-label={t('samples')}>
         {(['list', 'write', 'run', 'ask', 'markdown'] as const).map(key => (
           <li key={key}>
-            <Button onClick={() => void sendText(SAMPLES[key])}>{t(key)}</Button>
+            <Button onClick={() => void turns.sendText(SAMPLES[key])}>{t(key)}</Button>
           </li>
         ))}
       </ul>

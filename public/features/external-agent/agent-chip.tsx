@@ -5,10 +5,10 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { Picker, type PickerGroup } from '../../parts/picker.tsx'
 import { Popover } from '../../parts/popover.tsx'
-import { choicesOf, createExternalAgent, SIGN_IN, type ExternalChoice } from './external-agent.ts'
+import { choicesOf, ExternalAgentState, SIGN_IN, type ExternalChoice } from './external-agent.ts'
 import { t } from './strings.ts'
 import { AgentSessions } from './agent-sessions-view.tsx'
-import { useShell, useComposer, useChat } from '../../contexts.ts'
+import { useChat, useComposer, useShell } from '../../contexts.ts'
 
 /** The key of the "resume a session" entry; no choice has it. */
 const PAST = 'past'
@@ -35,10 +35,10 @@ const groupsOf = (choices: readonly ExternalChoice[], query: string): PickerGrou
 export const AgentChip = ({ id }: { id: string }) => {
   const { api, attempt, copy, layout, toasts } = useShell()
   const { skillCommands } = useComposer()
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   const agent = useMemo(
     () =>
-      createExternalAgent({ api }, commands => {
+      new ExternalAgentState({ api }, commands => {
         skillCommands.more.value = commands
       }),
     [],

@@ -4,10 +4,10 @@ import type { RefObject } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { Picker } from '../../parts/picker.tsx'
 import { Popover } from '../../parts/popover.tsx'
-import { createAgentSessions, type EarlierSession } from './agent-sessions.ts'
+import { EarlierSessions, type EarlierSession } from './agent-sessions.ts'
 import { t } from './strings.ts'
-import { formatAgo } from '../sessions/relative-time.ts'
-import { useShell, useSessions, useChat } from '../../contexts.ts'
+import { formatAgo } from '../../parts/relative-time.ts'
+import { useChat, usePane, useSessions, useShell } from '../../contexts.ts'
 
 /** Lists of at least this length get a search field. */
 const SEARCH_FROM = 10
@@ -21,15 +21,16 @@ type AgentSessionsProps = {
 
 export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps) => {
   const { api, toasts, attempt } = useShell()
-  const { sessions } = useSessions()
-  const { chat: openChat, follow, focusComposer } = useChat()
+  const sessions = useSessions()
+  const { transcript: openChat } = useChat()
+  const pane = usePane()
   const query = useSignal('')
   const past = useMemo(
     () =>
-      createAgentSessions({
+      new EarlierSessions({
         platform: { api },
-        upsert: sessions.upsert,
-        open: follow,
+        upsert: row => sessions.upsert(row),
+        open: id => pane.follow(id),
         notify: note => void toasts.show(note),
       }),
     [],
@@ -60,7 +61,7 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
       workspace: details.value?.workspace ?? '',
     }
     onClose()
-    focusComposer()
+    pane.focusComposer()
     void attempt(() => past.pick(here, chosen))
   }
 

@@ -21,18 +21,43 @@ export type AgentSessionsOptions = {
   notify: (note: string) => void
 }
 
-export const createAgentSessions = ({ platform, upsert, open, notify }: AgentSessionsOptions) => {
-  const { api } = platform
+export class EarlierSessions {
+  readonly #options: AgentSessionsOptions
   /** Null until loaded. */
-  const list = signal<AgentSessions | null>(null)
+  readonly list = signal<AgentSessions | null>(null)
+
+  constructor(options: AgentSessionsOptions) {
+    this.#options = options
+  }
+
+  async load(id: string): Promise<void> {
+    this.list.value = await this.#options.platform.api('GET /api/session/agent/sessions', {
+      session_id: id,
+    })
+  }
+
+  async pick(here: CurrentSession, past: EarlierSession): Promise<void> {
+    const { open, notify } = this.#options
+    const { api } = this.#options.platform
+    if (past.session_id) return open(past.session_id)
+    const id = await this.#emptySessionFor(here)
+    const { note } = await api('POST /api/session/agent/adopt', {
+      session_id: id,
+      agent_session_id: past.agent_session_id,
+      ...(past.title ? { title: past.title.slice(0, 200) } : {}),
+    })
+    if (note) notify(note)
+    if (id !== here.id) open(id)
+  }
+
+  reset(): void {
+    this.list.value = null
+  }
 
   /** An agent's session can only be adopted by an empty session of ours; otherwise a new one is created. */
-  const emptySessionFor = async ({
-    id,
-    isEmpty,
-    model,
-    workspace,
-  }: CurrentSession): Promise<string> => {
+  async #emptySessionFor({ id, isEmpty, model, workspace }: CurrentSession): Promise<string> {
+    const { api } = this.#options.platform
+    const { upsert } = this.#options
     if (isEmpty) return id
     const { session } = await api('POST /api/session/new', {
       ...(model ? { model } : {}),
@@ -40,26 +65,5 @@ export const createAgentSessions = ({ platform, upsert, open, notify }: AgentSes
     })
     upsert(session)
     return session.session_id
-  }
-
-  return {
-    list,
-    async load(id: string): Promise<void> {
-      list.value = await api('GET /api/session/agent/sessions', { session_id: id })
-    },
-    async pick(here: CurrentSession, past: EarlierSession): Promise<void> {
-      if (past.session_id) return open(past.session_id)
-      const id = await emptySessionFor(here)
-      const { note } = await api('POST /api/session/agent/adopt', {
-        session_id: id,
-        agent_session_id: past.agent_session_id,
-        ...(past.title ? { title: past.title.slice(0, 200) } : {}),
-      })
-      if (note) notify(note)
-      if (id !== here.id) open(id)
-    },
-    reset(): void {
-      list.value = null
-    },
   }
 }

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import type { ExternalAgent } from '../../../lib/schema/external.ts'
 import type { Platform } from '../../platform.ts'
-import type { SkillCommand } from '../composer/skill-commands.ts'
+import type { SkillCommand } from '../skills/skill-commands.ts'
 
 export type ExternalChoice = {
   /** `mode`, `option:<id>`, or `sign-in`. */
@@ -49,19 +49,63 @@ export const choicesOf = (
   ),
 ]
 
-export const createExternalAgent = (
-  { api }: Pick<Platform, 'api'>,
-  offer: (commands: SkillCommand[]) => void,
-) => {
-  const current = signal<ExternalAgent | null>(null)
-  const busy = signal(false)
+export class ExternalAgentState {
+  readonly #platform: Pick<Platform, 'api'>
+  readonly #offer: (commands: SkillCommand[]) => void
+  readonly current = signal<ExternalAgent | null>(null)
+  readonly busy = signal(false)
   /** The session shown; replies for another one are dropped. */
-  let wanted = ''
+  #wanted = ''
 
-  const applyReply = (id: string, found: ExternalAgent): void => {
-    if (id !== wanted) return
-    current.value = found
-    offer(
+  constructor(platform: Pick<Platform, 'api'>, offer: (commands: SkillCommand[]) => void) {
+    this.#platform = platform
+    this.#offer = offer
+  }
+
+  readonly reset = (): void => {
+    this.#wanted = ''
+    this.current.value = null
+    this.#offer([])
+  }
+
+  async load(id: string): Promise<void> {
+    if (id !== this.#wanted) this.current.value = null
+    this.#wanted = id
+    this.#applyReply(id, await this.#platform.api('GET /api/session/agent', { session_id: id }))
+  }
+
+  open(id: string): Promise<void> {
+    return this.#whileBusy(
+      id,
+      this.#platform.api('POST /api/session/agent/open', { session_id: id }),
+    )
+  }
+
+  /** The command of a way to sign in; '' if the agent does it itself. */
+  commandOf(method: string): string {
+    return this.current.value?.sign_in?.methods.find(({ id }) => id === method)?.command ?? ''
+  }
+
+  choose(id: string, { group, value }: Pick<ExternalChoice, 'group' | 'value'>): Promise<void> {
+    const { api } = this.#platform
+    return this.#whileBusy(
+      id,
+      group === SIGN_IN
+        ? api('POST /api/session/agent/sign-in', { session_id: id, method: value })
+        : group === 'mode'
+          ? api('POST /api/session/agent/mode', { session_id: id, mode: value })
+          : api('POST /api/session/agent/option', {
+              session_id: id,
+              option: group.slice('option:'.length),
+              value,
+            }),
+    )
+  }
+
+  #applyReply(id: string, found: ExternalAgent): void {
+    if (id !== this.#wanted) return
+    this.current.value = found
+    this.#offer(
       found.commands.map(({ name, description, hint }) => ({
         name,
         summary: description,
@@ -70,44 +114,12 @@ export const createExternalAgent = (
     )
   }
 
-  const whileBusy = async (id: string, work: Promise<ExternalAgent>): Promise<void> => {
-    busy.value = true
+  async #whileBusy(id: string, work: Promise<ExternalAgent>): Promise<void> {
+    this.busy.value = true
     try {
-      applyReply(id, await work)
+      this.#applyReply(id, await work)
     } finally {
-      busy.value = false
+      this.busy.value = false
     }
-  }
-
-  return {
-    current,
-    busy,
-    async load(id: string): Promise<void> {
-      if (id !== wanted) current.value = null
-      wanted = id
-      applyReply(id, await api('GET /api/session/agent', { session_id: id }))
-    },
-    open: (id: string) => whileBusy(id, api('POST /api/session/agent/open', { session_id: id })),
-    /** The command of a way to sign in; '' if the agent does it itself. */
-    commandOf: (method: string): string =>
-      current.value?.sign_in?.methods.find(({ id }) => id === method)?.command ?? '',
-    choose: (id: string, { group, value }: Pick<ExternalChoice, 'group' | 'value'>) =>
-      whileBusy(
-        id,
-        group === SIGN_IN
-          ? api('POST /api/session/agent/sign-in', { session_id: id, method: value })
-          : group === 'mode'
-            ? api('POST /api/session/agent/mode', { session_id: id, mode: value })
-            : api('POST /api/session/agent/option', {
-                session_id: id,
-                option: group.slice('option:'.length),
-                value,
-              }),
-      ),
-    reset(): void {
-      wanted = ''
-      current.value = null
-      offer([])
-    },
   }
 }

@@ -1,25 +1,25 @@
 /** Find bar of the chat. */
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { useSignalEffect } from '@preact/signals'
-import { createFind } from './find.ts'
-import { createFindHighlights } from './find-highlights.ts'
+import { Find } from './find.ts'
+import { FindHighlights } from './find-highlights.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { takeHeldKeys } from '../shell/held-keys.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from './strings.ts'
-import { useShell, useChat } from '../../contexts.ts'
+import { useChat, useShell } from '../../contexts.ts'
 
 export const FindBar = () => {
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   // A different chat starts a new search.
   return <Bar key={chat.sessionId.value} />
 }
 
 const Bar = () => {
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   const { layout } = useShell()
   const find = useMemo(
-    () => createFind({ chat: chat.chat, loadBefore: limit => chat.loadBefore(limit) }),
+    () => new Find({ chat: chat.chat, loadBefore: limit => chat.messages.loadBefore(limit) }),
     [],
   )
   const search = (text: string) => {
@@ -27,12 +27,12 @@ const Bar = () => {
     if (find.loading.value) void find.loadAll()
   }
   const input = useRef<HTMLInputElement>(null)
-  const marks = useRef<ReturnType<typeof createFindHighlights> | null>(null)
+  const marks = useRef<FindHighlights | null>(null)
   // Before the next key: one that is typed at once belongs to the field.
   useLayoutEffect(() => {
     const before = document.activeElement
     const body = input.current?.closest<HTMLElement>('.chat-body')
-    if (body) marks.current = createFindHighlights(body)
+    if (body) marks.current = new FindHighlights(body)
     input.current?.focus()
     const typed = takeHeldKeys()
     if (typed) search(typed)

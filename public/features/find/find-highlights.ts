@@ -38,76 +38,84 @@ const rangesIn = (row: Element, wanted: string, from: number, to: number): Range
   })
 }
 
-export const createFindHighlights = (body: HTMLElement) => {
-  let frame = 0
-  let closed = false
-  let wanted = ''
-  let current: Match | null = null
+export class FindHighlights {
+  readonly #body: HTMLElement
+  #frame = 0
+  #closed = false
+  #wanted = ''
+  #current: Match | null = null
+  readonly #observer = new MutationObserver(() => this.#soon())
 
-  const rowOf = (key: string) =>
-    body.querySelector<HTMLElement>(`.tx-row[data-key="${CSS.escape(key)}"]`)
-  const rangeOf = ({ key, n }: Match): Range | null => {
-    const row = rowOf(key)
-    // Rendered formulas and diagrams may contain fewer matches than their source: then the last.
-    return (row && rangesIn(row, wanted, n, n + 1)[0]) ?? null
+  constructor(body: HTMLElement) {
+    this.#body = body
+    this.#observer.observe(body, { childList: true, subtree: true, characterData: true })
   }
 
-  const paint = (): void => {
-    frame = 0
+  readonly #paint = (): void => {
+    this.#frame = 0
     // Browsers without highlights still scroll from match to match.
-    if (closed || !CSS.highlights) return
-    const rows = wanted ? [...body.querySelectorAll('.tx-row-text, .tx-row-user')] : []
-    const here = current && wanted ? rangeOf(current) : null
+    if (this.#closed || !CSS.highlights) return
+    const rows = this.#wanted ? [...this.#body.querySelectorAll('.tx-row-text, .tx-row-user')] : []
+    const here = this.#current && this.#wanted ? this.#rangeOf(this.#current) : null
     const all = new Highlight()
     for (const row of rows)
-      for (const range of rangesIn(row, wanted, 0, MAX_HIGHLIGHTS)) all.add(range)
+      for (const range of rangesIn(row, this.#wanted, 0, MAX_HIGHLIGHTS)) all.add(range)
     CSS.highlights.set(ALL, all)
     const top = new Highlight(...(here ? [here] : []))
     top.priority = 1
     CSS.highlights.set(CURRENT, top)
   }
-  const soon = (): void => {
-    frame ||= requestAnimationFrame(paint)
-  }
-  const observer = new MutationObserver(soon)
-  observer.observe(body, { childList: true, subtree: true, characterData: true })
 
-  const reveal = (match: Match, framesLeft = MAX_FRAMES): void => {
-    const scroller = body.querySelector<HTMLElement>('.tx-scroll')
-    if (!scroller || current !== match || framesLeft === 0) return
-    const row = rowOf(match.key)
+  readonly #soon = (): void => {
+    this.#frame ||= requestAnimationFrame(this.#paint)
+  }
+
+  show(text: string, match: Match | null): void {
+    this.#wanted = text
+    this.#current = match
+    this.#soon()
+    if (match) this.#reveal(match)
+  }
+
+  /** Key of the first visible row. */
+  top(): string | null {
+    const edge = this.#body.querySelector('.tx-scroll')?.getBoundingClientRect().top ?? 0
+    const rows = [...this.#body.querySelectorAll<HTMLElement>('.tx-row')]
+    return rows.find(row => row.getBoundingClientRect().bottom > edge)?.dataset.key ?? null
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#observer.disconnect()
+    cancelAnimationFrame(this.#frame)
+    this.#current = null
+    CSS.highlights?.delete(ALL)
+    CSS.highlights?.delete(CURRENT)
+  }
+
+  #rowOf(key: string): HTMLElement | null {
+    return this.#body.querySelector<HTMLElement>(`.tx-row[data-key="${CSS.escape(key)}"]`)
+  }
+
+  #rangeOf({ key, n }: Match): Range | null {
+    const row = this.#rowOf(key)
+    // Rendered formulas and diagrams may contain fewer matches than their source: then the last.
+    return (row && rangesIn(row, this.#wanted, n, n + 1)[0]) ?? null
+  }
+
+  #reveal(match: Match, framesLeft = MAX_FRAMES): void {
+    const scroller = this.#body.querySelector<HTMLElement>('.tx-scroll')
+    if (!scroller || this.#current !== match || framesLeft === 0) return
+    const row = this.#rowOf(match.key)
     if (!row) scroller.dispatchEvent(new CustomEvent('reveal', { detail: match.key }))
     // Expands a long message that is collapsed.
     row?.querySelector<HTMLElement>('.user-cut + .tx-more')?.click()
-    const range = rangeOf(match)
+    const range = this.#rangeOf(match)
     const box = scroller.getBoundingClientRect()
     const rect = (range ?? row)?.getBoundingClientRect()
     if (rect && (rect.top < box.top + 56 || rect.top > box.bottom - 56)) {
       scroller.scrollTop += rect.top - box.top - box.height / 3
     }
-    requestAnimationFrame(() => reveal(match, framesLeft - 1))
-  }
-
-  return {
-    show(text: string, match: Match | null): void {
-      wanted = text
-      current = match
-      soon()
-      if (match) reveal(match)
-    },
-    /** Key of the first visible row. */
-    top(): string | null {
-      const edge = body.querySelector('.tx-scroll')?.getBoundingClientRect().top ?? 0
-      const rows = [...body.querySelectorAll<HTMLElement>('.tx-row')]
-      return rows.find(row => row.getBoundingClientRect().bottom > edge)?.dataset.key ?? null
-    },
-    close(): void {
-      closed = true
-      observer.disconnect()
-      cancelAnimationFrame(frame)
-      current = null
-      CSS.highlights?.delete(ALL)
-      CSS.highlights?.delete(CURRENT)
-    },
+    requestAnimationFrame(() => this.#reveal(match, framesLeft - 1))
   }
 }

@@ -1,8 +1,8 @@
 /** Full-text find in the open chat: loads all messages and steps through the matches. */
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { toPlainText } from '../../markdown/plain-text.ts'
-import type { TranscriptState } from '../chat/chat-reducer.ts'
-import { withoutFiles } from '../composer/composer.ts'
+import type { TranscriptState } from '../messages/chat-reducer.ts'
+import { withoutFiles } from '../messages/message-text.ts'
 import { textOf } from '../transcript/content.ts'
 import { type Row, toRows } from '../transcript/rows.ts'
 
@@ -50,99 +50,104 @@ export type FindOptions = {
   loadBefore: (limit: number) => Promise<void>
 }
 
-export const createFind = ({ chat, loadBefore }: FindOptions) => {
-  const query = signal('')
-  const current = signal<Match | null>(null)
-  const failed = signal(false)
-  let closed = false
-  let isLoading = false
-
+export class Find {
+  readonly #options: FindOptions
+  readonly query = signal('')
+  readonly current = signal<Match | null>(null)
+  readonly failed = signal(false)
+  #closed = false
+  #isLoading = false
   /** Folded text by row key, valid until the row's text changes. */
-  const known = new Map<string, { raw: string; folded: string }>()
-  const foldedOf = (row: Row): string => {
-    const raw = rawOf(row)
-    const found = known.get(row.key)
-    if (found?.raw === raw) return found.folded
-    const folded = raw && foldCase(row.kind === 'text' ? toPlainText(raw) : raw)
-    known.set(row.key, { raw, folded })
-    return folded
-  }
-
-  const messages = computed(() => chat.value.messages)
-  const rows = computed(() =>
+  readonly #known = new Map<string, { raw: string; folded: string }>()
+  readonly #messages
+  readonly #rows = computed(() =>
     toRows({
-      messages: messages.value,
+      messages: this.#messages.value,
       live: null,
       finished: {},
       open: new Set(),
       showThinking: false,
     }),
   )
-  const wanted = computed(() => foldCase(query.value.trim()))
-  const matches = computed((): Match[] => {
-    if (!wanted.value) return []
-    return rows.value.flatMap(row =>
-      indexesOf(foldedOf(row), wanted.value).map((_, n) => ({ key: row.key, n })),
+  readonly wanted = computed(() => foldCase(this.query.value.trim()))
+  readonly #matches = computed((): Match[] => {
+    if (!this.wanted.value) return []
+    return this.#rows.value.flatMap(row =>
+      indexesOf(this.#foldedOf(row), this.wanted.value).map((_, n) => ({ key: row.key, n })),
     )
   })
-  const index = computed(() => {
-    const at = current.value
-    return at ? matches.value.findIndex(({ key, n }) => key === at.key && n === at.n) : -1
+  /** Index of the current match, or -1. */
+  readonly index = computed(() => {
+    const at = this.current.value
+    return at ? this.#matches.value.findIndex(({ key, n }) => key === at.key && n === at.n) : -1
   })
+  readonly total = computed(() => this.#matches.value.length)
+  /** There are more than `total`. */
+  readonly isCut = computed(() => this.#matches.value.some(({ n }) => n === MAX_MATCHES - 1))
+  /** Earlier messages are still being loaded. */
+  readonly loading: ReadonlySignal<boolean>
 
-  return {
-    query,
-    wanted,
-    current,
-    failed,
-    total: computed(() => matches.value.length),
-    /** There are more than `total`. */
-    isCut: computed(() => matches.value.some(({ n }) => n === MAX_MATCHES - 1)),
-    /** Index of the current match, or -1. */
-    index,
-    /** Earlier messages are still being loaded. */
-    loading: computed(() => wanted.value !== '' && chat.value.before > 0 && !failed.value),
+  constructor(options: FindOptions) {
+    const { chat } = options
+    this.#options = options
+    this.#messages = computed(() => chat.value.messages)
+    this.loading = computed(
+      () => this.wanted.value !== '' && chat.value.before > 0 && !this.failed.value,
+    )
+  }
 
-    /** `from`: key of the first visible row; the next match at or below it becomes the current one. */
-    set(text: string, from: string | null): void {
-      query.value = text
-      const order = new Map(rows.value.map(({ key }, at) => [key, at]))
-      const top = order.get(from ?? '') ?? 0
-      const next = matches.value.find(({ key }) => (order.get(key) ?? 0) >= top)
-      current.value = next ?? matches.value.at(-1) ?? null
-    },
-    step(by: 1 | -1): void {
-      const { length } = matches.value
-      if (length === 0) return
-      const from = index.value < 0 ? (by === 1 ? -1 : length) : index.value
-      current.value = matches.value[(from + by + length) % length] ?? null
-    },
-    /** Loads all earlier messages page by page; stops with an error when a page brings nothing new. */
-    async loadAll(): Promise<void> {
-      if (isLoading) return
-      isLoading = true
-      failed.value = false
-      const { sessionId } = chat.value
-      try {
-        while (!closed && chat.value.before > 0 && chat.value.sessionId === sessionId) {
-          const { before } = chat.value
-          await loadBefore(PAGE_SIZE)
-          // The transcript may have loaded a page itself, which counts as progress.
-          if (chat.value.before === before && chat.value.sessionId === sessionId) {
-            failed.value = true
-            return
-          }
-          if (!current.value) current.value = matches.value.at(-1) ?? null
+  /** `from`: key of the first visible row; the next match at or below it becomes the current one. */
+  set(text: string, from: string | null): void {
+    this.query.value = text
+    const order = new Map(this.#rows.value.map(({ key }, at) => [key, at]))
+    const top = order.get(from ?? '') ?? 0
+    const next = this.#matches.value.find(({ key }) => (order.get(key) ?? 0) >= top)
+    this.current.value = next ?? this.#matches.value.at(-1) ?? null
+  }
+
+  step(by: 1 | -1): void {
+    const { length } = this.#matches.value
+    if (length === 0) return
+    const from = this.index.value < 0 ? (by === 1 ? -1 : length) : this.index.value
+    this.current.value = this.#matches.value[(from + by + length) % length] ?? null
+  }
+
+  /** Loads all earlier messages page by page; stops with an error when a page brings nothing new. */
+  async loadAll(): Promise<void> {
+    const { chat, loadBefore } = this.#options
+    if (this.#isLoading) return
+    this.#isLoading = true
+    this.failed.value = false
+    const { sessionId } = chat.value
+    try {
+      while (!this.#closed && chat.value.before > 0 && chat.value.sessionId === sessionId) {
+        const { before } = chat.value
+        await loadBefore(PAGE_SIZE)
+        // The transcript may have loaded a page itself, which counts as progress.
+        if (chat.value.before === before && chat.value.sessionId === sessionId) {
+          this.failed.value = true
+          return
         }
-      } catch {
-        // The loaded part has been searched; the bar shows that it is incomplete.
-        failed.value = true
-      } finally {
-        isLoading = false
+        if (!this.current.value) this.current.value = this.#matches.value.at(-1) ?? null
       }
-    },
-    close(): void {
-      closed = true
-    },
+    } catch {
+      // The loaded part has been searched; the bar shows that it is incomplete.
+      this.failed.value = true
+    } finally {
+      this.#isLoading = false
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+  }
+
+  #foldedOf(row: Row): string {
+    const raw = rawOf(row)
+    const found = this.#known.get(row.key)
+    if (found?.raw === raw) return found.folded
+    const folded = raw && foldCase(row.kind === 'text' ? toPlainText(raw) : raw)
+    this.#known.set(row.key, { raw, folded })
+    return folded
   }
 }

@@ -1,5 +1,5 @@
 /** What the person does with the repository: stage, commit, branches, remotes; and the history. */
-import { signal } from '@preact/signals'
+import { signal, type Signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { Api } from '../../../router.ts'
 import { createResponseOrder } from '../../parts/response-order.ts'
@@ -7,9 +7,9 @@ import type { Platform } from '../../platform.ts'
 import type { Confirmation } from '../shell/layout.ts'
 import type { Toasts } from '../shell/toast.ts'
 import type { Change, GitChanges, LoadedDiff } from '../workspace/git-changes.ts'
-import { nameOf } from '../workspace/file-kind.ts'
-import { createHistory } from './git-history.ts'
-import { createWorktrees } from './git-worktrees.ts'
+import { nameOf } from '../../parts/file-kind.ts'
+import { GitHistory } from './git-history.ts'
+import { Worktrees } from './git-worktrees.ts'
 import { t } from './strings.ts'
 
 export type Overview = Api['GET /api/git/overview']['output']
@@ -28,55 +28,66 @@ export type GitActionsOptions = {
 type Hooks = { names: string[]; id: string }
 
 /** Runs what changes the repository, and asks about its hooks. */
-const createRunner = (toasts: Toasts, reload: () => Promise<void>) => {
-  const busy = signal('')
-  const hookQuestion = signal<HookQuestion | null>(null)
+class Runner {
+  readonly #toasts: Toasts
+  readonly #reload: () => Promise<void>
+  readonly busy = signal('')
+  readonly hookQuestion = signal<HookQuestion | null>(null)
   /** How often the workspace was replaced by another one. */
-  let resets = 0
+  #resets = 0
+
+  constructor(toasts: Toasts, reload: () => Promise<void>) {
+    this.#toasts = toasts
+    this.#reload = reload
+  }
 
   /** One at a time: git locks the index. False when it failed, which is shown. */
-  const run = async (name: string, work: () => Promise<unknown>, done = ''): Promise<boolean> => {
-    if (busy.value) return false
-    busy.value = name
+  readonly run = async (
+    name: string,
+    work: () => Promise<unknown>,
+    done = '',
+  ): Promise<boolean> => {
+    if (this.busy.value) return false
+    this.busy.value = name
     try {
       await work()
-      if (done) toasts.show(done)
+      if (done) this.#toasts.show(done)
       return true
     } catch (error) {
       // The caller asks the person.
       if (error instanceof ApiError && /^git_(?:hooks|unmerged)$/.test(error.code ?? ''))
         throw error
-      toasts.showError(error)
+      this.#toasts.showError(error)
       return false
     } finally {
-      busy.value = ''
-      await reload()
+      this.busy.value = ''
+      await this.#reload()
     }
   }
 
   /** Repeats the work with the person's decision when hooks would run. */
-  const withHooks = async (
+  readonly withHooks = async (
     name: string,
     work: (hooks: string | undefined) => Promise<unknown>,
     done: string,
     choice?: string,
   ): Promise<boolean> => {
-    const begun = resets
+    const begun = this.#resets
     try {
-      return await run(name, () => work(choice), done)
+      return await this.run(name, () => work(choice), done)
     } catch (error) {
       // The decision would run in another repository.
-      if (begun !== resets) return false
+      if (begun !== this.#resets) return false
       const { names, id } = (error as ApiError).body.hooks as Hooks
       return new Promise(resolve => {
-        hookQuestion.value = {
+        this.hookQuestion.value = {
           names,
-          go(answer) {
-            hookQuestion.value = null
+          go: answer => {
+            this.hookQuestion.value = null
             resolve(
               answer === 'cancel'
                 ? false
-                : withHooks(name, work, done, answer === 'run' ? id : 'skip'),
+                : this.withHooks(name, work, done, answer === 'run' ? id : 'skip'),
             )
           },
         }
@@ -84,141 +95,192 @@ const createRunner = (toasts: Toasts, reload: () => Promise<void>) => {
     }
   }
 
-  return {
-    busy,
-    hookQuestion,
-    run,
-    withHooks,
-    reset(): void {
-      resets += 1
-      hookQuestion.value?.go('cancel')
-    },
+  reset(): void {
+    this.#resets += 1
+    this.hookQuestion.value?.go('cancel')
   }
 }
 
-export const createGitActions = (options: GitActionsOptions) => {
-  const { platform, sessionId, toasts, ask, changes } = options
-  const { api } = platform
-  const overview = signal<Overview | null>(null)
-  const message = signal('')
-  const session = { session_id: sessionId }
-  const newest = createResponseOrder()
-  const history = createHistory({ api, toasts, session, newest })
+export class GitActions {
+  readonly #options: GitActionsOptions
+  readonly overview = signal<Overview | null>(null)
+  readonly message = signal('')
+  readonly #session
+  readonly #newest = createResponseOrder()
+  readonly history
+  readonly #runner
+  readonly busy: Signal<string>
+  readonly hookQuestion: Signal<HookQuestion | null>
+  readonly #run
+  readonly #withHooks
+  readonly worktrees
 
-  const load = async (): Promise<void> => {
-    const isNewest = newest('overview')
+  constructor(options: GitActionsOptions) {
+    const { sessionId, toasts } = options
+    const { api } = options.platform
+    this.#options = options
+    this.#session = { session_id: sessionId }
+    this.history = new GitHistory({ api, toasts, session: this.#session, newest: this.#newest })
+    this.#runner = new Runner(toasts, this.#reload)
+    const { busy, hookQuestion, run, withHooks } = this.#runner
+    this.busy = busy
+    this.hookQuestion = hookQuestion
+    this.#run = run
+    this.#withHooks = withHooks
+    this.worktrees = new Worktrees({
+      ...options,
+      api,
+      session: this.#session,
+      newest: this.#newest,
+      run: this.#run,
+    })
+  }
+
+  readonly #reload = async (): Promise<void> => {
+    await Promise.all([this.#options.changes.load(), this.load(), this.worktrees.load()])
+    if (this.history.list.value) await this.history.load(true)
+  }
+
+  async load(): Promise<void> {
+    const { changes } = this.#options
+    const { api } = this.#options.platform
+    const isNewest = this.#newest('overview')
     if (!changes.status.value?.is_git) {
-      if (isNewest()) overview.value = null
+      if (isNewest()) this.overview.value = null
       return
     }
     try {
-      const found = await api('GET /api/git/overview', session)
-      if (isNewest()) overview.value = found
+      const found = await api('GET /api/git/overview', this.#session)
+      if (isNewest()) this.overview.value = found
     } catch {
       // The list of changes reports that Git cannot be used; without this the tools are not shown.
-      if (isNewest()) overview.value = null
+      if (isNewest()) this.overview.value = null
     }
   }
 
-  const reload = async (): Promise<void> => {
-    await Promise.all([changes.load(), load(), worktrees.load()])
-    if (history.list.value) await history.load(true)
+  /** The session works in another workspace. What was written as a message is kept. */
+  reset(): void {
+    this.#newest.dropPending()
+    this.#runner.reset()
+    this.overview.value = null
+    this.worktrees.list.value = []
+    this.history.reset()
   }
 
-  const runner = createRunner(toasts, reload)
-  const { busy, hookQuestion, run, withHooks } = runner
-  const worktrees = createWorktrees({ ...options, api, session, newest, run })
+  /** Stages a change, or unstages a staged one; only these lines of its diff when given. */
+  move(change: Change, loaded?: LoadedDiff, lines?: readonly number[]): Promise<boolean> {
+    return this.#run('stage', () => this.#stageOne(change, loaded, lines))
+  }
 
-  const selection = (
-    { path }: Change,
-    loaded: LoadedDiff | undefined,
-    lines?: readonly number[],
-  ) => ({
-    ...session,
-    path,
-    ...(loaded?.id ? { id: loaded.id } : {}),
-    ...(lines ? { lines: [...lines] } : {}),
-  })
-  const stageOne = (change: Change, loaded?: LoadedDiff, lines?: readonly number[]) =>
-    change.kind === 'staged'
+  moveAll(list: readonly Change[]): Promise<boolean> {
+    const { api } = this.#options.platform
+    return this.#run('stage', () => {
+      const paths = list.map(({ path }) => path)
+      if (list[0]?.kind !== 'staged') return api('POST /api/git/stage', { ...this.#session, paths })
+      const old = list.flatMap(({ from }) => from ?? [])
+      return api('POST /api/git/unstage', { ...this.#session, paths: [...paths, ...old] })
+    })
+  }
+
+  async discard(change: Change, loaded?: LoadedDiff, lines?: readonly number[]): Promise<void> {
+    const { api } = this.#options.platform
+    const { toasts } = this.#options
+    await this.#run('discard', async () => {
+      const found = await api('POST /api/git/discard', this.#selection(change, loaded, lines))
+      const input = { ...this.#session, ...found }
+      toasts.show(t('git.discarded', { name: nameOf(change.path) }), {
+        action: {
+          label: t('git.undo'),
+          run: () => void this.#run('undo', () => api('POST /api/git/undo-discard', input)),
+        },
+      })
+    })
+  }
+
+  async commit(): Promise<void> {
+    const input = { ...this.#session, message: this.message.value }
+    const isDone = await this.#withHooks(
+      'commit',
+      hooks =>
+        this.#options.platform.api('POST /api/git/commit', {
+          ...input,
+          ...(hooks ? { hooks } : {}),
+        }),
+      t('git.committed'),
+    )
+    if (!isDone) return
+    // The next one may have been begun meanwhile.
+    if (this.message.value === input.message) this.message.value = ''
+  }
+
+  switchTo(name: string, remote: boolean): Promise<boolean> {
+    return this.#run('branch', () =>
+      this.#options.platform.api('POST /api/git/switch', { ...this.#session, name, remote }),
+    )
+  }
+
+  createBranch(name: string): Promise<boolean> {
+    return this.#run('branch', () =>
+      this.#options.platform.api('POST /api/git/switch', { ...this.#session, name, create: true }),
+    )
+  }
+
+  fetch(): Promise<boolean> {
+    return this.#run(
+      'fetch',
+      () => this.#options.platform.api('POST /api/git/fetch', this.#session),
+      t('git.fetched'),
+    )
+  }
+
+  pull(name: string): Promise<boolean> {
+    return this.#run(
+      'pull',
+      () => this.#options.platform.api('POST /api/git/pull', this.#session),
+      t('git.pulled', { name }),
+    )
+  }
+
+  push(): Promise<boolean> {
+    return this.#withHooks(
+      'push',
+      hooks =>
+        this.#options.platform.api('POST /api/git/push', {
+          ...this.#session,
+          ...(hooks ? { hooks } : {}),
+        }),
+      t('git.pushed'),
+    )
+  }
+
+  abort(name: string): void {
+    const { ask } = this.#options
+    const { api } = this.#options.platform
+    ask({
+      title: t('git.abort.title', { name }),
+      text: t('git.abort.text'),
+      confirm: t('git.abort', { name }),
+      danger: true,
+      run: () => void this.#run('abort', () => api('POST /api/git/abort', this.#session)),
+    })
+  }
+
+  #selection({ path }: Change, loaded: LoadedDiff | undefined, lines?: readonly number[]) {
+    return {
+      ...this.#session,
+      path,
+      ...(loaded?.id ? { id: loaded.id } : {}),
+      ...(lines ? { lines: [...lines] } : {}),
+    }
+  }
+
+  #stageOne(change: Change, loaded?: LoadedDiff, lines?: readonly number[]) {
+    const { api } = this.#options.platform
+    return change.kind === 'staged'
       ? api('POST /api/git/unstage', {
-          ...selection(change, loaded, lines),
+          ...this.#selection(change, loaded, lines),
           ...(change.from ? { old_path: change.from } : {}),
         })
-      : api('POST /api/git/stage', { ...selection(change, loaded, lines), kind: change.kind })
-
-  return {
-    overview,
-    busy,
-    message,
-    hookQuestion,
-    load,
-    /** The session works in another workspace. What was written as a message is kept. */
-    reset(): void {
-      newest.dropPending()
-      runner.reset()
-      overview.value = null
-      worktrees.list.value = []
-      history.reset()
-    },
-    /** Stages a change, or unstages a staged one; only these lines of its diff when given. */
-    move: (change: Change, loaded?: LoadedDiff, lines?: readonly number[]) =>
-      run('stage', () => stageOne(change, loaded, lines)),
-    moveAll: (list: readonly Change[]) =>
-      run('stage', () => {
-        const paths = list.map(({ path }) => path)
-        if (list[0]?.kind !== 'staged') return api('POST /api/git/stage', { ...session, paths })
-        const old = list.flatMap(({ from }) => from ?? [])
-        return api('POST /api/git/unstage', { ...session, paths: [...paths, ...old] })
-      }),
-    async discard(change: Change, loaded?: LoadedDiff, lines?: readonly number[]): Promise<void> {
-      await run('discard', async () => {
-        const found = await api('POST /api/git/discard', selection(change, loaded, lines))
-        const input = { ...session, ...found }
-        toasts.show(t('git.discarded', { name: nameOf(change.path) }), {
-          action: {
-            label: t('git.undo'),
-            run: () => void run('undo', () => api('POST /api/git/undo-discard', input)),
-          },
-        })
-      })
-    },
-    async commit(): Promise<void> {
-      const input = { ...session, message: message.value }
-      const isDone = await withHooks(
-        'commit',
-        hooks => api('POST /api/git/commit', { ...input, ...(hooks ? { hooks } : {}) }),
-        t('git.committed'),
-      )
-      if (!isDone) return
-      // The next one may have been begun meanwhile.
-      if (message.value === input.message) message.value = ''
-    },
-    switchTo: (name: string, remote: boolean) =>
-      run('branch', () => api('POST /api/git/switch', { ...session, name, remote })),
-    createBranch: (name: string) =>
-      run('branch', () => api('POST /api/git/switch', { ...session, name, create: true })),
-    fetch: () => run('fetch', () => api('POST /api/git/fetch', session), t('git.fetched')),
-    pull: (name: string) =>
-      run('pull', () => api('POST /api/git/pull', session), t('git.pulled', { name })),
-    push: () =>
-      withHooks(
-        'push',
-        hooks => api('POST /api/git/push', { ...session, ...(hooks ? { hooks } : {}) }),
-        t('git.pushed'),
-      ),
-    abort(name: string): void {
-      ask({
-        title: t('git.abort.title', { name }),
-        text: t('git.abort.text'),
-        confirm: t('git.abort', { name }),
-        danger: true,
-        run: () => void run('abort', () => api('POST /api/git/abort', session)),
-      })
-    },
-    history,
-    worktrees,
+      : api('POST /api/git/stage', { ...this.#selection(change, loaded, lines), kind: change.kind })
   }
 }
-
-export type GitActions = ReturnType<typeof createGitActions>

@@ -15,47 +15,52 @@ export type HistoryOptions = {
   newest: ResponseOrder
 }
 
-export const createHistory = ({ api, toasts, session, newest }: HistoryOptions) => {
-  const list = signal<{ commits: readonly LogEntry[]; more: boolean } | null>(null)
-  const diffs = signal<ReadonlyMap<string, CommitDiff | 'loading' | 'failed'>>(new Map())
+export class GitHistory {
+  readonly #options: HistoryOptions
+  /** Null while it is not shown. */
+  readonly list = signal<{ commits: readonly LogEntry[]; more: boolean } | null>(null)
+  readonly diffs = signal<ReadonlyMap<string, CommitDiff | 'loading' | 'failed'>>(new Map())
 
-  const put = (id: string, value: CommitDiff | 'loading' | 'failed' | null): void => {
-    const next = new Map(diffs.value)
-    if (value) next.set(id, value)
-    else next.delete(id)
-    diffs.value = next
+  constructor(options: HistoryOptions) {
+    this.#options = options
   }
 
-  return {
-    /** Null while it is not shown. */
-    list,
-    diffs,
-    /** The next commits; the newest ones with `isNew`. */
-    async load(isNew = false): Promise<void> {
-      const isNewest = newest('log')
-      const shown = isNew ? [] : (list.value?.commits ?? [])
-      try {
-        const found = await api('GET /api/git/log', { ...session, skip: shown.length })
-        if (isNewest()) list.value = { commits: [...shown, ...found.commits], more: found.more }
-      } catch (error) {
-        toasts.showError(error)
-      }
-    },
-    reset(): void {
-      list.value = null
-      diffs.value = new Map()
-    },
-    async toggle(id: string): Promise<void> {
-      if (diffs.value.has(id)) return put(id, null)
-      put(id, 'loading')
-      try {
-        const found = await api('GET /api/git/commit', { ...session, commit: id })
-        // It may have been closed.
-        if (diffs.value.has(id)) put(id, found)
-      } catch {
-        // Shown in place of the diff; opening it again retries.
-        if (diffs.value.has(id)) put(id, 'failed')
-      }
-    },
+  /** The next commits; the newest ones with `isNew`. */
+  async load(isNew = false): Promise<void> {
+    const { newest, api, session, toasts } = this.#options
+    const isNewest = newest('log')
+    const shown = isNew ? [] : (this.list.value?.commits ?? [])
+    try {
+      const found = await api('GET /api/git/log', { ...session, skip: shown.length })
+      if (isNewest()) this.list.value = { commits: [...shown, ...found.commits], more: found.more }
+    } catch (error) {
+      toasts.showError(error)
+    }
+  }
+
+  reset(): void {
+    this.list.value = null
+    this.diffs.value = new Map()
+  }
+
+  async toggle(id: string): Promise<void> {
+    const { api, session } = this.#options
+    if (this.diffs.value.has(id)) return this.#put(id, null)
+    this.#put(id, 'loading')
+    try {
+      const found = await api('GET /api/git/commit', { ...session, commit: id })
+      // It may have been closed.
+      if (this.diffs.value.has(id)) this.#put(id, found)
+    } catch {
+      // Shown in place of the diff; opening it again retries.
+      if (this.diffs.value.has(id)) this.#put(id, 'failed')
+    }
+  }
+
+  #put(id: string, value: CommitDiff | 'loading' | 'failed' | null): void {
+    const next = new Map(this.diffs.value)
+    if (value) next.set(id, value)
+    else next.delete(id)
+    this.diffs.value = next
   }
 }

@@ -1,5 +1,6 @@
 /** The dialog that moves a chat into a worktree of its own: from the Changes tab, the composer, or the palette. */
-import { useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+
 import type { App } from '../../app.ts'
 import { Button } from '../../parts/button.tsx'
 import { loadLazyCss } from '../../parts/lazy-css.ts'
@@ -15,8 +16,8 @@ type Props = {
 }
 
 export const NewWorktreeDialog = ({ isDirty, onClose, onCreate }: Props) => {
-  const [branch, setBranch] = useState('')
-  const [carry, setCarry] = useState(false)
+  const branch = useSignal('')
+  const carry = useSignal(false)
   return (
     <Dialog title={t('title')} onClose={onClose} closeLabel={t('app.close')}>
       <p class="dialog-text">{t('text')}</p>
@@ -25,29 +26,33 @@ export const NewWorktreeDialog = ({ isDirty, onClose, onCreate }: Props) => {
         onSubmit={event => {
           event.preventDefault()
           onClose()
-          onCreate(branch.trim(), carry)
+          onCreate(branch.value.trim(), carry.value)
         }}
       >
         <TextField
           label={t('git.branch.name')}
           dir="ltr"
           autofocus
-          value={branch}
-          onInput={setBranch}
+          value={branch.value}
+          onInput={next => {
+            branch.value = next
+          }}
         />
         {isDirty && (
           <label class="git-check">
             <input
               type="checkbox"
-              checked={carry}
-              onChange={event => setCarry(event.currentTarget.checked)}
+              checked={carry.value}
+              onChange={event => {
+                carry.value = event.currentTarget.checked
+              }}
             />
             {t('carry')}
           </label>
         )}
         <FormActions>
           <Button onClick={onClose}>{t('app.cancel')}</Button>
-          <Button kind="primary" type="submit" disabled={!branch.trim()}>
+          <Button kind="primary" type="submit" disabled={!branch.value.trim()}>
             {t('create')}
           </Button>
         </FormActions>
@@ -60,20 +65,24 @@ export const NewWorktreeDialog = ({ isDirty, onClose, onCreate }: Props) => {
 export const openNewWorktree = async (app: App): Promise<void> => {
   const [facts] = await Promise.all([workspaceFacts(app), loadLazyCss()])
   // About another chat by now.
-  if (!app.isShown.peek()) return
+  if (!app.pane.isShown.peek()) return
   const close = () => {
-    app.layout.overlay.value = null
+    app.shell.layout.overlay.value = null
   }
   const create = async (branch: string, carry: boolean): Promise<void> => {
-    const session_id = await app.ensureSession()
-    const { path } = await app.api('POST /api/git/worktree/create', { session_id, branch, carry })
-    await app.chooseWorkspace(path)
+    const session_id = await app.chat.choices.ensureSession()
+    const { path } = await app.shell.api('POST /api/git/worktree/create', {
+      session_id,
+      branch,
+      carry,
+    })
+    await app.chat.choices.chooseWorkspace(path)
   }
-  app.layout.overlay.value = (
+  app.shell.layout.overlay.value = (
     <NewWorktreeDialog
       isDirty={(facts.changed_files ?? 0) > 0}
       onClose={close}
-      onCreate={(branch, carry) => void app.attempt(() => create(branch, carry))}
+      onCreate={(branch, carry) => void app.shell.attempt(() => create(branch, carry))}
     />
   )
 }

@@ -6,9 +6,11 @@ export type WorkspaceFacts = Api['GET /api/workspaces/facts']['output']
 
 /** Rejects when there is no workspace, or when it can't be read. */
 export const workspaceFacts = async ({
-  api,
-  chat,
-  choice,
+  shell: { api },
+  chat: {
+    transcript: chat,
+    choices: { choice },
+  },
   workspaces,
 }: App): Promise<WorkspaceFacts> => {
   const own = chat.sessionId.value ? chat.details.value?.workspace : choice.value.workspace

@@ -3,10 +3,10 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { SessionRow } from '../../../lib/schema/session.ts'
-import { useChat, useComposer, useSessions, useShell } from '../../contexts.ts'
+import { useChat, useComposer, useInbox, useSessions, useShell } from '../../contexts.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { questionId } from '../chat/chat-reducer.ts'
-import { formatAgo } from '../sessions/relative-time.ts'
+import { questionId } from '../messages/chat-reducer.ts'
+import { formatAgo } from '../../parts/relative-time.ts'
 import { previewOf, titleOf } from '../sessions/sessions.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
@@ -40,7 +40,7 @@ const Section = ({ title, class: name = '', children }: SectionProps) => (
 
 const Row = ({ row, state }: { row: SessionRow; state: ComponentChildren }) => {
   const { route } = useShell()
-  const { sessions } = useSessions()
+  const sessions = useSessions()
   const preview = previewOf(row)
   return (
     <li>
@@ -67,7 +67,7 @@ const stateOf = ({ last_turn }: SessionRow): ComponentChildren => {
 
 const Suggested = ({ suggestion }: { suggestion: Suggestion }) => {
   const { route, layout } = useShell()
-  const { composer } = useComposer()
+  const { draft: composer } = useComposer()
   const { icon, label, hint } = suggestion
   const use = () => {
     if ('session' in suggestion) return route.openSession(suggestion.session)
@@ -89,9 +89,10 @@ const Suggested = ({ suggestion }: { suggestion: Suggestion }) => {
 
 /** `path`: the workspace of the new chat. `suggests`: there is a model that can follow suggestions. */
 export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }) => {
-  const { sessions, inbox } = useSessions()
+  const sessions = useSessions()
+  const inbox = useInbox()
   const { api, route } = useShell()
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   const facts = useSignal<Facts | null>(null)
   const mayStart = may('GET /api/workspaces/facts')
   useEffect(() => {

@@ -1,5 +1,5 @@
 /** Settings → Security: the audit log, newest first, with a filter. */
-import { formatFull } from '../sessions/relative-time.ts'
+import { formatFull } from '../../parts/relative-time.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'

@@ -1,6 +1,6 @@
 /** The signed-in devices: their names, how and when they were used, renaming them and signing them out. */
 import { type Clock, toSeconds } from '../../../lib/base/clock.ts'
-import { formatFull } from '../sessions/relative-time.ts'
+import { formatFull } from '../../parts/relative-time.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'

@@ -6,7 +6,7 @@ import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
-import { formatFull } from '../sessions/relative-time.ts'
+import { formatFull } from '../../parts/relative-time.ts'
 import { confirmed } from './confirm-password.tsx'
 import { t } from './strings.ts'
 

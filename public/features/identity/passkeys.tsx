@@ -1,5 +1,5 @@
 /** Settings → Security: the passkeys, adding one, renaming and deleting them. */
-import { formatFull } from '../sessions/relative-time.ts'
+import { formatFull } from '../../parts/relative-time.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'

@@ -1,20 +1,59 @@
 /** The inbox: what waits for the person, what runs now, and what ended in trouble, of all chats and profiles. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
-import { useProfiles, useSessions, useShell } from '../../contexts.ts'
+import {
+  useInbox,
+  useProfiles,
+  useSessions,
+  useShell,
+  useSidebar,
+  useOutbox,
+} from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
-import { questionId } from '../chat/chat-reducer.ts'
-import { formatAgo } from '../sessions/relative-time.ts'
+import { questionId } from '../messages/chat-reducer.ts'
+import { formatAgo } from '../../parts/relative-time.ts'
 import { titleOf } from '../sessions/sessions.ts'
 import { useApp } from '../shell/context.ts'
 import { View } from '../shell/view.tsx'
 import { inboxOf, type Troubled } from './inbox-state.ts'
 import { RunningRow } from './running-row.tsx'
 import { t } from './strings.ts'
-import { createTriage, type Triage } from './triage.ts'
-import { Unsent } from './unsent.tsx'
+import { Triage } from './triage.ts'
 import { Waiting } from './waiting.tsx'
+import { splitComments } from '../../../lib/base/comment-text.ts'
+import { withoutFiles } from '../messages/message-text.ts'
+import type { Listed } from '../messages/outbox.ts'
+
+const Unsent = ({ message, title }: { message: Listed; title: string | null }) => {
+  const { attempt, copy, route } = useShell()
+  const outbox = useOutbox()
+  const { id, session_id, error } = message
+  const { text } = splitComments(withoutFiles(message.text))
+  return (
+    <>
+      {title && <p class="waiting-in">{t('waiting.in', { title })}</p>}
+      <p class="inbox-unsent" dir="auto">
+        {text}
+      </p>
+      <p class="inbox-facts">
+        <span class="inbox-needed">{t('unsent.reason', { reason: error ?? '' })}</span>
+      </p>
+      <div class="waiting-buttons">
+        {session_id && (
+          <Button data-key="o" onClick={() => route.openSession(session_id)}>
+            {t('trouble.open')}
+          </Button>
+        )}
+        <Button onClick={() => void attempt(() => outbox.retry(id))}>{t('unsent.retry')}</Button>
+        <Button onClick={() => void copy(text)}>{t('unsent.copy')}</Button>
+        <Button kind="quiet" onClick={() => void attempt(() => outbox.remove(id))}>
+          {t('unsent.remove')}
+        </Button>
+      </div>
+    </>
+  )
+}
 
 type ItemProps = {
   id: string
@@ -51,7 +90,8 @@ const Section = ({ title, children }: { title: string; children: ComponentChildr
 
 const Trouble = ({ row, title }: { row: Troubled; title: string }) => {
   const { api, attempt, route } = useShell()
-  const { unread, sessions } = useSessions()
+  const { unread } = useSidebar()
+  const sessions = useSessions()
   /** It then appears with the running turns. */
   const goOn = () =>
     api('POST /api/chat/start', {
@@ -93,14 +133,16 @@ const listAbove = (base: string): string | null =>
 
 export const InboxView = () => {
   const app = useApp()
-  const { inbox, sessions, unread } = useSessions()
-  const { profiles } = useProfiles()
+  const inbox = useInbox()
+  const sessions = useSessions()
+  const { unread } = useSidebar()
+  const profiles = useProfiles()
   const state = inboxOf(app)
-  const triage = useMemo(createTriage, [])
+  const triage = useMemo(() => new Triage(), [])
   const ref = useRef<HTMLDivElement>(null)
   useEffect(() => state.watch(), [])
 
-  const listOfCells = listAbove(app.platform.base)
+  const listOfCells = listAbove(app.shell.platform.base)
   const questions = [...inbox.open.value.values()].sort((a, b) => a.requested_at - b.requested_at)
   const running = state.running.value
   const troubled = state.troubled.value.filter(row =>

@@ -8,7 +8,7 @@ import { may } from '../../parts/may.ts'
 import { AnswerNote } from '../approvals/answer-note.tsx'
 import { answerState, answerWithToast, writeAnswer, writtenAnswer } from '../approvals/answer.ts'
 import { BidiSafeCode } from '../approvals/bidi-safe-code.tsx'
-import { isAnswerable } from '../home/answerable.ts'
+import { isAnswerable } from './answerable.ts'
 import { t } from './strings.ts'
 
 export type WaitingProps = {
@@ -22,7 +22,7 @@ export type WaitingProps = {
 /** What is asked, and the buttons that answer it. `data-key`: the key that presses a button in the inbox. */
 export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
   const { api, route, toasts } = useShell()
-  const { titleOfSession } = useSessions()
+  const sessions = useSessions()
   const session_id = question.session_id
   const { isSent, isSettled, words } = answerState(question)
   const text = writtenAnswer(question)
@@ -39,7 +39,7 @@ export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
     may('POST /api/clarify/respond')
   return (
     <>
-      <p class="waiting-in">{t('waiting.in', { title: title ?? titleOfSession(session_id) })}</p>
+      <p class="waiting-in">{t('waiting.in', { title: title ?? sessions.titleOf(session_id) })}</p>
       {question.kind === 'approval' ? (
         <>
           <p dir="auto">{whyAsked(question)}</p>

@@ -1,5 +1,6 @@
 /** Pictures of the transcript in full size: arrows and swipes go through them, wheel, keys and two fingers zoom. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { type Signal, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
 import type { App } from '../../app.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -19,12 +20,12 @@ export const openLightbox = async (app: App, clicked: HTMLImageElement): Promise
   const place = clicked.closest('.transcript, .md') ?? document
   const found = [...place.querySelectorAll<HTMLImageElement>('[data-picture] img')]
   const images = found.includes(clicked) ? found : [clicked]
-  app.layout.overlay.value = (
+  app.shell.layout.overlay.value = (
     <Lightbox
       pictures={images.map(({ src, alt }) => ({ src, alt }))}
       first={images.indexOf(clicked)}
       onClose={() => {
-        app.layout.overlay.value = null
+        app.shell.layout.overlay.value = null
       }}
     />
   )
@@ -45,11 +46,8 @@ type Point = { x: number; y: number }
 const distanceOf = ([a, b]: Point[]): number => Math.hypot(a!.x - b!.x, a!.y - b!.y)
 
 /** One pointer moves a zoomed picture or swipes to the next one; two pointers zoom. */
-const useGestures = (
-  change: (next: (view: View) => View) => void,
-  scale: number,
-  step: (by: number) => void,
-) => {
+const useGestures = (view: Signal<View>, step: (by: number) => void) => {
+  const { scale } = view.value
   const pointers = useRef(new Map<number, Point>())
   const start = useRef<Point>({ x: 0, y: 0 })
   const middleOf = (event: PointerEvent | WheelEvent): Point => {
@@ -73,9 +71,11 @@ const useGestures = (
       pointers.current.set(event.pointerId, now)
       if (pointers.current.size === 2) {
         const ratio = distanceOf([...pointers.current.values()]) / Math.max(1, apart)
-        change(view => zoomed(view, view.scale * ratio, middleOf(event)))
-      } else if (scale > 1)
-        change(view => ({ ...view, x: view.x + now.x - before.x, y: view.y + now.y - before.y }))
+        view.value = zoomed(view.value, view.value.scale * ratio, middleOf(event))
+      } else if (scale > 1) {
+        const { x, y } = view.value
+        view.value = { ...view.value, x: x + now.x - before.x, y: y + now.y - before.y }
+      }
     },
     onPointerUp(event: PointerEvent) {
       const wasAlone = pointers.current.size === 1
@@ -89,11 +89,11 @@ const useGestures = (
     onWheel(event: WheelEvent) {
       event.preventDefault()
       const at = middleOf(event)
-      change(view => zoomed(view, view.scale * Math.exp(-event.deltaY / 300), at))
+      view.value = zoomed(view.value, view.value.scale * Math.exp(-event.deltaY / 300), at)
     },
     onDblClick(event: MouseEvent) {
       const at = middleOf(event as PointerEvent)
-      change(view => (view.scale > 1 ? WHOLE : zoomed(view, 2.5, at)))
+      view.value = scale > 1 ? WHOLE : zoomed(view.value, 2.5, at)
     },
   }
 }
@@ -102,11 +102,11 @@ type Props = { pictures: readonly Picture[]; first: number; onClose: () => void 
 
 const Lightbox = ({ pictures, first, onClose }: Props) => {
   const ref = useRef<HTMLDialogElement>(null)
-  const [index, setIndex] = useState(first)
-  const [view, setView] = useState(WHOLE)
-  const [broken, setBroken] = useState('')
-  const { src, alt } = pictures[index]!
-  const title = t('lightbox.title', { number: index + 1, total: pictures.length })
+  const index = useSignal(first)
+  const view = useSignal(WHOLE)
+  const broken = useSignal('')
+  const { src, alt } = pictures[index.value]!
+  const title = t('lightbox.title', { number: index.value + 1, total: pictures.length })
   useEffect(() => {
     const before = document.activeElement
     ref.current?.showModal()
@@ -115,13 +115,15 @@ const Lightbox = ({ pictures, first, onClose }: Props) => {
     }
   }, [])
   const step = (by: number) => {
-    const next = Math.min(pictures.length - 1, Math.max(0, index + by))
-    if (next === index) return
-    setIndex(next)
-    setView(WHOLE)
+    const next = Math.min(pictures.length - 1, Math.max(0, index.value + by))
+    if (next === index.value) return
+    index.value = next
+    view.value = WHOLE
   }
-  const zoom = (factor: number) => setView(before => zoomed(before, before.scale * factor))
-  const gestures = useGestures(setView, view.scale, step)
+  const zoom = (factor: number) => {
+    view.value = zoomed(view.value, view.value.scale * factor)
+  }
+  const gestures = useGestures(view, step)
   const rtl = document.dir === 'rtl' ? -1 : 1
   const keys: Record<string, () => void> = {
     ArrowLeft: () => step(-rtl),
@@ -131,7 +133,9 @@ const Lightbox = ({ pictures, first, onClose }: Props) => {
     '+': () => zoom(1.5),
     '=': () => zoom(1.5),
     '-': () => zoom(1 / 1.5),
-    '0': () => setView(WHOLE),
+    '0': () => {
+      view.value = WHOLE
+    },
   }
   return (
     <dialog
@@ -152,7 +156,7 @@ const Lightbox = ({ pictures, first, onClose }: Props) => {
       <header class="lightbox-head">
         <p class="lightbox-name" role="status">
           <bdi>{alt}</bdi>
-          {pictures.length > 1 && <span>{` ${index + 1} / ${pictures.length}`}</span>}
+          {pictures.length > 1 && <span>{` ${index.value + 1} / ${pictures.length}`}</span>}
         </p>
         <ZoomButtons zoom={zoom} />
         <a class="icon-button" href={src} download="" aria-label={t('lightbox.download')}>
@@ -161,7 +165,7 @@ const Lightbox = ({ pictures, first, onClose }: Props) => {
         <IconButton icon="close" label={t('lightbox.close')} onClick={onClose} />
       </header>
       <div class="lightbox-stage" {...gestures}>
-        {broken === src ? (
+        {broken.value === src ? (
           <p class="lightbox-note">{t('lightbox.failed')}</p>
         ) : (
           <img
@@ -169,12 +173,16 @@ const Lightbox = ({ pictures, first, onClose }: Props) => {
             src={src}
             alt={alt}
             draggable={false}
-            style={{ transform: `translate(${view.x}px, ${view.y}px) scale(${view.scale})` }}
-            onError={() => setBroken(src)}
+            style={{
+              transform: `translate(${view.value.x}px, ${view.value.y}px) scale(${view.value.scale})`,
+            }}
+            onError={() => {
+              broken.value = src
+            }}
           />
         )}
       </div>
-      {index > 0 && (
+      {index.value > 0 && (
         <IconButton
           class="lightbox-step lightbox-previous"
           icon="chevron-right"
@@ -182,7 +190,7 @@ const Lightbox = ({ pictures, first, onClose }: Props) => {
           onClick={() => step(-1)}
         />
       )}
-      {index < pictures.length - 1 && (
+      {index.value < pictures.length - 1 && (
         <IconButton
           class="lightbox-step lightbox-next"
           icon="chevron-right"

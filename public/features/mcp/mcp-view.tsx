@@ -190,7 +190,7 @@ export const McpSettings = () => {
   const isWaiting = mcp.waiting.value
   useEffect(() => {
     if (!isWaiting) return
-    return every(app.platform.clock, POLL_MS, () => void mcp.load())
+    return every(app.shell.platform.clock, POLL_MS, () => void mcp.load())
   }, [isWaiting])
   const state = mcp.state.value
   return (

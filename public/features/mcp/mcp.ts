@@ -1,7 +1,7 @@
 /** MCP servers of the settings: the list, test results, and the form. */
 import { computed, signal } from '@preact/signals'
 import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
 import type { TestStatus } from '../models/providers.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
@@ -87,121 +87,137 @@ const draftOf = (row: McpServerRow): McpDraft => ({
 const serverRoute = <M extends 'PUT' | 'PATCH' | 'DELETE'>(method: M, name: string) =>
   `${method} /api/mcp/servers/${encodeURIComponent(name)}` as `${M} /api/mcp/servers/:name`
 
-type McpOptions = Pick<App, 'api' | 'toasts'>
+type McpOptions = Pick<Shell, 'api' | 'toasts'>
 
-const createMcp = ({ api, toasts }: McpOptions) => {
-  const rows = signal<readonly McpServerRow[]>([])
-  const problem = signal<string | null>(null)
-  const state = signal<LoadState>('loading')
-  const tests = signal<Readonly<Record<string, TestStatus>>>({})
-  const draft = signal<McpDraft | null>(null)
+export class McpState {
+  readonly #options: McpOptions
+  readonly rows = signal<readonly McpServerRow[]>([])
+  readonly problem = signal<string | null>(null)
+  readonly state = signal<LoadState>('loading')
+  readonly tests = signal<Readonly<Record<string, TestStatus>>>({})
+  readonly draft = signal<McpDraft | null>(null)
   /** Pages of authorization servers, by server: of sign-ins that this page has started. */
-  const signInPages = signal<Readonly<Record<string, string>>>({})
+  readonly signInPages = signal<Readonly<Record<string, string>>>({})
+  /** Something that ends by itself: the list is loaded again until then. */
+  readonly waiting = computed(() =>
+    this.rows.value.some(row => row.state === 'starting' || row.sign_in.state === 'pending'),
+  )
 
-  const load = (): Promise<void> =>
-    runLoad(state, toasts, async () => {
-      const reply = await api('GET /api/mcp/servers')
-      rows.value = reply.servers
-      problem.value = reply.problem
-    })
-
-  const setTest = (name: string, status: TestStatus | null): void => {
-    const { [name]: _, ...others } = tests.value
-    tests.value = status ? { ...others, [name]: status } : others
+  constructor(options: McpOptions) {
+    this.#options = options
   }
 
-  const change = async (work: () => Promise<unknown>): Promise<void> => {
+  load(): Promise<void> {
+    const { toasts, api } = this.#options
+    return runLoad(this.state, toasts, async () => {
+      const reply = await api('GET /api/mcp/servers')
+      this.rows.value = reply.servers
+      this.problem.value = reply.problem
+    })
+  }
+
+  async test(name: string): Promise<void> {
+    this.#setTest(name, { busy: true })
+    try {
+      const { ok, message, tools } = await this.#options.api('POST /api/mcp/test', { name })
+      const words = ok ? t('test.ok', { count: tools.length }) : message
+      this.#setTest(name, { busy: false, ok, message: words })
+    } catch (error) {
+      this.#setTest(name, { busy: false, ok: false, message: String((error as Error).message) })
+    }
+    await this.load()
+  }
+
+  async startSignIn(name: string): Promise<{ url: string; paste: boolean }> {
+    const { [name]: _, ...others } = this.signInPages.value
+    this.signInPages.value = others
+    this.#setTest(name, null)
+    const started = await this.#options.api('POST /api/mcp/oauth/start', { name })
+    this.signInPages.value = { ...others, [name]: started.url }
+    await this.load()
+    return started
+  }
+
+  finishSignIn(address: string): Promise<void> {
+    return this.#change(() => this.#options.api('POST /api/mcp/oauth/finish', { address }))
+  }
+
+  cancelSignIn(name: string): Promise<void> {
+    return this.#change(() => this.#options.api('POST /api/mcp/oauth/cancel', { name }))
+  }
+
+  signOut(name: string): Promise<void> {
+    const { api, toasts } = this.#options
+    return this.#change(async () => {
+      const { problem } = await api('POST /api/mcp/oauth/sign-out', { name })
+      this.#setTest(name, null)
+      toasts.show(problem ?? t('signIn.out.done', { name }))
+    })
+  }
+
+  edit(row: McpServerRow | null): void {
+    this.draft.value = row ? draftOf(row) : NEW_SERVER
+  }
+
+  set(change: Partial<McpDraft>): void {
+    if (this.draft.value) this.draft.value = { ...this.draft.value, ...change }
+  }
+
+  enable(name: string, enabled: boolean): Promise<void> {
+    return this.#change(() => this.#options.api(serverRoute('PATCH', name), { name, enabled }))
+  }
+
+  enableTool({ server, tool }: McpTool, enabled: boolean): Promise<void> {
+    return this.#change(() =>
+      this.#options.api(serverRoute('PATCH', server), { name: server, tool, enabled }),
+    )
+  }
+
+  remove(name: string): Promise<void> {
+    const { api, toasts } = this.#options
+    return this.#change(async () => {
+      await api(serverRoute('DELETE', name), { name })
+      this.#setTest(name, null)
+      toasts.show(t('removed', { name }))
+    })
+  }
+
+  /** Saves the form and tests the server. Throws an Error with a message for the user when a field is malformed. */
+  async save(): Promise<void> {
+    const form = this.draft.value
+    if (!form) return
+    const words = splitWords(form.line)
+    const env = parsePairs(form.env)
+    const headers = parsePairs(form.headers)
+    if (!words) throw new Error(t('form.bad.line'))
+    if (!env || !headers) throw new Error(t('form.bad.pairs'))
+    const [command = '', ...args] = words
+    const isProgram = form.kind === 'stdio'
+    const name = form.name.trim()
+    await this.#options.api(serverRoute('PUT', name), {
+      name,
+      ...(isProgram
+        ? { command, args, env, url: '', headers: {} }
+        : { url: form.url.trim(), headers, command: '', args: [], env: {} }),
+      ...(form.isNew ? { create: true } : {}),
+    })
+    this.draft.value = null
+    await this.load()
+    void this.test(name)
+  }
+
+  #setTest(name: string, status: TestStatus | null): void {
+    const { [name]: _, ...others } = this.tests.value
+    this.tests.value = status ? { ...others, [name]: status } : others
+  }
+
+  async #change(work: () => Promise<unknown>): Promise<void> {
     try {
       await work()
     } finally {
-      await load()
+      await this.load()
     }
-  }
-
-  const test = async (name: string): Promise<void> => {
-    setTest(name, { busy: true })
-    try {
-      const { ok, message, tools } = await api('POST /api/mcp/test', { name })
-      const words = ok ? t('test.ok', { count: tools.length }) : message
-      setTest(name, { busy: false, ok, message: words })
-    } catch (error) {
-      setTest(name, { busy: false, ok: false, message: String((error as Error).message) })
-    }
-    await load()
-  }
-
-  return {
-    rows,
-    problem,
-    state,
-    tests,
-    draft,
-    signInPages,
-    load,
-    test,
-    /** Something that ends by itself: the list is loaded again until then. */
-    waiting: computed(() =>
-      rows.value.some(row => row.state === 'starting' || row.sign_in.state === 'pending'),
-    ),
-    async startSignIn(name: string): Promise<{ url: string; paste: boolean }> {
-      const { [name]: _, ...others } = signInPages.value
-      signInPages.value = others
-      setTest(name, null)
-      const started = await api('POST /api/mcp/oauth/start', { name })
-      signInPages.value = { ...others, [name]: started.url }
-      await load()
-      return started
-    },
-    finishSignIn: (address: string) => change(() => api('POST /api/mcp/oauth/finish', { address })),
-    cancelSignIn: (name: string) => change(() => api('POST /api/mcp/oauth/cancel', { name })),
-    signOut: (name: string) =>
-      change(async () => {
-        const { problem } = await api('POST /api/mcp/oauth/sign-out', { name })
-        setTest(name, null)
-        toasts.show(problem ?? t('signIn.out.done', { name }))
-      }),
-    edit: (row: McpServerRow | null): void => {
-      draft.value = row ? draftOf(row) : NEW_SERVER
-    },
-    set: (change: Partial<McpDraft>): void => {
-      if (draft.value) draft.value = { ...draft.value, ...change }
-    },
-    enable: (name: string, enabled: boolean) =>
-      change(() => api(serverRoute('PATCH', name), { name, enabled })),
-    enableTool: ({ server, tool }: McpTool, enabled: boolean) =>
-      change(() => api(serverRoute('PATCH', server), { name: server, tool, enabled })),
-    remove: (name: string) =>
-      change(async () => {
-        await api(serverRoute('DELETE', name), { name })
-        setTest(name, null)
-        toasts.show(t('removed', { name }))
-      }),
-    /** Saves the form and tests the server. Throws an Error with a message for the user when a field is malformed. */
-    async save(): Promise<void> {
-      const form = draft.value
-      if (!form) return
-      const words = splitWords(form.line)
-      const env = parsePairs(form.env)
-      const headers = parsePairs(form.headers)
-      if (!words) throw new Error(t('form.bad.line'))
-      if (!env || !headers) throw new Error(t('form.bad.pairs'))
-      const [command = '', ...args] = words
-      const isProgram = form.kind === 'stdio'
-      const name = form.name.trim()
-      await api(serverRoute('PUT', name), {
-        name,
-        ...(isProgram
-          ? { command, args, env, url: '', headers: {} }
-          : { url: form.url.trim(), headers, command: '', args: [], env: {} }),
-        ...(form.isNew ? { create: true } : {}),
-      })
-      draft.value = null
-      await load()
-      void test(name)
-    },
   }
 }
 
-export type McpState = ReturnType<typeof createMcp>
-
-export const mcpOf = lazyState(createMcp)
+export const mcpOf = lazyState(app => new McpState(app.shell))

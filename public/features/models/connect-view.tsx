@@ -73,7 +73,7 @@ const More = ({ connect }: { connect: Connect }) => {
 const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) => {
   const app = useApp()
   const models = connect.offered.value
-  const list = () => void app.attempt(() => connect.listModels())
+  const list = () => void app.shell.attempt(() => connect.listModels())
   const form = useRef<HTMLDivElement>(null)
   // The fields of a provider chosen from the long list would be out of view.
   useEffect(() => {
@@ -86,7 +86,7 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
           label={t('setup.base_url')}
           type="url"
           placeholder={t('setup.base_url.hint')}
-          value={connect.address.value}
+          value={connect.typed.address.value}
           onInput={text => connect.type('address', text)}
           onChange={list}
         />
@@ -104,7 +104,7 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
                 )
           }
           type="password"
-          value={connect.key.value}
+          value={connect.typed.key.value}
           onInput={text => connect.type('key', text)}
           onChange={list}
         />
@@ -116,7 +116,7 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
             <Select
               id={id}
               describedBy={undefined}
-              value={connect.model.value}
+              value={connect.typed.model.value}
               options={models.map(model => [model.id, model.label] as const)}
               onChange={value => connect.type('model', value)}
             />
@@ -125,7 +125,7 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
       ) : (
         <TextField
           label={t('setup.model')}
-          value={connect.model.value}
+          value={connect.typed.model.value}
           onInput={text => connect.type('model', text)}
         />
       )}
@@ -138,18 +138,18 @@ export const ConnectDialog = () => {
   const providers = providersOf(app)
   const connect = connectOf(app)
   const busy = useSignal(false)
-  useEffect(() => void app.attempt(() => connect.load()), [])
+  useEffect(() => void app.shell.attempt(() => connect.load()), [])
   const source = connect.source.value
   const status = providers.tests.value.connect
   const start = async (event: Event, overwrite = false) => {
     event.preventDefault()
     if (busy.value || !connect.ready.value) return
     busy.value = true
-    await app.attempt(() => connect.start({ overwrite }))
+    await app.shell.attempt(() => connect.start({ overwrite }))
     busy.value = false
   }
   const close = () => {
-    app.onboarding.open.value = false
+    app.models.onboarding.open.value = false
   }
   return (
     <Dialog title={t('setup.title')} closeLabel={t('setup.close')} onClose={close}>
@@ -158,7 +158,7 @@ export const ConnectDialog = () => {
         {connect.loaded.value ? (
           <>
             {!connect.found.value.some(({ server }) => server) && (
-              <NoLocalServer scan={() => void app.attempt(() => connect.load())} />
+              <NoLocalServer scan={() => void app.shell.attempt(() => connect.load())} />
             )}
             <Sources title={t('setup.found')} list={connect.found.value} connect={connect} />
             <Sources title={t('setup.popular')} list={connect.popular.value} connect={connect} />
@@ -176,7 +176,10 @@ export const ConnectDialog = () => {
           </div>
         )}
         <FormActions>
-          <Button kind="quiet" onClick={() => void app.attempt(() => app.onboarding.skip())}>
+          <Button
+            kind="quiet"
+            onClick={() => void app.shell.attempt(() => app.models.onboarding.skip())}
+          >
             {t('setup.skip')}
           </Button>
           <Button

@@ -1,6 +1,6 @@
 /** Connecting the first model: the sources, the form, the test, and saving. */
 import { listOf } from '../../strings/t.ts'
-import { batch, computed, signal } from '@preact/signals'
+import { batch, computed, signal, type ReadonlySignal } from '@preact/signals'
 import type { ModelOption } from '../../../lib/schema/model.ts'
 import type { LocalServer, ProviderRow } from '../../../lib/schema/provider.ts'
 import type { App } from '../../app.ts'
@@ -117,142 +117,148 @@ const providerSources = (
   ].toSorted((a, b) => rank(a) - rank(b))
 }
 
-const createConnect = (app: App) => {
-  const { api, models, onboarding, toasts } = app
-  const providers = providersOf(app)
-  const sources = signal<readonly ModelSource[]>([])
-  const loaded = signal(false)
-  const chosen = signal('')
-  const typed = { key: signal(''), model: signal(''), address: signal('') }
+export class Connect {
+  readonly #app: App
+  readonly #providers
+  readonly #sources = signal<readonly ModelSource[]>([])
+  readonly loaded = signal(false)
+  readonly chosen = signal('')
+  readonly typed = { key: signal(''), model: signal(''), address: signal('') }
   /** config.yaml exists; saving needs a confirmation. */
-  const needsConfirmation = signal(false)
+  readonly needsConfirmation = signal(false)
   /** Of the chosen source, fetched with the typed key; null: none yet. */
-  const listed = signal<readonly ModelOption[] | null>(null)
-  const source = computed(() => sources.value.find(({ id }) => id === chosen.value))
+  readonly #listed = signal<readonly ModelOption[] | null>(null)
+  readonly source = computed(() => this.#sources.value.find(({ id }) => id === this.chosen.value))
+  readonly found = this.#inGroup('found')
+  readonly popular = this.#inGroup('popular')
+  readonly more = this.#inGroup('more')
+  /** The models that the chosen source offers: those it listed for the typed key, else the known ones. */
+  readonly offered = computed(() => this.#listed.value ?? this.source.value?.models ?? [])
+  /** All required fields are filled. */
+  readonly ready = computed(() => {
+    const at = this.source.value
+    if (!at || !this.typed.model.value.trim()) return false
+    if (at.needsAddress) return this.typed.address.value.trim() !== ''
+    return at.hasKey || this.typed.key.value.trim() !== ''
+  })
 
-  const inGroup = (group: ModelSource['group']) =>
-    computed(() => sources.value.filter(each => each.group === group))
-
-  const clearTest = (): void => {
-    providers.setTest('connect', null)
-    needsConfirmation.value = false
+  constructor(app: App) {
+    this.#app = app
+    this.#providers = providersOf(app)
   }
 
-  const choose = (id: string): void => {
-    const next = sources.value.find(each => each.id === id)
+  choose(id: string): void {
+    const next = this.#sources.value.find(each => each.id === id)
     batch(() => {
-      chosen.value = id
-      typed.key.value = ''
-      typed.address.value = ''
-      typed.model.value = next?.model ?? ''
-      listed.value = null
-      clearTest()
+      this.chosen.value = id
+      this.typed.key.value = ''
+      this.typed.address.value = ''
+      this.typed.model.value = next?.model ?? ''
+      this.#listed.value = null
+      this.#clearTest()
     })
   }
 
-  const finish = async (): Promise<void> => {
-    await Promise.all([models.load(), providers.load()])
+  type(field: keyof typeof this.typed, text: string): void {
+    this.typed[field].value = text
+    this.#clearTest()
+  }
+
+  async load(): Promise<void> {
+    const { api } = this.#app.shell
+    const [{ setup }, { servers }] = await Promise.all([
+      api('GET /api/onboarding/status'),
+      api('GET /api/models/local'),
+      this.#providers.load(),
+    ])
+    this.#sources.value = [
+      ...servers.filter(server => server.models.length > 0).map(sourceOfServer),
+      ...providerSources(this.#providers, setup.providers),
+    ]
+    this.loaded.value = true
+    const first =
+      this.#sources.value.find(({ group }) => group === 'found') ?? this.#sources.value[0]
+    if (!this.source.value && first) this.choose(first.id)
+  }
+
+  /** Fetches the models that the typed key or address gives access to. The known ones stay when that fails. */
+  async listModels(): Promise<void> {
+    const at = this.source.value
+    const [key, address] = [this.typed.key.value.trim(), this.typed.address.value.trim()]
+    if (!at || at.server || (at.needsAddress ? address === '' : key === '')) return
+    const reply = await this.#app.shell.api('POST /api/onboarding/probe', {
+      provider: at.id,
+      ...(key && { api_key: key }),
+      ...(address && { base_url: address }),
+    })
+    // The fields may have changed since.
+    if (this.source.value !== at || this.typed.key.value.trim() !== key) return
+    if (!reply.ok) {
+      this.#providers.setTest('connect', { busy: false, ok: false, message: reply.message })
+      return
+    }
+    batch(() => {
+      this.#listed.value = reply.models
+      if (this.typed.model.value === '') this.typed.model.value = reply.models[0]?.id ?? ''
+    })
+  }
+
+  async test(): Promise<void> {
+    const at = this.source.value
+    if (!at) return
+    await this.#providers.test('connect', {
+      provider: at.server ? 'custom' : at.id,
+      key: this.typed.key.value.trim(),
+      model: this.typed.model.value.trim(),
+      baseUrl: at.server?.base_url ?? this.typed.address.value.trim(),
+    })
+  }
+
+  async start({ overwrite }: { overwrite: boolean }): Promise<void> {
+    const { api } = this.#app.shell
+    const at = this.source.value
+    if (!at) return
+    const model = this.typed.model.value.trim()
+    if (at.server) {
+      await this.#providers.use(at.server, model)
+      await api('POST /api/onboarding/complete')
+      return this.#finish()
+    }
+    if (!at.isQuick) {
+      const key = this.typed.key.value.trim()
+      if (key) await api('POST /api/providers', { provider: at.id, api_key: key })
+      await api('POST /api/default-model', { model: `@${at.id}:${model}` })
+      await api('POST /api/onboarding/complete')
+      return this.#finish()
+    }
+    const reply = await api('POST /api/onboarding/setup', {
+      provider: at.id,
+      model,
+      api_key: this.typed.key.value.trim(),
+      base_url: this.typed.address.value.trim(),
+      confirm_overwrite: overwrite,
+    })
+    this.needsConfirmation.value = 'requires_confirm' in reply
+    if (!this.needsConfirmation.value) await this.#finish()
+  }
+
+  #inGroup(group: ModelSource['group']): ReadonlySignal<ModelSource[]> {
+    return computed(() => this.#sources.value.filter(each => each.group === group))
+  }
+
+  #clearTest(): void {
+    this.#providers.setTest('connect', null)
+    this.needsConfirmation.value = false
+  }
+
+  async #finish(): Promise<void> {
+    const { models } = this.#app
+    const { onboarding } = this.#app.models
+    const { toasts } = this.#app.shell
+    await Promise.all([models.load(), this.#providers.load()])
     onboarding.close()
     toasts.show(t('setup.done', { model: models.labelOf(null) }))
   }
-
-  return {
-    ...typed,
-    chosen,
-    source,
-    loaded,
-    needsConfirmation,
-    found: inGroup('found'),
-    popular: inGroup('popular'),
-    more: inGroup('more'),
-    /** The models that the chosen source offers: those it listed for the typed key, else the known ones. */
-    offered: computed(() => listed.value ?? source.value?.models ?? []),
-    /** All required fields are filled. */
-    ready: computed(() => {
-      const at = source.value
-      if (!at || !typed.model.value.trim()) return false
-      if (at.needsAddress) return typed.address.value.trim() !== ''
-      return at.hasKey || typed.key.value.trim() !== ''
-    }),
-    choose,
-    type(field: keyof typeof typed, text: string): void {
-      typed[field].value = text
-      clearTest()
-    },
-    async load(): Promise<void> {
-      const [{ setup }, { servers }] = await Promise.all([
-        api('GET /api/onboarding/status'),
-        api('GET /api/models/local'),
-        providers.load(),
-      ])
-      sources.value = [
-        ...servers.filter(server => server.models.length > 0).map(sourceOfServer),
-        ...providerSources(providers, setup.providers),
-      ]
-      loaded.value = true
-      const first = sources.value.find(({ group }) => group === 'found') ?? sources.value[0]
-      if (!source.value && first) choose(first.id)
-    },
-    /** Fetches the models that the typed key or address gives access to. The known ones stay when that fails. */
-    async listModels(): Promise<void> {
-      const at = source.value
-      const [key, address] = [typed.key.value.trim(), typed.address.value.trim()]
-      if (!at || at.server || (at.needsAddress ? address === '' : key === '')) return
-      const reply = await api('POST /api/onboarding/probe', {
-        provider: at.id,
-        ...(key && { api_key: key }),
-        ...(address && { base_url: address }),
-      })
-      // The fields may have changed since.
-      if (source.value !== at || typed.key.value.trim() !== key) return
-      if (!reply.ok) {
-        providers.setTest('connect', { busy: false, ok: false, message: reply.message })
-        return
-      }
-      batch(() => {
-        listed.value = reply.models
-        if (typed.model.value === '') typed.model.value = reply.models[0]?.id ?? ''
-      })
-    },
-    async test(): Promise<void> {
-      const at = source.value
-      if (!at) return
-      await providers.test('connect', {
-        provider: at.server ? 'custom' : at.id,
-        key: typed.key.value.trim(),
-        model: typed.model.value.trim(),
-        baseUrl: at.server?.base_url ?? typed.address.value.trim(),
-      })
-    },
-    async start({ overwrite }: { overwrite: boolean }): Promise<void> {
-      const at = source.value
-      if (!at) return
-      const model = typed.model.value.trim()
-      if (at.server) {
-        await providers.use(at.server, model)
-        await api('POST /api/onboarding/complete')
-        return finish()
-      }
-      if (!at.isQuick) {
-        const key = typed.key.value.trim()
-        if (key) await api('POST /api/providers', { provider: at.id, api_key: key })
-        await api('POST /api/default-model', { model: `@${at.id}:${model}` })
-        await api('POST /api/onboarding/complete')
-        return finish()
-      }
-      const reply = await api('POST /api/onboarding/setup', {
-        provider: at.id,
-        model,
-        api_key: typed.key.value.trim(),
-        base_url: typed.address.value.trim(),
-        confirm_overwrite: overwrite,
-      })
-      needsConfirmation.value = 'requires_confirm' in reply
-      if (!needsConfirmation.value) await finish()
-    },
-  }
 }
 
-export type Connect = ReturnType<typeof createConnect>
-
-export const connectOf = lazyState(createConnect)
+export const connectOf = lazyState(app => new Connect(app))

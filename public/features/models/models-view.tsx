@@ -10,7 +10,7 @@ import { type Providers, providersOf, type TestStatus } from './providers.ts'
 import { causeText, serverText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
-import { DefaultModel } from '../settings/default-model.tsx'
+import { DefaultModel } from './default-model.tsx'
 import { useShell } from '../../contexts.ts'
 import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 

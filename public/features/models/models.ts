@@ -1,7 +1,41 @@
 /** The available models by provider, and the ones this browser used last. */
-import { computed, signal } from '@preact/signals'
+import { computed, signal, type Signal } from '@preact/signals'
 import type { ModelGroup, ModelOption } from '../../../lib/schema/model.ts'
 import type { Platform } from '../../platform.ts'
+
+class Onboarding {
+  readonly #platform: Pick<Platform, 'api'>
+  /** Null until loaded, which happens only with the demo model. */
+  readonly needed = signal<boolean | null>(null)
+  /** The dialog that connects a model. */
+  readonly open = signal(false)
+
+  constructor(platform: Pick<Platform, 'api'>) {
+    this.#platform = platform
+  }
+
+  async load(): Promise<void> {
+    if (this.needed.value !== null) return
+    this.needed.value = false
+    try {
+      const { completed } = await this.#platform.api('GET /api/onboarding/status')
+      this.needed.value = !completed
+    } catch {
+      // Not essential: the demo model works, and Settings offers the same.
+    }
+  }
+
+  async skip(): Promise<void> {
+    this.needed.value = false
+    this.open.value = false
+    await this.#platform.api('POST /api/onboarding/complete')
+  }
+
+  close(): void {
+    this.needed.value = false
+    this.open.value = false
+  }
+}
 
 export type Model = ModelOption & { provider: string }
 
@@ -29,67 +63,78 @@ export const matchModels = (models: readonly Model[], query: string): Model[] =>
     .map(({ model }) => model)
 }
 
-export const createModels = ({ api, device }: Pick<Platform, 'api' | 'device'>) => {
-  const groups = signal<readonly ModelGroup[]>([])
-  const defaultId = signal('')
-  const loaded = signal(false)
-  const recentIds = signal<readonly string[]>(device.read('recent-models', []))
-  const all = computed<readonly Model[]>(() =>
-    groups.value.flatMap(({ provider, models }) => models.map(model => ({ ...model, provider }))),
-  )
-  const byId = computed(() => new Map(all.value.map(model => [model.id, model])))
-
-  const isDemo = computed(
-    () =>
-      groups.value[0]?.provider_id === 'demo' &&
-      groups.value.every(({ provider_id: id }) => id === 'demo' || id === 'acp'),
-  )
-
-  return {
-    groups,
-    all,
-    loaded,
-    /** No model is configured, so the demo model answers. */
-    isDemo,
-    /** The model of sessions that have not selected one. */
-    defaultId,
-    recent: computed(() =>
-      recentIds.value.flatMap(id => {
-        const model = byId.value.get(id)
-        return model ? [model] : []
-      }),
+export class Models {
+  readonly #platform: Pick<Platform, 'api' | 'device'>
+  readonly groups = signal<readonly ModelGroup[]>([])
+  /** The model of sessions that have not selected one. */
+  readonly defaultId = signal('')
+  readonly loaded = signal(false)
+  readonly #recentIds: Signal<readonly string[]>
+  readonly all = computed<readonly Model[]>(() =>
+    this.groups.value.flatMap(({ provider, models }) =>
+      models.map(model => ({ ...model, provider })),
     ),
-    labelOf(id: string | null): string {
-      // Without a configured model the demo model answers, whatever the default says.
-      const only = groups.value[0]
-      if (isDemo.value && only && (!id || only.models.some(model => model.id === id)))
-        return only.provider
-      const wanted = id || defaultId.value || (all.value.length === 1 ? all.value[0]!.id : '')
-      if (!wanted) return ''
-      return byId.value.get(wanted)?.label ?? stripProvider(wanted).split('/').at(-1) ?? wanted
-    },
-    /** True for an external agent; accepts a session's `@acp:` id and the bare id of a default. */
-    isExternalAgent(id: string): boolean {
-      const wanted = id || defaultId.value
-      return wanted.startsWith('@acp:') || byId.value.has(`@acp:${wanted}`)
-    },
-    markUsed(id: string): void {
-      recentIds.value = [id, ...recentIds.value.filter(other => other !== id)].slice(0, MAX_RECENT)
-      device.write('recent-models', recentIds.value)
-    },
-    async load(): Promise<void> {
-      const reply = await api('GET /api/models')
-      groups.value = reply.groups
-      defaultId.value = reply.default_model
-      loaded.value = true
-    },
-    async setDefault(id: string): Promise<void> {
-      await api('POST /api/default-model', { model: id })
-      const reply = await api('GET /api/models')
-      groups.value = reply.groups
-      defaultId.value = reply.default_model
-    },
+  )
+  readonly #byId = computed(() => new Map(this.all.value.map(model => [model.id, model])))
+  /** No model is configured, so the demo model answers. */
+  readonly isDemo = computed(
+    () =>
+      this.groups.value[0]?.provider_id === 'demo' &&
+      this.groups.value.every(({ provider_id: id }) => id === 'demo' || id === 'acp'),
+  )
+  /** Whether a model still has to be connected. */
+  readonly onboarding
+  readonly recent = computed(() =>
+    this.#recentIds.value.flatMap(id => {
+      const model = this.#byId.value.get(id)
+      return model ? [model] : []
+    }),
+  )
+
+  constructor(platform: Pick<Platform, 'api' | 'device'>) {
+    const { device, api } = platform
+    this.#platform = platform
+    this.#recentIds = signal<readonly string[]>(device.read('recent-models', []))
+    this.onboarding = new Onboarding({ api })
+  }
+
+  labelOf(id: string | null): string {
+    // Without a configured model the demo model answers, whatever the default says.
+    const only = this.groups.value[0]
+    if (this.isDemo.value && only && (!id || only.models.some(model => model.id === id)))
+      return only.provider
+    const wanted =
+      id || this.defaultId.value || (this.all.value.length === 1 ? this.all.value[0]!.id : '')
+    if (!wanted) return ''
+    return this.#byId.value.get(wanted)?.label ?? stripProvider(wanted).split('/').at(-1) ?? wanted
+  }
+
+  /** True for an external agent; accepts a session's `@acp:` id and the bare id of a default. */
+  isExternalAgent(id: string): boolean {
+    const wanted = id || this.defaultId.value
+    return wanted.startsWith('@acp:') || this.#byId.value.has(`@acp:${wanted}`)
+  }
+
+  markUsed(id: string): void {
+    this.#recentIds.value = [id, ...this.#recentIds.value.filter(other => other !== id)].slice(
+      0,
+      MAX_RECENT,
+    )
+    this.#platform.device.write('recent-models', this.#recentIds.value)
+  }
+
+  async load(): Promise<void> {
+    const reply = await this.#platform.api('GET /api/models')
+    this.groups.value = reply.groups
+    this.defaultId.value = reply.default_model
+    this.loaded.value = true
+  }
+
+  async setDefault(id: string): Promise<void> {
+    const { api } = this.#platform
+    await api('POST /api/default-model', { model: id })
+    const reply = await api('GET /api/models')
+    this.groups.value = reply.groups
+    this.defaultId.value = reply.default_model
   }
 }
-
-export type Models = ReturnType<typeof createModels>

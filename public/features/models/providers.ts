@@ -1,7 +1,8 @@
 /** Providers and API keys of the settings, test results, and local model servers. */
 import { computed, signal } from '@preact/signals'
 import type { LocalServer, ProviderRow, ProviderTestResult } from '../../../lib/schema/provider.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
+import type { Models } from './models.ts'
 import { t } from './strings.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 import { type LoadState, runLoad } from '../../parts/load-state.ts'
@@ -11,107 +12,110 @@ export type TestStatus =
   | (Pick<ProviderTestResult, 'ok' | 'message' | 'hint'> & { busy: false })
 export type KeyInput = { provider: string; key: string; model?: string; baseUrl?: string }
 
-type ProvidersOptions = Pick<App, 'api' | 'models' | 'toasts'>
+type ProvidersOptions = { shell: Pick<Shell, 'api' | 'toasts'>; models: Models }
 
-export const createProviders = ({ api, models, toasts }: ProvidersOptions) => {
-  const rows = signal<readonly ProviderRow[]>([])
-  const active = signal<string | null>(null)
-  const state = signal<LoadState>('loading')
-  const tests = signal<Readonly<Record<string, TestStatus>>>({})
-  const servers = signal<readonly LocalServer[] | 'looking' | null>(null)
+export class Providers {
+  readonly #options: ProvidersOptions
+  readonly rows = signal<readonly ProviderRow[]>([])
+  readonly active = signal<string | null>(null)
+  readonly state = signal<LoadState>('loading')
+  readonly tests = signal<Readonly<Record<string, TestStatus>>>({})
+  readonly servers = signal<readonly LocalServer[] | 'looking' | null>(null)
+  /** Providers with a key or an expired sign-in, and the active one; without aliases. */
+  readonly connected = computed(() =>
+    this.rows.value.filter(
+      row =>
+        row.alias_of === null && (row.has_key || row.needs_sign_in || row.id === this.active.value),
+    ),
+  )
+  readonly addable = computed(() =>
+    this.rows.value
+      .filter(row => row.alias_of === null && row.configurable)
+      .toSorted((a, b) => a.display_name.localeCompare(b.display_name)),
+  )
 
-  const load = (): Promise<void> =>
-    runLoad(state, toasts, async () => {
+  constructor(options: ProvidersOptions) {
+    this.#options = options
+  }
+
+  load(): Promise<void> {
+    const { toasts, api } = this.#options.shell
+    return runLoad(this.state, toasts, async () => {
       const reply = await api('GET /api/providers')
-      rows.value = reply.providers
-      active.value = reply.active_provider
+      this.rows.value = reply.providers
+      this.active.value = reply.active_provider
     })
+  }
+
+  setTest(at: string, status: TestStatus | null): void {
+    const { [at]: _, ...others } = this.tests.value
+    this.tests.value = status ? { ...others, [at]: status } : others
+  }
+
+  /** Makes a real call; `at` identifies where its result is shown. */
+  async test(at: string, { provider, key, model, baseUrl }: KeyInput): Promise<boolean> {
+    this.setTest(at, { busy: true })
+    try {
+      const { ok, message, hint } = await this.#options.shell.api('POST /api/providers/test', {
+        provider,
+        ...(key ? { api_key: key } : {}),
+        ...(model ? { model } : {}),
+        ...(baseUrl ? { base_url: baseUrl } : {}),
+      })
+      this.setTest(at, { busy: false, ok, message, ...(hint ? { hint } : {}) })
+      return ok
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      this.setTest(at, { busy: false, ok: false, message })
+      return false
+    }
+  }
+
+  async save(provider: string, key: string): Promise<void> {
+    const { api, toasts } = this.#options.shell
+    const { display_name } = await api('POST /api/providers', { provider, api_key: key })
+    toasts.show(t('add.saved', { name: display_name }))
+    await this.#changed()
+  }
+
+  async remove(provider: string): Promise<void> {
+    const { api, toasts } = this.#options.shell
+    const { display_name } = await api('POST /api/providers/delete', { provider })
+    this.setTest(provider, null)
+    toasts.show(t('keys.removed', { name: display_name }))
+    await this.#changed()
+  }
+
+  async scan(): Promise<void> {
+    this.servers.value = 'looking'
+    try {
+      this.servers.value = (await this.#options.shell.api('GET /api/models/local')).servers
+    } catch (error) {
+      this.servers.value = null
+      throw error
+    }
+  }
+
+  async use(server: LocalServer, model: string): Promise<void> {
+    const { api, toasts } = this.#options.shell
+    await api('POST /api/providers/self-hosted', {
+      name: server.name,
+      base_url: server.base_url,
+      model,
+      use: true,
+    })
+    await this.#changed()
+    if (Array.isArray(this.servers.value))
+      this.servers.value = this.servers.value.map(each =>
+        each === server ? { ...server, configured: true } : each,
+      )
+    toasts.show(t('local.used', { model }))
+  }
 
   /** A changed key changes the model menu as well. */
-  const changed = async (): Promise<void> => {
-    await Promise.all([load(), models.load()])
-  }
-
-  const setTest = (at: string, status: TestStatus | null): void => {
-    const { [at]: _, ...others } = tests.value
-    tests.value = status ? { ...others, [at]: status } : others
-  }
-
-  return {
-    rows,
-    state,
-    tests,
-    servers,
-    active,
-    load,
-    /** Providers with a key or an expired sign-in, and the active one; without aliases. */
-    connected: computed(() =>
-      rows.value.filter(
-        row =>
-          row.alias_of === null && (row.has_key || row.needs_sign_in || row.id === active.value),
-      ),
-    ),
-    addable: computed(() =>
-      rows.value
-        .filter(row => row.alias_of === null && row.configurable)
-        .toSorted((a, b) => a.display_name.localeCompare(b.display_name)),
-    ),
-    setTest,
-    /** Makes a real call; `at` identifies where its result is shown. */
-    async test(at: string, { provider, key, model, baseUrl }: KeyInput): Promise<boolean> {
-      setTest(at, { busy: true })
-      try {
-        const { ok, message, hint } = await api('POST /api/providers/test', {
-          provider,
-          ...(key ? { api_key: key } : {}),
-          ...(model ? { model } : {}),
-          ...(baseUrl ? { base_url: baseUrl } : {}),
-        })
-        setTest(at, { busy: false, ok, message, ...(hint ? { hint } : {}) })
-        return ok
-      } catch (error) {
-        const message = error instanceof Error ? error.message : String(error)
-        setTest(at, { busy: false, ok: false, message })
-        return false
-      }
-    },
-    async save(provider: string, key: string): Promise<void> {
-      const { display_name } = await api('POST /api/providers', { provider, api_key: key })
-      toasts.show(t('add.saved', { name: display_name }))
-      await changed()
-    },
-    async remove(provider: string): Promise<void> {
-      const { display_name } = await api('POST /api/providers/delete', { provider })
-      setTest(provider, null)
-      toasts.show(t('keys.removed', { name: display_name }))
-      await changed()
-    },
-    async scan(): Promise<void> {
-      servers.value = 'looking'
-      try {
-        servers.value = (await api('GET /api/models/local')).servers
-      } catch (error) {
-        servers.value = null
-        throw error
-      }
-    },
-    async use(server: LocalServer, model: string): Promise<void> {
-      await api('POST /api/providers/self-hosted', {
-        name: server.name,
-        base_url: server.base_url,
-        model,
-        use: true,
-      })
-      await changed()
-      if (Array.isArray(servers.value))
-        servers.value = servers.value.map(each =>
-          each === server ? { ...server, configured: true } : each,
-        )
-      toasts.show(t('local.used', { model }))
-    },
+  async #changed(): Promise<void> {
+    await Promise.all([this.load(), this.#options.models.load()])
   }
 }
 
-export type Providers = ReturnType<typeof createProviders>
-
-export const providersOf = lazyState(createProviders)
+export const providersOf = lazyState(app => new Providers(app))

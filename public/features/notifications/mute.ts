@@ -3,15 +3,15 @@ import type { App } from '../../app.ts'
 import { t } from './strings.ts'
 
 export const askMute = async (app: App, session_id: string): Promise<void> => {
-  const { muted } = await app.api('GET /api/notifications/mute', { session_id })
+  const { muted } = await app.shell.api('GET /api/notifications/mute', { session_id })
   const name = muted ? 'unmute' : 'mute'
-  app.layout.confirmation.value = {
+  app.shell.layout.confirmation.value = {
     title: t(`${name}.title`),
     text: t(`${name}.text`),
     confirm: t(`${name}.confirm`),
     async run() {
-      await app.api('POST /api/notifications/mute', { session_id, muted: !muted })
-      app.toasts.show(t(`${name}.done`))
+      await app.shell.api('POST /api/notifications/mute', { session_id, muted: !muted })
+      app.shell.toasts.show(t(`${name}.done`))
     },
   }
 }

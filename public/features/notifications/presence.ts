@@ -1,13 +1,13 @@
 /** Reports which chats this page shows while it is visible, so that no device is notified about them. */
 import { effect, untracked } from '@preact/signals'
-import type { PageApp } from '../../app.ts'
+import type { Page } from '../../app.ts'
 import { refreshHere } from './this-device.ts'
 
 /** The server counts a page for 90 s. */
 const REPEAT_MS = 60_000
 
 /** Never rejects: notifications are no part of what the page shows. */
-export const startPresence = (app: Pick<PageApp, 'api' | 'platform' | 'panes'>): void => {
+export const startPresence = (app: Page): void => {
   const page = crypto.getRandomValues(new Uint32Array(4)).join('-')
   let cancel = () => {}
   const look = async (): Promise<void> => {
@@ -15,10 +15,10 @@ export const startPresence = (app: Pick<PageApp, 'api' | 'platform' | 'panes'>):
     const ids = app.panes.value.flatMap(({ shown }) => shown.value.sessionId.value || [])
     const sessions = document.hidden ? [] : [...new Set(ids)]
     try {
-      const { active } = await app.api('POST /api/notifications/look', { page, sessions })
+      const { active } = await app.shell.api('POST /api/notifications/look', { page, sessions })
       cancel()
       if (active && sessions.length > 0)
-        cancel = app.platform.clock.timer(REPEAT_MS, () => void look())
+        cancel = app.shell.platform.clock.timer(REPEAT_MS, () => void look())
     } catch {
       // Offline or signed out: said elsewhere, and reported again with the next change.
     }
@@ -28,5 +28,5 @@ export const startPresence = (app: Pick<PageApp, 'api' | 'platform' | 'panes'>):
     for (const { shown } of app.panes.value) void shown.value.sessionId.value
     untracked(() => void look())
   })
-  void refreshHere(app).catch(() => undefined)
+  void refreshHere(app.shell).catch(() => undefined)
 }

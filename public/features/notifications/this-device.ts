@@ -1,12 +1,12 @@
 /** Web Push in this browser: whether it can receive messages, and its subscription. */
 import type { Api } from '../../../router.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { deviceName } from '../identity/device-name.ts'
 import { forgetEndpoint, knownEndpoint, rememberEndpoint } from '../../sw/push-endpoint.ts'
 import { t } from './strings.ts'
 
 export type NotificationState = Api['GET /api/notifications']['output']
-type Call = Pick<App, 'api' | 'platform'>
+type Call = Pick<Shell, 'api' | 'platform'>
 
 /** How long the service worker may take to become ready. */
 const READY_MS = 10_000

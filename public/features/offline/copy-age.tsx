@@ -21,7 +21,7 @@ const ageInWords = (ms: number, nowMs: number, locale = pageLocale()): string =>
 
 export const CopyAge = ({ ms }: { ms: number }) => {
   const { platform } = useShell()
-  const { sessions } = useSessions()
+  const sessions = useSessions()
   const text = t('copy.age', {
     ago: ageInWords(ms, Math.max(platform.clock.now(), fromSeconds(sessions.now.value))),
   })

@@ -1,5 +1,5 @@
 /** Puts what another app shared into the composer of a new chat. Nothing is sent by itself. */
-import type { PageApp } from '../../app.ts'
+import type { Page } from '../../app.ts'
 import { SHARED_CACHE, sharedKey } from '../../sw/shared.ts'
 import { t } from './strings.ts'
 
@@ -38,26 +38,26 @@ const fragmentForm = (hash: string): FormData => {
   return form
 }
 
-export const takeShared = async (page: PageApp): Promise<void> => {
+export const takeShared = async (page: Page): Promise<void> => {
   if (!new URL(location.href).searchParams.has('shared')) return
-  const form = (await storedForm(page.base)) ?? fragmentForm(location.hash)
+  const form = (await storedForm(page.shell.base)) ?? fragmentForm(location.hash)
   // The new chat may be another one by now.
   const app = page.active.peek()
-  history.replaceState(null, '', app.base)
-  if (form.has('missing')) app.toasts.show(t('shared.missing'), { kind: 'error' })
+  history.replaceState(null, '', app.shell.base)
+  if (form.has('missing')) app.shell.toasts.show(t('shared.missing'), { kind: 'error' })
   const text = textOf(form)
-  const draft = app.composer.text.value.trimEnd()
-  if (text) app.composer.edit([draft, text].filter(Boolean).join('\n\n'))
+  const draft = app.composer.draft.text.value.trimEnd()
+  if (text) app.composer.draft.edit([draft, text].filter(Boolean).join('\n\n'))
   const files = filesOf(form)
   if (files.length === 0) return
   // Any page can send a form here, and attaching uploads: the person decides.
-  app.layout.confirmation.value = {
+  app.shell.layout.confirmation.value = {
     title: t('shared.title'),
     text: t('shared.text', {
       count: files.length,
       names: files.map(({ name }) => name),
     }),
     confirm: t('shared.add'),
-    run: () => app.attachments.add(files),
+    run: () => app.composer.attachments.add(files),
   }
 }

@@ -2,67 +2,132 @@
 import { startPresence } from '../notifications/presence.ts'
 import { effect, untracked } from '@preact/signals'
 import { urlOf } from '../../api.ts'
-import type { PageApp } from '../../app.ts'
+import type { Page } from '../../app.ts'
 import { workerUrl } from '../../markdown/trusted-types.ts'
 import { followRole } from '../people/follow-role.ts'
 import { CREATED } from '../chat/chats.ts'
-import { draftsPrefix } from '../../platform.ts'
+import { draftsPrefix, type Platform, type JsonStorage } from '../../platform.ts'
 import { createTryAgain } from '../../parts/try-again.ts'
-import { adoptDrafts, adoptOutbox } from './adopt-drafts.ts'
-import { followCreated } from './follow-created.ts'
 import { takeShared } from './shared-content.ts'
 import { reportUnsavedChanges } from './unsaved-changes.ts'
-import { hasUnsavedChanges } from '../shell/has-unsaved-changes.ts'
 import { t } from './strings.ts'
+import { createStore, del, values } from 'idb-keyval'
+import type { Draft } from '../../../lib/schema/session.ts'
+import { isSame, noDraft } from '../composer/stored-draft.ts'
+import { type Outgoing, PREFIX } from '../messages/outbox.ts'
+
+/** Once: what this person has written since stays. `device`: where they were; `drafts`: of this person. */
+export const adoptDrafts = (device: JsonStorage, drafts: JsonStorage): void => {
+  for (const key of ['draft', 'draft-beside', 'unsaved-drafts']) {
+    const before = device.read<unknown>(key, null)
+    if (before === null || drafts.read(key, null) !== null) continue
+    drafts.write(key, before)
+    device.write(key, null)
+  }
+  // Those of new chats had no id of a chat.
+  for (const key of ['draft', 'draft-beside']) {
+    const before = drafts.read<Draft | null>(key, null)
+    if (before && !isSame(before, noDraft)) drafts.write(`draft:${key}`, before)
+    drafts.remove(key)
+  }
+}
+
+type Kept = Outgoing & { account?: string }
+
+/** False where there is no room for it. */
+const adopt = ({ shell, outbox }: Page, message: Outgoing): boolean => {
+  const { drafts } = shell.platform
+  const key = PREFIX + message.id
+  // That version gave messages of all sessions the id of the new chat that was begun last.
+  drafts.write(key, { ...message, chat: message.session_id ?? message.chat, waiting: true })
+  if (drafts.read(key, null) === null) return false
+  outbox.reload()
+  outbox.onWaiting()
+  return true
+}
+
+/** Messages that were waiting, or being sent, when the page of the earlier version was closed. */
+export const adoptOutbox = async (page: Page): Promise<void> => {
+  const { drafts, account } = page.shell.platform
+  for (const key of drafts.keys().filter(key => key.startsWith('in-flight:'))) {
+    const message = drafts.read<Kept | null>(key, null)
+    // Both take room: where there is too little, it stays for the next time.
+    if (!message || adopt(page, message)) drafts.remove(key)
+  }
+  try {
+    const database = createStore(
+      `agent-webui ${new URL(page.shell.base).pathname} outbox`,
+      'messages',
+    )
+    for (const { account: of = account, ...message } of await values<Kept>(database)) {
+      if (of !== account) continue
+      if (adopt(page, message)) await del(message.id, database)
+    }
+  } catch {
+    // No database, as in some private windows: nothing was stored there.
+  }
+}
+
+/** Another page has created the session of this new chat, which both show: the tab was duplicated. */
+export const followCreated = (
+  { chats, panes }: Pick<Page, 'chats' | 'panes'>,
+  key: string,
+  id: string,
+): void => {
+  const chat = chats.all().find(each => each.key === key && !each.sessionId.peek())
+  if (!chat) return
+  chat.begin(id, false)
+  for (const pane of panes.peek()) pane.created(chat)
+}
 
 /** Sends what waits when there is a connection. */
-const startOutbox = async (app: PageApp): Promise<void> => {
-  const { outbox } = app
-  const again = createTryAgain(app.platform.clock)
+const startOutbox = async (app: Page): Promise<void> => {
+  const outbox = app.outbox
+  const again = createTryAgain(app.shell.platform.clock)
   const send = async (): Promise<void> => {
     again.stop()
-    if (app.connection.state.peek().kind !== 'live') return
+    if (app.shell.connection.state.peek().kind !== 'live') return
     // A reply can be lost while the event stream is up.
     if (await outbox.flush()) again.end()
-    else again.later(() => void app.attempt(send))
+    else again.later(() => void app.shell.attempt(send))
   }
   const flush = (): void => {
     again.end()
-    void app.attempt(send)
+    void app.shell.attempt(send)
   }
   outbox.onWaiting = () => {
-    app.announce(t('outbox.note'))
+    app.shell.announce(t('outbox.note'))
     // The event stream may be up: then nothing else sends it.
     flush()
   }
   // Another page of this browser has stored or removed a message, or ends while it sends one.
   // Without Web Locks, a message of another page may just be being sent there: the next page that is opened takes it over.
   const follow = navigator.locks ? () => outbox.takeOver() : async () => outbox.reload()
-  const created = draftsPrefix(app.platform.account) + CREATED
+  const created = draftsPrefix(app.shell.platform.account) + CREATED
   addEventListener('storage', ({ key, newValue }) => {
     if (key?.startsWith(created) && newValue)
       followCreated(app, key.slice(created.length), JSON.parse(newValue))
-    else void app.attempt(follow)
+    else void app.shell.attempt(follow)
   })
   effect(() => {
-    if (app.connection.state.value.kind === 'live') untracked(flush)
+    if (app.shell.connection.state.value.kind === 'live') untracked(flush)
   })
   await adoptOutbox(app)
   await outbox.takeOver()
 }
 
 /** What was written without a network is on other devices once there is one, not with the next change of the text. */
-const saveDrafts = (app: PageApp): void => {
+const saveDrafts = (app: Page): void => {
   effect(() => {
-    if (app.connection.state.value.kind === 'live')
+    if (app.shell.connection.state.value.kind === 'live')
       untracked(() => {
-        for (const { composer } of app.chats.all()) void composer.save()
+        for (const { draft } of app.chats.all()) void draft.save()
       })
   })
 }
 
 /** Loaded before the first turn, so that its first sentence is announced, too. */
-const announceAnswers = async (app: PageApp): Promise<void> => {
+const announceAnswers = async (app: Page): Promise<void> => {
   const { startAnnouncing } = await import('../transcript/announce-answers.ts')
   startAnnouncing(app.first)
   // Created once, and kept.
@@ -73,21 +138,21 @@ const announceAnswers = async (app: PageApp): Promise<void> => {
 }
 
 /** Nothing would be lost by a reload. */
-const isUntouched = (app: PageApp): boolean =>
-  !hasUnsavedChanges(app) &&
+const isUntouched = (app: Page): boolean =>
+  !app.hasUnsavedChanges() &&
   app.chats
     .all()
-    .every(({ composer, writing }) => composer.empty.value && !writing.attachments.busy.value)
+    .every(({ draft, composer }) => draft.empty.value && !composer.attachments.busy.value)
 
 /** A page keeps the scripts it was loaded with; the notice offers those of the new build. */
-const announceVersions = (app: PageApp, workers: ServiceWorkerContainer): void => {
+const announceVersions = (app: Page, workers: ServiceWorkerContainer): void => {
   const had = workers.controller !== null
   let isNew = false
   workers.addEventListener('controllerchange', () => {
     // The first worker of this browser is no new version.
     if (!had || isNew) return
     isNew = true
-    app.toasts.show(t('version.new'), {
+    app.shell.toasts.show(t('version.new'), {
       action: { label: t('version.reload'), run: () => location.reload() },
     })
   })
@@ -98,17 +163,17 @@ const announceVersions = (app: PageApp, workers: ServiceWorkerContainer): void =
 }
 
 /** Fetches the open chat and the list once more after a turn, so that the stored copies are not those of when it was opened. */
-const refreshCopies = (app: PageApp): void => {
+const refreshCopies = (app: Page): void => {
   let wasBusy = false
   effect(() => {
-    const { chat } = app.active.value
+    const { transcript: chat } = app.active.value.chat
     const isBusy = chat.busy.value
     const id = chat.sessionId.value
     if (wasBusy && !isBusy && id)
       untracked(() => {
         // For the worker only; a copy that could not be fetched is fetched the next time.
-        void app.api('GET /api/session', { session_id: id, limit: 60 }).catch(() => undefined)
-        void app.api('GET /api/sessions', { limit: 100 }).catch(() => undefined)
+        void app.shell.api('GET /api/session', { session_id: id, limit: 60 }).catch(() => undefined)
+        void app.shell.api('GET /api/sessions', { limit: 100 }).catch(() => undefined)
       })
     wasBusy = isBusy
   })
@@ -118,21 +183,26 @@ const refreshCopies = (app: PageApp): void => {
 const AGAIN_MS = 10_000
 
 /** What came from storage is fetched again once the server can be reached. */
-const replaceCopies = (app: PageApp): void => {
-  const { connection, platform } = app
+const replaceCopies = (app: Page): void => {
+  const { connection, platform } = app.shell
   let cancel = () => {}
   let waitMs = 0
   const refresh = (): void => {
     waitMs = AGAIN_MS
     connection.forgetCopies()
-    const { settings, profiles, projects, configProblems, models, workspaces } = app
-    const { personalities, skillCommands, reasoning } = app
+    const settings = app.settings
+    const profiles = app.profiles
+    const projects = app.projects
+    const { configProblems } = app.shell
+    const models = app.models
+    const workspaces = app.workspaces
+    const { personalities, skillCommands, reasoning } = app.composing
     for (const part of [settings, profiles, projects, configProblems, models, workspaces])
-      void app.attempt(() => part.load())
+      void app.shell.attempt(() => part.load())
     for (const part of [personalities, skillCommands, reasoning])
-      void app.attempt(() => part.load())
+      void app.shell.attempt(() => part.load())
     for (const { shown } of app.panes.value)
-      void app.attempt(() => shown.peek().transcript.reload())
+      void app.shell.attempt(() => shown.peek().transcript.reload())
   }
   effect(() => {
     const isLive = connection.state.value.kind === 'live'
@@ -142,7 +212,7 @@ const replaceCopies = (app: PageApp): void => {
   })
 }
 
-const showBadge = (app: PageApp): void => {
+const showBadge = (app: Page): void => {
   if (!('setAppBadge' in navigator)) return
   effect(() => {
     const count = app.inbox.count.value
@@ -156,22 +226,22 @@ const showBadge = (app: PageApp): void => {
 /** Since the page was requested. Storing the page's files takes processor time and bandwidth that the first view needs. */
 const INSTALL_AT_MS = 5_000
 
-const installTime = ({ clock }: PageApp['platform']): Promise<void> =>
+const installTime = ({ clock }: Platform): Promise<void> =>
   // In a browser it counts from the request of the page.
   clock.delay(Math.max(0, INSTALL_AT_MS - clock.monotonic()))
 
 /** The person has signed out in another tab: nothing that they have read or written stays in this one. */
-const leave = ({ platform, signedOut, base }: PageApp): void => {
+const leave = ({ shell: { platform, signedOut, base } }: Page): void => {
   signedOut.value = true
   platform.drafts.clear()
   location.replace(urlOf(base, 'login'))
 }
 
 /** When someone else signs in in another tab, this page is no longer theirs: what it shows and stores is of another person. */
-const reloadForOthers = (app: PageApp): void => {
-  const { base, account } = app.platform
+const reloadForOthers = (app: Page): void => {
+  const { base, account } = app.shell.platform
   const tabs = new BroadcastChannel(`agent-webui:account:${new URL(base).pathname}`)
-  app.accountTabs.value = tabs
+  app.shell.accountTabs.value = tabs
   tabs.addEventListener('message', ({ data }) => {
     if (data === '') leave(app)
     else if (data !== account) location.reload()
@@ -180,25 +250,25 @@ const reloadForOthers = (app: PageApp): void => {
 }
 
 /** Over plain HTTP browsers have no service workers: messages wait there too, but the page cannot be opened without a network. */
-export const startOffline = async (app: PageApp): Promise<void> => {
+export const startOffline = async (app: Page): Promise<void> => {
   // Also without service workers: other devices are not notified about what is visible here.
   startPresence(app)
   reloadForOthers(app)
   reportUnsavedChanges(app)
   followRole(app)
-  adoptDrafts(app.platform.device, app.platform.drafts)
-  void app.attempt(() => app.first.takeOver())
+  adoptDrafts(app.shell.platform.device, app.shell.platform.drafts)
+  void app.shell.attempt(() => app.first.takeOver())
   saveDrafts(app)
   // A page without it offers a reload (`main.tsx`).
   announceAnswers(app).catch(() => undefined)
-  void app.attempt(() => startOutbox(app))
+  void app.shell.attempt(() => startOutbox(app))
   const workers = navigator.serviceWorker
   if (!workers) return
   showBadge(app)
   announceVersions(app, workers)
   refreshCopies(app)
   replaceCopies(app)
-  await app.attempt(() => takeShared(app))
-  await installTime(app.platform)
-  await workers.register(workerUrl(new URL('sw.js', app.base).href))
+  await app.shell.attempt(() => takeShared(app))
+  await installTime(app.shell.platform)
+  await workers.register(workerUrl(new URL('sw.js', app.shell.base).href))
 }

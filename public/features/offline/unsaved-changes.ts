@@ -1,6 +1,5 @@
 /** Unsaved changes in the tabs of this browser: a sign-out closes all of them, so it asks. */
-import type { PageApp } from '../../app.ts'
-import { hasUnsavedChanges } from '../shell/has-unsaved-changes.ts'
+import type { Page } from '../../app.ts'
 
 const channelOf = (base: string): BroadcastChannel =>
   new BroadcastChannel(`agent-webui:unsaved:${new URL(base).pathname}`)
@@ -8,12 +7,12 @@ const channelOf = (base: string): BroadcastChannel =>
 type Reply = { tab: number; isUnsaved: boolean }
 
 /** Replies to other tabs, and to this one. */
-export const reportUnsavedChanges = (app: PageApp): void => {
-  const channel = channelOf(app.base)
+export const reportUnsavedChanges = (app: Page): void => {
+  const channel = channelOf(app.shell.base)
   const tab = Math.random()
   const reply = (isUnsaved: boolean) => channel.postMessage({ tab, isUnsaved } satisfies Reply)
   channel.addEventListener('message', ({ data }) => {
-    if (data === 'ask') reply(hasUnsavedChanges(app))
+    if (data === 'ask') reply(app.hasUnsavedChanges())
   })
   addEventListener('pagehide', () => reply(false))
 }

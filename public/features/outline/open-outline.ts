@@ -6,7 +6,10 @@ import { lazy } from '../../parts/lazy.tsx'
 
 const Outline = lazy(async () => (await import('./outline-view.tsx')).Outline, HeldKeys)
 
-export const openOutline = ({ chat, layout, route }: App): 'pass' | undefined => {
+export const openOutline = ({
+  chat: { transcript: chat },
+  shell: { layout, route },
+}: App): 'pass' | undefined => {
   if (route.current.value.view !== 'chat' || chat.chat.value.messages.length === 0) return 'pass'
   layout.overlay.value = h(Outline, {})
 }
@@ -17,6 +20,6 @@ export const stepRequest = (app: App, by: 1 | -1): 'pass' | undefined => {
   const isTyping =
     (field instanceof HTMLTextAreaElement || field instanceof HTMLInputElement) &&
     field.value !== ''
-  if (isTyping || app.route.current.value.view !== 'chat') return 'pass'
-  void app.attempt(async () => (await import('./step-request.ts')).stepRequest(app, by))
+  if (isTyping || app.shell.route.current.value.view !== 'chat') return 'pass'
+  void app.shell.attempt(async () => (await import('./step-request.ts')).stepRequest(app, by))
 }

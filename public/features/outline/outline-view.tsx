@@ -1,11 +1,12 @@
 /** The outline of the open chat: its requests and headings, with a filter; only the visible ones are in the DOM. */
+import { signal, useSignal } from '@preact/signals'
 import { usePart } from '../../parts/use-part.ts'
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { useChat, useSessions, useShell } from '../../contexts.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { takeHeldKeys } from '../shell/held-keys.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { formatAgo, formatFull } from '../sessions/relative-time.ts'
+import { formatAgo, formatFull } from '../../parts/relative-time.ts'
 import { topRow } from './step-request.ts'
 import { currentEntry, filterOutline, outlineOf, type OutlineEntry } from './outline.ts'
 import { t } from './strings.ts'
@@ -13,13 +14,13 @@ import { t } from './strings.ts'
 const OVERSCAN = 8
 
 export const Outline = () => {
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   const { route, layout } = useShell()
-  const { sessions } = useSessions()
-  const [query, setQuery] = useState(takeHeldKeys)
-  const [active, setActive] = useState<number | null>(null)
-  const [failed, setFailed] = useState(false)
-  const [top, setTop] = useState(0)
+  const sessions = useSessions()
+  const query = useMemo(() => signal(takeHeldKeys()), [])
+  const active = useSignal<number | null>(null)
+  const failed = useSignal(false)
+  const top = useSignal(0)
   const list = useRef<HTMLDivElement>(null)
   const picked = useRef<OutlineEntry>(null)
   // After the dialog has given the focus back.
@@ -37,16 +38,18 @@ export const Outline = () => {
   const before = usePart(chat.chat, ({ before }) => before)
 
   const load = () => {
-    setFailed(false)
-    chat.loadUntil('').catch(() => setFailed(true))
+    failed.value = false
+    chat.messages.loadUntil('').catch(() => {
+      failed.value = true
+    })
   }
   useEffect(load, [])
 
   const all = useMemo(() => outlineOf(messages), [messages])
-  const entries = useMemo(() => filterOutline(all, query), [all, query])
+  const entries = useMemo(() => filterOutline(all, query.value), [all, query.value])
   const here = all[currentEntry(all, messages, reading)]
   const start = here ? entries.indexOf(here) : -1
-  const at = Math.min(active ?? Math.max(0, start), entries.length - 1)
+  const at = Math.min(active.value ?? Math.max(0, start), entries.length - 1)
   // The heights of `.outline-option`.
   const height = useMemo(
     () => (matchMedia('(pointer: coarse), (max-width: 719px)').matches ? 44 : 32),
@@ -58,10 +61,11 @@ export const Outline = () => {
     const box = list.current
     if (!box || at < 0) return
     const y = at * height
-    if (y < box.scrollTop) box.scrollTop = y - (active === null ? box.clientHeight / 3 : 0)
+    if (y < box.scrollTop) box.scrollTop = y - (active.value === null ? box.clientHeight / 3 : 0)
     else if (y + height > box.scrollTop + box.clientHeight)
-      box.scrollTop = y + height - box.clientHeight + (active === null ? box.clientHeight / 3 : 0)
-    setTop(box.scrollTop)
+      box.scrollTop =
+        y + height - box.clientHeight + (active.value === null ? box.clientHeight / 3 : 0)
+    top.value = box.scrollTop
   }, [at, entries])
 
   const onClose = () => {
@@ -84,12 +88,12 @@ export const Outline = () => {
     }
     const step = steps[event.key]
     if (event.key === 'Enter') pick(at)
-    else if (step) setActive(Math.max(0, Math.min(entries.length - 1, at + step)))
+    else if (step) active.value = Math.max(0, Math.min(entries.length - 1, at + step))
     else return
     event.preventDefault()
   }
 
-  const from = Math.max(0, Math.floor(top / height) - OVERSCAN)
+  const from = Math.max(0, Math.floor(top.value / height) - OVERSCAN)
   const shown = Math.ceil((list.current?.clientHeight ?? 480) / height) + 2 * OVERSCAN
   const visible = entries.slice(from, from + shown)
   const optionId = (index: number) => `outline-${index}`
@@ -110,17 +114,17 @@ export const Outline = () => {
             autocomplete="off"
             spellcheck={false}
             placeholder={t('filter')}
-            value={query}
+            value={query.value}
             onInput={event => {
-              setActive(0)
-              setQuery(event.currentTarget.value)
+              active.value = 0
+              query.value = event.currentTarget.value
             }}
           />
         </div>
         {before > 0 && (
           <p class="outline-state" role="status">
-            {t(failed ? 'failed' : 'loading')}
-            {failed && (
+            {t(failed.value ? 'failed' : 'loading')}
+            {failed.value && (
               <button type="button" class="tx-link" onClick={load}>
                 {t('retry')}
               </button>
@@ -136,7 +140,9 @@ export const Outline = () => {
           role={entries.length > 0 ? 'listbox' : 'group'}
           aria-label={t('list')}
           tabIndex={-1}
-          onScroll={event => setTop(event.currentTarget.scrollTop)}
+          onScroll={event => {
+            top.value = event.currentTarget.scrollTop
+          }}
         >
           <div class="outline-space" style={{ height: `${entries.length * height}px` }}>
             {visible.map((entry, index) => {
@@ -168,7 +174,7 @@ export const Outline = () => {
               )
             })}
           </div>
-          {entries.length === 0 && <p class="picker-empty">{t(query ? 'none' : 'empty')}</p>}
+          {entries.length === 0 && <p class="picker-empty">{t(query.value ? 'none' : 'empty')}</p>}
         </div>
       </div>
     </Dialog>

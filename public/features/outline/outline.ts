@@ -2,7 +2,7 @@
 import { lex, type Token, type Tokens } from '../../../lib/base/markdown/lexer.ts'
 import { toPlainText } from '../../markdown/plain-text.ts'
 import type { Message } from '../../../lib/schema/message.ts'
-import { withoutFiles } from '../composer/composer.ts'
+import { withoutFiles } from '../messages/message-text.ts'
 import { isCompaction, secondsOf, splitText, textOf } from '../transcript/content.ts'
 
 /** `row` and `heading`: the place in the transcript. `level`: 0 for a request, else the depth of the heading. */

@@ -16,7 +16,10 @@ export const topRow = (): string | null => {
   return rows.find(row => !isAbove(row, edge))?.dataset.key ?? rows.at(-1)?.dataset.key ?? null
 }
 
-export const stepRequest = ({ chat, route }: App, by: 1 | -1): void => {
+export const stepRequest = (
+  { chat: { transcript: chat }, shell: { route } }: App,
+  by: 1 | -1,
+): void => {
   const { messages } = chat.chat.value
   const top = topRow()?.split(':')[0]
   if (!top) return

@@ -3,6 +3,7 @@ import { computed, signal } from '@preact/signals'
 import type { OwnFile, OwnFileKind, OwnFileRow } from '../../../lib/schema/own-file.ts'
 import { ApiError } from '../../api.ts'
 import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 import type { LoadState } from '../../parts/load-state.ts'
 import { t } from './strings.ts'
@@ -82,147 +83,157 @@ const saveInput = (kind: OwnFileKind, draft: OwnDraft) => {
   return { ...common, fields, text: draft.text }
 }
 
-type Options = Pick<App, 'api' | 'toasts'> & {
+type Options = Pick<Shell, 'api' | 'toasts'> & {
   kind: OwnFileKind
   onChanged: () => void
   unsaved: Set<string>
 }
 
-const createOwnFiles = ({ api, toasts, kind, onChanged, unsaved }: Options) => {
-  const rows = signal<readonly OwnFileRow[]>([])
-  const state = signal<LoadState>('loading')
-  const query = signal('')
-  const open = signal<OwnFile | null>(null)
-  const opening = signal<LoadState>('ready')
-  const draft = signal<OwnDraft | null>(null)
-  const busy = signal(false)
-  const problem = signal('')
+export class OwnFilesState {
+  readonly #options: Options
+  readonly rows = signal<readonly OwnFileRow[]>([])
+  readonly state = signal<LoadState>('loading')
+  readonly query = signal('')
+  readonly open = signal<OwnFile | null>(null)
+  readonly opening = signal<LoadState>('ready')
+  readonly draft = signal<OwnDraft | null>(null)
+  readonly busy = signal(false)
+  readonly problem = signal('')
   /** The version on disk that a save would overwrite; null inside when the file was deleted. */
-  const conflict = signal<{ version: string | null } | null>(null)
+  readonly conflict = signal<{ version: string | null } | null>(null)
+  readonly kind: 'command' | 'subagent'
+  readonly shown = computed(() =>
+    this.rows.value.filter(row => matches(row, this.query.value.trim())),
+  )
 
-  const setDraft = (next: OwnDraft | null): void => {
-    draft.value = next
-    conflict.value = null
-    problem.value = ''
-    if (next) unsaved.add(kind)
-    else unsaved.delete(kind)
+  constructor(options: Options) {
+    const { kind } = options
+    this.#options = options
+    this.kind = kind
   }
 
-  const load = async (): Promise<void> => {
+  async load(): Promise<void> {
+    const { api, toasts } = this.#options
     try {
-      rows.value = (await api('GET /api/own-files', { kind })).files
-      state.value = 'ready'
+      this.rows.value = (await api('GET /api/own-files', { kind: this.kind })).files
+      this.state.value = 'ready'
     } catch (error) {
-      if (rows.value.length === 0) state.value = 'failed'
+      if (this.rows.value.length === 0) this.state.value = 'failed'
       toasts.showError(error)
     }
   }
 
-  const read = async (name: string | null): Promise<void> => {
-    if (name !== open.value?.name) open.value = null
+  async read(name: string | null): Promise<void> {
+    const { api } = this.#options
+    if (name !== this.open.value?.name) this.open.value = null
     if (name === null) return
-    opening.value = 'loading'
+    this.opening.value = 'loading'
     try {
-      open.value = await api('GET /api/own-files/content', { kind, name })
-      opening.value = 'ready'
+      this.open.value = await api('GET /api/own-files/content', { kind: this.kind, name })
+      this.opening.value = 'ready'
     } catch {
       // Deleted or unreachable; the view shows which name is missing.
-      opening.value = 'failed'
+      this.opening.value = 'failed'
     }
   }
 
-  const changed = async (): Promise<void> => {
-    onChanged()
-    await load()
+  create(given: Partial<OwnDraft> = {}): void {
+    this.#setDraft({ ...blank, ...given })
   }
 
-  return {
-    kind,
-    rows,
-    state,
-    query,
-    shown: computed(() => rows.value.filter(row => matches(row, query.value.trim()))),
-    open,
-    opening,
-    draft,
-    busy,
-    problem,
-    conflict,
-    load,
-    read,
-    create: (given: Partial<OwnDraft> = {}): void => setDraft({ ...blank, ...given }),
-    edit(): void {
-      const file = open.value
-      if (file && !file.read_only) setDraft(toDraft(file))
-    },
-    /** A new file with the values of the open one. */
-    duplicate(): void {
-      const file = open.value
-      if (file) setDraft({ ...toDraft(file), of: '', name: '', version: null })
-    },
-    change(patch: Partial<OwnDraft>): void {
-      if (draft.value) draft.value = { ...draft.value, ...patch }
-    },
-    cancel: () => setDraft(null),
-    /** Resolves to the name it is saved under, or null when the server rejects it. */
-    async save({ overwrite = false } = {}): Promise<string | null> {
-      const now = draft.value
-      if (!now || busy.value) return null
-      busy.value = true
-      problem.value = ''
-      const version = overwrite ? (conflict.value?.version ?? null) : now.version
-      // A deleted file is created again.
-      const input = overwrite && version === null ? { ...now, of: '' } : now
-      try {
-        const { file } = await api('POST /api/own-files/save', {
-          ...saveInput(kind, input),
-          ...(version !== null && input.of !== '' && { expected_version: version }),
-        })
-        setDraft(null)
-        open.value = file
-        toasts.show(t('own.saved', { name: titleOf(file) }))
-        await changed()
-        return file.name
-      } catch (error) {
-        const code = error instanceof ApiError ? error.body.code : undefined
-        const isStale = now.of !== '' && error instanceof ApiError && error.status === 409
-        if (isStale && (code === 'file_changed' || code === 'file_not_found')) {
-          const theirs = error.body.version
-          conflict.value = { version: typeof theirs === 'string' ? theirs : null }
-        } else problem.value = error instanceof Error ? error.message : String(error)
-        return null
-      } finally {
-        busy.value = false
-      }
-    },
-    /** Replaces the draft with the version on disk. */
-    async discardMine(): Promise<void> {
-      const name = draft.value?.of
-      if (!name) return
-      await read(name)
-      setDraft(open.value ? toDraft(open.value) : null)
-    },
-    async remove(file: OwnFile): Promise<void> {
-      const { name, version } = file
-      await api('POST /api/own-files/delete', { kind, name, expected_version: version })
-      open.value = null
-      toasts.show(t('own.deleted', { name: titleOf(file) }))
-      await changed()
-    },
+  edit(): void {
+    const file = this.open.value
+    if (file && !file.read_only) this.#setDraft(toDraft(file))
+  }
+
+  /** A new file with the values of the open one. */
+  duplicate(): void {
+    const file = this.open.value
+    if (file) this.#setDraft({ ...toDraft(file), of: '', name: '', version: null })
+  }
+
+  change(patch: Partial<OwnDraft>): void {
+    if (this.draft.value) this.draft.value = { ...this.draft.value, ...patch }
+  }
+
+  cancel(): void {
+    this.#setDraft(null)
+  }
+
+  /** Resolves to the name it is saved under, or null when the server rejects it. */
+  async save({ overwrite = false } = {}): Promise<string | null> {
+    const { api, toasts } = this.#options
+    const now = this.draft.value
+    if (!now || this.busy.value) return null
+    this.busy.value = true
+    this.problem.value = ''
+    const version = overwrite ? (this.conflict.value?.version ?? null) : now.version
+    // A deleted file is created again.
+    const input = overwrite && version === null ? { ...now, of: '' } : now
+    try {
+      const { file } = await api('POST /api/own-files/save', {
+        ...saveInput(this.kind, input),
+        ...(version !== null && input.of !== '' && { expected_version: version }),
+      })
+      this.#setDraft(null)
+      this.open.value = file
+      toasts.show(t('own.saved', { name: titleOf(file) }))
+      await this.#changed()
+      return file.name
+    } catch (error) {
+      const code = error instanceof ApiError ? error.body.code : undefined
+      const isStale = now.of !== '' && error instanceof ApiError && error.status === 409
+      if (isStale && (code === 'file_changed' || code === 'file_not_found')) {
+        const theirs = error.body.version
+        this.conflict.value = { version: typeof theirs === 'string' ? theirs : null }
+      } else this.problem.value = error instanceof Error ? error.message : String(error)
+      return null
+    } finally {
+      this.busy.value = false
+    }
+  }
+
+  /** Replaces the draft with the version on disk. */
+  async discardMine(): Promise<void> {
+    const name = this.draft.value?.of
+    if (!name) return
+    await this.read(name)
+    this.#setDraft(this.open.value ? toDraft(this.open.value) : null)
+  }
+
+  async remove(file: OwnFile): Promise<void> {
+    const { api, toasts } = this.#options
+    const { name, version } = file
+    await api('POST /api/own-files/delete', { kind: this.kind, name, expected_version: version })
+    this.open.value = null
+    toasts.show(t('own.deleted', { name: titleOf(file) }))
+    await this.#changed()
+  }
+
+  #setDraft(next: OwnDraft | null): void {
+    const { unsaved } = this.#options
+    this.draft.value = next
+    this.conflict.value = null
+    this.problem.value = ''
+    if (next) unsaved.add(this.kind)
+    else unsaved.delete(this.kind)
+  }
+
+  async #changed(): Promise<void> {
+    this.#options.onChanged()
+    await this.load()
   }
 }
-
-export type OwnFilesState = ReturnType<typeof createOwnFiles>
 
 const stateOf = (kind: OwnFileKind) =>
   lazyState(
     app =>
-      createOwnFiles({
+      new OwnFilesState({
         kind,
-        api: app.api,
-        toasts: app.toasts,
-        onChanged: () => void app.skillCommands.load(),
-        unsaved: app.layout.unsaved,
+        api: app.shell.api,
+        toasts: app.shell.toasts,
+        onChanged: () => void app.composer.skillCommands.load(),
+        unsaved: app.shell.layout.unsaved,
       }),
     // A message of the chat beside this one starts a command as well.
     { isShared: true },

@@ -1,6 +1,6 @@
 /** The form of a command or subagent: its keys, its text, and conflicts with the file on disk. */
+import { useModels } from '../../contexts.ts'
 import { useEffect, useRef } from 'preact/hooks'
-import { useApp } from '../shell/context.ts'
 import { Button } from '../../parts/button.tsx'
 import { ConflictNote } from '../../parts/conflict-note.tsx'
 import { Field, FormActions, TextField } from '../../parts/form.tsx'
@@ -10,7 +10,7 @@ import { t } from './strings.ts'
 type FieldsProps = { files: OwnFilesState; draft: OwnDraft }
 
 const Fields = ({ files, draft }: FieldsProps) => {
-  const { models } = useApp()
+  const models = useModels()
   const { kind } = files
   const first = useRef<HTMLInputElement>(null)
   useEffect(() => first.current?.focus(), [])

@@ -66,7 +66,7 @@ const Facts = ({ file }: { file: OwnFile }) => (
 
 const Body = ({ file, files }: { file: OwnFile; files: OwnFilesState }) => {
   const app = useApp()
-  const { layout, route } = app
+  const { layout, route } = app.shell
   const name = titleOf(file)
   const remove = () => {
     layout.confirmation.value = {

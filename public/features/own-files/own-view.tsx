@@ -66,7 +66,7 @@ const List = ({ files, chosen }: { files: OwnFilesState; chosen: string | null }
 
 export const OwnView = ({ tab, name }: { tab: Tab; name: string | null }) => {
   const app = useApp()
-  const { route } = app
+  const { route } = app.shell
   const kind = tab === 'commands' ? 'command' : 'subagent'
   const files = ownFilesOf(app, kind)
   const profile = app.profiles.active.value

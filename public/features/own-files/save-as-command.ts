@@ -6,5 +6,5 @@ export const saveAsCommand = async (app: App, text: string): Promise<void> => {
   const { ownFilesOf } = await import('./own-files.ts')
   const commands = ownFilesOf(app, 'command')
   if (!commands.draft.value) commands.create({ text })
-  app.route.go({ view: 'skills', tab: 'commands', skill: null, query: '' })
+  app.shell.route.go({ view: 'skills', tab: 'commands', skill: null, query: '' })
 }

@@ -9,7 +9,7 @@ import { isHostSession } from '../sessions/host-session.ts'
 import { t as tm } from '../sessions/menu-strings.ts'
 import { formatKeys } from '../shell/keys.ts'
 import type { Route as View } from '../shell/route.ts'
-import type { Tab } from '../workspace/panel.ts'
+import type { Tab } from '../panel/panel.ts'
 import { t as tw } from '../workspace/strings.ts'
 import type { Entry } from './search-palette.ts'
 import { t } from './strings.ts'
@@ -49,7 +49,9 @@ const VIEWS: readonly {
 ]
 
 const ofChat = (app: App): Action[] => {
-  const { layout, route, sessions, chat } = app
+  const { layout, route } = app.shell
+  const sessions = app.sessions
+  const { transcript: chat } = app.chat
   const row = sessions.row(route.sessionId.value)
   if (!row) return []
   const id = row.session_id
@@ -63,21 +65,21 @@ const ofChat = (app: App): Action[] => {
       icon: 'folder',
       label: ta('projects.move'),
       asks: 'POST /api/session/move',
-      run: () => app.openMoveDialog(id),
+      run: () => app.projects.openMove(id),
     },
     {
       id: 'branch',
       icon: 'branch',
       label: tm('row.branch'),
       asks: 'POST /api/session/branch',
-      run: () => app.branch(id),
+      run: () => app.sessionActions.branch(id),
     },
     {
       id: 'duplicate',
       icon: 'duplicate',
       label: tm('row.duplicate'),
       asks: 'POST /api/session/duplicate',
-      run: () => app.duplicate(id),
+      run: () => app.sessionActions.duplicate(id),
     },
     ...(['md', 'json', 'html'] as const).map(
       (format): Action => ({
@@ -85,7 +87,7 @@ const ofChat = (app: App): Action[] => {
         icon: 'download',
         label: tm(`row.export.${format}`),
         words: words('export'),
-        run: () => app.exportAs(id, format),
+        run: () => app.sessionActions.exportAs(id, format),
       }),
     ),
     ...(isOurs
@@ -109,7 +111,7 @@ const ofChat = (app: App): Action[] => {
             icon: 'undo',
             label: tm('row.clear'),
             asks: 'POST /api/session/clear',
-            run: () => app.confirmClear(id),
+            run: () => app.sessionActions.confirmClear(id),
           },
         ] as const)
       : []),
@@ -118,14 +120,14 @@ const ofChat = (app: App): Action[] => {
       icon: 'trash',
       label: ta('row.delete'),
       asks: 'POST /api/session/delete',
-      run: () => app.remove(id),
+      run: () => app.sessionActions.remove(id),
     },
     {
       id: 'erase',
       icon: 'trash',
       label: tm('row.delete.permanent'),
       asks: 'POST /api/session/purge',
-      run: () => app.confirmDeletePermanently(id),
+      run: () => app.sessionActions.confirmDeletePermanently(id),
     },
     ...(chat.chat.value.messages.length > 0
       ? ([
@@ -161,7 +163,7 @@ const ofChat = (app: App): Action[] => {
             label: ta('keys.stop'),
             asks: 'POST /api/chat/cancel',
             keys: keys('mod+.'),
-            run: () => app.stop(),
+            run: () => app.chat.turns.stop(),
           },
         ] as const)
       : []),
@@ -186,7 +188,7 @@ const ofChat = (app: App): Action[] => {
       icon: 'archive',
       label: tm(row.archived ? 'row.unarchive' : 'row.archive'),
       asks: 'POST /api/session/archive',
-      run: () => app.archive(id, !row.archived),
+      run: () => app.sessionActions.archive(id, !row.archived),
     },
     ...more.map(action => ({ ...action, searchOnly: true })),
   ]
@@ -194,7 +196,8 @@ const ofChat = (app: App): Action[] => {
 
 /** Of the open chat, or of the one that the first message will create. */
 const choices = (app: App): Action[] => {
-  const { route, layout, panel } = app
+  const { route, layout } = app.shell
+  const panel = app.panel
   const pick = (name: 'model' | 'effort' | 'workspace') => () => {
     route.backToChat()
     layout.picker.value = name
@@ -220,7 +223,7 @@ const choices = (app: App): Action[] => {
       asks: 'POST /api/session/update',
       run: pick('model'),
     },
-    ...(app.reasoning.offered.value.length > 0 ? [effort] : []),
+    ...(app.composer.reasoning.offered.value.length > 0 ? [effort] : []),
     {
       id: 'workspace',
       icon: 'folder',
@@ -251,7 +254,9 @@ const choices = (app: App): Action[] => {
 const OWN = ['commands', 'subagents'] as const
 
 const ofPage = (app: App): Action[] => {
-  const { layout, route, panel, composer } = app
+  const { layout, route } = app.shell
+  const panel = app.panel
+  const { draft: composer } = app.composer
   const keys = (text: string) => formatKeys(text, layout.mac)
   const written = composer.text.value.trim()
   const more: Action[] = [
@@ -274,7 +279,7 @@ const ofPage = (app: App): Action[] => {
       icon: 'folder',
       label: ta('projects.new'),
       asks: 'POST /api/projects/create',
-      run: () => app.openProjectDialog(null),
+      run: () => app.projects.openEdit(null),
     },
     {
       id: 'keys',
@@ -327,7 +332,7 @@ const ofPage = (app: App): Action[] => {
 }
 
 export const actionEntries = (app: App): Entry[] => {
-  const { layout, route } = app
+  const { layout, route } = app.shell
   const all: Action[] = [
     {
       id: 'new',
@@ -335,7 +340,7 @@ export const actionEntries = (app: App): Entry[] => {
       label: ta('chat.new'),
       asks: 'POST /api/session/new',
       keys: formatKeys('mod+shift+o', layout.mac),
-      run: app.newChat,
+      run: () => app.pane.newChat(),
     },
     {
       id: 'new-beside',

@@ -2,21 +2,55 @@
 import type { App } from '../../app.ts'
 import { may } from '../../parts/may.ts'
 import { titleOf } from '../sessions/sessions.ts'
-import { formatAgo } from '../sessions/relative-time.ts'
+import { formatAgo } from '../../parts/relative-time.ts'
 import { t as ts } from '../settings/strings.ts'
 import { THEMES } from '../settings/settings.ts'
 import { t as themeText } from '../settings/theme-strings.ts'
 import { SECTIONS } from '../shell/route.ts'
 import { actionEntries } from './action-entries.ts'
-import { slashEntries } from './slash-entries.ts'
 import type { Entry } from './search-palette.ts'
 import { putIntoMessage } from '../composer/put-into-message.ts'
-import { mayOpen } from '../settings/sections.ts'
-import { revealSetting, settingEntries } from '../settings/settings-index.ts'
+import { mayOpen } from '../settings-view/sections.ts'
+import { revealSetting, settingEntries } from '../settings-view/settings-index.ts'
 import { t } from './strings.ts'
 import { isWordsKey, words } from './words-strings.ts'
+import { slashCommands } from '../../../lib/base/slash-commands.ts'
+import { mayRun } from '../composer/slash-routes.ts'
+import { t as tc } from '../composer/slash-strings.ts'
 
-const settings = ({ route }: App): Entry[] => {
+/** A command without its argument is put into the message. */
+const runSlash = async (app: App, name: string, argument = ''): Promise<void> => {
+  if (argument.startsWith('<')) {
+    putIntoMessage(app, `/${name} `)
+    return
+  }
+  const { commands } = await import('../composer/slash-commands.ts')
+  const said = await commands.find(command => command.name === name)?.run(app, '')
+  if (said) app.shell.toasts.show(said)
+}
+
+/** Those that only a slash command does. */
+const SLASH = new Set(
+  'retry undo rollback status queue steer interrupt btw background plan yolo compact usage personality'.split(
+    ' ',
+  ),
+)
+
+const slashEntries = (app: App): Entry[] =>
+  slashCommands
+    .filter(({ name }) => SLASH.has(name) && mayRun(name))
+    .map(({ name, args_hint }) => ({
+      id: `command:${name}`,
+      section: t('palette.commands'),
+      icon: 'terminal',
+      label: `/${name}`,
+      hint: tc(name),
+      words: tc(name),
+      searchOnly: true,
+      run: () => runSlash(app, name, args_hint),
+    }))
+
+const settings = ({ shell: { route } }: App): Entry[] => {
   const section = t('palette.settings')
   return [
     ...SECTIONS.map(
@@ -57,21 +91,23 @@ const chats = (app: App): Entry[] =>
     label: titleOf(row),
     hint: formatAgo(row.updated_at, app.sessions.now.value),
     searchOnly: row.archived,
-    run: () => app.route.openSession(row.session_id),
-    runAside: () => app.route.openBeside(row.session_id),
+    run: () => app.shell.route.openSession(row.session_id),
+    runAside: () => app.shell.route.openBeside(row.session_id),
   }))
 
 const commands = (app: App): Entry[] =>
-  [...app.skillCommands.list.value, ...app.skillCommands.more.value].map(command => ({
-    id: `command:${command.name}`,
-    section: t('palette.commands'),
-    icon: 'terminal',
-    label: `/${command.name}`,
-    hint: command.summary,
-    words: command.summary,
-    searchOnly: true,
-    run: () => putIntoMessage(app, `/${command.name} `),
-  }))
+  [...app.composer.skillCommands.list.value, ...app.composer.skillCommands.more.value].map(
+    command => ({
+      id: `command:${command.name}`,
+      section: t('palette.commands'),
+      icon: 'terminal',
+      label: `/${command.name}`,
+      hint: command.summary,
+      words: command.summary,
+      searchOnly: true,
+      run: () => putIntoMessage(app, `/${command.name} `),
+    }),
+  )
 
 const models = (app: App): Entry[] =>
   app.models.all.value.map(model => ({
@@ -82,7 +118,7 @@ const models = (app: App): Entry[] =>
     hint: model.provider,
     words: `${model.id} ${model.provider}`,
     searchOnly: true,
-    run: () => app.chooseModel(model.id),
+    run: () => app.chat.choices.chooseModel(model.id),
   }))
 
 const themes = (app: App): Entry[] =>

@@ -7,7 +7,7 @@ import { Picker } from '../../parts/picker.tsx'
 import { useApp } from '../shell/context.ts'
 import { localEntries } from './local-entries.ts'
 import { loadEntries, searchServer } from './remote-entries.ts'
-import { createPaletteSearch, type Entry } from './search-palette.ts'
+import { PaletteSearch, type Entry } from './search-palette.ts'
 import { t } from './strings.ts'
 
 export const Palette = () => {
@@ -17,8 +17,8 @@ export const Palette = () => {
     void loadEntries(app).then(entries => {
       loaded.value = entries
     })
-    return createPaletteSearch({
-      platform: app.platform,
+    return new PaletteSearch({
+      platform: app.shell.platform,
       local: () => [...localEntries(app), ...loaded.value],
       remote: (query, wanted) => searchServer(app, query, wanted),
       recentLabel: t('palette.recent'),
@@ -30,7 +30,7 @@ export const Palette = () => {
     return search.close
   }, [])
   const close = () => {
-    app.layout.paletteOpen.value = false
+    app.shell.layout.paletteOpen.value = false
   }
   const query = search.query.value
   const note = search.busy.value ? 'palette.searching' : search.failed.value && 'palette.failed'
@@ -46,7 +46,7 @@ export const Palette = () => {
         onQuery={search.set}
         onPick={(id, isAside) => {
           close()
-          void app.attempt(async () => search.pick(id, isAside))
+          void app.shell.attempt(async () => search.pick(id, isAside))
         }}
       />
     </Dialog>

@@ -12,7 +12,8 @@ const MAX_HINT_CHARS = 120
 
 /** Tasks, skills, subagents, notes and profiles: few enough to be fetched at once. A part that fails is left out. */
 export const loadEntries = async (app: App): Promise<Entry[]> => {
-  const { api, route, profiles } = app
+  const { api, route } = app.shell
+  const profiles = app.profiles
   const [tasks, skills, subagents, memory] = await Promise.all([
     api('GET /api/crons').catch(() => null),
     api('GET /api/skills', {}).catch(() => null),
@@ -78,7 +79,7 @@ export const loadEntries = async (app: App): Promise<Entry[]> => {
           label: name,
           hint: t('palette.profile'),
           searchOnly: true,
-          run: () => app.switchProfile(name),
+          run: () => app.profiles.switchTo(name),
         }),
       ),
   ]
@@ -87,7 +88,7 @@ export const loadEntries = async (app: App): Promise<Entry[]> => {
 const chatsFound = async (app: App, q: string, signal: AbortSignal): Promise<Entry[]> => {
   const profile = app.profiles.active.value
   const input = { q, content: '1', limit: MAX_CHATS, ...(profile ? { profile } : {}) }
-  const { sessions } = await app.api('GET /api/sessions/search', input, { signal })
+  const { sessions } = await app.shell.api('GET /api/sessions/search', input, { signal })
   return (sessions as unknown as SearchHit[]).map(hit => ({
     id: `chat:${hit.session_id}`,
     section: t('palette.found'),
@@ -99,16 +100,16 @@ const chatsFound = async (app: App, q: string, signal: AbortSignal): Promise<Ent
             .join('')
             .slice(0, MAX_HINT_CHARS)
         : '',
-    run: () => app.route.openSession(hit.session_id),
-    runAside: () => app.route.openBeside(hit.session_id),
+    run: () => app.shell.route.openSession(hit.session_id),
+    runAside: () => app.shell.route.openBeside(hit.session_id),
   }))
 }
 
 const filesFound = async (app: App, q: string, signal: AbortSignal): Promise<Entry[]> => {
-  const id = app.route.sessionId.value
+  const id = app.shell.route.sessionId.value
   if (!id) return []
   const input = { session_id: id, q, limit: MAX_FILES }
-  const { files } = await app.api('GET /api/files/search', input, { signal })
+  const { files } = await app.shell.api('GET /api/files/search', input, { signal })
   return files.map(({ path, type, ranges }) => ({
     id: `file:${path}`,
     section: t('palette.files'),
@@ -116,7 +117,7 @@ const filesFound = async (app: App, q: string, signal: AbortSignal): Promise<Ent
     label: path,
     ranges,
     run() {
-      app.route.backToChat()
+      app.shell.route.backToChat()
       app.panel.openTarget({ path, line: null })
     },
   }))

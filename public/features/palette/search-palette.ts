@@ -1,5 +1,5 @@
 /** State of the palette: what it lists for a query, from the page at once and from the server after a pause. */
-import { computed, signal } from '@preact/signals'
+import { computed, signal, type ReadonlySignal } from '@preact/signals'
 import { fuzzyMatches } from '../../../lib/base/fuzzy.ts'
 import type { Platform } from '../../platform.ts'
 import type { PickerOption } from '../../parts/picker.tsx'
@@ -53,92 +53,97 @@ const matching = (entries: readonly Entry[], query: string): Section[] => {
   }))
 }
 
-export const createPaletteSearch = (options: PaletteOptions) => {
-  const { platform, local, remote, recentLabel } = options
-  const query = signal('')
+export class PaletteSearch {
+  readonly #options: PaletteOptions
+  readonly query = signal('')
   /** What the server found last, and for what. */
-  const found = signal<{ text: string; entries: readonly Entry[] }>({ text: '', entries: [] })
-  const busy = signal(false)
-  const failed = signal(false)
-  const recentIds = platform.device.read<string[]>(RECENT_KEY, [])
-  let cancel = () => {}
-  let asking = new AbortController()
+  readonly #found = signal<{ text: string; entries: readonly Entry[] }>({ text: '', entries: [] })
+  readonly busy = signal(false)
+  readonly failed = signal(false)
+  readonly #recentIds: string[]
+  #cancel = () => {}
+  #asking = new AbortController()
+  readonly sections: ReadonlySignal<readonly Section[]>
 
-  const ask = async (text: string): Promise<void> => {
-    const { signal: wanted } = asking
+  constructor(options: PaletteOptions) {
+    const { platform, local, recentLabel } = options
+    this.#options = options
+    this.#recentIds = platform.device.read<string[]>(RECENT_KEY, [])
+    this.sections = computed<readonly Section[]>(() => {
+      const entries = local()
+      const text = this.query.value.trim()
+      if (!text) {
+        const byId = new Map(entries.map(entry => [entry.id, entry]))
+        const recent = this.#recentIds.flatMap(id => byId.get(id) ?? [])
+        const rest = entries.filter(
+          ({ id, searchOnly }) => !searchOnly && !this.#recentIds.includes(id),
+        )
+        const groups = [...Map.groupBy(rest, ({ section }) => section)]
+        return [
+          ...(recent.length > 0 ? [{ label: recentLabel, entries: recent }] : []),
+          ...groups.map(([label, of]) => ({ label, entries: of.slice(0, MAX_PER_SECTION) })),
+        ]
+      }
+      const own = matching(entries, text)
+      const shown = new Set(own.flatMap(({ entries: of }) => of.map(({ id }) => id)))
+      // Below the results of the page, so that nothing moves under the selection when they arrive.
+      const groups = Map.groupBy(
+        this.#foundFor(text).filter(({ id }) => !shown.has(id)),
+        ({ section }) => section,
+      )
+      return [...own, ...[...groups].map(([label, of]) => ({ label, entries: of }))]
+    })
+  }
+
+  readonly set = (text: string): void => {
+    this.query.value = text
+    this.#cancel()
+    this.#asking.abort()
+    this.#asking = new AbortController()
+    const wanted = text.trim()
+    this.busy.value = wanted !== ''
+    this.failed.value = false
+    if (wanted)
+      this.#cancel = this.#options.platform.clock.timer(PAUSE_MS, () => void this.#ask(wanted))
+    else this.#found.value = { text: '', entries: [] }
+  }
+
+  readonly close = (): void => {
+    this.#cancel()
+    this.#asking.abort()
+  }
+
+  /** Runs an entry, which is listed first the next time. */
+  pick(id: string, isAside = false): unknown {
+    const entry = this.sections.value.flatMap(({ entries }) => entries).find(one => one.id === id)
+    if (!entry) return undefined
+    const recent = [id, ...this.#recentIds.filter(one => one !== id)].slice(0, MAX_RECENT)
+    this.#options.platform.device.write(RECENT_KEY, recent)
+    return (isAside && entry.runAside ? entry.runAside : entry.run)()
+  }
+
+  async #ask(text: string): Promise<void> {
+    const { signal: wanted } = this.#asking
     try {
-      const entries = await remote(text, wanted)
+      const entries = await this.#options.remote(text, wanted)
       // A later query has replaced this one.
       if (wanted.aborted) return
-      found.value = { text, entries }
-      failed.value = false
+      this.#found.value = { text, entries }
+      this.failed.value = false
     } catch {
       // Shown as a sentence below the results of the page.
-      if (!wanted.aborted) failed.value = true
+      if (!wanted.aborted) this.failed.value = true
     } finally {
-      if (!wanted.aborted) busy.value = false
+      if (!wanted.aborted) this.busy.value = false
     }
   }
 
   /** Results for an earlier query stay while the server searches, where they match the new one: Enter must open no other. */
-  const foundFor = (text: string): readonly Entry[] => {
-    const { text: asked, entries } = found.value
+  #foundFor(text: string): readonly Entry[] {
+    const { text: asked, entries } = this.#found.value
     if (asked === text) return entries
     const texts = entries.map(({ label, hint = '' }) => `${label} ${hint}`)
     const matches = new Set(fuzzyMatches(texts, text).map(({ at }) => at))
     return entries.filter((_, index) => matches.has(index))
-  }
-
-  const sections = computed<readonly Section[]>(() => {
-    const entries = local()
-    const text = query.value.trim()
-    if (!text) {
-      const byId = new Map(entries.map(entry => [entry.id, entry]))
-      const recent = recentIds.flatMap(id => byId.get(id) ?? [])
-      const rest = entries.filter(({ id, searchOnly }) => !searchOnly && !recentIds.includes(id))
-      const groups = [...Map.groupBy(rest, ({ section }) => section)]
-      return [
-        ...(recent.length > 0 ? [{ label: recentLabel, entries: recent }] : []),
-        ...groups.map(([label, of]) => ({ label, entries: of.slice(0, MAX_PER_SECTION) })),
-      ]
-    }
-    const own = matching(entries, text)
-    const shown = new Set(own.flatMap(({ entries: of }) => of.map(({ id }) => id)))
-    // Below the results of the page, so that nothing moves under the selection when they arrive.
-    const groups = Map.groupBy(
-      foundFor(text).filter(({ id }) => !shown.has(id)),
-      ({ section }) => section,
-    )
-    return [...own, ...[...groups].map(([label, of]) => ({ label, entries: of }))]
-  })
-
-  return {
-    query,
-    sections,
-    busy,
-    failed,
-    set(text: string): void {
-      query.value = text
-      cancel()
-      asking.abort()
-      asking = new AbortController()
-      const wanted = text.trim()
-      busy.value = wanted !== ''
-      failed.value = false
-      if (wanted) cancel = platform.clock.timer(PAUSE_MS, () => void ask(wanted))
-      else found.value = { text: '', entries: [] }
-    },
-    /** Runs an entry, which is listed first the next time. */
-    pick(id: string, isAside = false): unknown {
-      const entry = sections.value.flatMap(({ entries }) => entries).find(one => one.id === id)
-      if (!entry) return undefined
-      const recent = [id, ...recentIds.filter(one => one !== id)].slice(0, MAX_RECENT)
-      platform.device.write(RECENT_KEY, recent)
-      return (isAside && entry.runAside ? entry.runAside : entry.run)()
-    },
-    close(): void {
-      cancel()
-      asking.abort()
-    },
   }
 }

@@ -4,35 +4,41 @@
  */
 import { effect, untracked } from '@preact/signals'
 import { rightsOf } from '../../../lib/base/rights.ts'
-import type { PageApp } from '../../app.ts'
+import type { Page } from '../../app.ts'
 
 /** A page belongs to one profile. It stays in it while that is given, also where the person's first profile is another one now. */
-const keepProfile = async ({ profiles, reloadIfProfileChanged }: PageApp): Promise<void> => {
+const keepProfile = async ({ profiles }: Page): Promise<void> => {
   const { active, list } = profiles
   if (!(await profiles.hasChanged())) return
   await profiles.refresh()
   if (list.value.some(({ name }) => name === active.value)) await profiles.keep()
-  else await reloadIfProfileChanged()
+  else await profiles.reloadIfChanged()
 }
 
-const reloadAll = async (app: PageApp): Promise<void> => {
+const reloadAll = async (app: Page): Promise<void> => {
   await keepProfile(app)
-  const { profiles, projects, models, workspaces, personalities, skillCommands, reasoning } = app
+  const profiles = app.profiles
+  const projects = app.projects
+  const models = app.models
+  const workspaces = app.workspaces
+  const { personalities, skillCommands, reasoning } = app.composing
   const parts = [profiles, projects, models, workspaces, personalities, skillCommands, reasoning]
-  const ofOwner = app.settings.isOwner.value ? [app.configProblems] : []
-  for (const part of [...parts, ...ofOwner]) void app.attempt(() => part.load())
+  const ofOwner = app.settings.isOwner.value ? [app.shell.configProblems] : []
+  for (const part of [...parts, ...ofOwner]) void app.shell.attempt(() => part.load())
   app.reloadLists()
-  for (const { shown } of app.panes.value) void app.attempt(() => shown.peek().transcript.reload())
+  for (const { shown } of app.panes.value)
+    void app.shell.attempt(() => shown.peek().transcript.reload())
 }
 
-export const followRole = (app: PageApp): void => {
-  const { connection, settings } = app
+export const followRole = (app: Page): void => {
+  const { connection } = app.shell
+  const settings = app.settings
   // The settings may be older than the first connection.
   let wasLost = true
   /** Those of the page itself are older than all that it has requested. */
   let { rights } = document.documentElement.dataset
   const refresh = () =>
-    app.attempt(async () => {
+    app.shell.attempt(async () => {
       await settings.load()
       const now = rightsOf(settings.person.peek())
       if (now === rights) return

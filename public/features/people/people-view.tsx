@@ -64,7 +64,7 @@ type FormProps = {
 }
 
 const PersonForm = ({ person, save, onCancel }: FormProps) => {
-  const { profiles } = useProfiles()
+  const profiles = useProfiles()
   useEffect(() => void profiles.refresh(), [])
   const name = useSignal(person?.name ?? '')
   const role = useSignal<Role>(person?.role ?? 'member')

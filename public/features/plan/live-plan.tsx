@@ -9,7 +9,7 @@ import { todosOfTurn } from './todos-of-turn.ts'
 
 /** Not announced by screen readers when it changes: the answer says what was done. */
 export const LivePlan = () => {
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   const messages = useComputed(() => chat.chat.value.messages)
   const isRunning = useComputed(() => chat.chat.value.live !== null)
   const todos = useComputed(() => todosOfTurn(messages.value)).value

@@ -8,16 +8,16 @@ import { t } from './strings.ts'
 
 const usePlanning = (): [isOn: boolean, set: (isOn: boolean) => void] => {
   const app = useApp()
-  const { sessions } = useSessions()
+  const sessions = useSessions()
   return [
-    sessions.row(app.chat.sessionId.value)?.mode === 'plan',
-    next => void app.attempt(() => setPlanning(app, next)),
+    sessions.row(app.chat.transcript.sessionId.value)?.mode === 'plan',
+    next => void app.shell.attempt(() => setPlanning(app, next)),
   ]
 }
 
 /** A plan waits for an answer. Turning plan mode off would approve it, so that is left to its card. */
 const usePlanOpen = (): boolean => {
-  const { chat } = useChat()
+  const { transcript: chat } = useChat()
   return usePart(chat.chat, ({ questions }) =>
     questions.some(question => question.kind === 'clarify' && question.plan),
   )

@@ -23,7 +23,7 @@ export const ProfileForm = ({
   source: Profile | null
   onClose: () => void
 }) => {
-  const { profiles, switchProfile } = useProfiles()
+  const profiles = useProfiles()
   const { toasts } = useShell()
   const list = profiles.list.value
   const name = useSignal('')
@@ -51,7 +51,7 @@ export const ProfileForm = ({
       })
       onClose()
       toasts.show(t('profiles.created', { name: made }), {
-        action: { label: t('profiles.enter'), run: () => void switchProfile(made) },
+        action: { label: t('profiles.enter'), run: () => void profiles.switchTo(made) },
       })
     } catch (refused) {
       error.value = refused instanceof Error ? refused.message : String(refused)

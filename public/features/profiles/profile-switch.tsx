@@ -1,31 +1,34 @@
 /** The profile switcher in the sidebar's footer. */
-import { useCallback, useRef, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useCallback, useRef } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { Menu, type MenuItem } from '../../parts/menu-button.tsx'
 import { t } from '../../strings/t.ts'
 import { useProfiles, useShell } from '../../contexts.ts'
 
 export const ProfileSwitch = () => {
-  const { profiles, switchProfile } = useProfiles()
+  const profiles = useProfiles()
   const { route, layout, attempt } = useShell()
-  const [open, setOpen] = useState(false)
+  const open = useSignal(false)
   const anchor = useRef<HTMLButtonElement>(null)
-  const close = useCallback(() => setOpen(false), [])
+  const close = useCallback(() => {
+    open.value = false
+  }, [])
   const active = profiles.active.value
   if (!active) return null
 
   const show = async () => {
-    if (open) return close()
+    if (open.value) return close()
     // The menu focuses its first item when it opens, so the list must be loaded.
     await attempt(() => profiles.refresh())
-    setOpen(true)
+    open.value = true
   }
   const items: MenuItem[] = [
     ...profiles.list.value.map(
       ({ name }): MenuItem => ({
         label: name,
         icon: name === active ? 'check' : 'user',
-        run: () => void switchProfile(name),
+        run: () => void profiles.switchTo(name),
       }),
     ),
     'line',
@@ -45,7 +48,7 @@ export const ProfileSwitch = () => {
         type="button"
         class="foot-item"
         aria-haspopup="menu"
-        aria-expanded={open}
+        aria-expanded={open.value}
         aria-label={t('profiles.switch', { name: active })}
         onClick={() => void show()}
       >
@@ -53,7 +56,7 @@ export const ProfileSwitch = () => {
         <span class="foot-name">{active}</span>
         <Icon name="chevron-up" size={14} />
       </button>
-      {open && (
+      {open.value && (
         <Menu
           anchor={anchor}
           label={t('profiles.menu')}

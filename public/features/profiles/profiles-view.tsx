@@ -6,15 +6,63 @@ import { Button } from '../../parts/button.tsx'
 import { t } from './strings.ts'
 import { View } from '../shell/view.tsx'
 import { ProfileCard } from './profile-card.tsx'
-import { DeleteProfile } from './delete-profile.tsx'
 import { ProfileForm } from './profile-form.tsx'
 import { useProfiles, useShell } from '../../contexts.ts'
 import { LoadNote } from '../../parts/view-state.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { FormActions, TextField } from '../../parts/form.tsx'
+
+const DeleteProfile = ({ profile, onClose }: { profile: Profile; onClose: () => void }) => {
+  const profiles = useProfiles()
+  const typed = useSignal('')
+  const error = useSignal('')
+  const busy = useSignal(false)
+  const { name } = profile
+
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    if (typed.value !== name) return
+    busy.value = true
+    try {
+      await profiles.remove(name)
+      onClose()
+    } catch (refused) {
+      error.value = refused instanceof Error ? refused.message : String(refused)
+      busy.value = false
+    }
+  }
+
+  return (
+    <Dialog
+      title={t('profiles.delete.title', { name })}
+      closeLabel={t('app.close')}
+      onClose={onClose}
+    >
+      <form class="form" onSubmit={event => void submit(event)}>
+        <p class="dialog-text">{t('profiles.delete.text')}</p>
+        <TextField
+          label={t('profiles.delete.type', { name })}
+          autofocus
+          value={typed.value}
+          onInput={text => {
+            typed.value = text
+          }}
+        />
+        <FormActions error={error.value}>
+          <Button onClick={onClose}>{t('app.cancel')}</Button>
+          <Button kind="danger" type="submit" disabled={busy.value || typed.value !== name}>
+            {t('profiles.delete.confirm')}
+          </Button>
+        </FormActions>
+      </form>
+    </Dialog>
+  )
+}
 
 type Open = { what: 'new' | 'clone' | 'delete'; profile: Profile | null }
 
 const Cards = ({ onOpen }: { onOpen: (open: Open) => void }) => {
-  const { profiles, switchProfile } = useProfiles()
+  const profiles = useProfiles()
   const { attempt } = useShell()
   const { list, state, active } = profiles
   if (state.value === 'failed' || list.value.length === 0) {
@@ -33,7 +81,7 @@ const Cards = ({ onOpen }: { onOpen: (open: Open) => void }) => {
           key={profile.name}
           profile={profile}
           active={profile.name === active.value}
-          onSwitch={() => void switchProfile(profile.name, 'profiles')}
+          onSwitch={() => void profiles.switchTo(profile.name, 'profiles')}
           onClone={() => onOpen({ what: 'clone', profile })}
           onDelete={() => onOpen({ what: 'delete', profile })}
         />
@@ -44,7 +92,7 @@ const Cards = ({ onOpen }: { onOpen: (open: Open) => void }) => {
 
 export const ProfilesView = () => {
   const { attempt } = useShell()
-  const { profiles } = useProfiles()
+  const profiles = useProfiles()
   const open = useSignal<Open | null>(null)
   useEffect(() => void attempt(() => profiles.refresh()), [])
   const close = () => {

@@ -6,11 +6,22 @@ import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field, FormActions, TextField } from '../../parts/form.tsx'
 import { Picker } from '../../parts/picker.tsx'
-import type { ProjectDialog } from './projects.ts'
+import type { ProjectDialog, ProjectInput, Projects } from './projects.ts'
 import { titleOf } from '../sessions/sessions.ts'
-import { saveProject } from './save-project.ts'
 import { t } from './strings.ts'
-import { useSessions } from '../../contexts.ts'
+import { useProjects, useSessions } from '../../contexts.ts'
+
+/** Creates or edits a project; a new one gets the session it was created for. Throws the server's error. */
+export const saveProject = async (
+  projects: Projects,
+  project: Project | null,
+  input: ProjectInput,
+  sessionId?: string,
+): Promise<void> => {
+  if (project) return projects.save(project.project_id, input)
+  const made = await projects.create(input)
+  if (sessionId) await projects.moveTo(sessionId, made.project_id)
+}
 
 /** Visible as a dot in every theme. */
 const COLORS = [
@@ -62,7 +73,7 @@ const Swatches = ({ value, onChange }: { value: string; onChange: (color: string
 }
 
 const EditProject = ({ project, sessionId, onClose }: EditProps) => {
-  const sessions = useSessions()
+  const projects = useProjects()
   const name = useSignal(project?.name ?? '')
   const color = useSignal(project?.color ?? '')
   const error = useSignal('')
@@ -73,7 +84,7 @@ const EditProject = ({ project, sessionId, onClose }: EditProps) => {
     busy.value = true
     try {
       const input = { name: name.value.trim(), color: color.value || null }
-      await saveProject(sessions, project, input, sessionId)
+      await saveProject(projects, project, input, sessionId)
       onClose()
     } catch (refused) {
       error.value = refused instanceof Error ? refused.message : String(refused)
@@ -118,7 +129,8 @@ const NONE = 'none'
 const NEW = 'new'
 
 const MoveDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => void }) => {
-  const { sessions, projects, openProjectDialog, moveTo } = useSessions()
+  const sessions = useSessions()
+  const projects = useProjects()
   const query = useSignal('')
   const row = sessions.row(sessionId)
   const current = projects.find(row?.project_id)?.project_id
@@ -157,8 +169,8 @@ const MoveDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => 
         }}
         onPick={id => {
           onClose()
-          if (id === NEW) openProjectDialog(null, sessionId)
-          else void moveTo(sessionId, id === NONE ? null : id.slice(2))
+          if (id === NEW) projects.openEdit(null, sessionId)
+          else void projects.moveTo(sessionId, id === NONE ? null : id.slice(2))
         }}
       />
     </Dialog>
@@ -166,7 +178,7 @@ const MoveDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => 
 }
 
 export const ProjectDialogs = ({ dialog }: { dialog: ProjectDialog }) => {
-  const { projects } = useSessions()
+  const projects = useProjects()
   const close = () => {
     projects.dialog.value = null
   }

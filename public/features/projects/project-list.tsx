@@ -1,4 +1,5 @@
 /** Projects and tags in the sidebar: click to filter, drop a session to move it. */
+import { DRAGGED_SESSION } from '../sessions/session-row.tsx'
 import { useSignal } from '@preact/signals'
 import type { Project } from '../../../lib/schema/project.ts'
 import { IconButton } from '../../parts/button.tsx'
@@ -6,17 +7,15 @@ import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { MenuButton } from '../../parts/menu-button.tsx'
 import { t } from '../../strings/t.ts'
-import { useSessions } from '../../contexts.ts'
-
-/** Drag-and-drop type of a session. */
-export const DRAGGED_SESSION = 'application/x-agent-session'
+import { useProjects, useSessions } from '../../contexts.ts'
 
 export const ProjectDot = ({ color }: { color: string | null }) => (
   <span class={`dot${color ? '' : ' dot-none'}`} style={color ? { backgroundColor: color } : {}} />
 )
 
 const ProjectItem = ({ project }: { project: Project }) => {
-  const { projects, sessions, moveTo, openProjectDialog, confirmDeleteProject } = useSessions()
+  const projects = useProjects()
+  const sessions = useSessions()
   const over = useSignal(false)
   const { project_id: id, name } = project
   const pressed = projects.chosen.value === id
@@ -39,7 +38,7 @@ const ProjectItem = ({ project }: { project: Project }) => {
         const dragged = event.dataTransfer?.getData(DRAGGED_SESSION)
         if (!dragged) return
         event.preventDefault()
-        void moveTo(dragged, id)
+        void projects.moveTo(dragged, id)
       }}
     >
       <button
@@ -65,12 +64,12 @@ const ProjectItem = ({ project }: { project: Project }) => {
         asks="POST /api/projects/rename"
         label={t('projects.menu', { name })}
         items={() => [
-          { label: t('projects.edit'), icon: 'edit', run: () => openProjectDialog(project) },
+          { label: t('projects.edit'), icon: 'edit', run: () => projects.openEdit(project) },
           {
             label: t('projects.delete'),
             icon: 'trash',
             danger: true,
-            run: () => confirmDeleteProject(project),
+            run: () => projects.confirmDelete(project),
           },
         ]}
       />
@@ -79,7 +78,7 @@ const ProjectItem = ({ project }: { project: Project }) => {
 }
 
 const Tags = () => {
-  const { projects } = useSessions()
+  const projects = useProjects()
   if (projects.tags.value.length === 0) return null
   return (
     // biome-ignore lint/a11y/useSemanticElements: toggle buttons filter at once; a fieldset groups form fields
@@ -100,7 +99,7 @@ const Tags = () => {
 }
 
 export const ProjectList = () => {
-  const { projects, openProjectDialog } = useSessions()
+  const projects = useProjects()
   const list = projects.list.value
   const isEmpty = list.length + projects.tags.value.length === 0
   const open = projects.open.value && !isEmpty
@@ -126,7 +125,7 @@ export const ProjectList = () => {
           size={16}
           asks="POST /api/projects/create"
           label={t('projects.new')}
-          onClick={() => openProjectDialog(null)}
+          onClick={() => projects.openEdit(null)}
         />
       </div>
       {open && (

@@ -1,8 +1,10 @@
 /** Projects and tags, and the filter that is set by them. */
-import { computed, type ReadonlySignal, signal } from '@preact/signals'
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import type { Project } from '../../../lib/schema/project.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
-import type { Platform } from '../../platform.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { tagsOf } from '../sessions/tags.ts'
+import type { Shell } from '../shell/shell-state.ts'
 
 /** `edit` without a project creates one; `sessionId` is then moved into it. */
 export type ProjectDialog =
@@ -13,95 +15,141 @@ export type ProjectInput = { name: string; color: string | null }
 
 const MAX_TAGS = 8
 
-/** A `#word` of a title, without its `#`, in lower case. */
-export const tagsOf = (title: string): string[] => [
-  ...new Set(
-    [...title.matchAll(/(?<=^|\s)#([\p{L}\p{N}][\p{L}\p{N}_-]*)/gu)].map(match =>
-      match[1]!.toLowerCase(),
-    ),
-  ),
-]
-
 const countBy = (names: readonly string[]): Map<string, number> => {
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
   return counts
 }
 
-export const createProjects = (
-  { api, device }: Pick<Platform, 'api' | 'device'>,
-  /** Sessions of this profile. */
-  rows: ReadonlySignal<readonly SessionRow[]>,
-) => {
-  const list = signal<readonly Project[]>([])
-  const open = signal(device.read('projects-open', true))
-  const wanted = signal(device.read('project', ''))
-  const wantedTag = signal('')
-
-  const byId = computed(() => new Map(list.value.map(project => [project.project_id, project])))
-  /** Undefined for a deleted project. */
-  const find = (id: string | null | undefined) => (id ? byId.value.get(id) : undefined)
-  const shown = computed(() => rows.value.filter(row => !row.archived))
-  const tagCounts = computed(() => countBy(shown.value.flatMap(row => tagsOf(row.title))))
-  const tags = computed(() =>
-    [...tagCounts.value]
-      .toSorted(([a, many], [b, few]) => few - many || (a < b ? -1 : 1))
-      .slice(0, MAX_TAGS)
-      .map(([tag]) => tag),
+export class Projects {
+  readonly list = signal<readonly Project[]>([])
+  readonly open: Signal<boolean>
+  readonly tags: ReadonlySignal<readonly string[]>
+  /** Empty for none. */
+  readonly chosen: ReadonlySignal<string>
+  readonly chosenTag: ReadonlySignal<string>
+  readonly filtering: ReadonlySignal<boolean>
+  /** Sessions of each project. */
+  readonly counts: ReadonlySignal<ReadonlyMap<string, number>>
+  readonly dialog = signal<ProjectDialog | null>(null)
+  readonly #shell: Pick<Shell, 'platform' | 'toasts' | 'layout' | 'attempt'>
+  readonly #sessions: Sessions
+  readonly #byId = computed(
+    () => new Map(this.list.value.map(project => [project.project_id, project])),
   )
-  const chosen = computed(() => (byId.value.has(wanted.value) ? wanted.value : ''))
-  const chosenTag = computed(() => (tagCounts.value.has(wantedTag.value) ? wantedTag.value : ''))
+  readonly #wanted: Signal<string>
+  readonly #wantedTag = signal('')
 
-  const choose = (id: string): void => {
-    wanted.value = id
-    device.write('project', id)
+  constructor(
+    shell: Pick<Shell, 'platform' | 'toasts' | 'layout' | 'attempt'>,
+    sessions: Sessions,
+  ) {
+    const { device } = shell.platform
+    this.#shell = shell
+    this.#sessions = sessions
+    this.open = signal(device.read('projects-open', true))
+    this.#wanted = signal(device.read('project', ''))
+    const shown = computed(() => sessions.profileRows.value.filter(row => !row.archived))
+    const tagCounts = computed(() => countBy(shown.value.flatMap(row => tagsOf(row.title))))
+    this.tags = computed(() =>
+      [...tagCounts.value]
+        .toSorted(([a, many], [b, few]) => few - many || (a < b ? -1 : 1))
+        .slice(0, MAX_TAGS)
+        .map(([tag]) => tag),
+    )
+    const known = (id: string, ids: ReadonlyMap<string, unknown>): string => (ids.has(id) ? id : '')
+    this.chosen = computed(() => known(this.#wanted.value, this.#byId.value))
+    this.chosenTag = computed(() => known(this.#wantedTag.value, tagCounts.value))
+    this.filtering = computed(() => this.chosen.value !== '' || this.chosenTag.value !== '')
+    this.counts = computed(() => countBy(shown.value.flatMap(row => row.project_id ?? [])))
   }
 
-  return {
-    list,
-    find,
-    open,
-    tags,
-    chosen,
-    chosenTag,
-    filtering: computed(() => chosen.value !== '' || chosenTag.value !== ''),
-    counts: computed(() => countBy(shown.value.flatMap(row => row.project_id ?? []))),
-    dialog: signal<ProjectDialog | null>(null),
+  /** Undefined for a deleted project. */
+  find(id: string | null | undefined): Project | undefined {
+    return id ? this.#byId.value.get(id) : undefined
+  }
 
-    matches: (row: SessionRow): boolean =>
-      (chosen.value === '' || row.project_id === chosen.value) &&
-      (chosenTag.value === '' || tagsOf(row.title).includes(chosenTag.value)),
-    /** Selecting the active project again clears the filter. */
-    toggle: (id: string): void => choose(chosen.value === id ? '' : id),
-    toggleTag(tag: string): void {
-      wantedTag.value = chosenTag.value === tag ? '' : tag
-    },
-    showAll(): void {
-      choose('')
-      wantedTag.value = ''
-    },
-    toggleOpen(): void {
-      open.value = !open.value
-      device.write('projects-open', open.value)
-    },
+  matches(row: SessionRow): boolean {
+    return (
+      (this.chosen.value === '' || row.project_id === this.chosen.value) &&
+      (this.chosenTag.value === '' || tagsOf(row.title).includes(this.chosenTag.value))
+    )
+  }
 
-    async load(): Promise<void> {
-      list.value = (await api('GET /api/projects')).projects
-    },
-    async create(input: ProjectInput): Promise<Project> {
-      const { project } = await api('POST /api/projects/create', input)
-      list.value = [...list.value, project]
-      return project
-    },
-    async save(id: string, input: ProjectInput): Promise<void> {
-      const { project } = await api('POST /api/projects/rename', { project_id: id, ...input })
-      list.value = list.value.map(other => (other.project_id === id ? project : other))
-    },
-    async remove(id: string): Promise<void> {
-      await api('POST /api/projects/delete', { project_id: id })
-      list.value = list.value.filter(project => project.project_id !== id)
-    },
+  /** Selecting the active project again clears the filter. */
+  toggle(id: string): void {
+    this.#choose(this.chosen.value === id ? '' : id)
+  }
+
+  toggleTag(tag: string): void {
+    this.#wantedTag.value = this.chosenTag.value === tag ? '' : tag
+  }
+
+  showAll(): void {
+    this.#choose('')
+    this.#wantedTag.value = ''
+  }
+
+  toggleOpen(): void {
+    this.open.value = !this.open.value
+    this.#shell.platform.device.write('projects-open', this.open.value)
+  }
+
+  openMove(sessionId: string): void {
+    this.dialog.value = { what: 'move', sessionId }
+  }
+
+  /** Null creates a project, which gets the session. */
+  openEdit(project: Project | null, sessionId?: string): void {
+    this.dialog.value = { what: 'edit', project, ...(sessionId ? { sessionId } : {}) }
+  }
+
+  /** Moves a session into a project, or out of its own, and offers to undo that. Shows its error. */
+  moveTo(id: string, project: string | null): Promise<void> {
+    return this.#shell.attempt(async () => {
+      const { moveSession } = await import('./actions.ts')
+      await moveSession(this.#options, id, project)
+    })
+  }
+
+  confirmDelete(project: Project): Promise<void> {
+    return this.#shell.attempt(async () => {
+      const { confirmDelete } = await import('./actions.ts')
+      confirmDelete(this.#options, project)
+    })
+  }
+
+  async load(): Promise<void> {
+    this.list.value = (await this.#api('GET /api/projects')).projects
+  }
+
+  async create(input: ProjectInput): Promise<Project> {
+    const { project } = await this.#api('POST /api/projects/create', input)
+    this.list.value = [...this.list.value, project]
+    return project
+  }
+
+  async save(id: string, input: ProjectInput): Promise<void> {
+    const { project } = await this.#api('POST /api/projects/rename', { project_id: id, ...input })
+    this.list.value = this.list.value.map(other => (other.project_id === id ? project : other))
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#api('POST /api/projects/delete', { project_id: id })
+    this.list.value = this.list.value.filter(project => project.project_id !== id)
+  }
+
+  get #api(): Shell['api'] {
+    return this.#shell.platform.api
+  }
+
+  get #options() {
+    const { toasts, layout } = this.#shell
+    return { toasts, layout, sessions: this.#sessions, projects: this }
+  }
+
+  #choose(id: string): void {
+    this.#wanted.value = id
+    this.#shell.platform.device.write('project', id)
   }
 }
-
-export type Projects = ReturnType<typeof createProjects>

@@ -4,7 +4,7 @@ import type { App } from '../../app.ts'
 import { createTryAgain } from '../../parts/try-again.ts'
 import { splitComments } from '../../../lib/base/comment-text.ts'
 import type { Queued } from '../../../lib/schema/queue.ts'
-import { withoutFiles } from '../composer/composer.ts'
+import { withoutFiles } from '../messages/message-text.ts'
 import { t } from './strings.ts'
 
 /** Text to show; undefined when the effect is visible anyway. */
@@ -18,31 +18,31 @@ const draftOf = (queued: Queued) => {
 export const steeringActions = {
   async queue(app: App, id: string, text: string): Said {
     if (!text) return t('command.queue.usage')
-    await app.queue.add(id, text, [])
+    await app.chat.queue.add(id, text, [])
     return undefined
   },
   async steer(app: App, id: string, text: string): Said {
     if (!text) return t('command.steer.usage')
-    if (!app.chat.busy.value) throw new Error(t('command.not.running'))
-    await app.queue.steer(id, text, [])
+    if (!app.chat.transcript.busy.value) throw new Error(t('command.not.running'))
+    await app.chat.queue.steer(id, text, [])
     return undefined
   },
   async interrupt(app: App, id: string, text: string): Said {
     if (!text) return t('command.interrupt.usage')
-    await app.api('POST /api/chat/interrupt', { session_id: id, message: text })
+    await app.shell.api('POST /api/chat/interrupt', { session_id: id, message: text })
     return undefined
   },
   async btw(app: App, id: string, question: string): Said {
     if (!question) return t('command.btw.usage')
-    const { stream_id: stream } = await app.api('POST /api/btw', { session_id: id, question })
-    app.queue.aside.value = stream
+    const { stream_id: stream } = await app.shell.api('POST /api/btw', { session_id: id, question })
+    app.chat.queue.aside.value = stream
     return undefined
   },
   async background(app: App, id: string, prompt: string): Said {
     if (!prompt) return t('command.background.usage')
-    const reply = await app.api('POST /api/background', { session_id: id, prompt })
-    const run = () => app.route.openSession(reply.session_id)
-    app.toasts.show(t('command.background'), {
+    const reply = await app.shell.api('POST /api/background', { session_id: id, prompt })
+    const run = () => app.shell.route.openSession(reply.session_id)
+    app.shell.toasts.show(t('command.background'), {
       action: { label: t('command.background.open'), run },
     })
     return undefined
@@ -53,15 +53,17 @@ export const steeringActions = {
     return t(isOn ? 'command.yolo.off' : 'command.yolo.on')
   },
   async setYolo(app: App, id: string, enabled: boolean): Promise<void> {
-    await app.api('POST /api/session/yolo', { session_id: id, enabled })
+    await app.shell.api('POST /api/session/yolo', { session_id: id, enabled })
   },
 
   /** Moves a queued message back into the composer. */
   async editQueued(app: App, id: string, item: string): Promise<void> {
-    const { chat, composer, platform } = app
+    const { transcript: chat } = app.chat
+    const { draft: composer } = app.composer
+    const { platform } = app.shell
     const known = chat.chat.peek().queued.find(each => each.id === item)
     const held = known && draftOf(known)
-    const remove = () => app.api('POST /api/queue/remove', { session_id: id, id: item })
+    const remove = () => app.shell.api('POST /api/queue/remove', { session_id: id, id: item })
     const again = createTryAgain(platform.clock)
     const repeat = () =>
       void remove().catch((error: unknown) => isUnreachable(error) && again.later(repeat))
@@ -82,20 +84,21 @@ export const steeringActions = {
         throw error
       }
     }
-    app.focusComposer()
+    app.pane.focusComposer()
   },
   removeQueued: (app: App, id: string, item: string) =>
-    app.api('POST /api/queue/remove', { session_id: id, id: item }),
+    app.shell.api('POST /api/queue/remove', { session_id: id, id: item }),
   sendQueued: (app: App, id: string, item: string) =>
-    app.api('POST /api/queue/send', { session_id: id, id: item }),
+    app.shell.api('POST /api/queue/send', { session_id: id, id: item }),
   steerQueued: (app: App, id: string, item: string) =>
-    app.api('POST /api/chat/steer', { session_id: id, id: item }),
+    app.shell.api('POST /api/chat/steer', { session_id: id, id: item }),
   moveUp(app: App, id: string, ids: readonly string[], at: number) {
     const order = [...ids]
     order.splice(at - 1, 0, ...order.splice(at, 1))
-    return app.api('POST /api/queue/reorder', { session_id: id, ids: order })
+    return app.shell.api('POST /api/queue/reorder', { session_id: id, ids: order })
   },
-  stopAside: (app: App, stream: string) => app.api('POST /api/chat/cancel', { stream_id: stream }),
+  stopAside: (app: App, stream: string) =>
+    app.shell.api('POST /api/chat/cancel', { stream_id: stream }),
 }
 
 export type SteeringCommand = 'queue' | 'steer' | 'interrupt' | 'btw' | 'background' | 'yolo'

@@ -5,18 +5,18 @@ import { splitComments } from '../../../lib/base/comment-text.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { withoutFiles } from '../composer/composer.ts'
-import type { AsideEvent } from '../chat/chat-reducer.ts'
+import { withoutFiles } from '../messages/message-text.ts'
+import type { AsideEvent } from '../messages/chat-reducer.ts'
 import { steeringActions } from './actions.ts'
 import { t } from './strings.ts'
-import { OutboxList } from '../offline/outbox-list.tsx'
+import { OutboxList } from './outbox-list.tsx'
 import { PlanLine } from '../plan/plan-chip.tsx'
 import { useApp } from '../shell/context.ts'
 import { useChat, useSessions } from '../../contexts.ts'
 
 export const ComposerBanners = () => {
-  const { chat, queue } = useChat()
-  const { sessions } = useSessions()
+  const { transcript: chat, queue } = useChat()
+  const sessions = useSessions()
   const id = chat.sessionId.value
   const queued = usePart(chat.chat, ({ queued }) => queued)
   const aside = usePart(chat.chat, ({ aside }) => aside)
@@ -41,7 +41,7 @@ const YoloLine = ({ id }: { id: string }) => {
       <button
         type="button"
         class="tx-link"
-        onClick={() => void app.attempt(() => steeringActions.setYolo(app, id, false))}
+        onClick={() => void app.shell.attempt(() => steeringActions.setYolo(app, id, false))}
       >
         {t('yolo.off')}
       </button>
@@ -61,10 +61,10 @@ const QueueList = ({ id, list }: { id: string; list: readonly Queued[] }) => (
 
 const Item = ({ id, item, index, list }: ItemProps) => {
   const app = useApp()
-  const busy = app.chat.busy.value
+  const busy = app.chat.transcript.busy.value
   const isRead = busy && item.steer
   const { text, comments } = splitComments(withoutFiles(item.text))
-  const act = (verb: () => Promise<unknown>) => () => void app.attempt(verb)
+  const act = (verb: () => Promise<unknown>) => () => void app.shell.attempt(verb)
   return (
     <li class="queued">
       <Icon name={isRead ? 'chevron-right' : 'clock'} size={14} />
@@ -128,8 +128,8 @@ const AsideCard = ({ aside }: { aside: AsideEvent }) => {
   const { stream_id: stream, status, text, error } = aside
   const isRunning = status === 'running'
   const close = () => {
-    app.queue.aside.value = ''
-    if (isRunning) void app.attempt(() => steeringActions.stopAside(app, stream))
+    app.chat.queue.aside.value = ''
+    if (isRunning) void app.shell.attempt(() => steeringActions.stopAside(app, stream))
   }
   return (
     <section class="aside-card" aria-label={t('aside.label')}>

@@ -1,4 +1,3 @@
 /** Lazily loaded parts of running turns, in one chunk because they share code. */
 export { steeringActions } from './actions.ts'
 export { ComposerBanners } from './composer-banners.tsx'
-export { CallBody } from '../plan/call-body.tsx'

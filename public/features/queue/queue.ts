@@ -6,35 +6,43 @@ import type { Platform } from '../../platform.ts'
 /** Ids of the message and of the stored draft that it was. */
 type Sent = { client_message_id: string; draft?: string } | undefined
 
-export const createQueue = ({ api }: Pick<Platform, 'api'>) => {
-  const add = (session_id: string, message: string, files: readonly string[], sent?: Sent) =>
-    api('POST /api/queue/add', { session_id, message, attachments: [...files], ...sent })
-  return {
-    /** Stream id of the side question whose card is open on this page. */
-    aside: signal(''),
-    add,
-    /** Steers the running turn; queues the message if the turn has just ended. */
-    async steer(
-      session_id: string,
-      message: string,
-      files: readonly string[],
-      names?: { id: string; draft?: string },
-    ) {
-      const sent: Sent = names && {
-        client_message_id: names.id,
-        ...(names.draft && { draft: names.draft }),
-      }
-      try {
-        await api('POST /api/chat/steer', {
-          ...{ session_id, message, attachments: [...files] },
-          ...sent,
-        })
-      } catch (error) {
-        if (!(error instanceof ApiError) || error.status !== 409) throw error
-        await add(session_id, message, files, sent)
-      }
-    },
+export class Queue {
+  readonly #platform: Pick<Platform, 'api'>
+  /** Stream id of the side question whose card is open on this page. */
+  readonly aside = signal('')
+
+  constructor(platform: Pick<Platform, 'api'>) {
+    this.#platform = platform
+  }
+
+  add(session_id: string, message: string, files: readonly string[], sent?: Sent) {
+    return this.#platform.api('POST /api/queue/add', {
+      session_id,
+      message,
+      attachments: [...files],
+      ...sent,
+    })
+  }
+
+  /** Steers the running turn; queues the message if the turn has just ended. */
+  async steer(
+    session_id: string,
+    message: string,
+    files: readonly string[],
+    names?: { id: string; draft?: string },
+  ): Promise<void> {
+    const sent: Sent = names && {
+      client_message_id: names.id,
+      ...(names.draft && { draft: names.draft }),
+    }
+    try {
+      await this.#platform.api('POST /api/chat/steer', {
+        ...{ session_id, message, attachments: [...files] },
+        ...sent,
+      })
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 409) throw error
+      await this.add(session_id, message, files, sent)
+    }
   }
 }
-
-export type Queue = ReturnType<typeof createQueue>

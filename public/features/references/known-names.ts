@@ -23,90 +23,92 @@ export type KnownNamesOptions = {
 type Asked = { session: string; name: string }
 const keyOf = ({ session, name }: Asked): string => `${session} ${name}`
 
-export const createKnownNames = ({ platform, busy }: KnownNamesOptions) => {
-  const entries = new Map<string, Entry>()
-  const waiting = new Map<string, Asked>()
-  const state = { scheduled: false, asking: false }
+export class KnownNames {
+  readonly #options: KnownNamesOptions
+  readonly #entries = new Map<string, Entry>()
+  readonly #waiting = new Map<string, Asked>()
+  readonly #state = { scheduled: false, asking: false }
   /** Increases when missing names are to be asked for again. */
-  const round = signal(0)
+  readonly round = signal(0)
+  readonly #turn = { running: false }
 
-  const answer = (asked: readonly Asked[], { entries: found }: Reply): void => {
+  constructor(options: KnownNamesOptions) {
+    const { busy } = options
+    this.#options = options
+    effect(() => {
+      const running = busy.value
+      const hasEnded = this.#turn.running && !running
+      this.#turn.running = running
+      if (!hasEnded) return
+      untracked(() => {
+        for (const [key, entry] of this.#entries)
+          if (entry.value === null) this.#entries.delete(key)
+        this.round.value += 1
+      })
+    })
+  }
+
+  /** What the server said about a name; the first use asks for it. */
+  look(session: string, name: string): Entry {
+    const asked = { session, name }
+    const key = keyOf(asked)
+    const known = this.#entries.get(key)
+    if (known) return known
+    this.#waiting.set(key, asked)
+    if (!this.#state.scheduled) {
+      this.#state.scheduled = true
+      this.#options.platform.clock.timer(WAIT_MS, () => void this.#askAll())
+    }
+    return this.#keep(key)
+  }
+
+  #answer(asked: readonly Asked[], { entries: found }: Reply): void {
     const paths = new Map(found.map(({ asked: name, path, type }) => [name, { path, type }]))
     for (const each of asked) {
-      const entry = entries.get(keyOf(each))
+      const entry = this.#entries.get(keyOf(each))
       if (entry) entry.value = paths.get(each.name) ?? null
     }
   }
 
   /** The names of one session that fit into one request. */
-  const takeBatch = (): Asked[] => {
-    const session = waiting.values().next().value?.session
-    const taken = [...waiting.values()]
+  #takeBatch(): Asked[] {
+    const session = this.#waiting.values().next().value?.session
+    const taken = [...this.#waiting.values()]
       .filter(asked => asked.session === session)
       .slice(0, MAX_ASKED)
-    for (const asked of taken) waiting.delete(keyOf(asked))
+    for (const asked of taken) this.#waiting.delete(keyOf(asked))
     return taken
   }
 
-  const askAll = async (): Promise<void> => {
-    state.scheduled = false
-    if (state.asking) return
-    state.asking = true
-    while (waiting.size > 0) {
-      const batch = takeBatch()
+  async #askAll(): Promise<void> {
+    this.#state.scheduled = false
+    if (this.#state.asking) return
+    this.#state.asking = true
+    while (this.#waiting.size > 0) {
+      const batch = this.#takeBatch()
       try {
-        answer(
+        this.#answer(
           batch,
-          await platform.api('POST /api/file/named', {
+          await this.#options.platform.api('POST /api/file/named', {
             session_id: batch[0]!.session,
             paths: batch.map(({ name }) => name),
           }),
         )
       } catch {
         // Offline, or the workspace is missing: the names stay plain text until they are asked for again.
-        for (const asked of batch) entries.delete(keyOf(asked))
+        for (const asked of batch) this.#entries.delete(keyOf(asked))
       }
     }
-    state.asking = false
+    this.#state.asking = false
   }
 
-  const keep = (key: string): Entry => {
+  #keep(key: string): Entry {
     const entry: Entry = signal(undefined)
-    entries.set(key, entry)
-    if (entries.size > MAX_KEPT) {
-      const [oldest] = entries.keys()
-      if (oldest !== undefined) entries.delete(oldest)
+    this.#entries.set(key, entry)
+    if (this.#entries.size > MAX_KEPT) {
+      const [oldest] = this.#entries.keys()
+      if (oldest !== undefined) this.#entries.delete(oldest)
     }
     return entry
   }
-
-  /** What the server said about a name; the first use asks for it. */
-  const look = (session: string, name: string): Entry => {
-    const asked = { session, name }
-    const key = keyOf(asked)
-    const known = entries.get(key)
-    if (known) return known
-    waiting.set(key, asked)
-    if (!state.scheduled) {
-      state.scheduled = true
-      platform.clock.timer(WAIT_MS, () => void askAll())
-    }
-    return keep(key)
-  }
-
-  const turn = { running: false }
-  effect(() => {
-    const running = busy.value
-    const hasEnded = turn.running && !running
-    turn.running = running
-    if (!hasEnded) return
-    untracked(() => {
-      for (const [key, entry] of entries) if (entry.value === null) entries.delete(key)
-      round.value += 1
-    })
-  })
-
-  return { look, round }
 }
-
-export type KnownNames = ReturnType<typeof createKnownNames>

@@ -1,6 +1,7 @@
 /** Text with links to what it names: files open in the panel, URLs in a new tab. */
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useContext, useMemo, useState } from 'preact/hooks'
+import { useContext, useMemo } from 'preact/hooks'
 import type { App } from '../../app.ts'
 import type {
   LinkedImageProps,
@@ -11,10 +12,10 @@ import { decodeEntities, hiddenHost } from '../../../lib/base/markdown/links.ts'
 import { useLightbox } from '../lightbox/use-lightbox.ts'
 import { AppContext } from '../shell/context.ts'
 import { fileQuery } from '../shell/route.ts'
-import { isImagePath } from '../workspace/file-kind.ts'
-import { formatTarget } from '../workspace/panel.ts'
+import { isImagePath } from '../../parts/file-kind.ts'
+import { formatTarget } from '../../parts/target.ts'
 import { findReferences, type Reference, wholeReference } from './find-references.ts'
-import { createKnownNames, type KnownName, type KnownNames } from './known-names.ts'
+import { KnownNames, type KnownName } from './known-names.ts'
 import { t } from './strings.ts'
 
 const created = new WeakMap<App, KnownNames>()
@@ -22,7 +23,7 @@ const created = new WeakMap<App, KnownNames>()
 const knownNamesOf = (app: App): KnownNames => {
   const known = created.get(app)
   if (known) return known
-  const names = createKnownNames({ platform: app.platform, busy: app.chat.busy })
+  const names = new KnownNames({ platform: app.shell.platform, busy: app.chat.transcript.busy })
   created.set(app, names)
   return names
 }
@@ -32,7 +33,7 @@ type Place = { line: number | null; endLine: number | null }
 /** What is known of a name in the open chat. Null outside of a chat: then only URLs are links. */
 const useName = (name: string | null): KnownName | null => {
   const app = useContext(AppContext)
-  const session = app?.chat.sessionId.value
+  const session = app?.chat.transcript.sessionId.value
   if (!app || !session || name === null) return null
   const names = knownNamesOf(app)
   // Missing names are asked for again after each turn.
@@ -44,17 +45,17 @@ type LinkProps = { known: KnownName; place: Place; children: ComponentChildren }
 
 const KnownLink = ({ known, place, children }: LinkProps) => {
   const app = useContext(AppContext)!
-  const session = app.chat.sessionId.value
+  const session = app.chat.transcript.sessionId.value
   const isDirectory = known.type === 'dir'
   const target = { path: known.path, ...place, isDirectory }
-  const at = app.route.hrefOf({ view: 'chat', sessionId: session })
+  const at = app.shell.route.hrefOf({ view: 'chat', sessionId: session })
   const href = isDirectory ? at : at + fileQuery(formatTarget(target))
   const open = (event: MouseEvent) => {
     // With a modifier, the browser opens the address in a new tab or window.
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
     event.preventDefault()
     // A link in a dialog leads out of it.
-    app.layout.overlay.value = null
+    app.shell.layout.overlay.value = null
     app.panel.openTarget(target)
   }
   const title = t(isDirectory ? 'ref.folder' : 'ref.file', { path: known.path || '.' })
@@ -171,16 +172,16 @@ export function PathLink({ target, directory, children }: LinkedPathProps) {
 export function WorkspaceImage({ target, directory, text }: LinkedImageProps) {
   const app = useContext(AppContext)
   const show = useLightbox()
-  const [broken, setBroken] = useState(false)
+  const broken = useSignal(false)
   const place = useMemo(() => fileTarget(target, directory), [target, directory])
   const known = useName(place?.path ?? null)
-  if (!app || known?.type !== 'file' || broken || !isImagePath(known.path))
+  if (!app || known?.type !== 'file' || broken.value || !isImagePath(known.path))
     return (
       <PathLink target={target} directory={directory}>
         {text}
       </PathLink>
     )
-  const session = app.chat.sessionId.value
+  const session = app.chat.transcript.sessionId.value
   return (
     <button type="button" class="picture" data-picture onClick={show}>
       <img
@@ -189,7 +190,9 @@ export function WorkspaceImage({ target, directory, text }: LinkedImageProps) {
         alt={text}
         loading="lazy"
         decoding="async"
-        onError={() => setBroken(true)}
+        onError={() => {
+          broken.value = true
+        }}
       />
     </button>
   )

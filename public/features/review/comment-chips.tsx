@@ -1,15 +1,16 @@
 /** Comments that the next message will contain, above the text of the composer. They can be changed until it is sent. */
+import { useSignal } from '@preact/signals'
 import type { DiffComment } from '../../../lib/base/comment-text.ts'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { visibleName, visibleWords } from '../../../lib/base/visible.ts'
 import { useComposer } from '../../contexts.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { nameOf } from '../workspace/file-kind.ts'
+import { nameOf } from '../../parts/file-kind.ts'
 import { linesText, t } from './strings.ts'
 
 export function CommentChips() {
-  const { composer } = useComposer()
+  const { draft: composer } = useComposer()
   const comments = composer.comments.value
   if (comments.length === 0) return null
   return (
@@ -22,19 +23,19 @@ export function CommentChips() {
 }
 
 function Chip({ comment }: { comment: DiffComment }) {
-  const { composer } = useComposer()
-  const [isEditing, setEditing] = useState(false)
+  const { draft: composer } = useComposer()
+  const isEditing = useSignal(false)
   const opener = useRef<HTMLButtonElement>(null)
   const place = `${visibleName(nameOf(comment.path))}, ${linesText(comment).toLowerCase()}`
   const close = () => {
-    setEditing(false)
+    isEditing.value = false
     requestAnimationFrame(() => opener.current?.focus())
   }
   return (
-    <li class={`review-chip${isEditing ? ' review-open' : ''}`} title={comment.quote}>
+    <li class={`review-chip${isEditing.value ? ' review-open' : ''}`} title={comment.quote}>
       <Icon name="diff" size={14} />
       <span class="review-place">{place}</span>
-      {isEditing ? (
+      {isEditing.value ? (
         <Editor
           text={comment.text}
           label={t('edit', { place })}
@@ -51,7 +52,9 @@ function Chip({ comment }: { comment: DiffComment }) {
           type="button"
           class="review-said"
           aria-label={`${t('edit', { place })}: ${visibleWords(comment.text)}`}
-          onClick={() => setEditing(true)}
+          onClick={() => {
+            isEditing.value = true
+          }}
         >
           {visibleWords(comment.text)}
         </button>

@@ -1,7 +1,8 @@
 /** The diff of a file by hunks. Lines can be picked for a comment in the next message; a hunk can be undone where that is offered. */
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { useComposer, useShell, useWorkspace } from '../../contexts.ts'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { useComposer, usePanel, useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Diff } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -80,13 +81,16 @@ type HunkProps = {
 const HunkView = ({ path, hunk: { header, file }, onUndo, isUndone, slot }: HunkProps) => {
   const place = useRef<HTMLDivElement>(null)
   const opener = useRef<HTMLButtonElement>(null)
-  const [picked, setPicked] = useState<LineRange | null>(null)
+  const picked = useSignal<LineRange | null>(null)
   const all = numbersOf(file, { from: 0, to: file.lines.length - 1 })
   useEffect(() => {
     const lines = place.current?.querySelectorAll('.diff pre > div') ?? []
     for (const [at, line] of [...lines].entries())
-      line.toggleAttribute('data-picked', picked !== null && at >= picked.from && at <= picked.to)
-  }, [picked])
+      line.toggleAttribute(
+        'data-picked',
+        picked.value !== null && at >= picked.value.from && at <= picked.value.to,
+      )
+  }, [picked.value])
 
   const pick = (event: MouseEvent) => {
     const target = event.target as Element
@@ -100,12 +104,10 @@ const HunkView = ({ path, hunk: { header, file }, onUndo, isUndone, slot }: Hunk
     if (!isTouch && !inGutter) return
     const at = lineAt(place.current, line)
     if (at < 0) return
-    const isRange = event.shiftKey && picked
-    setPicked(
-      isRange
-        ? { from: Math.min(picked.from, at), to: Math.max(picked.to, at) }
-        : { from: at, to: at },
-    )
+    const before = event.shiftKey ? picked.value : null
+    picked.value = before
+      ? { from: Math.min(before.from, at), to: Math.max(before.to, at) }
+      : { from: at, to: at }
   }
   const numbers = { from: `${all.from}`, to: `${all.to}` }
   return (
@@ -119,9 +121,9 @@ const HunkView = ({ path, hunk: { header, file }, onUndo, isUndone, slot }: Hunk
             aria-label={t('comment.label', numbers)}
             // Pressing the button would otherwise clear the selection in some browsers.
             onMouseDown={event => event.preventDefault()}
-            onClick={() =>
-              setPicked((place.current && selectedLines(place.current)) ?? changedRange(file))
-            }
+            onClick={() => {
+              picked.value = (place.current && selectedLines(place.current)) ?? changedRange(file)
+            }}
           >
             <Icon name="edit" size={14} />
             {t('comment')}
@@ -145,14 +147,16 @@ const HunkView = ({ path, hunk: { header, file }, onUndo, isUndone, slot }: Hunk
       <div ref={place} class="hunk-lines" onClick={pick}>
         {slot?.body ?? <Diff file={file} />}
       </div>
-      {picked && (
+      {picked.value && (
         <CommentForm
           path={path}
           file={file}
-          range={picked}
-          onRange={setPicked}
+          range={picked.value}
+          onRange={next => {
+            picked.value = next
+          }}
           onClose={() => {
-            setPicked(null)
+            picked.value = null
             opener.current?.focus({ preventScroll: true })
           }}
         />
@@ -172,22 +176,22 @@ type FormProps = {
 const MARKS = { same: '', added: '+', removed: '−', gap: '', note: '\\ ' } as const
 
 function CommentForm({ path, file, range, onRange, onClose }: FormProps) {
-  const { composer } = useComposer()
+  const { draft: composer } = useComposer()
   const { toasts } = useShell()
-  const { panel } = useWorkspace()
-  const [text, setText] = useState('')
+  const panel = usePanel()
+  const text = useSignal('')
   const field = useRef<HTMLTextAreaElement>(null)
   useLayoutEffect(() => {
     field.current?.focus({ preventScroll: true })
     field.current?.form?.scrollIntoView({ block: 'nearest' })
   }, [])
   const add = () => {
-    if (!text.trim()) return
+    if (!text.value.trim()) return
     if (composer.comments.value.length >= MAX_COMMENTS) {
       toasts.show(t('full'), { kind: 'error' })
       return
     }
-    composer.addComment(toComment(path, file, range, text))
+    composer.addComment(toComment(path, file, range, text.value))
     // The sheet covers the composer, where the comment appears.
     if (panel.overlay.value) toasts.show(t('added'))
     onClose()
@@ -235,14 +239,16 @@ function CommentForm({ path, file, range, onRange, onClose }: FormProps) {
         maxLength={10_000}
         aria-label={t('form.label')}
         placeholder={t('placeholder')}
-        value={text}
-        onInput={event => setText(event.currentTarget.value)}
+        value={text.value}
+        onInput={event => {
+          text.value = event.currentTarget.value
+        }}
       />
       <div class="review-buttons">
         <Button kind="quiet" onClick={onClose}>
           {t('cancel')}
         </Button>
-        <Button kind="primary" type="submit" disabled={!text.trim()}>
+        <Button kind="primary" type="submit" disabled={!text.value.trim()}>
           {t('add')}
         </Button>
       </div>

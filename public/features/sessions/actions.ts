@@ -1,114 +1,110 @@
-/** What a menu offers for one session: copy, archive, delete, clear, export, import. */
+/** What the menu of a session does; loaded with its first use. */
+import { isObject } from '../../../lib/base/json.ts'
 import { urlOf } from '../../api.ts'
 import { t } from './action-strings.ts'
-import type { Transcript } from '../chat/transcript.ts'
-import type { ShellBase } from '../shell/shell-state.ts'
-import { type Sessions, titleOf } from './sessions.ts'
+import { t as importText } from './import-strings.ts'
+import type { ExportFormat, SessionActionsOptions } from './session-actions.ts'
+import { titleOf } from './sessions.ts'
 
-export type SessionActionsOptions = {
-  shell: Pick<ShellBase, 'api' | 'base' | 'navigate' | 'toasts' | 'route' | 'layout' | 'attempt'>
-  sessions: Sessions
-  chat: Transcript
-  /** The chat of this menu is shown, and is of this session. */
-  isOpen: (id: string) => boolean
-  /** Opens a session after a request, unless the person has gone elsewhere. */
-  follow: (id: string) => void
-  newChat: () => void
+type Options = SessionActionsOptions
+
+export const branch = async (
+  { sessions, chat, follow }: Options,
+  id: string,
+  messageId?: string,
+): Promise<void> => {
+  const keep = messageId === undefined ? undefined : chat.messages.countBefore(messageId) + 1
+  follow(await sessions.branch(id, keep))
 }
 
-export type ExportFormat = 'md' | 'json' | 'html'
+export const duplicate = async ({ sessions, follow }: Options, id: string): Promise<void> =>
+  follow(await sessions.duplicate(id))
 
-type Action<Given extends unknown[]> = (...given: Given) => Promise<undefined>
-/** Each shows its error. */
-export type SessionActions = {
-  /** Copies a session, up to and including `messageId` when one is given, and opens the copy. */
-  branch: Action<[id: string, messageId?: string]>
-  duplicate: Action<[id: string]>
-  archive: Action<[id: string, archived: boolean]>
-  /** Moves a session to the trash; the toast offers to undo it. */
-  remove: Action<[id: string]>
-  confirmDeletePermanently: Action<[id: string]>
-  confirmClear: Action<[id: string]>
-  exportAs: Action<[id: string, format: ExportFormat]>
-  /** Imports a session exported as JSON, by this program or a compatible one. */
-  importFile: Action<[file: File]>
+export const archive = async (
+  { sessions, shell }: Options,
+  id: string,
+  archived: boolean,
+): Promise<void> => {
+  await sessions.archive(id, archived)
+  if (!archived) return
+  const run = () => void sessions.archive(id, false)
+  const action = { label: t('row.undo'), run }
+  shell.toasts.show(t('row.archived', { title: sessions.titleOf(id) }), { action })
 }
 
-export const createSessionActions = (options: SessionActionsOptions): SessionActions => {
-  const { shell, sessions, chat, isOpen, follow, newChat } = options
-  const { toasts, route, layout, attempt } = shell
-  const nameOf = (id: string): string => titleOf(sessions.row(id) ?? { title: '' })
-  const leaveIfOpen = (id: string): void => {
-    if (isOpen(id)) newChat()
-  }
+export const remove = async (
+  { shell, sessions, isOpen, newChat }: Options,
+  id: string,
+): Promise<void> => {
+  const title = sessions.titleOf(id)
+  const wasOpen = isOpen(id)
+  if (wasOpen) newChat()
+  const restore = await sessions.remove(id)
+  const run = () =>
+    void shell.attempt(async () => {
+      await restore()
+      if (wasOpen) shell.route.openSession(id)
+    })
+  shell.toasts.show(t('row.deleted', { title }), { action: { label: t('row.undo'), run } })
+}
 
-  return {
-    async branch(id, messageId) {
-      const keep = messageId === undefined ? undefined : chat.countBefore(messageId) + 1
-      follow(await sessions.branch(id, keep))
-      return undefined
-    },
-    async duplicate(id) {
-      follow(await sessions.duplicate(id))
-      return undefined
-    },
-    async archive(id, archived) {
-      await sessions.archive(id, archived)
-      if (!archived) return undefined
-      const run = () => void sessions.archive(id, false)
-      const action = { label: t('row.undo'), run }
-      toasts.show(t('row.archived', { title: nameOf(id) }), { action })
-      return undefined
-    },
-    async remove(id) {
-      const title = nameOf(id)
-      const wasOpen = isOpen(id)
-      leaveIfOpen(id)
-      const restore = await sessions.remove(id)
-      const run = () =>
-        void attempt(async () => {
-          await restore()
-          if (wasOpen) route.openSession(id)
-        })
-      toasts.show(t('row.deleted', { title }), { action: { label: t('row.undo'), run } })
-      return undefined
-    },
-    async confirmDeletePermanently(id) {
-      layout.confirmation.value = {
-        title: t('delete.permanent.title'),
-        text: t('delete.permanent.text', { title: nameOf(id) }),
-        confirm: t('delete.permanent.confirm'),
-        danger: true,
-        async run() {
-          await sessions.deletePermanently(id)
-          leaveIfOpen(id)
-        },
-      }
-      return undefined
-    },
-    async confirmClear(id) {
-      layout.confirmation.value = {
-        title: t('clear.title'),
-        text: t('clear.text'),
-        confirm: t('clear.confirm'),
-        danger: true,
-        async run() {
-          sessions.upsert((await shell.api('POST /api/session/clear', { session_id: id })).session)
-          if (chat.sessionId.peek() === id) await chat.reload()
-          const run = () => void attempt(() => sessions.purge(id))
-          toasts.show(t('clear.done'), { action: { label: t('clear.purge'), run } })
-        },
-      }
-      return undefined
-    },
-    async exportAs(id, format) {
-      const url = urlOf(shell.base, 'api/session/export', { session_id: id, format })
-      shell.navigate(url, { download: true })
-      return undefined
-    },
-    async importFile(file) {
-      await (await import('./import-session.ts')).importSession(options, file)
-      return undefined
+export const confirmDeletePermanently = (
+  { shell, sessions, isOpen, newChat }: Options,
+  id: string,
+): void => {
+  shell.layout.confirmation.value = {
+    title: t('delete.permanent.title'),
+    text: t('delete.permanent.text', { title: sessions.titleOf(id) }),
+    confirm: t('delete.permanent.confirm'),
+    danger: true,
+    async run() {
+      await sessions.deletePermanently(id)
+      if (isOpen(id)) newChat()
     },
   }
+}
+
+export const confirmClear = ({ shell, sessions, chat }: Options, id: string): void => {
+  shell.layout.confirmation.value = {
+    title: t('clear.title'),
+    text: t('clear.text'),
+    confirm: t('clear.confirm'),
+    danger: true,
+    async run() {
+      sessions.upsert((await shell.api('POST /api/session/clear', { session_id: id })).session)
+      if (chat.sessionId.peek() === id) await chat.reload()
+      const purge = () => void shell.attempt(() => sessions.purge(id))
+      shell.toasts.show(t('clear.done'), { action: { label: t('clear.purge'), run: purge } })
+    },
+  }
+}
+
+export const exportAs = ({ shell }: Options, id: string, format: ExportFormat): void => {
+  const url = urlOf(shell.base, 'api/session/export', { session_id: id, format })
+  shell.navigate(url, { download: true })
+}
+
+export const importFile = async (
+  { shell, sessions, follow }: Pick<Options, 'shell' | 'sessions' | 'follow'>,
+  file: File,
+): Promise<void> => {
+  let body: unknown
+  try {
+    body = JSON.parse(await file.text())
+  } catch {
+    // An image, a Markdown export, a truncated file.
+    body = null
+  }
+  if (!isObject(body) || !('messages' in body)) {
+    const run = () => shell.route.go({ view: 'settings', section: 'import' })
+    shell.toasts.show(importText('import.failed', { name: file.name }), {
+      kind: 'error',
+      action: { label: importText('import.others'), run },
+    })
+    return
+  }
+  const { session } = await shell.api('POST /api/session/import', body)
+  sessions.upsert(session)
+  follow(session.session_id)
+  shell.toasts.show(importText('import.done', { title: titleOf(session) }))
 }

@@ -9,7 +9,7 @@ const forEach = async (
   ids: readonly string[],
   action: (id: string) => Promise<unknown>,
 ): Promise<void> => {
-  for (const id of ids) await app.attempt(() => action(id))
+  for (const id of ids) await app.shell.attempt(() => action(id))
 }
 
 export const pinAll = (app: App, ids: readonly string[], pinned: boolean) =>
@@ -18,7 +18,7 @@ export const pinAll = (app: App, ids: readonly string[], pinned: boolean) =>
 export const archiveAll = async (app: App, ids: readonly string[]): Promise<void> => {
   await forEach(app, ids, id => app.sessions.archive(id, true))
   const run = () => void forEach(app, ids, id => app.sessions.archive(id, false))
-  app.toasts.show(t('selection.archived', { count: ids.length }), {
+  app.shell.toasts.show(t('selection.archived', { count: ids.length }), {
     action: { label: t('row.undo'), run },
   })
 }
@@ -33,7 +33,7 @@ export const moveAll = async (
   const run = () => {
     for (const [id, was] of before) void app.sessions.move(id, was)
   }
-  app.toasts.show(t('selection.moved', { count: ids.length }), {
+  app.shell.toasts.show(t('selection.moved', { count: ids.length }), {
     action: { label: t('row.undo'), run },
   })
 }
@@ -55,7 +55,7 @@ export const tagAll = async (
   )
   const full = wanted.filter(({ title }) => title === null).length
   for (const { id, title } of changed) await app.sessions.rename(id, title)
-  if (full > 0) app.toasts.show(t('selection.untagged', { count: full }), { kind: 'error' })
+  if (full > 0) app.shell.toasts.show(t('selection.untagged', { count: full }), { kind: 'error' })
   if (changed.length === 0) return
   const undo = async () => {
     for (const { id, was, title } of changed) {
@@ -63,26 +63,26 @@ export const tagAll = async (
       if (app.sessions.row(id)?.title === title) await app.sessions.rename(id, was)
     }
   }
-  app.toasts.show(t('selection.tagged', { count: changed.length }), {
+  app.shell.toasts.show(t('selection.tagged', { count: changed.length }), {
     action: { label: t('row.undo'), run: () => void undo() },
   })
 }
 
 export const exportAll = (app: App, ids: readonly string[]): void => {
-  for (const id of ids) app.exportAs(id, 'md')
+  for (const id of ids) app.sessionActions.exportAs(id, 'md')
 }
 
 export const deleteAll = async (app: App, ids: readonly string[]): Promise<void> => {
-  const open = app.chat.sessionId.value
-  if (open && ids.includes(open)) app.newChat()
+  const open = app.chat.transcript.sessionId.value
+  if (open && ids.includes(open)) app.pane.newChat()
   const restores: (() => Promise<void>)[] = []
   await forEach(app, ids, async id => restores.push(await app.sessions.remove(id)))
   if (restores.length === 0) return
   const run = () =>
-    void app.attempt(async () => {
+    void app.shell.attempt(async () => {
       for (const restore of restores) await restore()
     })
-  app.toasts.show(t('selection.deleted', { count: restores.length }), {
+  app.shell.toasts.show(t('selection.deleted', { count: restores.length }), {
     action: { label: t('row.undo'), run },
   })
 }

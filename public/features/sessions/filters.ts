@@ -1,5 +1,5 @@
 /** Filters of the session list by source and profile, stored in this browser. */
-import { computed, type ReadonlySignal, signal } from '@preact/signals'
+import { computed, type ReadonlySignal, signal, type Signal } from '@preact/signals'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
 
@@ -14,48 +14,55 @@ export const originOf = (row: SessionRow): Origin => {
   return row.is_cli_session === true || row._cli_origin !== undefined ? 'cli' : 'web'
 }
 
-export const createFilters = (
-  { device }: Pick<Platform, 'device'>,
-  rows: ReadonlySignal<readonly SessionRow[]>,
-  profile: ReadonlySignal<string>,
-  /** Called when rows are needed that were not fetched. */
-  refetch: () => void = () => {},
-) => {
-  const origin = signal<Choice>(device.read<Choice>('origin', ''))
-  const everyProfile = signal(device.read('every-profile', false))
-  const hasOthers = computed(() => rows.value.some(row => row.profile !== profile.value))
+export class Filters {
+  readonly #platform: Pick<Platform, 'device'>
+  readonly #refetch: () => void
+  readonly origin: Signal<Choice>
+  readonly everyProfile: Signal<boolean>
+  /** Whether sessions of other profiles are loaded. */
+  readonly hasOthers: ReadonlySignal<boolean>
+  /** Whether rows of several profiles are shown. */
+  readonly mixed = computed(() => this.everyProfile.value && this.hasOthers.value)
+  /** Whether a source filter hides sessions. */
+  readonly narrowed = computed(() => this.origin.value !== '' && this.origin.value !== 'any')
 
-  const choose = (wanted: Choice): void => {
-    const crosses = (wanted === '') !== (origin.value === '')
-    origin.value = wanted
+  constructor(
+    platform: Pick<Platform, 'device'>,
+    rows: ReadonlySignal<readonly SessionRow[]>,
+    profile: ReadonlySignal<string>,
+    /** Called when rows are needed that were not fetched. */
+    refetch: () => void = () => {},
+  ) {
+    const { device } = platform
+    this.#platform = platform
+    this.#refetch = refetch
+    this.origin = signal<Choice>(device.read<Choice>('origin', ''))
+    this.everyProfile = signal(device.read('every-profile', false))
+    this.hasOthers = computed(() => rows.value.some(row => row.profile !== profile.value))
+  }
+
+  choose(wanted: Choice): void {
+    const { device } = this.#platform
+    const crosses = (wanted === '') !== (this.origin.value === '')
+    this.origin.value = wanted
     device.write('origin', wanted)
-    if (crosses) refetch()
-  }
-  const showEvery = (every: boolean): void => {
-    everyProfile.value = every
-    device.write('every-profile', every)
+    if (crosses) this.#refetch()
   }
 
-  return {
-    origin,
-    everyProfile,
-    /** Whether sessions of other profiles are loaded. */
-    hasOthers,
-    /** Whether rows of several profiles are shown. */
-    mixed: computed(() => everyProfile.value && hasOthers.value),
-    /** Whether a source filter hides sessions. */
-    narrowed: computed(() => origin.value !== '' && origin.value !== 'any'),
-    matches: (row: SessionRow): boolean => {
-      if (origin.value === 'any') return true
-      if (origin.value !== '') return originOf(row) === origin.value
-      // Sessions that wait for input and pinned ones are always shown.
-      return originOf(row) !== 'cron' || row.waiting > 0 || row.pinned
-    },
-    /** Whether scheduled runs are fetched. */
-    withScheduled: () => origin.value !== '',
-    choose,
-    showEvery,
+  showEvery(every: boolean): void {
+    this.everyProfile.value = every
+    this.#platform.device.write('every-profile', every)
+  }
+
+  matches(row: SessionRow): boolean {
+    if (this.origin.value === 'any') return true
+    if (this.origin.value !== '') return originOf(row) === this.origin.value
+    // Sessions that wait for input and pinned ones are always shown.
+    return originOf(row) !== 'cron' || row.waiting > 0 || row.pinned
+  }
+
+  /** Whether scheduled runs are fetched. */
+  withScheduled(): boolean {
+    return this.origin.value !== ''
   }
 }
-
-export type Filters = ReturnType<typeof createFilters>

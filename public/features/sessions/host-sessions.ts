@@ -18,47 +18,53 @@ export type HostSessionsOptions = {
   reload: () => Promise<unknown>
 }
 
-export const createHostSessions = (options: HostSessionsOptions) => {
-  const { platform, settings, connection, toasts, profile, reload } = options
-  const isShown = (): boolean => settings.current.value.show_cli_sessions
+export class HostSessions {
+  readonly #options: HostSessionsOptions
 
-  const setAlive = (alive: boolean): void => {
-    const was = connection.watchesHostSessions.value
-    connection.setWatchesHostSessions(alive || !isShown())
-    if (was && !connection.watchesHostSessions.value) toasts.show(t('connection.polling'))
-  }
-
-  const refetch = (): void => {
-    reload().catch((error: unknown) => toasts.showError(error))
+  constructor(options: HostSessionsOptions) {
+    this.#options = options
   }
 
   /** Checks once; events only report later changes. */
-  const probe = async (): Promise<void> => {
-    if (!isShown()) return setAlive(true)
+  async probe(): Promise<void> {
+    if (!this.#isShown()) return this.#setAlive(true)
     try {
-      await platform.api('GET /api/sessions/gateway/stream', { probe: '1' })
-      setAlive(true)
+      await this.#options.platform.api('GET /api/sessions/gateway/stream', { probe: '1' })
+      this.#setAlive(true)
     } catch (error) {
       // Other failures are handled by the connection, which polls as well.
-      if (error instanceof ApiError && error.status === 503) setAlive(false)
+      if (error instanceof ApiError && error.status === 503) this.#setAlive(false)
     }
   }
 
-  return {
-    probe,
-    receive(frame: Frame): void {
-      if (frame.type !== 'gateway') return
-      const { alive, profile: whose, changed } = frame.data
-      if (whose && profile.value && whose !== profile.value) return
-      setAlive(alive)
-      if (changed && isShown()) refetch()
-    },
-    async show(shown: boolean): Promise<void> {
-      await settings.save('show_cli_sessions', shown)
-      refetch()
-      await probe()
-    },
+  receive(frame: Frame): void {
+    const { profile } = this.#options
+    if (frame.type !== 'gateway') return
+    const { alive, profile: whose, changed } = frame.data
+    if (whose && profile.value && whose !== profile.value) return
+    this.#setAlive(alive)
+    if (changed && this.#isShown()) this.#refetch()
+  }
+
+  async show(shown: boolean): Promise<void> {
+    await this.#options.settings.save('show_cli_sessions', shown)
+    this.#refetch()
+    await this.probe()
+  }
+
+  #isShown(): boolean {
+    return this.#options.settings.current.value.show_cli_sessions
+  }
+
+  #setAlive(alive: boolean): void {
+    const { connection, toasts } = this.#options
+    const was = connection.watchesHostSessions.value
+    connection.setWatchesHostSessions(alive || !this.#isShown())
+    if (was && !connection.watchesHostSessions.value) toasts.show(t('connection.polling'))
+  }
+
+  #refetch(): void {
+    const { reload, toasts } = this.#options
+    reload().catch((error: unknown) => toasts.showError(error))
   }
 }
-
-export type HostSessions = ReturnType<typeof createHostSessions>

@@ -29,99 +29,102 @@ const seqOf = ({ seq = 0 }: SessionRow): number => seq
 /** Of a deletion whose number is not known: every copy is older, except those of a list that is asked for later. */
 const UNNUMBERED = Number.POSITIVE_INFINITY
 
-export type KnownSessions = ReturnType<typeof createKnownSessions>
-
-export const createKnownSessions = () => {
+export class KnownSessions {
   /** As the server sent them. */
-  const sent = signal<readonly SessionRow[]>([])
-  const byId = computed(() => new Map(sent.value.map(row => [row.session_id, row])))
-  const unconfirmed = signal<readonly UnconfirmedChange[]>([])
+  readonly #sent = signal<readonly SessionRow[]>([])
+  readonly #byId = computed(() => new Map(this.#sent.value.map(row => [row.session_id, row])))
+  readonly #unconfirmed = signal<readonly UnconfirmedChange[]>([])
   /** Deleted sessions and the numbers of their deletions. */
-  const deleted = new Map<string, number>()
+  readonly #deleted = new Map<string, number>()
   /** Ids of the sessions opened last, which may be missing from the loaded pages; two can be side by side. */
-  let kept: string[] = []
+  #kept: string[] = []
   /** The start of the server that gave the numbers; those of another one do not compare. */
-  let boot = ''
-
-  const rows = computed(() => {
-    const changes = Map.groupBy(unconfirmed.value, ({ id }) => id)
-    if (changes.size === 0) return sent.value
-    return sent.value.flatMap(row => {
+  #boot = ''
+  /** With the changes that are not confirmed. */
+  readonly rows = computed(() => {
+    const changes = Map.groupBy(this.#unconfirmed.value, ({ id }) => id)
+    if (changes.size === 0) return this.#sent.value
+    return this.#sent.value.flatMap(row => {
       const patches = (changes.get(row.session_id) ?? []).map(({ patch }) => patch)
       return patches.includes(null) ? [] : [Object.assign({}, row, ...patches) as SessionRow]
     })
   })
 
-  const isDeleted = (row: SessionRow): boolean => seqOf(row) <= (deleted.get(row.session_id) ?? -1)
-  const newer = (row: SessionRow): SessionRow => {
-    const known = byId.value.get(row.session_id)
+  readonly #newer = (row: SessionRow): SessionRow => {
+    const known = this.#byId.value.get(row.session_id)
     return known && seqOf(known) > seqOf(row) ? known : row
   }
 
   /** Some replies contain the whole session; its messages must not be kept in the list. */
-  const upsert = ({ messages: _, tool_calls: __, ...given }: SessionRow): void => {
+  upsert({ messages: _, tool_calls: __, ...given }: SessionRow): void {
     const row = given as SessionRow
-    if (isDeleted(row) || newer(row) !== row) return
-    deleted.delete(row.session_id)
-    sent.value = insertRow(sent.value, row)
+    if (this.#isDeleted(row) || this.#newer(row) !== row) return
+    this.#deleted.delete(row.session_id)
+    this.#sent.value = insertRow(this.#sent.value, row)
   }
 
-  return {
-    /** With the changes that are not confirmed. */
-    rows,
-    upsert,
-    /** A row of an event: events come in order, so that of the deletion follows if this is older. */
-    receive(row: SessionRow): void {
-      if (deleted.get(row.session_id) === UNNUMBERED) deleted.delete(row.session_id)
-      upsert(row)
-    },
-    /** `seq`: the number of the deletion. */
-    drop(id: string, seq = deleted.get(id) ?? UNNUMBERED): void {
-      deleted.set(id, seq)
-      kept = kept.filter(other => other !== id)
-      sent.value = sent.value.filter(row => row.session_id !== id)
-    },
-    /** Lists a session again that was deleted here. */
-    undelete(row: SessionRow): void {
-      deleted.delete(row.session_id)
-      upsert(row)
-    },
-    /** Keeps the row of the open session, even if no loaded page contains it. */
-    keep(session: SessionRow): void {
-      const id = session.session_id
-      kept = [id, ...kept.filter(other => other !== id)].slice(0, 2)
-      if (!byId.value.has(id)) upsert(session)
-    },
-    /** Shows a change until `send` settles. What the server says meanwhile about the same row is kept. */
-    async whileShown(change: UnconfirmedChange, send: () => Promise<void>): Promise<void> {
-      unconfirmed.value = [...unconfirmed.value, change]
-      try {
-        await send()
-      } finally {
-        unconfirmed.value = unconfirmed.value.filter(other => other !== change)
-      }
-    },
-    /** Call before the list is asked for. */
-    beginLoad(): void {
-      for (const [id, seq] of deleted) if (seq === UNNUMBERED) deleted.delete(id)
-    },
-    /** `server`: the start of the server that sent the list. */
-    replaceAll(list: readonly SessionRow[], server: string): void {
-      const open = kept.flatMap(id => byId.value.get(id) ?? [])
-      const isSame = server === boot
-      boot = server
-      if (!isSame) deleted.clear()
-      const listed = list.filter(row => !isDeleted(row))
-      const rows = isSame ? listed.map(newer) : listed
-      // In the server's order, unless a newer copy is elsewhere in it.
-      sent.value = rows.every((row, at) => row === listed[at]) ? rows : rows.sort(byTime)
-      for (const row of open)
-        if (!byId.value.has(row.session_id)) upsert(isSame ? row : { ...row, seq: 0 })
-    },
-    /** A row may have moved to an earlier page; the copy already loaded is newer. */
-    append(page: readonly SessionRow[]): void {
-      const added = page.filter(row => !byId.value.has(row.session_id) && !isDeleted(row))
-      sent.value = [...sent.value, ...added].sort(byTime)
-    },
+  /** A row of an event: events come in order, so that of the deletion follows if this is older. */
+  receive(row: SessionRow): void {
+    if (this.#deleted.get(row.session_id) === UNNUMBERED) this.#deleted.delete(row.session_id)
+    this.upsert(row)
+  }
+
+  /** `seq`: the number of the deletion. */
+  drop(id: string, seq = this.#deleted.get(id) ?? UNNUMBERED): void {
+    this.#deleted.set(id, seq)
+    this.#kept = this.#kept.filter(other => other !== id)
+    this.#sent.value = this.#sent.value.filter(row => row.session_id !== id)
+  }
+
+  /** Lists a session again that was deleted here. */
+  undelete(row: SessionRow): void {
+    this.#deleted.delete(row.session_id)
+    this.upsert(row)
+  }
+
+  /** Keeps the row of the open session, even if no loaded page contains it. */
+  keep(session: SessionRow): void {
+    const id = session.session_id
+    this.#kept = [id, ...this.#kept.filter(other => other !== id)].slice(0, 2)
+    if (!this.#byId.value.has(id)) this.upsert(session)
+  }
+
+  /** Shows a change until `send` settles. What the server says meanwhile about the same row is kept. */
+  async whileShown(change: UnconfirmedChange, send: () => Promise<void>): Promise<void> {
+    this.#unconfirmed.value = [...this.#unconfirmed.value, change]
+    try {
+      await send()
+    } finally {
+      this.#unconfirmed.value = this.#unconfirmed.value.filter(other => other !== change)
+    }
+  }
+
+  /** Call before the list is asked for. */
+  beginLoad(): void {
+    for (const [id, seq] of this.#deleted) if (seq === UNNUMBERED) this.#deleted.delete(id)
+  }
+
+  /** `server`: the start of the server that sent the list. */
+  replaceAll(list: readonly SessionRow[], server: string): void {
+    const open = this.#kept.flatMap(id => this.#byId.value.get(id) ?? [])
+    const isSame = server === this.#boot
+    this.#boot = server
+    if (!isSame) this.#deleted.clear()
+    const listed = list.filter(row => !this.#isDeleted(row))
+    const rows = isSame ? listed.map(this.#newer) : listed
+    // In the server's order, unless a newer copy is elsewhere in it.
+    this.#sent.value = rows.every((row, at) => row === listed[at]) ? rows : rows.sort(byTime)
+    for (const row of open)
+      if (!this.#byId.value.has(row.session_id)) this.upsert(isSame ? row : { ...row, seq: 0 })
+  }
+
+  /** A row may have moved to an earlier page; the copy already loaded is newer. */
+  append(page: readonly SessionRow[]): void {
+    const added = page.filter(row => !this.#byId.value.has(row.session_id) && !this.#isDeleted(row))
+    this.#sent.value = [...this.#sent.value, ...added].sort(byTime)
+  }
+
+  #isDeleted(row: SessionRow): boolean {
+    return seqOf(row) <= (this.#deleted.get(row.session_id) ?? -1)
   }
 }

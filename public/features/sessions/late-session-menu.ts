@@ -10,7 +10,7 @@ export const lateSessionMenu = async (
   rename: () => void,
 ): Promise<readonly MenuItem[] | null> => {
   let items: readonly MenuItem[] | null = null
-  await app.attempt(async () => {
+  await app.shell.attempt(async () => {
     items = (await import('./session-menu.ts')).sessionMenu(app, row, rename)
   })
   return items

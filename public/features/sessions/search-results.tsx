@@ -1,11 +1,11 @@
 /** Search results, shown instead of the session list. */
 import { titleOf } from './sessions.ts'
 import { t } from '../../strings/t.ts'
-import { useChat, useSessions, useShell } from '../../contexts.ts'
+import { useChat, useShell, useSidebar } from '../../contexts.ts'
 
 export const SearchResults = () => {
-  const { search } = useSessions()
-  const { chat } = useChat()
+  const { search } = useSidebar()
+  const { transcript: chat } = useChat()
   const { route, layout } = useShell()
   const { hits, query, busy } = search
   const count = hits.value.length

@@ -14,49 +14,60 @@ export type SearchHit = SessionRow & {
 const PAUSE_MS = 200
 const MAX_RESULTS = 50
 
-export const createSearch = (
-  { api, clock }: Pick<Platform, 'api' | 'clock'>,
-  rows: () => readonly SessionRow[],
-  /** Empty until known. */
-  profile: () => string = () => '',
-) => {
-  const query = signal('')
-  const hits = signal<readonly SearchHit[]>([])
-  const busy = signal(false)
-  let cancel = () => {}
-  let asking = new AbortController()
+export class Search {
+  readonly #platform: Pick<Platform, 'api' | 'clock'>
+  readonly #rows: () => readonly SessionRow[]
+  readonly #profile: () => string
+  readonly query = signal('')
+  readonly hits = signal<readonly SearchHit[]>([])
+  readonly busy = signal(false)
+  #cancel = () => {}
+  #asking = new AbortController()
 
-  const ask = async (text: string): Promise<void> => {
-    asking.abort()
-    asking = new AbortController()
-    const { signal: wanted } = asking
-    try {
-      const own = profile()
-      const input = { q: text, content: '1', limit: MAX_RESULTS, ...(own ? { profile: own } : {}) }
-      const reply = await api('GET /api/sessions/search', input, { signal: wanted })
-      if (!wanted.aborted) hits.value = reply.sessions as unknown as SearchHit[]
-    } catch {
-      // Title matches are already shown, so a failed full-text search is ignored.
-    } finally {
-      if (!wanted.aborted) busy.value = false
-    }
+  constructor(
+    platform: Pick<Platform, 'api' | 'clock'>,
+    rows: () => readonly SessionRow[],
+    /** Empty until known. */
+    profile: () => string = () => '',
+  ) {
+    this.#platform = platform
+    this.#rows = rows
+    this.#profile = profile
   }
 
-  const set = (text: string): void => {
-    query.value = text
-    cancel()
-    asking.abort()
+  set(text: string): void {
+    const { clock } = this.#platform
+    this.query.value = text
+    this.#cancel()
+    this.#asking.abort()
     const wanted = text.trim().toLowerCase()
-    busy.value = wanted !== ''
-    hits.value = wanted
-      ? rows()
+    this.busy.value = wanted !== ''
+    this.hits.value = wanted
+      ? this.#rows()
           .filter(row => titleOf(row).toLowerCase().includes(wanted))
           .slice(0, MAX_RESULTS)
       : []
-    if (wanted) cancel = clock.timer(PAUSE_MS, () => void ask(text.trim()))
+    if (wanted) this.#cancel = clock.timer(PAUSE_MS, () => void this.#ask(text.trim()))
   }
 
-  return { query, hits, busy, set, clear: () => set('') }
-}
+  clear(): void {
+    this.set('')
+  }
 
-export type Search = ReturnType<typeof createSearch>
+  async #ask(text: string): Promise<void> {
+    const { api } = this.#platform
+    this.#asking.abort()
+    this.#asking = new AbortController()
+    const { signal: wanted } = this.#asking
+    try {
+      const own = this.#profile()
+      const input = { q: text, content: '1', limit: MAX_RESULTS, ...(own ? { profile: own } : {}) }
+      const reply = await api('GET /api/sessions/search', input, { signal: wanted })
+      if (!wanted.aborted) this.hits.value = reply.sessions as unknown as SearchHit[]
+    } catch {
+      // Title matches are already shown, so a failed full-text search is ignored.
+    } finally {
+      if (!wanted.aborted) this.busy.value = false
+    }
+  }
+}

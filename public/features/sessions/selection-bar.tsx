@@ -9,7 +9,10 @@ import { TagsDialog } from './tags-dialog.tsx'
 
 export const SelectionBar = () => {
   const app = useApp()
-  const { selection, sessions, projects, layout } = app
+  const { selection } = app.sidebar
+  const sessions = app.sessions
+  const projects = app.projects
+  const { layout } = app.shell
   const ids = [...selection.ids.value]
   const rows = ids.flatMap(id => sessions.row(id) ?? [])
   const pinned = rows.every(row => row.pinned)
@@ -17,7 +20,7 @@ export const SelectionBar = () => {
   const exportable = rows.filter(row => !isHostSession(row)).map(row => row.session_id)
   const act = (run: (chosen: string[]) => unknown) => () => {
     selection.clear()
-    void app.attempt(async () => run(ids))
+    void app.shell.attempt(async () => run(ids))
   }
   return (
     <div class="selection-bar" role="toolbar" aria-label={t('selection.label')}>

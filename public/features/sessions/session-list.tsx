@@ -6,7 +6,15 @@ import type { ListItem } from './sessions.ts'
 import { t } from '../../strings/t.ts'
 import { toOffsets, visibleRange } from './visible-range.ts'
 import { SessionRow } from './session-row.tsx'
-import { useChat, useSessions, useShell, useSettings } from '../../contexts.ts'
+import {
+  useChat,
+  useProjects,
+  useSessionActions,
+  useSessions,
+  useSettings,
+  useShell,
+  useSidebar,
+} from '../../contexts.ts'
 import type { Settings } from '../settings/settings.ts'
 import { may } from '../../parts/may.ts'
 
@@ -26,7 +34,9 @@ const rowHeight = ({ sidebar_density, density, font_size }: Settings): number =>
 }
 
 const Empty = () => {
-  const { sessions, projects, filters, reloadList } = useSessions()
+  const sessions = useSessions()
+  const projects = useProjects()
+  const { filters, reload: reloadList } = useSidebar()
   const { attempt } = useShell()
   if (sessions.state.value === 'loading') return <p class="list-note">{t('app.loading')}</p>
   if (sessions.state.value === 'failed') {
@@ -62,9 +72,11 @@ const Empty = () => {
 }
 
 export const SessionList = () => {
-  const { sessions, remove, selection } = useSessions()
-  const { settings } = useSettings()
-  const { chat } = useChat()
+  const sessions = useSessions()
+  const actions = useSessionActions()
+  const { selection } = useSidebar()
+  const settings = useSettings()
+  const { transcript: chat } = useChat()
   const { layout } = useShell()
   const items = sessions.items.value
   const scroll = useRef<HTMLElement>(null)
@@ -156,7 +168,7 @@ export const SessionList = () => {
       Delete: () => {
         if (!may('POST /api/session/delete')) return
         moveTo(keys[at + 1] ?? keys[at - 1])
-        void remove(id)
+        void actions.remove(id)
       },
     }
     const verb = verbs[event.key]

@@ -9,9 +9,9 @@ import { t } from './menu-strings.ts'
 const find = (app: App): MenuItem => ({
   label: t('keys.find'),
   icon: 'search',
-  keys: formatKeys('mod+f', app.layout.mac),
+  keys: formatKeys('mod+f', app.shell.layout.mac),
   run: () => {
-    app.layout.findOpen.value = true
+    app.shell.layout.findOpen.value = true
   },
 })
 
@@ -20,51 +20,55 @@ const tools = (app: App): MenuItem => ({
   label: t('row.tools'),
   icon: 'wrench',
   asks: 'POST /api/session/toolsets',
-  run: () => app.route.go({ view: 'settings', section: 'tools' }),
+  run: () => app.shell.route.go({ view: 'settings', section: 'tools' }),
 })
 
 export const sessionMenu = (app: App, row: SessionRow, rename: () => void): MenuItem[] => {
   const id = row.session_id
-  const isOpen = id === app.chat.sessionId.value
+  const isOpen = id === app.chat.transcript.sessionId.value
   // Host sessions can't be exported or cleared before they are imported.
   const isOurs = !isHostSession(row)
   const formats: MenuItem[] = (['md', 'json', 'html'] as const).map(format => ({
     label: t(`row.export.${format}`),
     icon: 'download',
-    run: () => app.exportAs(id, format),
+    run: () => app.sessionActions.exportAs(id, format),
   }))
   const share: MenuItem = {
     label: t('row.share'),
     icon: 'link',
     asks: 'POST /api/shares/create',
     run: () =>
-      void app.attempt(async () => (await import('../shares/share-dialog.tsx')).openShare(app, id)),
+      void app.shell.attempt(async () =>
+        (await import('../shares/share-dialog.tsx')).openShare(app, id),
+      ),
   }
   const mute: MenuItem = {
     label: t('row.notify'),
     icon: 'bell',
     asks: 'POST /api/notifications/mute',
     run: () =>
-      void app.attempt(async () => (await import('../notifications/mute.ts')).askMute(app, id)),
+      void app.shell.attempt(async () =>
+        (await import('../notifications/mute.ts')).askMute(app, id),
+      ),
   }
   const clear: MenuItem = {
     label: t('row.clear'),
     icon: 'undo',
     asks: 'POST /api/session/clear',
-    run: () => app.confirmClear(id),
+    run: () => app.sessionActions.confirmClear(id),
   }
   const more: MenuItem[] = [
     {
       label: t('row.duplicate'),
       icon: 'duplicate',
       asks: 'POST /api/session/duplicate',
-      run: () => void app.duplicate(id),
+      run: () => void app.sessionActions.duplicate(id),
     },
     {
       label: t('row.branch'),
       icon: 'branch',
       asks: 'POST /api/session/branch',
-      run: () => void app.branch(id),
+      run: () => void app.sessionActions.branch(id),
     },
     ...(isOurs ? [mute] : []),
     ...(isOpen ? [tools(app)] : []),
@@ -75,16 +79,16 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
       icon: 'trash',
       danger: true,
       asks: 'POST /api/session/purge',
-      run: () => app.confirmDeletePermanently(id),
+      run: () => app.sessionActions.confirmDeletePermanently(id),
     },
   ]
   const beside: MenuItem = {
     label: t('row.beside'),
     icon: 'panel',
-    run: () => app.route.openBeside(id),
+    run: () => app.shell.route.openBeside(id),
   }
   return [
-    ...(app.route.isOpen(id) ? [] : [beside]),
+    ...(app.shell.route.isOpen(id) ? [] : [beside]),
     {
       label: t('row.rename'),
       icon: 'edit',
@@ -102,13 +106,13 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
       label: t('projects.move'),
       icon: 'folder',
       asks: 'POST /api/session/move',
-      run: () => app.openMoveDialog(id),
+      run: () => app.projects.openMove(id),
     },
     {
       label: t(row.archived ? 'row.unarchive' : 'row.archive'),
       icon: 'archive',
       asks: 'POST /api/session/archive',
-      run: () => void app.archive(id, !row.archived),
+      run: () => void app.sessionActions.archive(id, !row.archived),
     },
     ...(isOpen ? [find(app)] : []),
     'line',
@@ -122,7 +126,7 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
       icon: 'trash',
       keys: 'Del',
       asks: 'POST /api/session/delete',
-      run: () => void app.remove(id),
+      run: () => void app.sessionActions.remove(id),
     },
   ]
 }

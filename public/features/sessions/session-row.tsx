@@ -7,11 +7,13 @@ import { may } from '../../parts/may.ts'
 import { MenuButton } from '../../parts/menu-button.tsx'
 import { sourceOf, titleOf } from './sessions.ts'
 import { t } from '../../strings/t.ts'
-import { formatAgo, formatFull } from './relative-time.ts'
+import { formatAgo, formatFull } from '../../parts/relative-time.ts'
 import { useApp } from '../shell/context.ts'
-import { DRAGGED_SESSION } from '../projects/project-list.tsx'
 import { lateSessionMenu } from './late-session-menu.ts'
 import { useSessions } from '../../contexts.ts'
+
+/** Drag-and-drop type of a session. */
+export const DRAGGED_SESSION = 'application/x-agent-session'
 
 type Mark = 'streaming' | 'waiting' | 'failed' | 'missed' | 'unread'
 
@@ -36,7 +38,7 @@ const StateMark = ({ mark }: { mark: Mark | null }) => {
 }
 
 const RenameField = ({ row, onDone }: { row: Row; onDone: () => void }) => {
-  const { sessions } = useSessions()
+  const sessions = useSessions()
   const ref = useRef<HTMLInputElement>(null)
   const finished = useRef(false)
   // Before the user can type into it.
@@ -105,20 +107,20 @@ export type SessionRowProps = {
 export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps) => {
   const app = useApp()
   const id = row.session_id
-  const open = app.chat.sessionId.value === id
+  const open = app.chat.transcript.sessionId.value === id
   const title = titleOf(row)
   const now = app.sessions.now.value
   const detailed = app.settings.detailed.value
-  const { selection } = app
+  const { selection } = app.sidebar
   const selected = selection.ids.value.has(id)
-  const press = useLongPress(app.platform.clock, () => selection.toggle(id))
-  const renaming = app.layout.renamingRow.value === id
-  const mark = statusOf(row, { unread: app.unread.isUnread(row), open })
+  const press = useLongPress(app.shell.platform.clock, () => selection.toggle(id))
+  const renaming = app.shell.layout.renamingRow.value === id
+  const mark = statusOf(row, { unread: app.sidebar.unread.isUnread(row), open })
   const style = { transform: `translateY(${top}px)`, height: `${height}px` }
 
   return (
     <li
-      class={`session${app.route.isOpen(id) ? ' session-open' : ''}${selected ? ' session-selected' : ''}`}
+      class={`session${app.shell.route.isOpen(id) ? ' session-open' : ''}${selected ? ' session-selected' : ''}`}
       style={style}
       data-id={id}
     >
@@ -126,18 +128,18 @@ export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps)
         <RenameField
           row={row}
           onDone={() => {
-            app.layout.renamingRow.value = null
-            app.layout.refocusRow.value = id
+            app.shell.layout.renamingRow.value = null
+            app.shell.layout.refocusRow.value = id
           }}
         />
       ) : (
         <>
           <a
             class="session-link"
-            href={app.route.hrefOf({ view: 'chat', sessionId: id })}
+            href={app.shell.route.hrefOf({ view: 'chat', sessionId: id })}
             aria-current={open ? 'page' : undefined}
             tabIndex={tabStop ? 0 : -1}
-            title={app.filters.mixed.value ? `${title} · ${row.profile}` : title}
+            title={app.sidebar.filters.mixed.value ? `${title} · ${row.profile}` : title}
             draggable={may('POST /api/session/move')}
             onDragStart={event => event.dataTransfer?.setData(DRAGGED_SESSION, id)}
             {...press.handlers}
@@ -146,11 +148,11 @@ export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps)
               const isMany = event.ctrlKey || event.metaKey || selection.ids.value.size > 0
               if (event.shiftKey) selection.extendTo(id, keys)
               else if (isMany) selection.toggle(id)
-              else app.layout.drawer.value = false
+              else app.shell.layout.drawer.value = false
               if (event.shiftKey || isMany) event.preventDefault()
             }}
             onDblClick={() => {
-              if (may('POST /api/session/rename')) app.layout.renamingRow.value = id
+              if (may('POST /api/session/rename')) app.shell.layout.renamingRow.value = id
             }}
           >
             <span class="session-main">
@@ -160,7 +162,7 @@ export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps)
               {detailed && (
                 <span class="session-detail">
                   {[
-                    app.filters.mixed.value && row.profile,
+                    app.sidebar.filters.mixed.value && row.profile,
                     t('list.messages', { count: row.message_count }),
                     app.models.labelOf(row.model),
                   ]
@@ -191,7 +193,7 @@ export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps)
             tabIndex={tabStop ? 0 : -1}
             items={() =>
               lateSessionMenu(app, row, () => {
-                app.layout.renamingRow.value = id
+                app.shell.layout.renamingRow.value = id
               })
             }
           />

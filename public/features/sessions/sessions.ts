@@ -1,16 +1,15 @@
 /** Session list: loaded in pages, updated by events, newest first. */
 import { visibleName } from '../../../lib/base/visible.ts'
-import { computed, type ReadonlySignal, signal } from '@preact/signals'
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import type { Frame } from '../../../lib/schema/event.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { t } from '../../strings/t.ts'
 import { parseCursor } from '../../stream/stream.ts'
-import { groupOf } from './relative-time.ts'
+import { groupOf } from '../../parts/relative-time.ts'
 import { isHostSession } from './host-session.ts'
-import { createKnownSessions } from './known-sessions.ts'
-import { createSessionMutations } from './session-mutations.ts'
+import { KnownSessions } from './known-sessions.ts'
 
 export type ListItem =
   | { kind: 'head'; key: string; label: string }
@@ -67,119 +66,243 @@ const PAGE_SIZE = 100
 /** The server's maximum page size. */
 const MAX_LIMIT = 500
 
-export const createSessions = (
-  { api, clock, device }: Pick<Platform, 'api' | 'clock' | 'device'>,
-  toasts: Toasts,
-  profile: ReadonlySignal<string>,
+export type SessionsOptions = {
+  platform: Pick<Platform, 'api' | 'clock' | 'device'>
+  toasts: Toasts
+  profile: ReadonlySignal<string>
   /** The active filters. */
-  matches: (row: SessionRow) => boolean = () => true,
-  everyProfile: () => boolean = () => false,
+  matches?: (row: SessionRow) => boolean
+  everyProfile?: () => boolean
   /** Whether runs of scheduled tasks are in the list. */
-  withScheduled: () => boolean = () => true,
-) => {
-  const known = createKnownSessions()
-  const { rows } = known
-  const state = signal<'loading' | 'ready' | 'failed'>('loading')
-  const next = signal<string | null>(null)
-  const showArchived = signal(device.read('show-archived', false))
+  withScheduled?: () => boolean
+}
+
+/** An untitled session without messages isn't listed. */
+const isBlank = (row: SessionRow): boolean => row.message_count === 0 && row.title === 'Untitled'
+
+export class Sessions {
+  readonly rows: ReadonlySignal<readonly SessionRow[]>
+  /** Sessions of this profile, or of all profiles if that filter is on. */
+  readonly profileRows: ReadonlySignal<readonly SessionRow[]>
+  readonly items: ReadonlySignal<ListItem[]>
+  /** Ids of the rows in `items`. */
+  readonly listedIds: ReadonlySignal<ReadonlySet<string>>
+  readonly archivedCount: ReadonlySignal<number>
+  readonly state = signal<'loading' | 'ready' | 'failed'>('loading')
+  /** Of the next page. */
+  readonly next = signal<string | null>(null)
+  readonly showArchived: Signal<boolean>
   /** Current time in seconds, for the day headings; advanced by the page's clock. */
-  const now = signal(clock.now() / 1000)
-  let fetchingMore = false
+  readonly now: Signal<number>
+  readonly #options: SessionsOptions
+  readonly #known = new KnownSessions()
+  readonly #byId: ReadonlySignal<ReadonlyMap<string, SessionRow>>
+  #isFetchingMore = false
   /** Number of requests for the first page. */
-  let asked = 0
-  const scheduled = () => (withScheduled() ? {} : { scheduled: '0' })
+  #asked = 0
 
-  const byId = computed(() => new Map(rows.value.map(row => [row.session_id, row])))
-  /** An untitled session without messages isn't listed. */
-  const isBlank = (row: SessionRow) => row.message_count === 0 && row.title === 'Untitled'
-  const profileRows = computed(() =>
-    rows.value.filter(
-      row =>
-        !isBlank(row) &&
-        (everyProfile() || !profile.value || row.profile === profile.value || isHostSession(row)),
-    ),
-  )
-
-  const listed = computed(() => profileRows.value.filter(matches))
-
-  const row = (id: string | null | undefined) => (id ? byId.value.get(id) : undefined)
-
-  return {
-    rows,
-    state,
-    next,
-    showArchived,
-    now,
-    row,
-    upsert: known.upsert,
-    keep: known.keep,
-    drop: (id: string) => known.drop(id),
-    /** Sessions of this profile, or of all profiles if that filter is on. */
-    profileRows,
-    items: computed(() => toItems(listed.value, { now: now.value, archived: showArchived.value })),
-    /** Ids of the rows in `items`. */
-    listedIds: computed(
+  constructor(options: SessionsOptions) {
+    const { platform, profile, matches = () => true, everyProfile = () => false } = options
+    this.#options = options
+    this.showArchived = signal(platform.device.read('show-archived', false))
+    this.now = signal(platform.clock.now() / 1000)
+    const { rows } = this.#known
+    this.rows = rows
+    this.#byId = computed(() => new Map(rows.value.map(row => [row.session_id, row])))
+    this.profileRows = computed(() =>
+      rows.value.filter(
+        row =>
+          !isBlank(row) &&
+          (everyProfile() || !profile.value || row.profile === profile.value || isHostSession(row)),
+      ),
+    )
+    const listed = computed(() => this.profileRows.value.filter(matches))
+    const { showArchived, now } = this
+    this.items = computed(() =>
+      toItems(listed.value, { now: now.value, archived: showArchived.value }),
+    )
+    this.listedIds = computed(
       () =>
         new Set(
           listed.value
             .filter(({ archived }) => showArchived.value || !archived)
             .map(({ session_id }) => session_id),
         ),
-    ),
-    archivedCount: computed(() => listed.value.filter(({ archived }) => archived).length),
+    )
+    this.archivedCount = computed(() => listed.value.filter(({ archived }) => archived).length)
+  }
 
-    /** Fetches as many rows as are shown; returns the event cursor of the reply. */
-    async load(): Promise<string | undefined> {
-      try {
-        const limit = Math.min(MAX_LIMIT, Math.max(PAGE_SIZE, rows.value.length))
-        const order = ++asked
-        known.beginLoad()
-        const reply = await api('GET /api/sessions', { limit, ...scheduled() })
-        // A later request, perhaps with another filter, supersedes this one.
-        if (order !== asked) return reply.cursor
-        // The reply contains pinned sessions of all pages, because they are listed first.
-        const list = [...reply.sessions, ...(reply.pinned ?? [])]
-        known.replaceAll(list, parseCursor(reply.cursor)?.boot ?? '')
-        next.value = reply.next ?? null
-        state.value = 'ready'
-        return reply.cursor
-      } catch (error) {
-        // The row of the open chat may be all there is.
-        if (state.value !== 'ready' || rows.value.length === 0) state.value = 'failed'
-        throw error
-      }
-    },
-    async more(): Promise<void> {
-      const from = next.value
-      if (!from || fetchingMore) return
-      fetchingMore = true
-      try {
-        const reply = await api('GET /api/sessions', {
-          limit: PAGE_SIZE,
-          cursor: from,
-          ...scheduled(),
-        })
-        // The list was reloaded during the request, so this page no longer follows it.
-        if (next.value !== from) return
-        known.append(reply.sessions)
-        next.value = reply.next ?? null
-      } catch (error) {
-        toasts.showError(error)
-      } finally {
-        fetchingMore = false
-      }
-    },
-    receive(frame: Frame): void {
-      if (frame.type === 'row') known.receive(frame.data.row)
-      else if (frame.type === 'gone') known.drop(frame.data.session_id, frame.data.seq)
-    },
-    toggleArchived(): void {
-      showArchived.value = !showArchived.value
-      device.write('show-archived', showArchived.value)
-    },
+  row(id: string | null | undefined): SessionRow | undefined {
+    return id ? this.#byId.value.get(id) : undefined
+  }
 
-    ...createSessionMutations({ api, toasts, row, known }),
+  titleOf(id: string): string {
+    return titleOf(this.row(id) ?? { title: '' })
+  }
+
+  upsert(row: SessionRow): void {
+    this.#known.upsert(row)
+  }
+
+  /** Keeps the row of the open session, even if no loaded page contains it. */
+  keep(row: SessionRow): void {
+    this.#known.keep(row)
+  }
+
+  drop(id: string): void {
+    this.#known.drop(id)
+  }
+
+  /** Fetches as many rows as are shown; returns the event cursor of the reply. */
+  async load(): Promise<string | undefined> {
+    const known = this.#known
+    try {
+      const limit = Math.min(MAX_LIMIT, Math.max(PAGE_SIZE, this.rows.value.length))
+      const order = ++this.#asked
+      known.beginLoad()
+      const reply = await this.#api('GET /api/sessions', { limit, ...this.#scheduled() })
+      // A later request, perhaps with another filter, supersedes this one.
+      if (order !== this.#asked) return reply.cursor
+      // The reply contains pinned sessions of all pages, because they are listed first.
+      const list = [...reply.sessions, ...(reply.pinned ?? [])]
+      known.replaceAll(list, parseCursor(reply.cursor)?.boot ?? '')
+      this.next.value = reply.next ?? null
+      this.state.value = 'ready'
+      return reply.cursor
+    } catch (error) {
+      // The row of the open chat may be all there is.
+      if (this.state.value !== 'ready' || this.rows.value.length === 0) this.state.value = 'failed'
+      throw error
+    }
+  }
+
+  async more(): Promise<void> {
+    const cursor = this.next.value
+    if (!cursor || this.#isFetchingMore) return
+    this.#isFetchingMore = true
+    try {
+      const page = { limit: PAGE_SIZE, cursor, ...this.#scheduled() }
+      const reply = await this.#api('GET /api/sessions', page)
+      // The list was reloaded during the request, so this page no longer follows it.
+      if (this.next.value !== cursor) return
+      this.#known.append(reply.sessions)
+      this.next.value = reply.next ?? null
+    } catch (error) {
+      this.#options.toasts.showError(error)
+    } finally {
+      this.#isFetchingMore = false
+    }
+  }
+
+  receive(frame: Frame): void {
+    if (frame.type === 'row') this.#known.receive(frame.data.row)
+    else if (frame.type === 'gone') this.#known.drop(frame.data.session_id, frame.data.seq)
+  }
+
+  toggleArchived(): void {
+    this.showArchived.value = !this.showArchived.value
+    this.#options.platform.device.write('show-archived', this.showArchived.value)
+  }
+
+  rename(id: string, title: string): Promise<void> {
+    return this.#change(id, { title }, () =>
+      this.#api('POST /api/session/rename', { session_id: id, title }),
+    )
+  }
+
+  pin(id: string, pinned: boolean): Promise<void> {
+    return this.#change(id, { pinned }, () =>
+      this.#api('POST /api/session/pin', { session_id: id, pinned }),
+    )
+  }
+
+  archive(id: string, archived: boolean): Promise<void> {
+    return this.#change(id, { archived }, () =>
+      this.#api('POST /api/session/archive', { session_id: id, archived }),
+    )
+  }
+
+  move(id: string, project: string | null): Promise<void> {
+    return this.#change(id, { project_id: project }, () =>
+      this.#api('POST /api/session/move', { session_id: id, project_id: project }),
+    )
+  }
+
+  update(id: string, patch: { model?: string; workspace?: string }): Promise<void> {
+    return this.#change(id, patch, () =>
+      this.#api('POST /api/session/update', { session_id: id, ...patch }),
+    )
+  }
+
+  /** Imports a host session so that it can be changed. True when it was imported now. */
+  async importHostSession(id: string): Promise<boolean> {
+    if (!isHostSession(this.row(id))) return false
+    this.upsert((await this.#api('POST /api/session/import_cli', { session_id: id })).session)
+    return true
+  }
+
+  /** Returns the id of the copy. */
+  async duplicate(id: string): Promise<string> {
+    await this.importHostSession(id)
+    const { session } = await this.#api('POST /api/session/duplicate', { session_id: id })
+    this.upsert(session)
+    return session.session_id
+  }
+
+  /** Copies the first `keep` messages, or all; returns the id of the copy. */
+  async branch(id: string, keep?: number): Promise<string> {
+    await this.importHostSession(id)
+    const reply = await this.#api('POST /api/session/branch', {
+      session_id: id,
+      ...(keep === undefined ? {} : { keep_count: keep }),
+    })
+    return reply.session_id
+  }
+
+  /** Moves a session to the trash; returns a function that restores it. */
+  async remove(id: string): Promise<() => Promise<void>> {
+    await this.#known.whileShown({ id, patch: null }, async () => {
+      await this.#api('POST /api/session/delete', { session_id: id })
+      this.drop(id)
+    })
+    return async () => {
+      const { session } = await this.#api('POST /api/session/restore', { session_id: id })
+      this.#known.undelete(session)
+    }
+  }
+
+  /** Deletes a session from disk, bypassing the trash. */
+  async deletePermanently(id: string): Promise<void> {
+    await this.#api('POST /api/session/delete', { session_id: id, permanent: true })
+    this.drop(id)
+  }
+
+  /** Deletes cleared and undone messages from disk. */
+  async purge(id: string): Promise<void> {
+    this.upsert((await this.#api('POST /api/session/purge', { session_id: id })).session)
+  }
+
+  /** Changes the row at once, and no longer if the server rejects the change. */
+  async #change(
+    id: string,
+    patch: Partial<SessionRow>,
+    send: () => Promise<{ session: SessionRow }>,
+  ): Promise<void> {
+    try {
+      await this.#known.whileShown({ id, patch }, async () => {
+        await this.importHostSession(id)
+        this.upsert((await send()).session)
+      })
+    } catch (error) {
+      this.#options.toasts.showError(error)
+    }
+  }
+
+  get #api(): Platform['api'] {
+    return this.#options.platform.api
+  }
+
+  #scheduled(): { scheduled?: '0' } {
+    return this.#options.withScheduled?.() === false ? { scheduled: '0' } : {}
   }
 }
-
-export type Sessions = ReturnType<typeof createSessions>

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field, FormActions, TextField } from '../../parts/form.tsx'
-import { tagsOf } from '../projects/projects.ts'
+import { tagsOf } from './tags.ts'
 import { useApp } from '../shell/context.ts'
 import { tagAll } from './bulk-actions.ts'
 import { t } from './selection-strings.ts'
@@ -32,7 +32,10 @@ const Check = ({ tag, state, onChange }: CheckProps) => {
 
 export const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
   const app = useApp()
-  const { layout, projects, selection, sessions } = app
+  const { layout } = app.shell
+  const projects = app.projects
+  const { selection } = app.sidebar
+  const sessions = app.sessions
   const changed = useSignal<Readonly<Record<string, boolean>>>({})
   const typed = useSignal('')
   const error = useSignal('')

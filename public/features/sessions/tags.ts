@@ -1,5 +1,13 @@
 /** Adds and removes tags: the `#words` of titles. */
-import { tagsOf } from '../projects/projects.ts'
+
+/** A `#word` of a title, without its `#`, in lower case. */
+export const tagsOf = (title: string): string[] => [
+  ...new Set(
+    [...title.matchAll(/(?<=^|\s)#([\p{L}\p{N}][\p{L}\p{N}_-]*)/gu)].map(match =>
+      match[1]!.toLowerCase(),
+    ),
+  ),
+]
 
 /** The server cuts longer titles. */
 const MAX_TITLE_CHARS = 80

@@ -6,6 +6,6 @@ import { useSettings } from '../../contexts.ts'
 export type SavedRowProps = Omit<RowProps, 'status' | 'failed'> & { name: string }
 
 export const SavedRow = ({ name, ...rest }: SavedRowProps) => {
-  const mark = useSettings().settings.saveStatus.value[name]
+  const mark = useSettings().saveStatus.value[name]
   return <Row {...rest} status={mark && t(`settings.${mark}`)} failed={mark === 'failed'} />
 }

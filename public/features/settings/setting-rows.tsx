@@ -23,7 +23,7 @@ const Control = ({
   ids,
   switches = {},
 }: ControlProps & Pick<SettingRowsProps, 'switches'> & { name: SettingName }) => {
-  const { settings } = useSettings()
+  const settings = useSettings()
   const { attempt } = useShell()
   const setting = settingOf(name)
   const value = settings.current.value[name]

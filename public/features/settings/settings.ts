@@ -1,5 +1,5 @@
 /** The user's settings: applied optimistically, saved in the background, rolled back on failure. */
-import { computed, signal } from '@preact/signals'
+import { computed, signal, type Signal } from '@preact/signals'
 import {
   DEFAULT_SETTINGS,
   LOOK,
@@ -50,97 +50,159 @@ export const writeLook = (page: Element, settings: Look): void => {
   for (const key of LOOK) page.setAttribute(attributeOf(key), settings[key])
 }
 
-export const createSettings = (
-  { api, clock }: Pick<Platform, 'api' | 'clock'>,
-  toasts: Toasts,
-  /** What the server put into the page, used by the first paint. */
-  look: Partial<Look> = {},
-) => {
-  const current = signal<Settings>({ ...DEFAULT_SETTINGS, ...look })
-  const version = signal<string | null>(null)
+export class SettingsState {
+  readonly #platform: Pick<Platform, 'api' | 'clock'>
+  readonly #toasts: Toasts
+  readonly current: Signal<Settings>
+  readonly version = signal<string | null>(null)
   /** Who is signed in; null: the only owner, or not loaded yet. */
-  const person = signal<Person | null>(null)
+  readonly person = signal<Person | null>(null)
   /** Where the password comes from; null until loaded. */
-  const password = signal<'none' | 'stored' | 'environment' | 'missing' | null>(null)
-  const saveStatus = signal<Readonly<Record<string, SaveStatus>>>({})
-
-  const setSaveStatus = (key: string, value: SaveStatus | null): void => {
-    const { [key]: _, ...rest } = saveStatus.value
-    saveStatus.value = value ? { ...rest, [key]: value } : rest
-  }
-
+  readonly password = signal<'none' | 'stored' | 'environment' | 'missing' | null>(null)
+  readonly saveStatus = signal<Readonly<Record<string, SaveStatus>>>({})
   /** Counts what the user chose and what the server answered to it. */
-  let count = 0
+  #count = 0
   /** By setting, the count of its newest choice, or of the answer to that. */
-  const newest = new Map<string, number>()
-  const note = (key: string): number => {
-    count += 1
-    newest.set(key, count)
-    return count
-  }
-
-  /** `since`: the count when the request was sent. What was chosen or answered later is newer than the reply. */
-  const applyReply = (reply: Partial<Settings>, since: number, saved?: string): void => {
-    const known = SETTING_NAMES.filter(
-      key =>
-        reply[key] !== undefined &&
-        (key === saved || ((newest.get(key) ?? 0) <= since && saveStatus.value[key] !== 'saving')),
-    )
-    const values = known.map(key => [key, reply[key]])
-    current.value = { ...current.value, ...Object.fromEntries(values) }
-  }
-
-  const finishSave = (key: string, value: SaveStatus): void => {
-    setSaveStatus(key, value)
-    clock.timer(MARK_MS, () => saveStatus.value[key] === value && setSaveStatus(key, null))
-  }
-
+  readonly #newest = new Map<string, number>()
   /** Settings that are being saved: how many requests are under way, and what the server has. */
-  const saving = new Map<string, { requests: number; stored: unknown; isRefused: boolean }>()
+  readonly #saving = new Map<string, { requests: number; stored: unknown; isRefused: boolean }>()
+  readonly simulateUpdates: boolean
+  readonly isOwner = computed(() => (this.person.value?.role ?? 'owner') === 'owner')
+  readonly theme = computed(() => this.current.value.theme)
+  readonly detailed = computed(() => this.current.value.sidebar_density === 'detailed')
 
-  const show = (key: string, value: unknown): void => {
-    current.value = { ...current.value, [key]: value }
+  constructor(
+    platform: Pick<Platform, 'api' | 'clock'>,
+    toasts: Toasts,
+    /** What the server put into the page, used by the first paint. */
+    look: Partial<Look> = {},
+    /** The address asks for a simulated update, for tests. */
+    simulateUpdates = false,
+  ) {
+    this.#platform = platform
+    this.#toasts = toasts
+    this.current = signal<Settings>({ ...DEFAULT_SETTINGS, ...look })
+    this.simulateUpdates = simulateUpdates
   }
 
-  const save = async <K extends keyof Settings>(key: K, value: Settings[K]): Promise<void> => {
-    const held = saving.get(key) ?? { requests: 0, stored: current.value[key], isRefused: false }
+  setSaveStatus(key: string, value: SaveStatus | null): void {
+    const { [key]: _, ...rest } = this.saveStatus.value
+    this.saveStatus.value = value ? { ...rest, [key]: value } : rest
+  }
+
+  finishSave(key: string, value: SaveStatus): void {
+    this.setSaveStatus(key, value)
+    this.#platform.clock.timer(
+      MARK_MS,
+      () => this.saveStatus.value[key] === value && this.setSaveStatus(key, null),
+    )
+  }
+
+  async save<K extends keyof Settings>(key: K, value: Settings[K]): Promise<void> {
+    const { api } = this.#platform
+    const held = this.#saving.get(key) ?? {
+      requests: 0,
+      stored: this.current.value[key],
+      isRefused: false,
+    }
     held.requests += 1
     held.isRefused = false
-    saving.set(key, held)
-    show(key, value)
-    setSaveStatus(key, 'saving')
-    const choice = note(key)
+    this.#saving.set(key, held)
+    this.#show(key, value)
+    this.setSaveStatus(key, 'saving')
+    const choice = this.#note(key)
     // A newer choice may have been made during the request.
-    const isNewest = () => newest.get(key) === choice
+    const isNewest = () => this.#newest.get(key) === choice
     try {
       const reply = await api(routeOf(key), { [key]: value })
       held.stored = value
       if (!isNewest()) {
         // The newer choice was refused before this reply arrived.
-        if (held.isRefused) show(key, value)
+        if (held.isRefused) this.#show(key, value)
         return
       }
-      applyReply(reply, choice, key)
-      note(key)
-      finishSave(key, 'saved')
+      this.#applyReply(reply, choice, key)
+      this.#note(key)
+      this.finishSave(key, 'saved')
     } catch (error) {
-      toasts.showError(error)
+      this.#toasts.showError(error)
       if (!isNewest()) return
       held.isRefused = true
-      show(key, held.stored)
-      finishSave(key, 'failed')
+      this.#show(key, held.stored)
+      this.finishSave(key, 'failed')
     } finally {
       held.requests -= 1
-      if (held.requests === 0) saving.delete(key)
+      if (held.requests === 0) this.#saving.delete(key)
     }
   }
 
-  const applyPassword = (reply: {
+  /** `choice`: a language tag, or `browser`. Returns true when the page has to be loaded again to show it. */
+  async chooseLanguage(choice: string): Promise<boolean> {
+    if (choice === 'browser') await this.save('language_from', choice)
+    else await this.save('language', choice)
+    return this.saveStatus.value[choice === 'browser' ? 'language_from' : 'language'] === 'saved'
+  }
+
+  async load(): Promise<void> {
+    const since = this.#count
+    const reply = await this.#platform.api('GET /api/settings')
+    this.#applyReply(reply, since)
+    this.version.value = reply.webui_version
+    this.person.value = reply.person ?? null
+    setRefused(reply.person?.refused ?? [])
+    this.#applyPassword(reply)
+  }
+
+  /** `current`: the password in force, when the server asked for it. */
+  async setPassword(password: string, current?: string): Promise<void> {
+    const { api } = this.#platform
+    if ((this.person.value?.id ?? '') !== '') {
+      await api('POST /api/people/password', { password, current })
+      return
+    }
+    const reply = await api('POST /api/settings', {
+      _set_password: password,
+      _current_password: current,
+    })
+    this.#applyPassword(reply)
+  }
+
+  async clearPassword(current?: string): Promise<void> {
+    const reply = await this.#platform.api('POST /api/settings', {
+      _clear_password: true,
+      _current_password: current,
+    })
+    this.#applyPassword(reply)
+  }
+
+  #note(key: string): number {
+    this.#count += 1
+    this.#newest.set(key, this.#count)
+    return this.#count
+  }
+
+  /** `since`: the count when the request was sent. What was chosen or answered later is newer than the reply. */
+  #applyReply(reply: Partial<Settings>, since: number, saved?: string): void {
+    const known = SETTING_NAMES.filter(
+      key =>
+        reply[key] !== undefined &&
+        (key === saved ||
+          ((this.#newest.get(key) ?? 0) <= since && this.saveStatus.value[key] !== 'saving')),
+    )
+    const values = known.map(key => [key, reply[key]])
+    this.current.value = { ...this.current.value, ...Object.fromEntries(values) }
+  }
+
+  #show(key: string, value: unknown): void {
+    this.current.value = { ...this.current.value, [key]: value }
+  }
+
+  #applyPassword(reply: {
     auth_enabled: boolean
     password_env_var: boolean
     password_missing: boolean
-  }): void => {
-    password.value = reply.password_env_var
+  }): void {
+    this.password.value = reply.password_env_var
       ? 'environment'
       : reply.password_missing
         ? 'missing'
@@ -148,54 +210,4 @@ export const createSettings = (
           ? 'stored'
           : 'none'
   }
-
-  return {
-    current,
-    version,
-    person,
-    isOwner: computed(() => (person.value?.role ?? 'owner') === 'owner'),
-    password,
-    saveStatus,
-    theme: computed(() => current.value.theme),
-    detailed: computed(() => current.value.sidebar_density === 'detailed'),
-    save,
-    /** `choice`: a language tag, or `browser`. Returns true when the page has to be loaded again to show it. */
-    async chooseLanguage(choice: string): Promise<boolean> {
-      if (choice === 'browser') await save('language_from', choice)
-      else await save('language', choice)
-      return saveStatus.value[choice === 'browser' ? 'language_from' : 'language'] === 'saved'
-    },
-    setSaveStatus,
-    finishSave,
-    async load(): Promise<void> {
-      const since = count
-      const reply = await api('GET /api/settings')
-      applyReply(reply, since)
-      version.value = reply.webui_version
-      person.value = reply.person ?? null
-      setRefused(reply.person?.refused ?? [])
-      applyPassword(reply)
-    },
-    /** `current`: the password in force, when the server asked for it. */
-    async setPassword(password: string, current?: string): Promise<void> {
-      if ((person.value?.id ?? '') !== '') {
-        await api('POST /api/people/password', { password, current })
-        return
-      }
-      const reply = await api('POST /api/settings', {
-        _set_password: password,
-        _current_password: current,
-      })
-      applyPassword(reply)
-    },
-    async clearPassword(current?: string): Promise<void> {
-      const reply = await api('POST /api/settings', {
-        _clear_password: true,
-        _current_password: current,
-      })
-      applyPassword(reply)
-    },
-  }
 }
-
-export type SettingsState = ReturnType<typeof createSettings>

@@ -28,11 +28,11 @@ const isThisComputer = (): boolean => /^(localhost|127\.|\[::1\])/.test(location
 
 export const openShare = async (app: App, sessionId: string): Promise<void> => {
   await loadLazyCss()
-  app.layout.overlay.value = (
+  app.shell.layout.overlay.value = (
     <ShareDialog
       sessionId={sessionId}
       onClose={() => {
-        app.layout.overlay.value = null
+        app.shell.layout.overlay.value = null
       }}
     />
   )

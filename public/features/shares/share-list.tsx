@@ -1,6 +1,6 @@
 /** Links that work now, with a button to revoke each. */
 import type { Api } from '../../../router.ts'
-import { formatFull } from '../sessions/relative-time.ts'
+import { formatFull } from '../../parts/relative-time.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { t } from './strings.ts'

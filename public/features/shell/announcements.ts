@@ -1,29 +1,28 @@
 /** Texts that screen readers announce, in order. */
-import { type ReadonlySignal, signal } from '@preact/signals'
+import { type Signal, signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
 
 export type Announcement = { id: number; text: string }
-export type Announcements = {
-  /** The content of the live region, the oldest first. */
-  list: ReadonlySignal<readonly Announcement[]>
-  announce: (text: string) => void
-}
 
 /** A screen reader takes the text when it is added. Later it would only be found a second time, by a person who reads the page. */
 const KEPT_MS = 7_000
 
-export const createAnnouncements = ({ clock }: Pick<Platform, 'clock'>): Announcements => {
-  const list = signal<readonly Announcement[]>([])
-  let count = 0
-  return {
-    list,
-    announce(text) {
-      count += 1
-      const added = { id: count, text }
-      list.value = [...list.value, added]
-      clock.timer(KEPT_MS, () => {
-        list.value = list.value.filter(each => each !== added)
-      })
-    },
+export class Announcements {
+  readonly #platform: Pick<Platform, 'clock'>
+  /** The content of the live region, the oldest first. */
+  readonly list: Signal<readonly Announcement[]> = signal<readonly Announcement[]>([])
+  #count = 0
+
+  constructor(platform: Pick<Platform, 'clock'>) {
+    this.#platform = platform
+  }
+
+  readonly announce = (text: string): void => {
+    this.#count += 1
+    const added = { id: this.#count, text }
+    this.list.value = [...this.list.value, added]
+    this.#platform.clock.timer(KEPT_MS, () => {
+      this.list.value = this.list.value.filter(each => each !== added)
+    })
   }
 }

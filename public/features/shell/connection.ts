@@ -7,97 +7,98 @@ const POLL_MS = 30_000
 /** A reconnect that succeeds within this time shows no pill. */
 const QUIET_MS = 1_500
 
-export const createConnection = (
-  { clock }: Pick<Platform, 'clock'>,
-  poll: () => Promise<unknown>,
-) => {
-  const state = signal<StreamState>({ kind: 'idle' })
-  const watchesHostSessions = signal(true)
-  const seconds = signal(0)
-  const lostMs = signal<number | null>(null)
-  const visible = signal(false)
-  const copyMs = signal<number | null>(null)
-  const hasCopies = signal(false)
-  let cancelTick = () => {}
-  let cancelPoll = () => {}
-  let cancelQuiet = () => {}
+export class Connection {
+  readonly #platform: Pick<Platform, 'clock'>
+  readonly #poll: () => Promise<unknown>
+  readonly state = signal<StreamState>({ kind: 'idle' })
+  readonly watchesHostSessions = signal(true)
+  readonly seconds = signal(0)
+  readonly #lostMs = signal<number | null>(null)
+  /** Whether the pill is shown because of the connection. */
+  readonly visible = signal(false)
+  /** When the chats that the page shows were stored, in milliseconds since 1970; null: they are from the server. */
+  readonly copyMs = signal<number | null>(null)
+  /** Whether anything on the page is a stored copy. */
+  readonly hasCopies = signal(false)
+  #cancelTick = () => {}
+  #cancelPoll = () => {}
+  #cancelQuiet = () => {}
+  #polling = false
 
-  const tick = (): void => {
-    cancelTick()
-    const value = state.value
-    if (value.kind !== 'waiting') return
-    seconds.value = Math.max(0, Math.ceil((value.retryAtMs - clock.now()) / 1000))
-    cancelTick = clock.timer(500, tick)
+  constructor(platform: Pick<Platform, 'clock'>, poll: () => Promise<unknown>) {
+    this.#platform = platform
+    this.#poll = poll
   }
 
-  const schedulePoll = (): void => {
-    cancelPoll()
-    cancelPoll = clock.timer(POLL_MS, async () => {
+  readonly #tick = (): void => {
+    const { clock } = this.#platform
+    this.#cancelTick()
+    const value = this.state.value
+    if (value.kind !== 'waiting') return
+    this.seconds.value = Math.max(0, Math.ceil((value.retryAtMs - clock.now()) / 1000))
+    this.#cancelTick = clock.timer(500, this.#tick)
+  }
+
+  /** The reply to this request is a copy of the service worker. */
+  noteCopy(url: string, storedMs: number): void {
+    this.hasCopies.value = true
+    if (/\/api\/session\?/.test(url)) this.copyMs.value = storedMs
+    else if (/\/api\/sessions\b/.test(url)) this.copyMs.value ??= storedMs
+  }
+
+  /** What was a copy is being fetched again. */
+  forgetCopies(): void {
+    this.hasCopies.value = false
+    this.copyMs.value = null
+  }
+
+  set(value: StreamState): void {
+    const { clock } = this.#platform
+    this.state.value = value
+    this.#cancelQuiet()
+    if (value.kind === 'live' || value.kind === 'idle') {
+      this.#lostMs.value = null
+      this.visible.value = false
+    } else {
+      this.#lostMs.value ??= clock.now()
+      const quietMs = QUIET_MS - (clock.now() - this.#lostMs.value)
+      if (quietMs <= 0) this.visible.value = true
+      else this.#cancelQuiet = clock.timer(quietMs, () => (this.visible.value = true))
+    }
+    this.#tick()
+    this.#updatePolling()
+  }
+
+  /** Whether the server watches host sessions. While it doesn't, it sends no events about them and the page polls. */
+  setWatchesHostSessions(alive: boolean): void {
+    this.watchesHostSessions.value = alive
+    this.#updatePolling()
+  }
+
+  close(): void {
+    this.#cancelTick()
+    this.#cancelPoll()
+    this.#cancelQuiet()
+  }
+
+  #schedulePoll(): void {
+    const { clock } = this.#platform
+    this.#cancelPoll()
+    this.#cancelPoll = clock.timer(POLL_MS, async () => {
       try {
-        await poll()
+        await this.#poll()
       } catch {
         // Still unreachable; the pill shows it.
       }
-      schedulePoll()
+      this.#schedulePoll()
     })
   }
 
-  let polling = false
-  const updatePolling = (): void => {
-    const needed = !watchesHostSessions.value || lostMs.value !== null
-    if (needed === polling) return
-    polling = needed
-    if (needed) schedulePoll()
-    else cancelPoll()
-  }
-
-  return {
-    state,
-    seconds,
-    watchesHostSessions,
-    /** Whether the pill is shown because of the connection. */
-    visible,
-    /** When the chats that the page shows were stored, in milliseconds since 1970; null: they are from the server. */
-    copyMs,
-    /** Whether anything on the page is a stored copy. */
-    hasCopies,
-    /** The reply to this request is a copy of the service worker. */
-    noteCopy(url: string, storedMs: number): void {
-      hasCopies.value = true
-      if (/\/api\/session\?/.test(url)) copyMs.value = storedMs
-      else if (/\/api\/sessions\b/.test(url)) copyMs.value ??= storedMs
-    },
-    /** What was a copy is being fetched again. */
-    forgetCopies(): void {
-      hasCopies.value = false
-      copyMs.value = null
-    },
-    set(value: StreamState): void {
-      state.value = value
-      cancelQuiet()
-      if (value.kind === 'live' || value.kind === 'idle') {
-        lostMs.value = null
-        visible.value = false
-      } else {
-        lostMs.value ??= clock.now()
-        const quietMs = QUIET_MS - (clock.now() - lostMs.value)
-        if (quietMs <= 0) visible.value = true
-        else cancelQuiet = clock.timer(quietMs, () => (visible.value = true))
-      }
-      tick()
-      updatePolling()
-    },
-    /** Whether the server watches host sessions. While it doesn't, it sends no events about them and the page polls. */
-    setWatchesHostSessions(alive: boolean): void {
-      watchesHostSessions.value = alive
-      updatePolling()
-    },
-    close(): void {
-      cancelTick()
-      cancelPoll()
-      cancelQuiet()
-    },
+  #updatePolling(): void {
+    const needed = !this.watchesHostSessions.value || this.#lostMs.value !== null
+    if (needed === this.#polling) return
+    this.#polling = needed
+    if (needed) this.#schedulePoll()
+    else this.#cancelPoll()
   }
 }
-
-export type Connection = ReturnType<typeof createConnection>

@@ -1,84 +1,7 @@
-/** Global keyboard shortcuts. The shortcut sheet renders the same table. */
-import type { App } from '../../app.ts'
-import { openOutline, stepRequest } from '../outline/open-outline.ts'
-import { may } from '../../parts/may.ts'
+/** Names of keys and chords. */
 import { t } from '../../strings/t.ts'
-import type { ShortcutKey } from './shortcut-strings.ts'
 
-export type Shortcut = {
-  /** `mod` is ⌘ on a Mac and Ctrl elsewhere. */
-  keys: string
-  label: ShortcutKey
-  /** Absent when the focused view handles it. `'pass'` leaves the event to the browser. */
-  run?: (app: App) => unknown
-}
-export type ShortcutGroup = { label: ShortcutKey; shortcuts: readonly Shortcut[] }
-
-/** The first press opens the find bar, which searches the whole chat; the second opens the browser's own search. */
-const find = ({ chat, layout, route }: App): 'pass' | undefined => {
-  const isOurs = route.current.value.view === 'chat' && chat.chat.value.messages.length > 0
-  layout.findOpen.value = isOurs && !layout.findOpen.value
-  return layout.findOpen.value ? undefined : 'pass'
-}
-
-export const shortcuts: readonly ShortcutGroup[] = [
-  {
-    label: 'keys.general',
-    shortcuts: [
-      {
-        keys: 'mod+k',
-        label: 'keys.palette',
-        run: ({ layout }) => (layout.paletteOpen.value = !layout.paletteOpen.value),
-      },
-      {
-        keys: 'mod+shift+o',
-        label: 'keys.new',
-        run: app => may('POST /api/session/new') && app.newChat(),
-      },
-      { keys: 'mod+b', label: 'keys.sidebar', run: ({ layout }) => layout.toggleSidebar() },
-      { keys: 'mod+shift+e', label: 'keys.panel', run: ({ panel }) => panel.toggle() },
-      {
-        keys: 'mod+,',
-        label: 'keys.settings',
-        run: ({ route }) => route.go({ view: 'settings', section: 'general' }),
-      },
-      { keys: '?', label: 'keys.sheet', run: ({ layout }) => (layout.shortcutsOpen.value = true) },
-    ],
-  },
-  {
-    label: 'keys.chat',
-    shortcuts: [
-      {
-        keys: 'shift+escape',
-        label: 'keys.focus',
-        run: ({ layout }) => (layout.composerFocus.value += 1),
-      },
-      {
-        keys: 'mod+.',
-        label: 'keys.stop',
-        run: app => void (may('POST /api/chat/cancel') && app.stop()),
-      },
-      { keys: 'mod+f', label: 'keys.find', run: app => find(app) },
-      { keys: 'mod+j', label: 'keys.outline', run: app => openOutline(app) },
-      { keys: 'alt+arrowup', label: 'keys.previous', run: app => stepRequest(app, -1) },
-      { keys: 'alt+arrowdown', label: 'keys.next', run: app => stepRequest(app, 1) },
-      { keys: 'up', label: 'keys.recall' },
-      { keys: '/', label: 'keys.commands' },
-      { keys: '@', label: 'keys.mention' },
-    ],
-  },
-  {
-    label: 'keys.list',
-    shortcuts: [
-      { keys: 'mod+shift+f', label: 'keys.search', run: ({ layout }) => layout.focusSearch() },
-      { keys: 'up / down', label: 'keys.move' },
-      { keys: 'f2', label: 'keys.rename' },
-      { keys: 'delete', label: 'keys.delete' },
-    ],
-  },
-]
-
-type KeyLike = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'>
+export type KeyLike = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'>
 
 /** Chord of an event such as `mod+shift+k`, with modifiers in the order of the table. */
 export const chordOf = (event: KeyLike, mac: boolean): string => {
@@ -114,21 +37,6 @@ export const formatKeys = (keys: string, mac: boolean): string =>
         .join(' ')
     })
     .join(mac ? '' : ' ')
-
-const findShortcut = (chord: string): Shortcut | undefined =>
-  shortcuts.flatMap(group => group.shortcuts).find(({ keys, run }) => run && keys === chord)
-
-/** Runs the shortcut of an event; true when there was one. Shortcuts without a modifier are ignored in text fields. */
-export const runShortcut = (
-  app: App,
-  event: KeyLike,
-  { mac, typing }: { mac: boolean; typing: boolean },
-): boolean => {
-  const chord = chordOf(event, mac)
-  const shortcut = findShortcut(chord)
-  if (!shortcut?.run || (typing && chord.length === 1)) return false
-  return shortcut.run(app) !== 'pass'
-}
 
 export const modName = (mac: boolean): string => (mac ? '⌘' : 'Ctrl')
 export const sendHint = (key: 'enter' | 'ctrl+enter', mac: boolean): string =>

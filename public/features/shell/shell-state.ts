@@ -1,17 +1,47 @@
-/** State of the page frame: address, layout, toasts, connection and sign-in. */
-import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
+/** What every part of the page needs: requests, address, layout, toasts, connection and sign-in. */
+import { type Signal, signal } from '@preact/signals'
 import { type ApiCall, urlOf } from '../../api.ts'
 import type { Platform } from '../../platform.ts'
-import type { TabLeader } from '../../stream/tab-leader.ts'
 import { t } from '../../strings/t.ts'
-import { type Auth, createAuth, type SignInGate } from '../sign-in/auth.ts'
-import type { Outbox } from '../chat/outbox.ts'
-import { type Announcements, createAnnouncements } from './announcements.ts'
-import { type ConfigProblemsState, createConfigProblems } from './config-problems.ts'
-import { type Connection, createConnection } from './connection.ts'
+import { Auth, type SignInGate } from '../sign-in/auth.ts'
+import { Announcements } from './announcements.ts'
+import { Connection } from './connection.ts'
 import { createLayout, type Layout } from './layout.ts'
 import { createRoute, type HistoryLike, type RouteState } from './route.ts'
-import { createToasts, type Toasts } from './toast.ts'
+import { Toasts } from './toast.ts'
+import type { Api } from '../../../router.ts'
+
+type ConfigProblems = Omit<Api['GET /api/config/problems']['output'], 'ignored'>
+
+class ConfigProblemsState {
+  readonly #api: ApiCall
+  readonly current = signal<ConfigProblems>({ problems: [], guards: [], changed: null })
+
+  constructor(api: ApiCall) {
+    this.#api = api
+  }
+
+  async load(): Promise<void> {
+    this.current.value = await this.#api('GET /api/config/problems')
+  }
+
+  /** Accepts what something else changed in guarded settings, or restores the values in force. */
+  async settle(change_id: string, accept: boolean): Promise<void> {
+    await this.#api('POST /api/guards/changes', { change_id, accept })
+    this.current.value = await this.#api('GET /api/config/problems')
+  }
+
+  /** Accepts a security setting that isn't supported, until its value changes; or revokes that. */
+  async accept(
+    key: string,
+    value_id: string,
+    accepted: boolean,
+  ): Promise<Api['GET /api/guards']['output']> {
+    const answer = await this.#api('POST /api/guards/accept', { key, value_id, accepted })
+    this.current.value = await this.#api('GET /api/config/problems')
+    return answer
+  }
+}
 
 export type ShellOptions = {
   platform: Platform
@@ -24,85 +54,78 @@ export type ShellOptions = {
   copy: (text: string) => Promise<void>
 }
 
-export type ShellBase = {
-  api: ApiCall
-  base: string
-  platform: Platform
-  navigate: ShellOptions['navigate']
-  toasts: Toasts
-  route: RouteState
-  layout: Layout
-  connection: Connection
-  auth: Auth
-  configProblems: ConfigProblemsState
-  /** Messages that were written and may not have arrived. */
-  outbox: Outbox
+export class Shell {
+  readonly api: ApiCall
+  readonly base: string
+  readonly platform: Platform
+  readonly navigate: ShellOptions['navigate']
+  readonly toasts: Toasts
+  readonly route: RouteState
+  readonly layout: Layout
+  readonly connection: Connection
+  readonly auth: Auth
+  readonly configProblems: ConfigProblemsState
+  /** The polite live region. */
+  readonly announcements: Announcements
   /**
    * To the pages of other tabs: whose page this is; an empty text when the person signs out, so that they close without saving
    * what was written in them. Null until loaded.
    */
-  accountTabs: Signal<BroadcastChannel | null>
+  readonly accountTabs: Signal<BroadcastChannel | null>
   /** The person has signed out in another tab: the page is left without a question about unsaved changes. */
-  signedOut: Signal<boolean>
-  /** Of the polite live region. */
-  announcements: Announcements['list']
-  announce: Announcements['announce']
+  readonly signedOut: Signal<boolean>
+  readonly #options: ShellOptions
+
+  /** `poll` refreshes the session list while the event stream is down. `page`: the shell of the page, whose side this one is. */
+  constructor(
+    options: ShellOptions,
+    poll: () => Promise<unknown>,
+    side?: { page: Shell; route: RouteState; layout: Layout },
+  ) {
+    const { platform, navigate } = options
+    const { api, base } = platform
+    const page = side?.page
+    this.#options = options
+    this.api = api
+    this.base = base
+    this.platform = platform
+    this.navigate = navigate
+    this.toasts = page?.toasts ?? new Toasts(platform, text => this.copy(text))
+    this.announcements = page?.announcements ?? new Announcements(platform)
+    this.route = side?.route ?? createRoute(base, options.href, options.history)
+    this.layout = side?.layout ?? createLayout(platform, options.mac)
+    this.connection = page?.connection ?? new Connection(platform, poll)
+    this.auth = page?.auth ?? new Auth(options.gate, api, path => navigate(urlOf(base, path)))
+    this.configProblems = page?.configProblems ?? new ConfigProblemsState(api)
+    this.accountTabs = page?.accountTabs ?? signal(null)
+    this.signedOut = page?.signedOut ?? signal(false)
+  }
+
+  /** The same for one side of the page, which has an address and a layout of its own. */
+  side(route: RouteState, layout: Layout): Shell {
+    return new Shell(this.#options, async () => undefined, { page: this, route, layout })
+  }
+
+  /** Reads a text to people who use a screen reader. */
+  readonly announce = (text: string): void => this.announcements.announce(text)
+
   /** Runs an action and shows its error as a toast. Never rejects. */
-  attempt: (action: () => Promise<unknown>) => Promise<void>
-  /** Copies text to the clipboard and confirms it with a toast. */
-  copy: (text: string) => Promise<void>
-}
-
-export type Shell = ShellBase & {
-  tabs: TabLeader
-  /** Of the view beside the chats that is shown; empty for a chat. */
-  viewTitle: Signal<string>
-  /** Title of the document. */
-  title: ReadonlySignal<string>
-}
-
-/** `poll` refreshes the session list while the event stream is down. */
-export const createShell = (
-  options: ShellOptions,
-  outbox: Outbox,
-  poll: () => Promise<unknown>,
-): ShellBase => {
-  const { platform, navigate } = options
-  const { api, base } = platform
-  const copy = async (text: string): Promise<void> => {
+  readonly attempt = async (action: () => Promise<unknown>): Promise<void> => {
     try {
-      await options.copy(text)
-      toasts.show(t('chat.copied'))
-    } catch {
-      // Blocked by the browser, for example on a page without HTTPS.
-      toasts.show(t('chat.copy.failed'), { kind: 'error' })
+      await action()
+    } catch (error) {
+      this.toasts.showError(error)
     }
   }
-  const toasts = createToasts(platform, copy)
-  const announcements = createAnnouncements(platform)
-  return {
-    api,
-    base,
-    platform,
-    navigate,
-    toasts,
-    route: createRoute(base, options.href, options.history),
-    layout: createLayout(platform, options.mac),
-    connection: createConnection(platform, poll),
-    auth: createAuth(options.gate, api, path => navigate(urlOf(base, path))),
-    configProblems: createConfigProblems(api),
-    outbox,
-    accountTabs: signal<BroadcastChannel | null>(null),
-    signedOut: signal(false),
-    announcements: announcements.list,
-    announce: announcements.announce,
-    async attempt(action) {
-      try {
-        await action()
-      } catch (error) {
-        toasts.showError(error)
-      }
-    },
-    copy,
+
+  /** Copies text to the clipboard and confirms it with a toast. */
+  readonly copy = async (text: string): Promise<void> => {
+    try {
+      await this.#options.copy(text)
+      this.toasts.show(t('chat.copied'))
+    } catch {
+      // Blocked by the browser, for example on a page without HTTPS.
+      this.toasts.show(t('chat.copy.failed'), { kind: 'error' })
+    }
   }
 }

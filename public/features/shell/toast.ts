@@ -11,67 +11,68 @@ const WITH_ACTION_MS = 10_000
 const MAX_TOASTS = 4
 
 /** `copy` puts text on the clipboard and confirms it. */
-export const createToasts = (
-  { clock }: Pick<Platform, 'clock'>,
-  copy?: (text: string) => unknown,
-) => {
-  const list = signal<readonly Toast[]>([])
-  const timers = new Map<number, () => void>()
-  let last = 0
+export class Toasts {
+  readonly #platform: Pick<Platform, 'clock'>
+  readonly #copy: ((text: string) => unknown) | undefined
+  readonly list = signal<readonly Toast[]>([])
+  readonly #timers = new Map<number, () => void>()
+  #last = 0
 
-  const dismiss = (id: number): void => {
-    timers.get(id)?.()
-    timers.delete(id)
-    list.value = list.value.filter(toast => toast.id !== id)
+  constructor(platform: Pick<Platform, 'clock'>, copy?: (text: string) => unknown) {
+    this.#platform = platform
+    this.#copy = copy
   }
 
-  const startTimer = (toast: Toast): void => {
-    timers.get(toast.id)?.()
-    const shownMs = toast.action || toast.kind === 'error' ? WITH_ACTION_MS : SHOWN_MS
-    timers.set(
-      toast.id,
-      clock.timer(shownMs, () => dismiss(toast.id)),
-    )
+  readonly dismiss = (id: number): void => {
+    this.#timers.get(id)?.()
+    this.#timers.delete(id)
+    this.list.value = this.list.value.filter(toast => toast.id !== id)
   }
 
-  const show = (text: string, options: Partial<Pick<Toast, 'kind' | 'action'>> = {}): number => {
-    last += 1
+  readonly showError = (error: unknown): void => {
+    const { message = String(error), detail } = Object(error) as Partial<ApiError>
+    const copy = this.#copy
+    const action = detail && copy && { label: detail.label, run: () => copy(detail.text) }
+    this.show(message, { kind: 'error', action: action ?? null })
+  }
+
+  /** Keeps all toasts while they are hovered or focused. */
+  readonly pauseTimers = (): void => {
+    for (const stop of this.#timers.values()) stop()
+    this.#timers.clear()
+  }
+
+  readonly resumeTimers = (): void => {
+    for (const toast of this.list.value) this.#startTimer(toast)
+  }
+
+  show(text: string, options: Partial<Pick<Toast, 'kind' | 'action'>> = {}): number {
+    this.#last += 1
     const toast: Toast = {
-      id: last,
+      id: this.#last,
       text,
       kind: options.kind ?? 'info',
       action: options.action ?? null,
     }
     // A repeated message replaces the earlier toast.
-    for (const same of list.value.filter(shown => shown.text === text)) dismiss(same.id)
-    for (const old of list.value.slice(0, -(MAX_TOASTS - 1))) dismiss(old.id)
-    list.value = [...list.value, toast]
-    startTimer(toast)
+    for (const same of this.list.value.filter(shown => shown.text === text)) this.dismiss(same.id)
+    for (const old of this.list.value.slice(0, -(MAX_TOASTS - 1))) this.dismiss(old.id)
+    this.list.value = [...this.list.value, toast]
+    this.#startTimer(toast)
     return toast.id
   }
 
-  return {
-    list,
-    show,
-    dismiss,
-    /** Removes messages whose cause is gone. */
-    dismissText(text: string): void {
-      for (const shown of list.value.filter(toast => toast.text === text)) dismiss(shown.id)
-    },
-    showError: (error: unknown): void => {
-      const { message = String(error), detail } = Object(error) as Partial<ApiError>
-      const action = detail && copy && { label: detail.label, run: () => copy(detail.text) }
-      show(message, { kind: 'error', action: action ?? null })
-    },
-    /** Keeps all toasts while they are hovered or focused. */
-    pauseTimers(): void {
-      for (const stop of timers.values()) stop()
-      timers.clear()
-    },
-    resumeTimers(): void {
-      for (const toast of list.value) startTimer(toast)
-    },
+  /** Removes messages whose cause is gone. */
+  dismissText(text: string): void {
+    for (const shown of this.list.value.filter(toast => toast.text === text)) this.dismiss(shown.id)
+  }
+
+  #startTimer(toast: Toast): void {
+    this.#timers.get(toast.id)?.()
+    const shownMs = toast.action || toast.kind === 'error' ? WITH_ACTION_MS : SHOWN_MS
+    this.#timers.set(
+      toast.id,
+      this.#platform.clock.timer(shownMs, () => this.dismiss(toast.id)),
+    )
   }
 }
-
-export type Toasts = ReturnType<typeof createToasts>

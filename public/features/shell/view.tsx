@@ -1,7 +1,7 @@
 /** The template of every view outside the chat: a head with title and actions over one column, or over a list and the open item. */
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { useShell } from '../../contexts.ts'
+import { usePane, useShell } from '../../contexts.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
@@ -11,7 +11,8 @@ import { SidebarButton } from './sidebar-button.tsx'
 type HeadProps = { title: string; actions?: ComponentChildren }
 
 const Head = ({ title, actions }: HeadProps) => {
-  const { route, viewTitle } = useShell()
+  const { route } = useShell()
+  const { viewTitle } = usePane()
   useEffect(() => {
     viewTitle.value = title
     return () => {

@@ -4,14 +4,51 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { useSettings, useShell } from '../../contexts.ts'
-import { urlOf } from '../../api.ts'
-import { providerOf } from './provider.ts'
-import { offersPasskey, signInWithPasskey } from './passkey.ts'
+import { urlOf, ApiError, type ApiCall } from '../../api.ts'
 import { t } from './strings.ts'
+
+/** Its name; null without one, or when that cannot be found out. */
+const providerOf = async (api: ApiCall): Promise<string | null> => {
+  try {
+    return (await api('GET /api/auth/status')).provider ?? null
+  } catch (error) {
+    // No connection: the password remains.
+    if (error instanceof ApiError) return null
+    throw error
+  }
+}
+
+/** Whether there is a passkey for the address of this page. False when that cannot be found out. */
+const offersPasskey = async (api: ApiCall): Promise<boolean> => {
+  if (!('PublicKeyCredential' in window)) return false
+  try {
+    return (await api('POST /api/auth/passkey/options', {})).offered
+  } catch (error) {
+    // An address without a host name, or no connection: the password remains.
+    if (error instanceof ApiError) return false
+    throw error
+  }
+}
+
+/** False: the person closed the dialog of the browser. */
+const signInWithPasskey = async (api: ApiCall): Promise<boolean> => {
+  const { startAuthentication } = await import('@simplewebauthn/browser')
+  const { offered: _, ...options } = await api('POST /api/auth/passkey/options', {})
+  let made: Awaited<ReturnType<typeof startAuthentication>>
+  try {
+    made = await startAuthentication({ optionsJSON: options as never })
+  } catch (error) {
+    if (error instanceof Error && /^(NotAllowedError|AbortError)$/.test(error.name)) return false
+    throw error
+  }
+  const response = { ...made, response: { ...made.response } }
+  await api('POST /api/auth/passkey/login', { response })
+  return true
+}
 
 export const SignIn = () => {
   const { auth, api, base } = useShell()
-  const { settings } = useSettings()
+  const settings = useSettings()
   const field = useRef<HTMLInputElement>(null)
   const code = useRef<HTMLInputElement>(null)
   const id = useId()

@@ -2,102 +2,106 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
 import type { LinkedFile, Skill } from '../../../lib/schema/skill.ts'
 import { ApiError } from '../../api.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { type DiskVersion, diskVersionOf } from './skill-draft.ts'
 import { t } from './strings.ts'
 
 export type FileDraft = { skill: string; path: string; content: string; version: string }
-type SkillFileOptions = Pick<App, 'api' | 'toasts'> & { unsaved?: Set<string> | undefined }
+type SkillFileOptions = Pick<Shell, 'api' | 'toasts'> & { unsaved?: Set<string> | undefined }
 
-export const createSkillFile = (
-  { api, toasts, unsaved }: SkillFileOptions,
-  skill: ReadonlySignal<Skill | null>,
-) => {
-  const open = signal<LinkedFile | null>(null)
+export class SkillFile {
+  readonly #options: SkillFileOptions
+  readonly #skill: ReadonlySignal<Skill | null>
+  readonly open = signal<LinkedFile | null>(null)
   /** Kept while another skill is open. */
-  const draft = signal<FileDraft | null>(null)
-  const busy = signal(false)
-  const problem = signal('')
-  const conflict = signal<DiskVersion | null>(null)
+  readonly draft = signal<FileDraft | null>(null)
+  readonly busy = signal(false)
+  readonly problem = signal('')
+  readonly conflict = signal<DiskVersion | null>(null)
 
-  const setDraft = (next: FileDraft | null): void => {
-    draft.value = next
-    conflict.value = null
-    problem.value = ''
-    if (next) unsaved?.add('skill-file')
-    else unsaved?.delete('skill-file')
+  constructor(options: SkillFileOptions, skill: ReadonlySignal<Skill | null>) {
+    this.#options = options
+    this.#skill = skill
   }
-  const read = async (path: string): Promise<void> => {
-    const of = skill.value
+
+  readonly close = (): void => {
+    this.open.value = null
+  }
+
+  readonly edit = (): void => {
+    const { toasts } = this.#options
+    const file = this.open.value
+    const of = this.#skill.value
+    if (!file || !of || of.read_only || file.is_binary) return
+    if (this.draft.value) {
+      toasts.show(t('skills.file.other', { name: this.draft.value.path }), { kind: 'error' })
+      return
+    }
+    const { path, content, version } = file
+    this.#setDraft({ skill: of.name, path, content, version })
+  }
+
+  readonly cancel = (): void => this.#setDraft(null)
+
+  /** Replaces the draft with the version on disk. */
+  readonly discardMine = (): void => {
+    const { content, version } = this.conflict.value ?? {}
+    const now = this.draft.value
+    if (now && typeof content === 'string' && typeof version === 'string')
+      this.#setDraft({ ...now, content, version })
+  }
+
+  async read(path: string): Promise<void> {
+    const { api, toasts } = this.#options
+    const of = this.#skill.value
     if (!of) return
     try {
       const found = await api('GET /api/skills/content', { name: of.name, file: path })
-      if (skill.value === of && 'is_binary' in found) open.value = found
+      if (this.#skill.value === of && 'is_binary' in found) this.open.value = found
     } catch (error) {
       toasts.showError(error)
     }
   }
 
-  return {
-    open,
-    draft,
-    busy,
-    problem,
-    conflict,
-    read,
-    close(): void {
-      open.value = null
-    },
-    edit(): void {
-      const file = open.value
-      const of = skill.value
-      if (!file || !of || of.read_only || file.is_binary) return
-      if (draft.value) {
-        toasts.show(t('skills.file.other', { name: draft.value.path }), { kind: 'error' })
-        return
-      }
-      const { path, content, version } = file
-      setDraft({ skill: of.name, path, content, version })
-    },
-    change(content: string): void {
-      if (draft.value) draft.value = { ...draft.value, content }
-    },
-    cancel: (): void => setDraft(null),
-    async save({ overwrite = false } = {}): Promise<boolean> {
-      const now = draft.value
-      if (!now || busy.value) return false
-      busy.value = true
-      problem.value = ''
-      // Without a version on disk the file was deleted: nothing to compare with.
-      const version = overwrite ? (conflict.value?.version ?? null) : now.version
-      try {
-        await api('POST /api/skills/save', {
-          name: now.skill,
-          file: now.path,
-          content: now.content,
-          ...(version === null ? {} : { expected_version: version }),
-        })
-        setDraft(null)
-        toasts.show(t('skills.saved', { name: now.path }))
-        if (skill.value?.name === now.skill) await read(now.path)
-        return true
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 409) {
-          conflict.value = diskVersionOf(error.body)
-        } else problem.value = error instanceof Error ? error.message : String(error)
-        return false
-      } finally {
-        busy.value = false
-      }
-    },
-    /** Replaces the draft with the version on disk. */
-    discardMine(): void {
-      const { content, version } = conflict.value ?? {}
-      const now = draft.value
-      if (now && typeof content === 'string' && typeof version === 'string')
-        setDraft({ ...now, content, version })
-    },
+  change(content: string): void {
+    if (this.draft.value) this.draft.value = { ...this.draft.value, content }
+  }
+
+  async save({ overwrite = false } = {}): Promise<boolean> {
+    const { api, toasts } = this.#options
+    const now = this.draft.value
+    if (!now || this.busy.value) return false
+    this.busy.value = true
+    this.problem.value = ''
+    // Without a version on disk the file was deleted: nothing to compare with.
+    const version = overwrite ? (this.conflict.value?.version ?? null) : now.version
+    try {
+      await api('POST /api/skills/save', {
+        name: now.skill,
+        file: now.path,
+        content: now.content,
+        ...(version === null ? {} : { expected_version: version }),
+      })
+      this.#setDraft(null)
+      toasts.show(t('skills.saved', { name: now.path }))
+      if (this.#skill.value?.name === now.skill) await this.read(now.path)
+      return true
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 409) {
+        this.conflict.value = diskVersionOf(error.body)
+      } else this.problem.value = error instanceof Error ? error.message : String(error)
+      return false
+    } finally {
+      this.busy.value = false
+    }
+  }
+
+  #setDraft(next: FileDraft | null): void {
+    const { unsaved } = this.#options
+    this.draft.value = next
+    this.conflict.value = null
+    this.problem.value = ''
+    if (next) unsaved?.add('skill-file')
+    else unsaved?.delete('skill-file')
   }
 }
-
-export type SkillFile = ReturnType<typeof createSkillFile>

@@ -2,7 +2,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
 import type { Skill } from '../../../lib/schema/skill.ts'
 import { ApiError } from '../../api.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
 
 export type SkillDraft = {
@@ -35,90 +35,97 @@ const withName = (content: string, from: string, to: string): string =>
     `name: ${slugOf(to) || PLACEHOLDER}`,
   )
 
-export type SkillDraftOptions = Pick<App, 'api' | 'toasts'> & {
+export type SkillDraftOptions = Pick<Shell, 'api' | 'toasts'> & {
   unsaved?: Set<string>
   open: ReadonlySignal<Skill | null>
   onSaved: () => Promise<void>
 }
 
-export const createSkillDraft = ({ api, toasts, unsaved, open, onSaved }: SkillDraftOptions) => {
-  const draft = signal<SkillDraft | null>(null)
-  const busy = signal(false)
-  const problem = signal('')
-  const conflict = signal<DiskVersion | null>(null)
+export class SkillForm {
+  readonly #options: SkillDraftOptions
+  readonly draft = signal<SkillDraft | null>(null)
+  readonly busy = signal(false)
+  readonly problem = signal('')
+  readonly conflict = signal<DiskVersion | null>(null)
 
-  const setDraft = (next: SkillDraft | null): void => {
-    draft.value = next
+  constructor(options: SkillDraftOptions) {
+    this.#options = options
+  }
+
+  readonly #discardDraft = (): void => {
+    this.#setDraft(null)
+    this.conflict.value = null
+    this.problem.value = ''
+  }
+
+  readonly create = (): void => {
+    const content = t('skills.template', { name: PLACEHOLDER })
+    this.#setDraft({ of: '', name: '', category: '', content, version: null })
+  }
+
+  readonly edit = (): void => {
+    const skill = this.#options.open.value
+    if (!skill || skill.read_only) return
+    const { name, category, content, version } = skill
+    this.#setDraft({ of: name, name, category: category ?? '', content, version })
+  }
+
+  readonly change = (patch: Partial<SkillDraft>): void => {
+    const now = this.draft.value
+    if (!now) return
+    const isRename = patch.name !== undefined && now.of === ''
+    const content = isRename ? withName(now.content, now.name, patch.name ?? '') : now.content
+    this.#setDraft({ ...now, content, ...patch })
+  }
+
+  /** Resolves to the name it is saved under, or null when the server rejects it. */
+  readonly save = async ({ overwrite = false } = {}): Promise<string | null> => {
+    const { api, toasts, onSaved } = this.#options
+    const now = this.draft.value
+    if (!now || this.busy.value) return null
+    this.busy.value = true
+    this.problem.value = ''
+    const { of, content, category } = now
+    const version = overwrite ? (this.conflict.value?.version ?? null) : now.version
+    try {
+      const saved = await api('POST /api/skills/save', {
+        name: of || now.name,
+        content,
+        // null removes the category; a missing one keeps it.
+        category: category.trim() || null,
+        ...(of === '' ? { create: true } : {}),
+        ...(version === null ? {} : { expected_version: version }),
+      })
+      this.#discardDraft()
+      toasts.show(t('skills.saved', { name: of || saved.name }))
+      await onSaved()
+      return saved.name
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 409 && of !== '')
+        this.conflict.value = diskVersionOf(error.body)
+      else this.problem.value = error instanceof Error ? error.message : String(error)
+      return null
+    } finally {
+      this.busy.value = false
+    }
+  }
+
+  /** Replaces the draft with the version on disk. */
+  readonly discardMine = (): void => {
+    const theirs = this.conflict.value
+    const now = this.draft.value
+    if (now && theirs?.content !== null && theirs) {
+      this.#setDraft({ ...now, content: theirs.content, version: theirs.version })
+    }
+    this.conflict.value = null
+  }
+
+  readonly cancel = this.#discardDraft
+
+  #setDraft(next: SkillDraft | null): void {
+    const { unsaved } = this.#options
+    this.draft.value = next
     if (next) unsaved?.add('skill')
     else unsaved?.delete('skill')
-  }
-  const discardDraft = (): void => {
-    setDraft(null)
-    conflict.value = null
-    problem.value = ''
-  }
-
-  return {
-    draft,
-    busy,
-    problem,
-    conflict,
-    create(): void {
-      const content = t('skills.template', { name: PLACEHOLDER })
-      setDraft({ of: '', name: '', category: '', content, version: null })
-    },
-    edit(): void {
-      const skill = open.value
-      if (!skill || skill.read_only) return
-      const { name, category, content, version } = skill
-      setDraft({ of: name, name, category: category ?? '', content, version })
-    },
-    change(patch: Partial<SkillDraft>): void {
-      const now = draft.value
-      if (!now) return
-      const isRename = patch.name !== undefined && now.of === ''
-      const content = isRename ? withName(now.content, now.name, patch.name ?? '') : now.content
-      setDraft({ ...now, content, ...patch })
-    },
-    cancel: discardDraft,
-    /** Resolves to the name it is saved under, or null when the server rejects it. */
-    async save({ overwrite = false } = {}): Promise<string | null> {
-      const now = draft.value
-      if (!now || busy.value) return null
-      busy.value = true
-      problem.value = ''
-      const { of, content, category } = now
-      const version = overwrite ? (conflict.value?.version ?? null) : now.version
-      try {
-        const saved = await api('POST /api/skills/save', {
-          name: of || now.name,
-          content,
-          // null removes the category; a missing one keeps it.
-          category: category.trim() || null,
-          ...(of === '' ? { create: true } : {}),
-          ...(version === null ? {} : { expected_version: version }),
-        })
-        discardDraft()
-        toasts.show(t('skills.saved', { name: of || saved.name }))
-        await onSaved()
-        return saved.name
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 409 && of !== '')
-          conflict.value = diskVersionOf(error.body)
-        else problem.value = error instanceof Error ? error.message : String(error)
-        return null
-      } finally {
-        busy.value = false
-      }
-    },
-    /** Replaces the draft with the version on disk. */
-    discardMine(): void {
-      const theirs = conflict.value
-      const now = draft.value
-      if (now && theirs?.content !== null && theirs) {
-        setDraft({ ...now, content: theirs.content, version: theirs.version })
-      }
-      conflict.value = null
-    },
   }
 }

@@ -1,5 +1,5 @@
 /** One file of a skill beside SKILL.md: viewer and editor. */
-import { formatBytes } from '../workspace/file-kind.ts'
+import { formatBytes } from '../../parts/file-kind.ts'
 import { useId } from 'preact/hooks'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'

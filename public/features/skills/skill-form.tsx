@@ -15,11 +15,11 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
   const isNew = draft.of === ''
   const first = useRef<HTMLInputElement>(null)
   useEffect(() => first.current?.focus(), [])
-  const { value: conflict } = skills.conflict
+  const { value: conflict } = skills.form.conflict
   const length = [...draft.content].length
   const count = t('app.limit', { count: length, limit: MAX_CHARS })
   const save = async (options?: { overwrite: boolean }) => {
-    const name = await skills.save(options)
+    const name = await skills.form.save(options)
     if (name === null) return
     await skills.read(name)
     route.goWithin({ view: 'skills', skill: name, query: '' }, { replace: !isNew })
@@ -50,7 +50,7 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
             maxLength={64}
             inputRef={first}
             value={draft.name}
-            onInput={name => skills.change({ name })}
+            onInput={name => skills.form.change({ name })}
           />
         )}
         <TextField
@@ -59,13 +59,13 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
           maxLength={64}
           value={draft.category}
           options={skills.categories.value.map(({ name }) => name)}
-          onInput={category => skills.change({ category })}
+          onInput={category => skills.form.change({ category })}
         />
       </div>
       {conflict && (
         <ConflictNote
           {...(conflict.content === null ? { text: t('skills.removed') } : {})}
-          onDiscardMine={conflict.content === null ? undefined : () => skills.discardMine()}
+          onDiscardMine={conflict.content === null ? undefined : () => skills.form.discardMine()}
           onOverwrite={() => void save({ overwrite: true })}
         />
       )}
@@ -81,14 +81,14 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
             aria-describedby={describedBy}
             aria-invalid={isInvalid}
             value={draft.content}
-            onInput={event => skills.change({ content: event.currentTarget.value })}
+            onInput={event => skills.form.change({ content: event.currentTarget.value })}
           />
         )}
       />
-      <FormActions error={skills.problem.value}>
-        <Button onClick={() => skills.cancel()}>{t('app.cancel')}</Button>
-        <Button kind="primary" type="submit" disabled={incomplete || skills.busy.value}>
-          {skills.busy.value ? t('app.saving') : t('app.save')}
+      <FormActions error={skills.form.problem.value}>
+        <Button onClick={() => skills.form.cancel()}>{t('app.cancel')}</Button>
+        <Button kind="primary" type="submit" disabled={incomplete || skills.form.busy.value}>
+          {skills.form.busy.value ? t('app.saving') : t('app.save')}
         </Button>
       </FormActions>
     </form>

@@ -118,7 +118,7 @@ const Body = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
         )}
         {!skill.read_only && may('POST /api/skills/save') && (
           <>
-            <Button icon="edit" onClick={() => skills.edit()}>
+            <Button icon="edit" onClick={() => skills.form.edit()}>
               {t('app.edit')}
             </Button>
             <MenuButton

@@ -71,9 +71,9 @@ const List = ({ skills, chosen }: { skills: SkillsState; chosen: Chosen }) => {
 export const SkillsView = ({ skill, query }: Chosen) => {
   const app = useApp()
   const skills = skillsOf(app)
-  const { route } = app
+  const { route } = app.shell
   const profile = app.profiles.active.value
-  const draft = skills.draft.value
+  const draft = skills.form.draft.value
 
   useEffect(() => void skills.load(), [profile])
   useEffect(() => void skills.read(skill), [skill, profile])
@@ -89,7 +89,7 @@ export const SkillsView = ({ skill, query }: Chosen) => {
           asks="POST /api/skills/save"
           icon="plus"
           onClick={() => {
-            if (!draft) skills.create()
+            if (!draft) skills.form.create()
           }}
         >
           {t('skills.new')}

@@ -1,11 +1,11 @@
 /** The profile's skills: the list, the open skill with its files, and the form. */
 import { computed, signal } from '@preact/signals'
 import type { Skill, SkillCategory, SkillRow } from '../../../lib/schema/skill.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
-import { createSkillFile } from './open-skill-file.ts'
-import { createSkillDraft } from './skill-draft.ts'
+import { SkillFile } from './open-skill-file.ts'
+import { SkillForm } from './skill-draft.ts'
 
 export type Loading = 'loading' | 'ready' | 'failed'
 export type SkillGroup = { category: string | null; description: string; skills: SkillRow[] }
@@ -39,95 +39,100 @@ export const groupSkills = (
 export const bodyOf = (content: string): string =>
   content.replace(/^\uFEFF?---[ \t]*\r?\n[\s\S]*?\n---[ \t]*(?:\r?\n|$)/, '').trim()
 
-type SkillsOptions = Pick<App, 'api' | 'toasts'> & { onChanged?: () => void; unsaved?: Set<string> }
+type SkillsOptions = Pick<Shell, 'api' | 'toasts'> & {
+  onChanged?: () => void
+  unsaved?: Set<string>
+}
 
-export const createSkills = ({ api, toasts, onChanged, unsaved }: SkillsOptions) => {
-  const rows = signal<readonly SkillRow[]>([])
-  const categories = signal<readonly SkillCategory[]>([])
-  const state = signal<Loading>('loading')
-  const query = signal('')
-  const open = signal<Skill | null>(null)
-  const opening = signal<Loading>('ready')
-  const file = createSkillFile({ api, toasts, unsaved }, open)
+export class SkillsState {
+  readonly #options: SkillsOptions
+  readonly rows = signal<readonly SkillRow[]>([])
+  readonly categories = signal<readonly SkillCategory[]>([])
+  readonly state = signal<Loading>('loading')
+  readonly query = signal('')
+  readonly open = signal<Skill | null>(null)
+  readonly opening = signal<Loading>('ready')
+  readonly file
+  readonly form
+  readonly groups = computed(() =>
+    groupSkills(this.rows.value, this.categories.value, this.query.value),
+  )
 
-  const load = async (): Promise<void> => {
+  constructor(options: SkillsOptions) {
+    const { api, toasts, unsaved } = options
+    this.#options = options
+    this.file = new SkillFile({ api, toasts, unsaved }, this.open)
+    this.form = new SkillForm({ api, toasts, unsaved, open: this.open, onSaved: this.#changed })
+  }
+
+  readonly #changed = async (): Promise<void> => {
+    this.#options.onChanged?.()
+    await this.load()
+  }
+
+  async load(): Promise<void> {
+    const { api, toasts } = this.#options
     try {
       const reply = await api('GET /api/skills', { all: '1' })
-      rows.value = reply.skills
-      categories.value = reply.categories
-      state.value = 'ready'
+      this.rows.value = reply.skills
+      this.categories.value = reply.categories
+      this.state.value = 'ready'
     } catch (error) {
-      if (rows.value.length === 0) state.value = 'failed'
+      if (this.rows.value.length === 0) this.state.value = 'failed'
       toasts.showError(error)
     }
   }
 
-  const read = async (name: string | null): Promise<void> => {
-    if (name !== open.value?.name) {
-      file.close()
-      open.value = null
+  async read(name: string | null): Promise<void> {
+    if (name !== this.open.value?.name) {
+      this.file.close()
+      this.open.value = null
     }
     if (name === null) return
-    opening.value = 'loading'
+    this.opening.value = 'loading'
     try {
-      const found = await api('GET /api/skills/content', { name })
-      if ('success' in found) open.value = found
-      opening.value = 'ready'
+      const found = await this.#options.api('GET /api/skills/content', { name })
+      if ('success' in found) this.open.value = found
+      this.opening.value = 'ready'
     } catch {
       // Deleted or unreachable; the view shows which name is missing.
-      opening.value = 'failed'
+      this.opening.value = 'failed'
     }
   }
 
-  const changed = async (): Promise<void> => {
-    onChanged?.()
-    await load()
+  async toggle(name: string, enabled: boolean): Promise<void> {
+    const { api, onChanged, toasts } = this.#options
+    const set = (on: boolean) => {
+      this.rows.value = this.rows.value.map(row =>
+        row.name === name ? { ...row, enabled: on } : row,
+      )
+      if (this.open.value?.name === name) this.open.value = { ...this.open.value, enabled: on }
+    }
+    set(enabled)
+    try {
+      await api('POST /api/skills/toggle', { name, enabled })
+      onChanged?.()
+    } catch (error) {
+      set(!enabled)
+      toasts.showError(error)
+    }
   }
 
-  const form = createSkillDraft({ api, toasts, unsaved, open, onSaved: changed })
-
-  return {
-    ...form,
-    rows,
-    categories,
-    state,
-    query,
-    open,
-    opening,
-    file,
-    groups: computed(() => groupSkills(rows.value, categories.value, query.value)),
-    load,
-    read,
-    async toggle(name: string, enabled: boolean): Promise<void> {
-      const set = (on: boolean) => {
-        rows.value = rows.value.map(row => (row.name === name ? { ...row, enabled: on } : row))
-        if (open.value?.name === name) open.value = { ...open.value, enabled: on }
-      }
-      set(enabled)
-      try {
-        await api('POST /api/skills/toggle', { name, enabled })
-        onChanged?.()
-      } catch (error) {
-        set(!enabled)
-        toasts.showError(error)
-      }
-    },
-    async remove(name: string): Promise<void> {
-      await api('POST /api/skills/delete', { name })
-      open.value = null
-      toasts.show(t('skills.deleted', { name }))
-      await changed()
-    },
+  async remove(name: string): Promise<void> {
+    const { api, toasts } = this.#options
+    await api('POST /api/skills/delete', { name })
+    this.open.value = null
+    toasts.show(t('skills.deleted', { name }))
+    await this.#changed()
   }
 }
 
-export type SkillsState = ReturnType<typeof createSkills>
-
-export const skillsOf = lazyState(app =>
-  createSkills({
-    api: app.api,
-    toasts: app.toasts,
-    onChanged: () => void app.skillCommands.load(),
-    unsaved: app.layout.unsaved,
-  }),
+export const skillsOf = lazyState(
+  app =>
+    new SkillsState({
+      api: app.shell.api,
+      toasts: app.shell.toasts,
+      onChanged: () => void app.composer.skillCommands.load(),
+      unsaved: app.shell.layout.unsaved,
+    }),
 )

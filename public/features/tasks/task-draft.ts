@@ -3,7 +3,7 @@ import { scheduleWords } from './schedule-words.ts'
 import { signal } from '@preact/signals'
 import type { JsonObject } from '../../../lib/base/json.ts'
 import type { Job } from '../../../lib/schema/cron.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import type { Platform } from '../../platform.ts'
 import { t } from './strings.ts'
 
@@ -61,31 +61,72 @@ const draftOf = (job: Job): TaskDraft => {
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
-export type TaskDraftOptions = Pick<App, 'api' | 'toasts'> &
+export type TaskDraftOptions = Pick<Shell, 'api' | 'toasts'> &
   Pick<Platform, 'clock'> & { unsaved?: Set<string>; onSaved: () => Promise<void> }
 
-export const createTaskDraft = (options: TaskDraftOptions) => {
-  const { api, toasts, clock, unsaved, onSaved } = options
-  const draft = signal<TaskDraft | null>(null)
-  const preview = signal<SchedulePreview>({ kind: 'empty' })
+export class TaskForm {
+  readonly #options: TaskDraftOptions
+  readonly draft = signal<TaskDraft | null>(null)
+  readonly preview = signal<SchedulePreview>({ kind: 'empty' })
   /** Names to choose from; null until they are loaded. */
-  const skills = signal<readonly string[] | null>(null)
-  let cancelPreview = () => {}
+  readonly skills = signal<readonly string[] | null>(null)
+  #cancelPreview = () => {}
 
-  const setDraft = (value: TaskDraft | null): void => {
-    draft.value = value
+  constructor(options: TaskDraftOptions) {
+    this.#options = options
+  }
+
+  readonly create = (): void => this.#open(EMPTY)
+
+  readonly edit = (job: Job): void => this.#open(draftOf(job))
+
+  readonly change = (patch: Partial<TaskDraft>): void => {
+    if (!this.draft.value) return
+    this.#setDraft({ ...this.draft.value, ...patch })
+    const { schedule } = patch
+    if (schedule === undefined) return
+    this.#cancelPreview()
+    this.#cancelPreview = this.#options.clock.timer(
+      PREVIEW_DELAY_MS,
+      () => void this.#loadPreview(schedule),
+    )
+  }
+
+  readonly cancel = (): void => this.#setDraft(null)
+
+  /** Resolves to the task's id, or to null when the server rejects it; `problem` then says why. */
+  readonly save = async (): Promise<string | null> => {
+    const { toasts, onSaved } = this.#options
+    const value = this.draft.value
+    if (!value || value.busy) return null
+    this.#setDraft({ ...value, busy: true, problem: '' })
+    try {
+      const job = await this.#send(value)
+      this.#setDraft(null)
+      toasts.show(t('said.saved', { name: job.name }))
+      await onSaved()
+      return job.id
+    } catch (error) {
+      this.#setDraft({ ...value, busy: false, problem: messageOf(error) })
+      return null
+    }
+  }
+
+  #setDraft(value: TaskDraft | null): void {
+    const { unsaved } = this.#options
+    this.draft.value = value
     if (value) unsaved?.add('task')
     else unsaved?.delete('task')
   }
 
-  const loadPreview = async (schedule: string): Promise<void> => {
+  async #loadPreview(schedule: string): Promise<void> {
     if (!schedule.trim()) {
-      preview.value = { kind: 'empty' }
+      this.preview.value = { kind: 'empty' }
       return
     }
     let found: SchedulePreview
     try {
-      const reply = await api('POST /api/crons/preview', { schedule })
+      const reply = await this.#options.api('POST /api/crons/preview', { schedule })
       const { kind, display, words, next, timezone } = reply
       const [run_at] = next
       const minutes = Number(/^every (\d+)m$/.exec(display)?.[1])
@@ -95,61 +136,29 @@ export const createTaskDraft = (options: TaskDraftOptions) => {
       found = { kind: 'invalid', message: messageOf(error) }
     }
     // The field may have changed since the request.
-    if (draft.value?.schedule === schedule) preview.value = found
+    if (this.draft.value?.schedule === schedule) this.preview.value = found
   }
 
-  const open = (value: TaskDraft): void => {
-    draft.value = value
-    preview.value = { kind: 'empty' }
-    void loadPreview(value.schedule)
+  #open(value: TaskDraft): void {
+    this.draft.value = value
+    this.preview.value = { kind: 'empty' }
+    void this.#loadPreview(value.schedule)
     // Without the list the field still shows the skills already chosen.
-    if (skills.value === null)
-      void api('GET /api/skills', {}).then(
+    if (this.skills.value === null)
+      void this.#options.api('GET /api/skills', {}).then(
         reply => {
-          skills.value = reply.skills.map(({ name }) => name)
+          this.skills.value = reply.skills.map(({ name }) => name)
         },
         () => undefined,
       )
   }
 
-  const send = async (value: TaskDraft): Promise<Job> => {
+  async #send(value: TaskDraft): Promise<Job> {
+    const { api } = this.#options
     const { id, name, prompt, schedule, model, script, scheduleBefore } = value
     const fields = { name, prompt, model, script, skills: [...value.skills] }
     if (!id) return (await api('POST /api/crons/create', { ...fields, schedule })).job
     const changed = schedule === scheduleBefore ? {} : { schedule }
     return (await api('POST /api/crons/update', { job_id: id, ...fields, ...changed })).job
-  }
-
-  return {
-    draft,
-    preview,
-    skills,
-    create: (): void => open(EMPTY),
-    edit: (job: Job): void => open(draftOf(job)),
-    change(patch: Partial<TaskDraft>): void {
-      if (!draft.value) return
-      setDraft({ ...draft.value, ...patch })
-      const { schedule } = patch
-      if (schedule === undefined) return
-      cancelPreview()
-      cancelPreview = clock.timer(PREVIEW_DELAY_MS, () => void loadPreview(schedule))
-    },
-    cancel: (): void => setDraft(null),
-    /** Resolves to the task's id, or to null when the server rejects it; `problem` then says why. */
-    async save(): Promise<string | null> {
-      const value = draft.value
-      if (!value || value.busy) return null
-      setDraft({ ...value, busy: true, problem: '' })
-      try {
-        const job = await send(value)
-        setDraft(null)
-        toasts.show(t('said.saved', { name: job.name }))
-        await onSaved()
-        return job.id
-      } catch (error) {
-        setDraft({ ...value, busy: false, problem: messageOf(error) })
-        return null
-      }
-    },
   }
 }

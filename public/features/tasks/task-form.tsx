@@ -6,7 +6,7 @@ import type { TaskDraft } from './task-draft.ts'
 import type { TasksState } from './tasks.ts'
 import { t } from './strings.ts'
 import { formatMoment, secondsOf } from './times.ts'
-import { useSessions, useModels, useShell } from '../../contexts.ts'
+import { useModels, useSessions, useShell } from '../../contexts.ts'
 
 const examples = () => [
   t('form.example.weekdays'),
@@ -25,8 +25,8 @@ const PreviewText = ({
   id: string
   isUnchanged: boolean
 }) => {
-  const now = useSessions().sessions.now.value
-  const preview = tasks.preview.value
+  const now = useSessions().now.value
+  const preview = tasks.form.preview.value
   return (
     <div class="task-preview" id={id} role="status">
       {preview.kind === 'empty' && <p class="faint">{t('form.preview.empty')}</p>}
@@ -60,9 +60,9 @@ const ScheduleField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }
           spellcheck={false}
           placeholder={t('form.example.weekdays')}
           aria-describedby={`${id}-said`}
-          aria-invalid={tasks.preview.value.kind === 'invalid'}
+          aria-invalid={tasks.form.preview.value.kind === 'invalid'}
           value={draft.schedule}
-          onInput={event => tasks.change({ schedule: event.currentTarget.value })}
+          onInput={event => tasks.form.change({ schedule: event.currentTarget.value })}
         />
         <fieldset class="task-examples">
           <legend class="sr-only">{t('form.examples')}</legend>
@@ -72,7 +72,7 @@ const ScheduleField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }
               type="button"
               class="task-example"
               dir="ltr"
-              onClick={() => tasks.change({ schedule: text })}
+              onClick={() => tasks.form.change({ schedule: text })}
             >
               {text}
             </button>
@@ -89,7 +89,7 @@ const ScheduleField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }
 )
 
 const ModelField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
-  const { models } = useModels()
+  const models = useModels()
   const known = models.all.value.some(({ id }) => id === draft.model)
   return (
     <Field
@@ -99,7 +99,7 @@ const ModelField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) =
           id={id}
           class="select"
           value={draft.model}
-          onChange={event => tasks.change({ model: event.currentTarget.value })}
+          onChange={event => tasks.form.change({ model: event.currentTarget.value })}
         >
           <option value="">{t('model.default')}</option>
           {draft.model && !known && <option value={draft.model}>{draft.model}</option>}
@@ -120,9 +120,9 @@ const ModelField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) =
 
 /** In the order of choice, which is the order they are loaded in. */
 const SkillsField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
-  const all = [...new Set([...draft.skills, ...(tasks.skills.value ?? [])])].toSorted()
+  const all = [...new Set([...draft.skills, ...(tasks.form.skills.value ?? [])])].toSorted()
   const toggle = (name: string) =>
-    tasks.change({
+    tasks.form.change({
       skills: draft.skills.includes(name)
         ? draft.skills.filter(other => other !== name)
         : [...draft.skills, name],
@@ -159,13 +159,13 @@ export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft
   const incomplete =
     (!draft.prompt.trim() && draft.skills.length === 0) ||
     !draft.schedule.trim() ||
-    (draft.schedule !== draft.scheduleBefore && tasks.preview.value.kind === 'invalid')
+    (draft.schedule !== draft.scheduleBefore && tasks.form.preview.value.kind === 'invalid')
   const save = async () => {
-    const id = await tasks.save()
+    const id = await tasks.form.save()
     if (id !== null) route.goWithin({ view: 'tasks', task: id }, { replace: true })
   }
   const cancel = () => {
-    tasks.cancel()
+    tasks.form.cancel()
     if (isNew) route.goWithin({ view: 'tasks', task: null }, { replace: true })
   }
   return (
@@ -191,7 +191,7 @@ export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft
             rows={6}
             aria-describedby={describedBy}
             value={draft.prompt}
-            onInput={event => tasks.change({ prompt: event.currentTarget.value })}
+            onInput={event => tasks.form.change({ prompt: event.currentTarget.value })}
           />
         )}
       />
@@ -201,7 +201,7 @@ export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft
         hint={t('form.name.hint')}
         maxLength={200}
         value={draft.name}
-        onInput={name => tasks.change({ name })}
+        onInput={name => tasks.form.change({ name })}
       />
       <ModelField tasks={tasks} draft={draft} />
       <SkillsField tasks={tasks} draft={draft} />
@@ -211,7 +211,7 @@ export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft
           label={t('script')}
           hint={t('script.hint')}
           value={draft.script}
-          onInput={script => tasks.change({ script })}
+          onInput={script => tasks.form.change({ script })}
         />
       </details>
       <FormActions error={draft.problem}>

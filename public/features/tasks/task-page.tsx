@@ -7,10 +7,10 @@ import { Button } from '../../parts/button.tsx'
 import type { TasksState } from './tasks.ts'
 import { causeText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
-import { formatFull } from '../sessions/relative-time.ts'
+import { formatFull } from '../../parts/relative-time.ts'
 import { RunList } from './runs.tsx'
 import { formatDistance, formatMoment, secondsOf } from './times.ts'
-import { useShell, useModels, useSessions } from '../../contexts.ts'
+import { useModels, useSessions, useShell } from '../../contexts.ts'
 
 const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
   <div class="task-fact">
@@ -88,7 +88,7 @@ const Actions = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
           {t('resume')}
         </Button>
       )}
-      <Button asks="POST /api/crons/update" onClick={() => tasks.edit(job)}>
+      <Button asks="POST /api/crons/update" onClick={() => tasks.form.edit(job)}>
         {t('edit')}
       </Button>
       <Button asks="POST /api/crons/delete" kind="danger" onClick={remove}>
@@ -99,8 +99,8 @@ const Actions = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
 }
 
 export const TaskPage = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
-  const { models } = useModels()
-  const { sessions } = useSessions()
+  const models = useModels()
+  const sessions = useSessions()
   const now = sessions.now.value
   const { times, completed } = job.repeat
   const words = scheduleWords(job.schedule, job.words || job.schedule_display)

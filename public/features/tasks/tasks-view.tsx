@@ -21,7 +21,7 @@ const NEW = 'new'
 
 /** The next run in one line. */
 const NextRun = ({ job }: { job: Job }) => {
-  const now = useSessions().sessions.now.value
+  const now = useSessions().now.value
   const next = secondsOf(job.next_run_at)
   if (job.running) return <span class="task-running">{t('next.running')}</span>
   if (job.state === 'paused') return <span>{t('next.paused')}</span>
@@ -111,15 +111,15 @@ const Gone = ({ tasks, id }: { tasks: TasksState; id: string }) => (
 
 /** An existing draft of a new task is kept when the view is opened again. */
 const New = ({ tasks }: { tasks: TasksState }) => {
-  const draft = tasks.draft.value
+  const draft = tasks.form.draft.value
   useEffect(() => {
-    if (draft?.id !== '') tasks.create()
+    if (draft?.id !== '') tasks.form.create()
   }, [])
   return draft?.id === '' ? <TaskForm tasks={tasks} draft={draft} /> : null
 }
 
 const Main = ({ tasks, id }: { tasks: TasksState; id: string | null }) => {
-  const draft = tasks.draft.value
+  const draft = tasks.form.draft.value
   const job = tasks.byId(id)
   if (id === NEW) return <New tasks={tasks} />
   if (draft && draft.id === id) return <TaskForm key={draft.id} tasks={tasks} draft={draft} />
@@ -130,7 +130,7 @@ const Main = ({ tasks, id }: { tasks: TasksState; id: string | null }) => {
 
 /** Reloads when a scheduled session starts or ends, which means a task did. */
 const useScheduledRuns = (tasks: TasksState): void => {
-  const { sessions } = useSessions()
+  const sessions = useSessions()
   const { platform } = useShell()
   const seen = sessions.rows.value
     .filter(row => row.source_tag === 'cron')
@@ -160,7 +160,7 @@ export const TasksView = ({ task }: { task: string | null }) => {
         <Button
           asks="POST /api/crons/create"
           icon="plus"
-          onClick={() => app.route.go({ view: 'tasks', task: NEW })}
+          onClick={() => app.shell.route.go({ view: 'tasks', task: NEW })}
         >
           {t('new')}
         </Button>
@@ -173,7 +173,7 @@ export const TasksView = ({ task }: { task: string | null }) => {
         </>
       }
       open={task !== null}
-      back={{ href: app.route.hrefOf({ view: 'tasks', task: null }), label: t('back') }}
+      back={{ href: app.shell.route.hrefOf({ view: 'tasks', task: null }), label: t('back') }}
     >
       <Main tasks={tasks} id={task} />
     </ListView>

@@ -1,11 +1,11 @@
 /** Scheduled tasks: the list with its actions, the run history, and the form. */
-import { signal } from '@preact/signals'
+import { signal, type Signal } from '@preact/signals'
 import type { Job, JobRun } from '../../../lib/schema/cron.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { t } from './strings.ts'
 import type { Platform } from '../../platform.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
-import { createTaskDraft } from './task-draft.ts'
+import { TaskForm } from './task-draft.ts'
 
 export type Runs = { of: string; rows: readonly JobRun[]; total: number }
 
@@ -29,91 +29,165 @@ export const sortJobs = (jobs: readonly Job[]): Job[] => {
 }
 
 /** Runs and their output files: of one task, or of all when its id is empty. */
-const createRunHistory = ({ api, toasts }: Pick<App, 'api' | 'toasts'>) => {
-  const runs = signal<Runs>({ of: '', rows: [], total: 0 })
+class RunHistory {
+  readonly #shell: Pick<Shell, 'api' | 'toasts'>
+  readonly runs = signal<Runs>({ of: '', rows: [], total: 0 })
   /** By file name. */
-  const outputs = signal<ReadonlyMap<string, string>>(new Map())
-  let shown = ''
+  readonly outputs = signal<ReadonlyMap<string, string>>(new Map())
+  #shown = ''
 
-  const loadRuns = async (id: string, limit: number): Promise<void> => {
-    const reply = await api('GET /api/crons/history', { limit, job_id: id || undefined })
-    if (shown === id) runs.value = { of: id, rows: reply.runs, total: reply.total }
+  constructor(shell: Pick<Shell, 'api' | 'toasts'>) {
+    this.#shell = shell
   }
-  const loadOutputs = async (id: string): Promise<void> => {
-    if (!id) return
-    const reply = await api('GET /api/crons/output', { job_id: id, limit: MAX_OUTPUTS })
-    if (shown === id)
-      outputs.value = new Map(reply.outputs.map(({ filename, content }) => [filename, content]))
+
+  readonly show = async (id: string): Promise<void> => {
+    if (this.#shown !== id) {
+      this.#shown = id
+      this.runs.value = { of: id, rows: [], total: 0 }
+      this.outputs.value = new Map()
+    }
+    await this.load(PAGE_SIZE)
   }
-  const load = async (limit = Math.max(PAGE_SIZE, runs.value.rows.length)): Promise<void> => {
+
+  readonly loadMore = (): Promise<void> => this.load(this.runs.value.rows.length + PAGE_SIZE)
+
+  async load(limit = Math.max(PAGE_SIZE, this.runs.value.rows.length)): Promise<void> {
     try {
-      await Promise.all([loadRuns(shown, limit), loadOutputs(shown)])
+      await Promise.all([this.#loadRuns(this.#shown, limit), this.#loadOutputs(this.#shown)])
     } catch (error) {
-      toasts.showError(error)
+      this.#shell.toasts.showError(error)
     }
   }
 
-  return {
-    runs,
-    outputs,
-    load,
-    async show(id: string): Promise<void> {
-      if (shown !== id) {
-        shown = id
-        runs.value = { of: id, rows: [], total: 0 }
-        outputs.value = new Map()
-      }
-      await load(PAGE_SIZE)
-    },
-    loadMore: () => load(runs.value.rows.length + PAGE_SIZE),
-    clear(): void {
-      runs.value = { of: shown, rows: [], total: 0 }
-    },
+  clear(): void {
+    this.runs.value = { of: this.#shown, rows: [], total: 0 }
+  }
+
+  async #loadRuns(id: string, limit: number): Promise<void> {
+    const reply = await this.#shell.api('GET /api/crons/history', {
+      limit,
+      job_id: id || undefined,
+    })
+    if (this.#shown === id) this.runs.value = { of: id, rows: reply.runs, total: reply.total }
+  }
+
+  async #loadOutputs(id: string): Promise<void> {
+    if (!id) return
+    const reply = await this.#shell.api('GET /api/crons/output', { job_id: id, limit: MAX_OUTPUTS })
+    if (this.#shown === id)
+      this.outputs.value = new Map(
+        reply.outputs.map(({ filename, content }) => [filename, content]),
+      )
   }
 }
 
-export type TasksOptions = Pick<App, 'api' | 'toasts'> &
+export type TasksOptions = Pick<Shell, 'api' | 'toasts'> &
   Pick<Platform, 'clock'> & { unsaved?: Set<string>; visible?: () => boolean }
 
-export const createTasks = (options: TasksOptions) => {
-  const { api, toasts, clock, unsaved, visible = () => true } = options
-  const jobs = signal<readonly Job[]>([])
-  const timezone = signal('')
-  const problem = signal<string | null>(null)
-  const state = signal<'loading' | 'ready' | 'failed'>('loading')
-  const history = createRunHistory({ api, toasts })
-  let owner = ''
-  let cancelPoll = () => {}
+export class TasksState {
+  readonly #options: TasksOptions
+  readonly jobs = signal<readonly Job[]>([])
+  readonly timezone = signal('')
+  readonly problem = signal<string | null>(null)
+  readonly state = signal<'loading' | 'ready' | 'failed'>('loading')
+  readonly #history
+  #owner = ''
+  #cancelPoll = () => {}
+  readonly form
+  readonly runs: Signal<Runs>
+  readonly outputs: Signal<ReadonlyMap<string, string>>
+  readonly show
+  readonly more
 
-  const load = async (): Promise<void> => {
-    try {
-      const reply = await api('GET /api/crons')
-      jobs.value = sortJobs(reply.jobs)
-      timezone.value = reply.timezone
-      problem.value = reply.problem
-      state.value = 'ready'
-    } catch (error) {
-      if (state.value !== 'ready') state.value = 'failed'
-      else toasts.showError(error)
-    }
+  constructor(options: TasksOptions) {
+    const { api, toasts, clock, unsaved } = options
+    this.#options = options
+    this.#history = new RunHistory({ api, toasts })
+    this.form = new TaskForm({ api, toasts, clock, unsaved, onSaved: this.refresh })
+    this.runs = this.#history.runs
+    this.outputs = this.#history.outputs
+    this.show = this.#history.show
+    this.more = this.#history.loadMore
   }
-  const refresh = async (): Promise<void> => {
-    await load()
-    await history.load()
-  }
-  const form = createTaskDraft({ api, toasts, clock, unsaved, onSaved: refresh })
 
-  const schedulePoll = (): void => {
-    cancelPoll()
-    const busy = jobs.value.some(job => job.running)
-    cancelPoll = clock.timer(
+  readonly refresh = async (): Promise<void> => {
+    await this.#load()
+    await this.#history.load()
+  }
+
+  readonly #schedulePoll = (): void => {
+    const { clock, visible = () => true } = this.#options
+    this.#cancelPoll()
+    const busy = this.jobs.value.some(job => job.running)
+    this.#cancelPoll = clock.timer(
       busy ? BUSY_POLL_MS : POLL_MS,
-      () => void (visible() ? refresh() : Promise.resolve()).finally(schedulePoll),
+      () => void (visible() ? this.refresh() : Promise.resolve()).finally(this.#schedulePoll),
     )
   }
 
+  byId(id: string | null): Job | undefined {
+    return this.jobs.value.find(job => job.id === id)
+  }
+
+  /** Loads and polls until the returned function is called. */
+  watch(profile = ''): () => void {
+    if (profile !== this.#owner) {
+      // Another profile's tasks must not flash up.
+      this.#owner = profile
+      this.jobs.value = []
+      this.state.value = 'loading'
+      this.#history.clear()
+      this.form.skills.value = null
+    }
+    void this.#load().then(this.#schedulePoll)
+    return () => this.#cancelPoll()
+  }
+
+  run(job: Job): Promise<boolean> {
+    return this.#perform(async () => {
+      const { status } = await this.#options.api('POST /api/crons/run', { job_id: job.id })
+      return t(status === 'running' ? 'said.already' : 'said.run', { name: job.name })
+    })
+  }
+
+  pause(job: Job): Promise<boolean> {
+    return this.#perform(async () => {
+      await this.#options.api('POST /api/crons/pause', { job_id: job.id })
+      return t('said.paused', { name: job.name })
+    })
+  }
+
+  resume(job: Job): Promise<boolean> {
+    return this.#perform(async () => {
+      await this.#options.api('POST /api/crons/resume', { job_id: job.id })
+      return t('said.resumed', { name: job.name })
+    })
+  }
+
+  remove(job: Job): Promise<boolean> {
+    return this.#perform(async () => {
+      await this.#options.api('POST /api/crons/delete', { job_id: job.id })
+      return t('said.deleted', { name: job.name })
+    })
+  }
+
+  async #load(): Promise<void> {
+    const { api, toasts } = this.#options
+    try {
+      const reply = await api('GET /api/crons')
+      this.jobs.value = sortJobs(reply.jobs)
+      this.timezone.value = reply.timezone
+      this.problem.value = reply.problem
+      this.state.value = 'ready'
+    } catch (error) {
+      if (this.state.value !== 'ready') this.state.value = 'failed'
+      else toasts.showError(error)
+    }
+  }
+
   /** Toasts the result or the error, then reloads the list either way. */
-  const perform = async (work: () => Promise<string>): Promise<boolean> => {
+  async #perform(work: () => Promise<string>): Promise<boolean> {
+    const { toasts } = this.#options
     try {
       toasts.show(await work())
       return true
@@ -121,68 +195,19 @@ export const createTasks = (options: TasksOptions) => {
       toasts.showError(error)
       return false
     } finally {
-      await refresh()
-      schedulePoll()
+      await this.refresh()
+      this.#schedulePoll()
     }
-  }
-
-  return {
-    ...form,
-    jobs,
-    timezone,
-    problem,
-    state,
-    runs: history.runs,
-    outputs: history.outputs,
-    byId: (id: string | null): Job | undefined => jobs.value.find(job => job.id === id),
-    refresh,
-    show: history.show,
-    more: history.loadMore,
-    /** Loads and polls until the returned function is called. */
-    watch(profile = ''): () => void {
-      if (profile !== owner) {
-        // Another profile's tasks must not flash up.
-        owner = profile
-        jobs.value = []
-        state.value = 'loading'
-        history.clear()
-        form.skills.value = null
-      }
-      void load().then(schedulePoll)
-      return () => cancelPoll()
-    },
-
-    run: (job: Job) =>
-      perform(async () => {
-        const { status } = await api('POST /api/crons/run', { job_id: job.id })
-        return t(status === 'running' ? 'said.already' : 'said.run', { name: job.name })
-      }),
-    pause: (job: Job) =>
-      perform(async () => {
-        await api('POST /api/crons/pause', { job_id: job.id })
-        return t('said.paused', { name: job.name })
-      }),
-    resume: (job: Job) =>
-      perform(async () => {
-        await api('POST /api/crons/resume', { job_id: job.id })
-        return t('said.resumed', { name: job.name })
-      }),
-    remove: (job: Job) =>
-      perform(async () => {
-        await api('POST /api/crons/delete', { job_id: job.id })
-        return t('said.deleted', { name: job.name })
-      }),
   }
 }
 
-export type TasksState = ReturnType<typeof createTasks>
-
-export const tasksOf = lazyState(app =>
-  createTasks({
-    api: app.api,
-    toasts: app.toasts,
-    clock: app.platform.clock,
-    unsaved: app.layout.unsaved,
-    visible: () => !document.hidden,
-  }),
+export const tasksOf = lazyState(
+  app =>
+    new TasksState({
+      api: app.shell.api,
+      toasts: app.shell.toasts,
+      clock: app.shell.platform.clock,
+      unsaved: app.shell.layout.unsaved,
+      visible: () => !document.hidden,
+    }),
 )

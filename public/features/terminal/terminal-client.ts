@@ -30,33 +30,61 @@ const takeInput = (text: string): string => {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? MAX_INPUT - 1 : MAX_INPUT)
 }
 
-export const createTerminalClient = (options: TerminalClientOptions) => {
-  const { api, write, onLink, wait } = options
-  const one = {
-    session_id: options.sessionId,
-    terminal_id: options.terminalId,
-    client: options.name,
+export class TerminalClient {
+  readonly #options: TerminalClientOptions
+  readonly #one
+  #after = 0
+  #isStopped = true
+  #isCaughtUp = false
+  #reading: AbortController | null = null
+  #pending = ''
+  #sent = 0
+  #isSending = false
+
+  constructor(options: TerminalClientOptions) {
+    this.#options = options
+    this.#one = {
+      session_id: options.sessionId,
+      terminal_id: options.terminalId,
+      client: options.name,
+    }
   }
-  let after = 0
-  let isStopped = true
-  let isCaughtUp = false
-  let reading: AbortController | null = null
-  let pending = ''
-  let sent = 0
-  let isSending = false
+
+  /** False while old output is shown again: programs that asked the terminal something in it need no second answer. */
+  isCaughtUp(): boolean {
+    return this.#isCaughtUp
+  }
+
+  start(): void {
+    if (!this.#isStopped) return
+    this.#isStopped = false
+    this.#reading = new AbortController()
+    void this.#read(this.#reading.signal)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#reading?.abort()
+  }
+
+  type(data: string): void {
+    this.#pending += data
+    void this.#send()
+  }
 
   /** False: the terminal is over. */
-  const readOnce = async (signal: AbortSignal): Promise<boolean> => {
+  async #readOnce(signal: AbortSignal): Promise<boolean> {
+    const { api, write, onLink } = this.#options
     const { text, next, reset, more, terminal } = await api(
       'POST /api/terminal/read',
-      { ...one, after },
+      { ...this.#one, after: this.#after },
       { signal },
     )
     // Stopped, and perhaps started again: the next read repeats this output.
     if (signal.aborted) return true
-    after = next
+    this.#after = next
     if (text || reset) await write(text, reset)
-    if (!more) isCaughtUp = true
+    if (!more) this.#isCaughtUp = true
     if (terminal.status === 'running' || more) {
       onLink('live', null)
       return true
@@ -65,11 +93,12 @@ export const createTerminalClient = (options: TerminalClientOptions) => {
     return false
   }
 
-  const read = async (signal: AbortSignal): Promise<void> => {
+  async #read(signal: AbortSignal): Promise<void> {
+    const { onLink, wait } = this.#options
     let failures = 0
     while (!signal.aborted) {
       try {
-        if (!(await readOnce(signal))) return
+        if (!(await this.#readOnce(signal))) return
         failures = 0
       } catch (error) {
         if (signal.aborted) return
@@ -83,21 +112,22 @@ export const createTerminalClient = (options: TerminalClientOptions) => {
     }
   }
 
-  const send = async (): Promise<void> => {
-    if (isSending) return
-    isSending = true
-    while (pending) {
-      const data = takeInput(pending)
-      pending = pending.slice(data.length)
-      sent += 1
+  async #send(): Promise<void> {
+    const { api, wait } = this.#options
+    if (this.#isSending) return
+    this.#isSending = true
+    while (this.#pending) {
+      const data = takeInput(this.#pending)
+      this.#pending = this.#pending.slice(data.length)
+      this.#sent += 1
       for (let failures = 0; ; failures++) {
         try {
-          await api('POST /api/terminal/input', { ...one, n: sent, data })
+          await api('POST /api/terminal/input', { ...this.#one, n: this.#sent, data })
           break
         } catch (error) {
           if (!isPassing(error)) {
             // It has ended: what was typed has no receiver.
-            pending = ''
+            this.#pending = ''
             break
           }
           // The same number again: written once, whether or not the lost request arrived.
@@ -105,25 +135,6 @@ export const createTerminalClient = (options: TerminalClientOptions) => {
         }
       }
     }
-    isSending = false
-  }
-
-  return {
-    /** False while old output is shown again: programs that asked the terminal something in it need no second answer. */
-    isCaughtUp: () => isCaughtUp,
-    start(): void {
-      if (!isStopped) return
-      isStopped = false
-      reading = new AbortController()
-      void read(reading.signal)
-    },
-    stop(): void {
-      isStopped = true
-      reading?.abort()
-    },
-    type(data: string): void {
-      pending += data
-      void send()
-    },
+    this.#isSending = false
   }
 }

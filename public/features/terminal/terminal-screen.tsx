@@ -1,18 +1,18 @@
 /** The screen of one terminal: xterm.js, connected to the server. */
+import { useSignal } from '@preact/signals'
 import { codeBlock } from '../../../lib/base/code-block.ts'
 import type { Clock } from '../../../lib/base/clock.ts'
 import { FitAddon } from '@xterm/addon-fit'
 import { Terminal as Screen } from '@xterm/xterm'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { randomId } from '../../parts/random-id.ts'
 import { useComposer, useShell } from '../../contexts.ts'
-import { useApp } from '../shell/context.ts'
 import { type Arrow, arrowKey, isCopy, isForPage, withCtrl } from './keys.ts'
 import { addLinks } from './links.ts'
 import { fontOf, onThemeChange, themeOf } from './screen-theme.ts'
 import { t } from './strings.ts'
-import { createTerminalClient, type TerminalLink } from './terminal-client.ts'
+import { TerminalClient, type TerminalLink, type TerminalClientOptions } from './terminal-client.ts'
 import type { Terminal, Terminals } from './terminals.ts'
 
 const SCROLLBACK_LINES = 10_000
@@ -76,7 +76,7 @@ const connect = (
   box: HTMLElement,
   terminal: Terminal,
   given: {
-    api: Parameters<typeof createTerminalClient>[0]['api']
+    api: TerminalClientOptions['api']
     terminals: Terminals
     clock: Clock
     takeCtrl: () => boolean
@@ -104,7 +104,7 @@ const connect = (
   const input = screen.textarea
   input?.setAttribute('aria-label', t('terminal.screen'))
 
-  const client = createTerminalClient({
+  const client = new TerminalClient({
     api,
     sessionId: terminals.sessionId,
     terminalId: id,
@@ -187,19 +187,19 @@ export const TerminalScreen = ({
   terminal: Terminal
   terminals: Terminals
 }) => {
-  const { platform } = useApp()
-  const { composer } = useComposer()
+  const { platform } = useShell()
+  const { draft: composer } = useComposer()
   const { layout } = useShell()
   const box = useRef<HTMLDivElement>(null)
   const connection = useRef<Connection | null>(null)
-  const [selection, setSelection] = useState('')
-  const [status, setStatus] = useState<{ link: TerminalLink; code: number | null }>({
+  const selection = useSignal('')
+  const status = useSignal<{ link: TerminalLink; code: number | null }>({
     link: 'live',
     code: null,
   })
-  const [ctrl, setCtrl] = useState(false)
+  const ctrl = useSignal(false)
   const armed = useRef(false)
-  armed.current = ctrl
+  armed.current = ctrl.value
 
   useEffect(() => {
     const made = connect(box.current!, terminal, {
@@ -208,12 +208,16 @@ export const TerminalScreen = ({
       clock: platform.clock,
       takeCtrl() {
         const was = armed.current
-        if (was) setCtrl(false)
+        if (was) ctrl.value = false
         return was
       },
-      onLink: (link, code) =>
-        setStatus(old => (old.link === link && old.code === code ? old : { link, code })),
-      onSelection: setSelection,
+      onLink: (link, code) => {
+        status.value =
+          status.value.link === link && status.value.code === code ? status.value : { link, code }
+      },
+      onSelection: next => {
+        selection.value = next
+      },
     })
     connection.current = made.connection
     // Not on a touch screen, where the keyboard would cover what is to be read.
@@ -223,7 +227,7 @@ export const TerminalScreen = ({
 
   const addToMessage = (): void => {
     const text = composer.text.value
-    composer.edit(`${text}${text && !text.endsWith('\n') ? '\n' : ''}${quote(selection)}`)
+    composer.edit(`${text}${text && !text.endsWith('\n') ? '\n' : ''}${quote(selection.value)}`)
     connection.current?.screen.clearSelection()
     layout.composerFocus.value += 1
   }
@@ -231,14 +235,14 @@ export const TerminalScreen = ({
     connection.current?.type(data)
     connection.current?.screen.focus()
   }
-  const { link, code } = status
+  const { link, code } = status.value
   return (
     <div class="terminal">
       <div class="terminal-box">
         <div class="terminal-screen" ref={box} dir="ltr" />
-        {selection.trim() && (
+        {selection.value.trim() && (
           <div class="terminal-bar">
-            <Button kind="quiet" icon="copy" onClick={() => copy(selection)}>
+            <Button kind="quiet" icon="copy" onClick={() => copy(selection.value)}>
               {t('terminal.copy')}
             </Button>
             <Button kind="quiet" icon="arrow-up" onClick={addToMessage}>
@@ -255,8 +259,10 @@ export const TerminalScreen = ({
         </p>
       )}
       <KeyRow
-        ctrl={ctrl}
-        setCtrl={setCtrl}
+        ctrl={ctrl.value}
+        setCtrl={next => {
+          ctrl.value = next
+        }}
         type={type}
         arrow={arrow =>
           type(arrowKey(arrow, connection.current?.screen.modes.applicationCursorKeysMode ?? false))

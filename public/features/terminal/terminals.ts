@@ -21,120 +21,131 @@ export type TerminalsOptions = {
   ask: (question: Confirmation) => void
 }
 
-export const createTerminals = ({ platform, sessionId, toasts, ask }: TerminalsOptions) => {
-  const { api } = platform
-  const list = signal<readonly Terminal[]>([])
-  const problem = signal('')
-  const state = signal<LoadState>('loading')
-  const isOpening = signal(false)
-  const chosen = signal('')
+export class Terminals {
+  readonly #options: TerminalsOptions
+  readonly list = signal<readonly Terminal[]>([])
+  readonly problem = signal('')
+  readonly state = signal<LoadState>('loading')
+  readonly isOpening = signal(false)
+  readonly #chosen = signal('')
   /** Terminals with a bell since they were last looked at. */
-  const bells = signal<ReadonlySet<string>>(new Set())
-  const size = { ...FIRST_SIZE }
-  const newest = createResponseOrder()
-  let begun: Promise<void> | null = null
+  readonly bells = signal<ReadonlySet<string>>(new Set())
+  readonly size = { ...FIRST_SIZE }
+  readonly #newest = createResponseOrder()
+  #begun: Promise<void> | null = null
+  readonly shown = computed(
+    () =>
+      this.list.value.find(({ terminal_id }) => terminal_id === this.#chosen.value) ??
+      this.list.value.at(-1),
+  )
+  readonly sessionId: string
 
-  const load = async (): Promise<void> => {
-    const isNewest = newest('')
+  constructor(options: TerminalsOptions) {
+    const { sessionId } = options
+    this.#options = options
+    this.sessionId = sessionId
+  }
+
+  async load(): Promise<void> {
+    const { api } = this.#options.platform
+    const isNewest = this.#newest('')
     try {
-      const found = await api('GET /api/terminals', { session_id: sessionId })
+      const found = await api('GET /api/terminals', { session_id: this.sessionId })
       if (!isNewest()) return
-      list.value = found.terminals
-      problem.value = found.problem ?? ''
-      state.value = 'ready'
+      this.list.value = found.terminals
+      this.problem.value = found.problem ?? ''
+      this.state.value = 'ready'
     } catch {
       // Shown in place of the list, with a button.
-      if (isNewest() && state.value !== 'ready') state.value = 'failed'
+      if (isNewest() && this.state.value !== 'ready') this.state.value = 'failed'
     }
   }
 
-  const open = async (): Promise<void> => {
-    if (isOpening.value) return
-    isOpening.value = true
+  async open(): Promise<void> {
+    const { api } = this.#options.platform
+    const { toasts } = this.#options
+    if (this.isOpening.value) return
+    this.isOpening.value = true
     try {
-      const { terminal } = await api('POST /api/terminal/open', { session_id: sessionId, ...size })
+      const { terminal } = await api('POST /api/terminal/open', {
+        session_id: this.sessionId,
+        ...this.size,
+      })
       // Lists that were requested before do not have it.
-      newest.dropPending()
-      list.value = [...list.value, terminal]
-      chosen.value = terminal.terminal_id
+      this.#newest.dropPending()
+      this.list.value = [...this.list.value, terminal]
+      this.#chosen.value = terminal.terminal_id
     } catch (error) {
       toasts.showError(error)
     } finally {
-      isOpening.value = false
+      this.isOpening.value = false
     }
   }
 
-  const shown = computed(
-    () => list.value.find(({ terminal_id }) => terminal_id === chosen.value) ?? list.value.at(-1),
-  )
+  /** The tab is shown. The first time it opens a terminal when there is none. */
+  async show(): Promise<void> {
+    if (this.#begun) return this.load()
+    this.#begun = this.#begin()
+    await this.#begun
+  }
 
-  const remove = async ({ terminal_id }: Terminal): Promise<void> => {
+  choose({ terminal_id }: Terminal): void {
+    this.#chosen.value = terminal_id
+    this.bells.value = new Set([...this.bells.value].filter(id => id !== terminal_id))
+  }
+
+  ring(id: string): void {
+    this.bells.value = new Set(this.bells.value).add(id)
+  }
+
+  seen(id: string): void {
+    if (this.bells.value.has(id))
+      this.bells.value = new Set([...this.bells.value].filter(each => each !== id))
+  }
+
+  ended(id: string, exitCode: number | null): void {
+    this.list.value = this.list.value.map(each =>
+      each.terminal_id === id ? { ...each, status: 'exited', exit_code: exitCode } : each,
+    )
+  }
+
+  close(terminal: Terminal): void {
+    if (terminal.status === 'exited') return void this.#remove(terminal)
+    this.#options.ask({
+      title: t('terminal.close.title'),
+      text: t('terminal.close.text'),
+      confirm: t('terminal.close.run'),
+      danger: true,
+      run: () => void this.#remove(terminal),
+    })
+  }
+
+  resize(id: string, next: Size): void {
+    const { api } = this.#options.platform
+    Object.assign(this.size, next)
+    const terminal = this.list.value.find(({ terminal_id }) => terminal_id === id)
+    // The note that it has ended changes the height; it may be closed when the request arrives.
+    if (terminal?.status !== 'running') return
+    const input = { session_id: this.sessionId, terminal_id: id, ...next }
+    // The next change of the size tries again.
+    api('POST /api/terminal/resize', input).catch(() => undefined)
+  }
+
+  async #remove({ terminal_id }: Terminal): Promise<void> {
+    const { api } = this.#options.platform
+    const { toasts } = this.#options
     try {
-      await api('POST /api/terminal/close', { session_id: sessionId, terminal_id })
+      await api('POST /api/terminal/close', { session_id: this.sessionId, terminal_id })
     } catch (error) {
       toasts.showError(error)
     }
-    await load()
+    await this.load()
   }
 
-  const begin = async (): Promise<void> => {
-    await load()
+  async #begin(): Promise<void> {
+    await this.load()
     // The tab was opened for one.
-    if (state.value === 'ready' && !problem.value && list.value.length === 0) await open()
-  }
-
-  return {
-    sessionId,
-    list,
-    problem,
-    state,
-    isOpening,
-    shown,
-    bells,
-    size,
-    load,
-    open,
-    /** The tab is shown. The first time it opens a terminal when there is none. */
-    async show(): Promise<void> {
-      if (begun) return load()
-      begun = begin()
-      await begun
-    },
-    choose({ terminal_id }: Terminal): void {
-      chosen.value = terminal_id
-      bells.value = new Set([...bells.value].filter(id => id !== terminal_id))
-    },
-    ring(id: string): void {
-      bells.value = new Set(bells.value).add(id)
-    },
-    seen(id: string): void {
-      if (bells.value.has(id)) bells.value = new Set([...bells.value].filter(each => each !== id))
-    },
-    ended(id: string, exitCode: number | null): void {
-      list.value = list.value.map(each =>
-        each.terminal_id === id ? { ...each, status: 'exited', exit_code: exitCode } : each,
-      )
-    },
-    close(terminal: Terminal): void {
-      if (terminal.status === 'exited') return void remove(terminal)
-      ask({
-        title: t('terminal.close.title'),
-        text: t('terminal.close.text'),
-        confirm: t('terminal.close.run'),
-        danger: true,
-        run: () => void remove(terminal),
-      })
-    },
-    resize(id: string, next: Size): void {
-      Object.assign(size, next)
-      const terminal = list.value.find(({ terminal_id }) => terminal_id === id)
-      // The note that it has ended changes the height; it may be closed when the request arrives.
-      if (terminal?.status !== 'running') return
-      const input = { session_id: sessionId, terminal_id: id, ...next }
-      // The next change of the size tries again.
-      api('POST /api/terminal/resize', input).catch(() => undefined)
-    },
+    if (this.state.value === 'ready' && !this.problem.value && this.list.value.length === 0)
+      await this.open()
   }
 }
-
-export type Terminals = ReturnType<typeof createTerminals>

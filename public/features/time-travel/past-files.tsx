@@ -1,17 +1,17 @@
 /** The workspace panel at an earlier step: a bar with the step, the files as they were, and one of them in comparison with now. */
-import { formatFull } from '../sessions/relative-time.ts'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { formatFull } from '../../parts/relative-time.ts'
+import { useEffect, useMemo } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
-import { useWorkspace } from '../../contexts.ts'
+import { usePanel, useShell } from '../../contexts.ts'
 import { CodeText } from '../../markdown/code.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { parseDiff } from '../../parts/diff.ts'
 import { Diff } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
-import { useApp } from '../shell/context.ts'
-import { languageOf } from '../workspace/file-kind.ts'
+import { languageOf } from '../../parts/file-kind.ts'
 import { type TurnChange, titleOf } from '../workspace/turn-changes.ts'
 import { directoriesOfChanges, linesOf } from './file-list.ts'
 import { type Past, type Point, pointsOf } from './points.ts'
@@ -31,12 +31,12 @@ const queryOf = (session: string, { checkpoint }: TurnChange, point: Point): Que
 
 /** Loads again when the key changes; a late response of an earlier key is dropped. */
 const useLoaded = <T,>(key: string, load: () => Promise<T>): [Loaded<T>, () => void] => {
-  const [loaded, setLoaded] = useState<Loaded<T>>({ state: 'loading' })
-  const [attempt, setAttempt] = useState(0)
+  const loaded = useSignal<Loaded<T>>({ state: 'loading' })
+  const attempt = useSignal(0)
   useEffect(() => {
     let isCurrent = true
     const put = (next: Loaded<T>) => {
-      if (isCurrent) setLoaded(next)
+      if (isCurrent) loaded.value = next
     }
     load().then(
       value => put({ state: 'ready', value }),
@@ -46,8 +46,13 @@ const useLoaded = <T,>(key: string, load: () => Promise<T>): [Loaded<T>, () => v
     return () => {
       isCurrent = false
     }
-  }, [key, attempt])
-  return [loaded, () => setAttempt(attempt + 1)]
+  }, [key, attempt.value])
+  return [
+    loaded.value,
+    () => {
+      attempt.value = attempt.value + 1
+    },
+  ]
 }
 
 const labelOf = (points: readonly Point[], point: Point): string => {
@@ -57,7 +62,7 @@ const labelOf = (points: readonly Point[], point: Point): string => {
 }
 
 export function PastFiles() {
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   const past = panel.past.value
   if (!past) return null
   return (
@@ -80,7 +85,7 @@ export function PastFiles() {
 }
 
 function Back() {
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   return (
     <Button
       onClick={() => {
@@ -93,7 +98,7 @@ function Back() {
 }
 
 function Recorded({ past, change }: { past: Past; change: TurnChange }) {
-  const { panel } = useWorkspace()
+  const panel = usePanel()
   const points = pointsOf(change)
   const at = points.indexOf(past.point)
   const go = (by: number) => {
@@ -132,19 +137,19 @@ function Recorded({ past, change }: { past: Past; change: TurnChange }) {
 }
 
 function Files({ past, change }: { past: Past; change: TurnChange }) {
-  const { platform } = useApp()
+  const { platform } = useShell()
   const query = queryOf(past.session, change, past.point)
   const [loaded, retry] = useLoaded<Listing>(JSON.stringify(query), () =>
     platform.api('GET /api/rollback/files', query),
   )
-  const [chosen, setChosen] = useState<string | null>(null)
-  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
+  const chosen = useSignal<string | null>(null)
+  const toggled = useSignal<ReadonlySet<string>>(new Set())
   const files = loaded.state === 'ready' ? loaded.value.files : null
   const lines = useMemo(() => {
     // Directories with changes are open at first.
-    const open = directoriesOfChanges(files ?? []).symmetricDifference(toggled)
+    const open = directoriesOfChanges(files ?? []).symmetricDifference(toggled.value)
     return linesOf(files ?? [], open)
-  }, [files, toggled])
+  }, [files, toggled.value])
   if (loaded.state === 'failed') return <Failed text={t('failed')} onRetry={retry} />
   if (loaded.state === 'loading') return <p class="panel-note panel-late">{t('loading')}</p>
   const { notes, truncated } = loaded.value
@@ -158,7 +163,9 @@ function Files({ past, change }: { past: Past; change: TurnChange }) {
                 type="button"
                 class="past-line"
                 aria-expanded={line.open}
-                onClick={() => setToggled(toggled.symmetricDifference(new Set([line.path])))}
+                onClick={() => {
+                  toggled.value = toggled.value.symmetricDifference(new Set([line.path]))
+                }}
               >
                 <Icon name={line.open ? 'chevron-down' : 'chevron-right'} size={14} />
                 <bdi>{visibleName(line.name)}</bdi>
@@ -167,8 +174,10 @@ function Files({ past, change }: { past: Past; change: TurnChange }) {
               <button
                 type="button"
                 class={`past-line past-${line.state}`}
-                aria-current={line.path === chosen}
-                onClick={() => setChosen(line.path === chosen ? null : line.path)}
+                aria-current={line.path === chosen.value}
+                onClick={() => {
+                  chosen.value = line.path === chosen.value ? null : line.path
+                }}
               >
                 <Icon name="file" size={14} />
                 <bdi>{visibleName(line.name)}</bdi>
@@ -189,8 +198,13 @@ function Files({ past, change }: { past: Past; change: TurnChange }) {
           {note}
         </p>
       ))}
-      {chosen !== null && (
-        <OneFile query={{ ...query, path: chosen }} onClose={() => setChosen(null)} />
+      {chosen.value !== null && (
+        <OneFile
+          query={{ ...query, path: chosen.value }}
+          onClose={() => {
+            chosen.value = null
+          }}
+        />
       )}
     </>
   )
@@ -206,8 +220,8 @@ const Failed = ({ text, onRetry }: { text: string; onRetry: () => void }) => (
 )
 
 function OneFile({ query, onClose }: { query: Query & { path: string }; onClose: () => void }) {
-  const { platform } = useApp()
-  const [compared, setCompared] = useState(false)
+  const { platform } = useShell()
+  const compared = useSignal(false)
   const [loaded, retry] = useLoaded<File>(JSON.stringify(query), () =>
     platform.api('GET /api/rollback/file', query),
   )
@@ -223,8 +237,10 @@ function OneFile({ query, onClose }: { query: Query & { path: string }; onClose:
             <button
               key={`${view}`}
               type="button"
-              aria-pressed={compared === view}
-              onClick={() => setCompared(view)}
+              aria-pressed={compared.value === view}
+              onClick={() => {
+                compared.value = view
+              }}
             >
               {t(view ? 'compare' : 'contents')}
             </button>
@@ -233,7 +249,7 @@ function OneFile({ query, onClose }: { query: Query & { path: string }; onClose:
       </div>
       {loaded.state === 'failed' && <Failed text={t('file.failed')} onRetry={retry} />}
       {loaded.state === 'loading' && <p class="panel-note panel-late">{t('loading')}</p>}
-      {loaded.state === 'ready' && <FileBody file={loaded.value} compared={compared} />}
+      {loaded.state === 'ready' && <FileBody file={loaded.value} compared={compared.value} />}
     </section>
   )
 }

@@ -1,7 +1,7 @@
 /** The opened part of a tool card: its arguments, its result in words, and output on demand. */
 import { LinkedText } from '../../markdown/linked-text.tsx'
-import { useMemo, useState } from 'preact/hooks'
-import type { ReadonlySignal } from '@preact/signals'
+import { useMemo } from 'preact/hooks'
+import { type ReadonlySignal, useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import type { RunsIn } from '../../../lib/schema/command-place.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
@@ -9,7 +9,7 @@ import { CodeText } from '../../markdown/code.tsx'
 import { diffOfEdit } from '../../parts/diff.ts'
 import type { FileDiff } from '../../parts/diff.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
-import { usePerFrame } from '../transcript/transcript-context.ts'
+import { usePerFrame } from '../messages/transcript-context.ts'
 import type { Args } from './describe-tool-call.ts'
 import { type ParsedResult, parseResult } from './result-body.ts'
 import { t } from './strings.ts'
@@ -44,18 +44,20 @@ export type CardBodyProps = {
 
 export function CardBody(props: CardBodyProps) {
   const { name, args, path, openFile } = props
-  const [whole, setWhole] = useState<Whole | null>(null)
-  const [stored, setStored] = useState<string | null>(null)
-  const content = whole ? whole.content : props.content
-  const colored = whole ? whole.colored : props.colored
+  const whole = useSignal<Whole | null>(null)
+  const stored = useSignal<string | null>(null)
+  const content = whole.value ? whole.value.content : props.content
+  const colored = whole.value ? whole.value.colored : props.colored
   const result = useMemo(
     () => (content === null ? null : parseResult(name, content, colored)),
     [name, content, colored],
   )
   const files = useMemo(() => (result ? editOf(name, args, result) : []), [name, args, result])
-  const load = async () => setWhole(await props.loadWhole())
+  const load = async () => {
+    whole.value = await props.loadWhole()
+  }
   const isText = result?.body.kind === 'output' || result?.body.kind === 'text'
-  const rest = props.cut && !whole ? { lines: props.cut.lines, load } : null
+  const rest = props.cut && !whole.value ? { lines: props.cut.lines, load } : null
   const place = result?.stored
   return (
     <div class="tool-body">
@@ -79,21 +81,23 @@ export function CardBody(props: CardBodyProps) {
             </p>
           ))}
           <ToolBody
-            body={stored === null ? result.body : { kind: 'text', text: stored }}
+            body={stored.value === null ? result.body : { kind: 'text', text: stored.value }}
             files={files}
             language={extensionOf(path)}
             exitCode={props.exitCode}
             openFile={openFile}
-            rest={isText && stored === null ? rest : null}
+            rest={isText && stored.value === null ? rest : null}
           />
           {rest && !isText && (
             <LoadButton label={t('tool.fetch', { count: props.cut?.chars ?? 0 })} load={load} />
           )}
-          {place && stored === null && !rest && (
+          {place && stored.value === null && !rest && (
             <LoadButton
               label={t('output.stored')}
               failed={t('output.stored.gone')}
-              load={async () => setStored(await props.loadStored(place))}
+              load={async () => {
+                stored.value = await props.loadStored(place)
+              }}
             />
           )}
         </>
@@ -192,14 +196,16 @@ function Input({ name, args, shown, named }: InputProps) {
 type LoadProps = { label: string; failed?: string; load: () => Promise<void> }
 
 function LoadButton({ label, failed = t('tool.fetch.failed'), load }: LoadProps) {
-  const [state, setState] = useState<'idle' | 'loading' | 'failed'>('idle')
+  const state = useSignal<'idle' | 'loading' | 'failed'>('idle')
   const begin = () => {
-    setState('loading')
-    load().catch(() => setState('failed'))
+    state.value = 'loading'
+    load().catch(() => {
+      state.value = 'failed'
+    })
   }
   return (
-    <button type="button" class="tx-more" onClick={begin} disabled={state === 'loading'}>
-      {state === 'idle' ? label : state === 'loading' ? t('tx.loading') : failed}
+    <button type="button" class="tx-more" onClick={begin} disabled={state.value === 'loading'}>
+      {state.value === 'idle' ? label : state.value === 'loading' ? t('tx.loading') : failed}
     </button>
   )
 }

@@ -1,5 +1,6 @@
 /** Terminal output in color: the last lines first, earlier ones on demand, and a search over all of it. */
-import { useMemo, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useMemo } from 'preact/hooks'
 import { LinkedText } from '../../markdown/linked-text.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { parseAnsi, stripAnsi } from './ansi.ts'
@@ -32,23 +33,27 @@ type Loading = 'idle' | 'loading' | 'failed'
 
 export function TerminalText(props: Props) {
   const { text, label, rest = null, exitCode = null, live = false } = props
-  const [count, setCount] = useState(FIRST_LINES)
-  const [state, setState] = useState<Loading>('idle')
-  const [query, setQuery] = useState('')
+  const count = useSignal(FIRST_LINES)
+  const state = useSignal<Loading>('idle')
+  const query = useSignal('')
   const lines = useMemo(() => text.trimEnd().split('\n'), [text])
   const total = rest ? rest.lines : lines.length
-  const limit = lines.length - count <= SLACK_LINES && !rest ? lines.length : count
+  const limit = lines.length - count.value <= SLACK_LINES && !rest ? lines.length : count.value
   const left = lines.length - limit
   const load = () => {
-    if (!rest || state === 'loading') return
-    setState('loading')
+    if (!rest || state.value === 'loading') return
+    state.value = 'loading'
     rest.load().then(
-      () => setState('idle'),
-      () => setState('failed'),
+      () => {
+        state.value = 'idle'
+      },
+      () => {
+        state.value = 'failed'
+      },
     )
   }
   const showMore = () => {
-    setCount(count === FIRST_LINES ? PART_LINES : count + PART_LINES)
+    count.value = count.value === FIRST_LINES ? PART_LINES : count.value + PART_LINES
     load()
   }
   if (!text.trim()) return <Summary exitCode={exitCode} text={t('tool.empty')} />
@@ -72,38 +77,49 @@ export function TerminalText(props: Props) {
               class="term-find"
               placeholder={t('output.find')}
               aria-label={t('output.find')}
-              value={query}
+              value={query.value}
               onInput={event => {
-                setQuery(event.currentTarget.value)
+                query.value = event.currentTarget.value
                 load()
               }}
             />
           )}
-          {(left > 0 || rest) && !query && (
-            <button type="button" class="tx-more" onClick={showMore} disabled={state === 'loading'}>
-              {state === 'failed'
+          {(left > 0 || rest) && !query.value && (
+            <button
+              type="button"
+              class="tx-more"
+              onClick={showMore}
+              disabled={state.value === 'loading'}
+            >
+              {state.value === 'failed'
                 ? t('tool.fetch.failed')
-                : state === 'loading'
+                : state.value === 'loading'
                   ? t('tx.loading')
                   : total > PART_LINES
                     ? t('output.earlier', {
                         count: Math.min(
-                          PART_LINES - (count === FIRST_LINES ? FIRST_LINES : 0),
+                          PART_LINES - (count.value === FIRST_LINES ? FIRST_LINES : 0),
                           total - shown,
                         ),
                       })
                     : t('output.all')}
             </button>
           )}
-          {count > FIRST_LINES && isLong && left === 0 && !query && (
-            <button type="button" class="tx-more" onClick={() => setCount(FIRST_LINES)}>
+          {count.value > FIRST_LINES && isLong && left === 0 && !query.value && (
+            <button
+              type="button"
+              class="tx-more"
+              onClick={() => {
+                count.value = FIRST_LINES
+              }}
+            >
               {t('output.less')}
             </button>
           )}
         </div>
       )}
-      {query ? (
-        <Found lines={lines} query={query} label={label} />
+      {query.value ? (
+        <Found lines={lines} query={query.value} label={label} />
       ) : (
         <ScrollBox
           class={limit > FIRST_LINES + SLACK_LINES ? 'term-box term-whole' : 'term-box'}

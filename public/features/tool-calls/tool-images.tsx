@@ -1,5 +1,6 @@
 /** Images of a tool result: small, below the line of the call; a click opens the whole image. */
-import { useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+
 import type { StoredImage } from '../../../lib/schema/image.ts'
 import { useLightbox } from '../lightbox/use-lightbox.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
@@ -23,9 +24,9 @@ const sourceOf = (session: string, { file }: StoredImage): string =>
 
 export function ToolImages(props: { session: string; images: readonly StoredImage[] }) {
   const show = useLightbox()
-  const [removed, setRemoved] = useState<readonly string[]>([])
+  const removed = useSignal<readonly string[]>([])
   // Copies are removed when their space is needed.
-  const images = props.images.filter(({ file }) => !removed.includes(file))
+  const images = props.images.filter(({ file }) => !removed.value.includes(file))
   if (images.length === 0 || props.session === '') return null
   return (
     <ul class="tool-images" aria-label={t('tool.images')}>
@@ -48,7 +49,9 @@ export function ToolImages(props: { session: string; images: readonly StoredImag
                 loading="lazy"
                 decoding="async"
                 {...shownSize(image)}
-                onError={() => setRemoved([...removed, image.file])}
+                onError={() => {
+                  removed.value = [...removed.value, image.file]
+                }}
               />
             </a>
           </li>

@@ -1,6 +1,6 @@
 /** Results of each tool in words: sentences, and lists instead of fields. */
 import { isObject } from '../../../lib/base/json.ts'
-import { formatBytes } from '../workspace/file-kind.ts'
+import { formatBytes } from '../../parts/file-kind.ts'
 import type { Body, Item, Match } from './result-body.ts'
 import { t } from './strings.ts'
 import type { Fields } from './outcome.ts'

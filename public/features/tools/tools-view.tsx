@@ -111,7 +111,7 @@ export const ToolSettings = () => {
   const app = useApp()
   const tools = toolsOf(app)
   const name = app.profiles.active.value
-  const id = app.chat.sessionId.value
+  const id = app.chat.transcript.sessionId.value
   useEffect(() => void tools.load(), [name, id])
   const profile = tools.profile.value
   const own = tools.session.value

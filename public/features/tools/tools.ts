@@ -6,67 +6,74 @@ import { isHostSession } from '../sessions/host-session.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 import { type LoadState, runLoad } from '../../parts/load-state.ts'
 
-type ToolsOptions = Pick<App, 'api' | 'toasts' | 'chat' | 'sessions'>
+type ToolsOptions = Pick<App, 'shell' | 'chat' | 'sessions'>
 
-export const createTools = ({ api, toasts, chat, sessions }: ToolsOptions) => {
-  const profile = signal<Toolsets | null>(null)
+export class ToolsState {
+  readonly #options: ToolsOptions
+  readonly profile = signal<Toolsets | null>(null)
   /** Null when no session is open, or it belongs to the host agent. */
-  const session = signal<Toolsets | null>(null)
-  const state = signal<LoadState>('loading')
+  readonly session = signal<Toolsets | null>(null)
+  readonly state = signal<LoadState>('loading')
 
-  const load = (): Promise<void> =>
-    runLoad(state, toasts, async () => {
+  constructor(options: ToolsOptions) {
+    this.#options = options
+  }
+
+  readonly toggle = (toolset: string, enabled: boolean): Promise<void> =>
+    this.#change(() => this.#options.shell.api('POST /api/tools/toggle', { toolset, enabled }))
+
+  readonly toggleForSession = (toolset: string, on: boolean): Promise<void> => {
+    const now = this.session.value
+    if (!now?.session_id || !now.enabled_toolsets) return Promise.resolve()
+    const names = now.toolsets
+      .filter(each => (each.name === toolset ? on : each.enabled))
+      .map(({ name }) => name)
+    // Keep names this list does not show, such as MCP servers.
+    const others = now.enabled_toolsets.filter(
+      name => !now.toolsets.some(each => each.name === name),
+    )
+    return this.#override(now.session_id, [...names, ...others])
+  }
+
+  load(): Promise<void> {
+    const { toasts, api } = this.#options.shell
+    const { transcript: chat } = this.#options.chat
+    const { sessions } = this.#options
+    return runLoad(this.state, toasts, async () => {
       const id = chat.sessionId.peek()
       const row = sessions.row(id)
       const [ofProfile, ofSession] = await Promise.all([
         api('GET /api/tools', {}),
         id && row && !isHostSession(row) ? api('GET /api/tools', { session_id: id }) : null,
       ])
-      profile.value = ofProfile
-      session.value = ofSession
+      this.profile.value = ofProfile
+      this.session.value = ofSession
     })
+  }
+
+  /** An override starts with the toolsets enabled now. */
+  setOverride(on: boolean): Promise<void> {
+    const now = this.session.value
+    if (!now?.session_id) return Promise.resolve()
+    const names = now.toolsets.filter(each => each.enabled).map(({ name }) => name)
+    return this.#override(now.session_id, on ? names : null)
+  }
 
   /** Reloads afterwards, whether or not the change succeeded. */
-  const change = async (work: () => Promise<unknown>): Promise<void> => {
+  async #change(work: () => Promise<unknown>): Promise<void> {
     try {
       await work()
     } catch (error) {
-      toasts.showError(error)
+      this.#options.shell.toasts.showError(error)
     }
-    await load()
+    await this.load()
   }
 
-  const override = (session_id: string, toolsets: string[] | null) =>
-    change(() => api('POST /api/session/toolsets', { session_id, toolsets }))
-
-  return {
-    profile,
-    session,
-    state,
-    load,
-    toggle: (toolset: string, enabled: boolean): Promise<void> =>
-      change(() => api('POST /api/tools/toggle', { toolset, enabled })),
-
-    /** An override starts with the toolsets enabled now. */
-    setOverride(on: boolean): Promise<void> {
-      const now = session.value
-      if (!now?.session_id) return Promise.resolve()
-      const names = now.toolsets.filter(each => each.enabled).map(({ name }) => name)
-      return override(now.session_id, on ? names : null)
-    },
-    toggleForSession(toolset: string, on: boolean): Promise<void> {
-      const now = session.value
-      if (!now?.session_id || !now.enabled_toolsets) return Promise.resolve()
-      const names = now.toolsets
-        .filter(each => (each.name === toolset ? on : each.enabled))
-        .map(({ name }) => name)
-      // Keep names this list does not show, such as MCP servers.
-      const others = now.enabled_toolsets.filter(
-        name => !now.toolsets.some(each => each.name === name),
-      )
-      return override(now.session_id, [...names, ...others])
-    },
+  #override(session_id: string, toolsets: string[] | null): Promise<void> {
+    return this.#change(() =>
+      this.#options.shell.api('POST /api/session/toolsets', { session_id, toolsets }),
+    )
   }
 }
 
-export const toolsOf = lazyState(createTools)
+export const toolsOf = lazyState(app => new ToolsState(app))

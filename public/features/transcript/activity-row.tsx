@@ -6,7 +6,7 @@ import { t } from '../../strings/transcript-strings.ts'
 import { ActivityLine } from './activity.tsx'
 import type { ActivityRow, Step, ToolStep } from './rows.ts'
 import { isRefused, stepFailed } from './spine.ts'
-import { useTranscript } from './transcript-context.ts'
+import { useTranscript } from '../messages/transcript-context.ts'
 
 /** Steps are shown when an activity is opened, so the first view does without them. */
 const loadSteps = () => import('./step-row.tsx')

@@ -3,9 +3,9 @@ import { effect } from '@preact/signals'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Pane } from '../../pane.ts'
 import { t } from '../../strings/transcript-strings.ts'
-import type { TranscriptState } from '../chat/chat-reducer.ts'
-import { textOf } from '../chat/transcript.ts'
-import { createSpokenSentences, type SpokenSentences } from './spoken-sentences.ts'
+import type { TranscriptState } from '../messages/chat-reducer.ts'
+import { textOf } from '../messages/transcript.ts'
+import { SpokenSentences } from './spoken-sentences.ts'
 
 /** An answer is looked at this often while it is written: faster than it is read, and rarely enough to cost nothing. */
 const PERIOD_MS = 300
@@ -20,7 +20,7 @@ const isBeingSent = (id: string): boolean => id.startsWith('sent-')
 
 /** For as long as the page is open: of the chat that a pane shows. */
 export const startAnnouncing = (pane: Pane): void => {
-  const { announce, platform } = pane.app.peek()
+  const { announce, platform } = pane.app.peek().shell
   /** Null: no chat was shown. */
   let session: string | null = null
   /** Messages that were on the page when it was opened, or were announced. */
@@ -29,7 +29,7 @@ export const startAnnouncing = (pane: Pane): void => {
   let isPlanned = false
 
   const sentencesOf = (id: string): SpokenSentences => {
-    if (streamed?.id !== id) streamed = { id, sentences: createSpokenSentences(WORDS) }
+    if (streamed?.id !== id) streamed = { id, sentences: new SpokenSentences(WORDS) }
     return streamed.sentences
   }
   const speak = (sentences: readonly string[]): void => {
@@ -37,7 +37,7 @@ export const startAnnouncing = (pane: Pane): void => {
   }
   const speakLive = (): void => {
     isPlanned = false
-    const { live } = pane.app.peek().chat.chat.peek()
+    const { live } = pane.app.peek().chat.transcript.chat.peek()
     if (session !== null && live?.message_id)
       speak(sentencesOf(live.message_id).update(live.text, true))
   }
@@ -53,7 +53,7 @@ export const startAnnouncing = (pane: Pane): void => {
   }
 
   effect(() => {
-    const { chat } = pane.app.value
+    const { transcript: chat } = pane.app.value.chat
     const value = chat.chat.value
     const isShown = chat.state.value === 'ready' && pane.route.current.value.view === 'chat'
     if (!isShown) {

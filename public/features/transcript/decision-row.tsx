@@ -1,6 +1,7 @@
 /** A settled question of the agent: what was asked, what was answered, and by whom. */
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+
 import { isPlanApproval, KEEP_PLANNING } from '../../../lib/base/plan-answers.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import type { Decision } from '../../../lib/schema/decision.ts'
@@ -10,7 +11,7 @@ import { Icon, type IconName } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { t } from './decision-strings.ts'
 import type { DecisionRow } from './rows.ts'
-import { useTranscript } from './transcript-context.ts'
+import { useTranscript } from '../messages/transcript-context.ts'
 
 /** Longer commands are cut in the line; the step below it has them whole. */
 const COMMAND_CHARS = 200
@@ -131,16 +132,16 @@ const lookOf = ({ kind, answer, reason }: Decision): keyof typeof ICONS => {
 /** The agent is asked to run the command again, and asks again: a person who is here now can answer. */
 const RunNow = ({ command }: { command: string }) => {
   const { actions } = useTranscript()
-  const [sent, setSent] = useState(false)
+  const sent = useSignal(false)
   if (!actions.send || !may('POST /api/chat/start')) return null
   return (
     <button
       type="button"
       class="said-again"
       title={t('said.again.hint')}
-      disabled={sent}
+      disabled={sent.value}
       onClick={() => {
-        setSent(true)
+        sent.value = true
         actions.send?.(`${t('said.again.message')}\n\n${command}`)
       }}
     >
@@ -158,7 +159,7 @@ export const DecisionWords = ({ decision, own }: { decision: Decision; own: stri
   )
 
 export function DecisionRowView({ row: { decision, last } }: { row: DecisionRow }) {
-  const own = useSettings().settings.person.value?.name ?? null
+  const own = useSettings().person.value?.name ?? null
   const look = lookOf(decision)
   return (
     <div class={`tx-mark said said-${look}`}>

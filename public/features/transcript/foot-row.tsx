@@ -13,7 +13,7 @@ import type { IconName } from '../../parts/icon.tsx'
 import { t } from '../../strings/transcript-strings.ts'
 import { secondsOf, textOf } from './content.ts'
 import type { FootRow } from './rows.ts'
-import { useTranscript } from './transcript-context.ts'
+import { useTranscript } from '../messages/transcript-context.ts'
 
 /** `12.3K tokens in (94% cached), 1.2K out, $0.03` */
 const describeUsage = (usage: TurnUsage | Usage): string => {
@@ -31,10 +31,7 @@ const describeUsage = (usage: TurnUsage | Usage): string => {
 const TurnSummary = lazy(
   async () => {
     await firstContent
-    const [{ TurnSummary }] = await Promise.all([
-      import('../turn-summary/turn-summary.tsx'),
-      loadLazyCss(),
-    ])
+    const [{ TurnSummary }] = await Promise.all([import('./turn-summary.tsx'), loadLazyCss()])
     return TurnSummary
   },
   true,

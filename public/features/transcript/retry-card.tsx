@@ -1,5 +1,6 @@
 /** Card of a failed model call that is about to be repeated: the cause, a countdown, and buttons to retry now or stop. */
-import { useEffect, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { every, toSeconds } from '../../../lib/base/clock.ts'
 import { formatSeconds } from '../../parts/elapsed.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -49,22 +50,26 @@ type Props = {
 export function RetryCard({ retry, clock, onRetryNow, onStop }: Props) {
   const { until, message, reason, goal, others } = retry
   const secondsLeft = () => Math.max(0, Math.ceil(until - toSeconds(clock.now())))
-  const [left, setLeft] = useState(secondsLeft)
-  const [isPressed, setPressed] = useState(false)
-  const [announced, setAnnounced] = useState('')
+  const left = useSignal(secondsLeft())
+  const isPressed = useSignal(false)
+  const announced = useSignal('')
   const cause = causeOf(retry)
   useEffect(() => {
-    const update = () => setLeft(secondsLeft())
+    const update = () => {
+      left.value = secondsLeft()
+    }
     update()
-    setPressed(false)
+    isPressed.value = false
     // Once per attempt, and after the live region is in the page: screen readers ignore what it is inserted with.
-    setAnnounced(`${cause}. ${whenOf(retry, secondsLeft())}`)
+    announced.value = `${cause}. ${whenOf(retry, secondsLeft())}`
     return every(clock, 1_000, update)
   }, [until])
   const press = () => {
-    setPressed(true)
+    isPressed.value = true
     // The event of the early retry follows; after a failure the button is needed again.
-    onRetryNow().catch(() => setPressed(false))
+    onRetryNow().catch(() => {
+      isPressed.value = false
+    })
   }
   return (
     <section class="retry" aria-label={t('retry.label')}>
@@ -72,7 +77,7 @@ export function RetryCard({ retry, clock, onRetryNow, onStop }: Props) {
       <div class="retry-text">
         <p class="retry-cause">{cause}</p>
         <p class="retry-when" aria-hidden="true">
-          {whenOf(retry, left)}
+          {whenOf(retry, left.value)}
         </p>
         {goal && <p class="retry-why">{goal}</p>}
         {reason !== undefined && message && <p class="retry-why">{causeText(message)}</p>}
@@ -83,7 +88,7 @@ export function RetryCard({ retry, clock, onRetryNow, onStop }: Props) {
           <button
             type="button"
             class="ask-button ask-main"
-            disabled={isPressed || left === 0}
+            disabled={isPressed.value || left.value === 0}
             onClick={press}
           >
             {t('retry.button')}
@@ -94,7 +99,7 @@ export function RetryCard({ retry, clock, onRetryNow, onStop }: Props) {
         </div>
       )}
       <p class="sr-only" role="status">
-        {announced}
+        {announced.value}
       </p>
     </section>
   )

@@ -7,7 +7,7 @@ import { ActivityRowView, StepRowView } from './activity-row.tsx'
 import { textOf } from './content.ts'
 import { FootRowView } from './foot-row.tsx'
 import type { Row } from './rows.ts'
-import { useTranscript } from './transcript-context.ts'
+import { useTranscript } from '../messages/transcript-context.ts'
 import { TextRowView } from './text-row.tsx'
 import { UserRowView } from './user-row.tsx'
 

@@ -5,7 +5,7 @@ import type { Message } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
 import type { TurnUsage } from '../../../lib/schema/usage.ts'
-import type { ToolOutcome } from '../chat/chat-reducer.ts'
+import type { ToolOutcome } from '../messages/chat-reducer.ts'
 import { isCancelMarker, isCompaction, secondsOf, splitText, textOf } from './content.ts'
 
 /** The part of a live turn that determines the rows; excludes the streamed text. */

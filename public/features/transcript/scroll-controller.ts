@@ -5,7 +5,7 @@ import type { Row } from './rows.ts'
 import {
   contains,
   covers,
-  createHeights,
+  Heights,
   offsetOfRow,
   OVERSCAN_PX,
   type Range,
@@ -65,7 +65,7 @@ export class ScrollController {
   readonly space = { current: null as HTMLDivElement | null }
 
   readonly #render: () => void
-  readonly #heights = createHeights()
+  readonly #heights = new Heights()
   readonly #measured = new Map<string, number>()
   readonly #rowObserver: ResizeObserver | null
   #observed = new Set<Element>()

@@ -10,11 +10,6 @@ export type Words = { code: (language: string) => string; formula: string }
 type Unit = { text: string; isNamed?: boolean }
 type Inner = { tokens?: Token[]; raw: string; text?: string }
 
-export type SpokenSentences = {
-  /** Sentences that are complete now and were not returned before. `isOpen`: more text will follow. */
-  update(text: string, isOpen: boolean): string[]
-}
-
 const LETTER = /\p{L}/u
 /** It becomes a table or a formula when more of it arrives. */
 const UNDECIDED = /^\s*(?:\||\$\$|\\\[)/
@@ -86,44 +81,49 @@ const completeSentences = (
   })
 }
 
-export const createSpokenSentences = (words: Words): SpokenSentences => {
-  const segmenter = new Intl.Segmenter(pageLocale(), { granularity: 'sentence' })
-  const blocks = createBlocks()
-  let before = ''
+export class SpokenSentences {
+  readonly #words: Words
+  readonly #segmenter = new Intl.Segmenter(pageLocale(), { granularity: 'sentence' })
+  readonly #blocks = createBlocks()
+  #before = ''
   /** Blocks that are spoken completely. */
-  let spokenBlocks = 0
+  #spokenBlocks = 0
   /** Sentences that were returned of the other blocks. */
-  let spoken = 0
+  #spoken = 0
   /** All sentences that were returned, and those before the text was replaced. */
-  let said: string[] = []
-  let saidBefore: readonly string[] = []
-  return {
-    update(text, isOpen) {
-      if (!text.startsWith(before)) {
-        ;[spokenBlocks, spoken, saidBefore, said] = [0, 0, said, []]
+  #said: string[] = []
+  #saidBefore: readonly string[] = []
+
+  constructor(words: Words) {
+    this.#words = words
+  }
+
+  /** Sentences that are complete now and were not returned before. `isOpen`: more text will follow. */
+  update(text: string, isOpen: boolean): string[] {
+    if (!text.startsWith(this.#before)) {
+      ;[this.#spokenBlocks, this.#spoken, this.#saidBefore, this.#said] = [0, 0, this.#said, []]
+    }
+    this.#before = text
+    const shown = this.#blocks.update(text, isOpen)
+    const units = (from: number, to?: number): Unit[] =>
+      shown.slice(from, to).flatMap(({ token }) => unitsOf(token, this.#words))
+    const sentences = completeSentences(units(this.#spokenBlocks), isOpen, this.#segmenter)
+    const fresh = sentences.slice(this.#spoken)
+    this.#spoken = Math.max(this.#spoken, sentences.length)
+    const closed = isOpen ? this.#blocks.closed() : shown.length
+    if (closed > this.#spokenBlocks) {
+      const finished = completeSentences(units(this.#spokenBlocks, closed), false, this.#segmenter)
+      // Those of the last closed block wait for what follows it.
+      if (finished.length <= this.#spoken) {
+        this.#spoken -= finished.length
+        this.#spokenBlocks = closed
       }
-      before = text
-      const shown = blocks.update(text, isOpen)
-      const units = (from: number, to?: number): Unit[] =>
-        shown.slice(from, to).flatMap(({ token }) => unitsOf(token, words))
-      const sentences = completeSentences(units(spokenBlocks), isOpen, segmenter)
-      const fresh = sentences.slice(spoken)
-      spoken = Math.max(spoken, sentences.length)
-      const closed = isOpen ? blocks.closed() : shown.length
-      if (closed > spokenBlocks) {
-        const finished = completeSentences(units(spokenBlocks, closed), false, segmenter)
-        // Those of the last closed block wait for what follows it.
-        if (finished.length <= spoken) {
-          spoken -= finished.length
-          spokenBlocks = closed
-        }
-      }
-      // A request that was repeated may bring the same beginning again.
-      const isRepeated = (sentence: string, index: number) =>
-        saidBefore[said.length + index] === sentence
-      const result = fresh.filter((sentence, index) => !isRepeated(sentence, index))
-      said.push(...fresh)
-      return result
-    },
+    }
+    // A request that was repeated may bring the same beginning again.
+    const isRepeated = (sentence: string, index: number) =>
+      this.#saidBefore[this.#said.length + index] === sentence
+    const result = fresh.filter((sentence, index) => !isRepeated(sentence, index))
+    this.#said.push(...fresh)
+    return result
   }
 }

@@ -5,7 +5,7 @@ import { may } from '../../parts/may.ts'
 import { t } from './error-strings.ts'
 
 export const StepLimitCard = ({ steps, last }: { steps: number; last: boolean }) => {
-  const { sendText, chat } = useChat()
+  const { transcript: chat, turns } = useChat()
   const { route } = useShell()
   return (
     <article class="fail fail-limit" aria-label={t('limit.title', { count: steps })}>
@@ -20,7 +20,7 @@ export const StepLimitCard = ({ steps, last }: { steps: number; last: boolean })
             type="button"
             class="ask-button ask-main"
             disabled={chat.busy.value}
-            onClick={() => void sendText(t('limit.message'))}
+            onClick={() => void turns.sendText(t('limit.message'))}
           >
             {t('limit.continue')}
           </button>

@@ -11,12 +11,12 @@ import { ToolCard } from '../tool-calls/tool-card.tsx'
 import { ToolPhrase } from '../tool-calls/tool-phrase.tsx'
 import { textOf } from './content.ts'
 import { isNote, type ReasoningStep, type Step, type ToolStep } from './rows.ts'
-import { usePerFrame, useTranscript } from './transcript-context.ts'
+import { usePerFrame, useTranscript } from '../messages/transcript-context.ts'
 
 const FAILED = { _failed: true } as const
 const ENDED = {}
 
-const CallBody = lazy(async () => (await import('../queue/lazy-queue.ts')).CallBody, true)
+const CallBody = lazy(async () => (await import('./call-body.tsx')).CallBody, true)
 
 const ToolImages = lazy(
   async () => (await import('../tool-calls/tool-images.tsx')).ToolImages,

@@ -1,8 +1,8 @@
 /** Body of a delegation card: each subagent's task, calls and summary. */
 import { ToolPhrase } from '../tool-calls/tool-phrase.tsx'
 import { visibleWords } from '../../../lib/base/visible.ts'
-import { useComputed } from '@preact/signals'
-import { useEffect, useState } from 'preact/hooks'
+import { useComputed, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import type { LiveSubagent, SubagentStep } from '../../../lib/schema/subagent.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
@@ -12,8 +12,63 @@ import { describeToolCall } from '../tool-calls/describe-tool-call.ts'
 import { t } from './strings.ts'
 import { textOf } from './content.ts'
 import type { ToolStep } from './rows.ts'
-import { usePerFrame, useTranscript } from './transcript-context.ts'
-import { type Result, resultsOf, type TraceEntry } from './subagent-results.ts'
+import { usePerFrame, useTranscript } from '../messages/transcript-context.ts'
+import { asObject, asString, type JsonObject } from '../../../lib/base/json.ts'
+
+type TraceEntry = {
+  tool: string
+  preview: string
+  status: 'ok' | 'error' | 'unfinished'
+  seconds: number
+  trace: TraceEntry[]
+}
+
+type Result = {
+  task_index: number
+  goal: string
+  status: Exclude<LiveSubagent['status'], 'running'>
+  summary: string
+  error: string
+  seconds: number | null
+  calls: number
+  trace: TraceEntry[]
+}
+
+const list = (value: unknown): Readonly<JsonObject>[] =>
+  Array.isArray(value) ? value.map(asObject) : []
+const number = (value: unknown): number | null => (typeof value === 'number' ? value : null)
+
+const statuses = ['completed', 'failed', 'interrupted'] as const
+const steps = ['ok', 'error', 'unfinished'] as const
+
+const toTraced = (said: Readonly<JsonObject>): TraceEntry => ({
+  tool: asString(said.tool),
+  preview: asString(said.preview),
+  status: steps.find(one => one === said.status) ?? 'ok',
+  seconds: number(said.duration_seconds) ?? 0,
+  trace: list(said.trace).map(toTraced),
+})
+
+const toResult = (said: Readonly<JsonObject>, at: number): Result => ({
+  task_index: number(said.task_index) ?? at,
+  goal: [said.agent, said.goal].map(asString).filter(Boolean).join(' · '),
+  status: statuses.find(one => one === said.status) ?? 'failed',
+  summary: asString(said.summary),
+  error: asString(said.error),
+  seconds: number(said.duration_seconds),
+  calls: list(said.tool_trace).length,
+  trace: list(said.tool_trace).map(toTraced),
+})
+
+export const resultsOf = (content: string): { results: Result[]; error: string } => {
+  try {
+    const said = asObject(JSON.parse(content))
+    return { results: list(said.results).map(toResult), error: asString(said.error) }
+  } catch {
+    // Not JSON: shown as plain text.
+    return { results: [], error: content.slice(0, 2_000) }
+  }
+}
 
 const none: readonly LiveSubagent[] = []
 
@@ -75,18 +130,22 @@ function LiveStep({ step, all }: { step: SubagentStep; all: readonly LiveSubagen
 function Ended({ step }: { step: ToolStep }) {
   const { actions } = useTranscript()
   const { result } = step
-  const [whole, setWhole] = useState<string | null>(null)
-  const [failed, setFailed] = useState(false)
-  const isCut = result?._content_length !== undefined && whole === null
+  const whole = useSignal<string | null>(null)
+  const failed = useSignal(false)
+  const isCut = result?._content_length !== undefined && whole.value === null
   useEffect(() => {
     if (!isCut || !result) return
     actions.loadMessage(result.id).then(
-      message => setWhole(textOf(message)),
-      () => setFailed(true),
+      message => {
+        whole.value = textOf(message)
+      },
+      () => {
+        failed.value = true
+      },
     )
   }, [isCut])
-  const text = whole ?? (isCut || !result ? null : textOf(result))
-  if (failed) return <p class="tool-error">{t('tool.fetch.failed')}</p>
+  const text = whole.value ?? (isCut || !result ? null : textOf(result))
+  if (failed.value) return <p class="tool-error">{t('tool.fetch.failed')}</p>
   if (text === null) return <p class="tool-note">{t('tx.loading')}</p>
   const { results, error } = resultsOf(text)
   return (

@@ -1,5 +1,6 @@
 /** Divider of a compaction: shows its summary and can be undone. */
-import { useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+
 import type { Message } from '../../../lib/schema/message.ts'
 import { compactionActions } from '../compaction/actions.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
@@ -12,13 +13,20 @@ import { textOf } from './content.ts'
 /** `message`: a summary written by another program. `n`: number of one of ours. */
 export const SummaryRow = ({ message, n }: { message: Message | null; n: number }) => {
   const app = useApp()
-  const id = app.chat.sessionId.value
-  const [text, setText] = useState(message ? textOf(message) : '')
-  const [failed, setFailed] = useState(false)
+  const id = app.chat.transcript.sessionId.value
+  const text = useSignal(message ? textOf(message) : '')
+  const failed = useSignal(false)
   const read = () => {
-    if (text) return
-    setFailed(false)
-    compactionActions.read(app, id, n).then(setText, () => setFailed(true))
+    if (text.value) return
+    failed.value = false
+    compactionActions.read(app, id, n).then(
+      next => {
+        text.value = next
+      },
+      () => {
+        failed.value = true
+      },
+    )
   }
   return (
     <details class="tx-compact" onToggle={event => event.currentTarget.open && read()}>
@@ -39,10 +47,10 @@ export const SummaryRow = ({ message, n }: { message: Message | null; n: number 
           )}
         </p>
       )}
-      {text ? (
-        <Markdown text={text} id={message?.id ?? `summary-${n}`} />
+      {text.value ? (
+        <Markdown text={text.value} id={message?.id ?? `summary-${n}`} />
       ) : (
-        <p class="tx-compact-note">{t(failed ? 'failed' : 'loading')}</p>
+        <p class="tx-compact-note">{t(failed.value ? 'failed' : 'loading')}</p>
       )}
     </details>
   )

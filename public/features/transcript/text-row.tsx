@@ -1,12 +1,13 @@
 /** A piece of an answer; only this row re-renders while it streams. */
-import { useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { t } from '../../strings/transcript-strings.ts'
 import { textOf } from './content.ts'
 import type { TextRow } from './rows.ts'
-import { usePerFrame, useTranscript } from './transcript-context.ts'
+import { usePerFrame, useTranscript } from '../messages/transcript-context.ts'
 
 /** The sentences of the server are a third of the page's words. */
 export const ServerNotice = lazy(
@@ -17,13 +18,21 @@ export const ServerNotice = lazy(
 export function TextRowView({ row }: { row: TextRow }) {
   const { liveText, botName } = useTranscript()
   const streamed = usePerFrame(row.live ? liveText : null, '')
-  const [whole, setWhole] = useState<string | null>(null)
-  const text = row.live ? streamed : (whole ?? row.text)
+  const whole = useSignal<string | null>(null)
+  const text = row.live ? streamed : (whole.value ?? row.text)
   return (
     <>
       {row.first && <h3 class="tx-sr">{t('tx.agent', { name: botName })}</h3>}
       <Markdown text={text} open={row.live} id={row.key} />
-      {row.cut !== null && whole === null && <Whole row={row} cut={row.cut} onLoaded={setWhole} />}
+      {row.cut !== null && whole.value === null && (
+        <Whole
+          row={row}
+          cut={row.cut}
+          onLoaded={next => {
+            whole.value = next
+          }}
+        />
+      )}
       {row.partial && (
         <p class="tx-mark">
           <Icon name="stop" /> {t('tx.stopped')}
@@ -38,20 +47,22 @@ type WholeProps = { row: TextRow; cut: number; onLoaded: (text: string) => void 
 
 function Whole({ row, cut, onLoaded }: WholeProps) {
   const { actions } = useTranscript()
-  const [state, setState] = useState<'idle' | 'loading' | 'failed'>('idle')
+  const state = useSignal<'idle' | 'loading' | 'failed'>('idle')
   const load = () => {
-    setState('loading')
+    state.value = 'loading'
     actions.loadMessage(row.id).then(
       // Earlier pieces of this message are separate rows that end where this one begins.
       message => onLoaded(textOf(message).slice(textOf(message).indexOf(row.text))),
-      () => setState('failed'),
+      () => {
+        state.value = 'failed'
+      },
     )
   }
   return (
-    <button type="button" class="tx-more" onClick={load} disabled={state === 'loading'}>
-      {state === 'idle'
+    <button type="button" class="tx-more" onClick={load} disabled={state.value === 'loading'}>
+      {state.value === 'idle'
         ? t('tx.whole', { count: cut })
-        : t(state === 'loading' ? 'tx.loading' : 'tx.whole.failed')}
+        : t(state.value === 'loading' ? 'tx.loading' : 'tx.whole.failed')}
     </button>
   )
 }

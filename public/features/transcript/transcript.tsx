@@ -1,23 +1,76 @@
 /** Transcript of a chat: message rows, the running turn, and pending questions. */
-import { computed, signal } from '@preact/signals'
+import { computed, signal, useSignal } from '@preact/signals'
 import type { ReadonlySignal, Signal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { ComponentChildren, RefObject } from 'preact'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { shownRetryOf } from './pending-retry.ts'
 import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
-import type { TranscriptState } from '../chat/chat-reducer.ts'
+import type { TranscriptState } from '../messages/chat-reducer.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { preloadSteps } from './activity-row.tsx'
-import { reuseRows, toRows } from './rows.ts'
 import { ServerNotice } from './text-row.tsx'
-import type { LiveShape, Row } from './rows.ts'
-import { TranscriptProvider, useTranscript } from './transcript-context.ts'
-import type { Scope, TranscriptActions } from './transcript-context.ts'
+import { type LiveShape, reuseRows, type Row, toRows } from './rows.ts'
+import {
+  type Scope,
+  type TranscriptActions,
+  TranscriptProvider,
+  useTranscript,
+} from '../messages/transcript-context.ts'
 import type { ScrollController } from './scroll-controller.ts'
 import type { ServerClock } from '../../parts/server-clock.ts'
-import { useJumps } from './use-jumps.ts'
 import { VirtualList } from './virtual-list.tsx'
+import type { Place } from '../shell/route.ts'
+import { messageIdOf } from './spine.ts'
+
+type JumpScope = Pick<Scope, 'chat' | 'opened' | 'actions'>
+type Rows = { peek(): readonly Row[] }
+
+/** The activity that contains a step: `m12:a0` of `m12:a0/call`. */
+const activityOf = (key: string): string | null => /^([^/]+)\//.exec(key)?.[1] ?? null
+
+const show = async (
+  place: Place,
+  { actions, opened, chat }: JumpScope,
+  rows: Rows,
+  list: ScrollController,
+): Promise<boolean> => {
+  const id = messageIdOf(place.row)
+  if (!chat.peek().messages.some(message => message.id === id)) {
+    const isFound = (await actions.loadUntil?.(id)) ?? false
+    if (!isFound) return false
+    // A later jump, or another chat.
+    if (actions.place?.peek() !== place) return true
+  }
+  const activity = activityOf(place.row)
+  if (activity && !opened.peek().has(activity)) opened.value = new Set([...opened.peek(), activity])
+  if (list.jumpTo(place)) return true
+  // The row of a setting that has changed since, such as hidden reasoning: its request is close enough.
+  const nearest = rows.peek().find(row => messageIdOf(row.key) === id)
+  return nearest !== undefined && list.jumpTo({ ...place, row: nearest.key, heading: null })
+}
+
+const useJumps = (
+  scope: JumpScope,
+  rows: Rows,
+  controller: RefObject<ScrollController | null>,
+): void => {
+  const { actions } = scope
+  useEffect(
+    () =>
+      actions.place?.subscribe(place => {
+        if (!place || !controller.current) return
+        void show(place, scope, rows, controller.current).then(
+          isShown => {
+            if (!isShown) actions.placeMissing?.()
+          },
+          // The request failed; the transcript offers to load earlier messages again.
+          () => undefined,
+        )
+      }),
+    [scope],
+  )
+}
 
 /** Loaded when they are needed. */
 const ApprovalCard = lazy(async () => (await import('../approvals/approval-card.tsx')).ApprovalCard)
@@ -25,7 +78,7 @@ const QuestionCard = lazy(async () => (await import('../approvals/question-card.
 const ErrorCard = lazy(async () => (await import('./error-card.tsx')).ErrorCard, true)
 const RetryCard = lazy(async () => (await import('./retry-card.tsx')).RetryCard, true)
 
-export type { TranscriptActions } from './transcript-context.ts'
+export type { TranscriptActions } from '../messages/transcript-context.ts'
 export { warmUp } from '../../markdown/warm-up.ts'
 
 export type TranscriptProps = {
@@ -59,21 +112,23 @@ function Conversation(props: TranscriptProps) {
   const controller = useRef<ScrollController>(null)
   useJumps(scope, model.rows, controller)
   useEffect(() => void firstContent.then(preloadSteps), [])
-  const [stuck, setStuck] = useState<'idle' | 'loading' | 'failed'>('idle')
+  const stuck = useSignal<'idle' | 'loading' | 'failed'>('idle')
   const loadBefore = () => {
     const first = chat.peek().messages[0]?.id
-    setStuck('loading')
+    stuck.value = 'loading'
     actions.loadBefore().then(
       // Nothing new although more exists: retry by hand only, to avoid an endless loop.
-      () =>
-        setStuck(
-          chat.peek().messages[0]?.id === first && chat.peek().before > 0 ? 'failed' : 'idle',
-        ),
-      () => setStuck('failed'),
+      () => {
+        stuck.value =
+          chat.peek().messages[0]?.id === first && chat.peek().before > 0 ? 'failed' : 'idle'
+      },
+      () => {
+        stuck.value = 'failed'
+      },
     )
   }
   const onNearTop = () => {
-    if (stuck === 'idle' && chat.peek().before > 0) loadBefore()
+    if (stuck.value === 'idle' && chat.peek().before > 0) loadBefore()
   }
   return (
     <TranscriptProvider value={scope}>
@@ -84,7 +139,7 @@ function Conversation(props: TranscriptProps) {
         running={model.running}
         onNearTop={onNearTop}
         controller={controller}
-        head={<Head before={model.before} failed={stuck === 'failed'} onAgain={loadBefore} />}
+        head={<Head before={model.before} failed={stuck.value === 'failed'} onAgain={loadBefore} />}
         tail={<Tail />}
       />
     </TranscriptProvider>

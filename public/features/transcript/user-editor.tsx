@@ -1,12 +1,12 @@
 /** Editor of a user message; its new text takes the place of the message and of everything below it. */
 import { Icon } from '../../parts/icon.tsx'
-import type { Editing, PastedFile } from '../chat/editing.ts'
+import type { Editing, PastedFile } from '../messages/editing.ts'
 import { ATTACHED_CHARS, toPastedFile } from '../composer/long-text.ts'
 import { saveAsCommand } from '../own-files/save-as-command.ts'
 import { useApp } from '../shell/context.ts'
-import { nameOf } from '../workspace/file-kind.ts'
+import { nameOf } from '../../parts/file-kind.ts'
 import { t } from './user-editor-strings.ts'
-import { useTranscript } from './transcript-context.ts'
+import { useTranscript } from '../messages/transcript-context.ts'
 
 export function UserEditor({ id }: { id: string }) {
   const { actions } = useTranscript()
@@ -62,7 +62,7 @@ export function UserEditor({ id }: { id: string }) {
           type="button"
           class="ask-button"
           disabled={!draft.trim()}
-          onClick={() => void app.attempt(() => saveAsCommand(app, draft.trim()))}
+          onClick={() => void app.shell.attempt(() => saveAsCommand(app, draft.trim()))}
         >
           {t('edit.command')}
         </button>
@@ -97,13 +97,13 @@ const usePastedFiles = (id: string) => {
   return {
     change,
     attach: (given: string) =>
-      void app.attempt(async () => {
+      void app.shell.attempt(async () => {
         const text = given.replace(/\r\n?/g, '\n')
         const file = toPastedFile(text)
-        const sessionId = app.chat.sessionId.peek()
+        const sessionId = app.chat.transcript.sessionId.peek()
         count(1)
         try {
-          const { filename } = await app.platform.upload({ sessionId, file, name: file.name })
+          const { filename } = await app.shell.platform.upload({ sessionId, file, name: file.name })
           setFiles(files => [...files, { name: filename, chars: text.length }])
         } finally {
           count(-1)

@@ -1,18 +1,55 @@
 /** User message: can be copied or edited in place. */
+import { useSignal } from '@preact/signals'
 import { usePart } from '../../parts/use-part.ts'
-import { useState } from 'preact/hooks'
+
 import { splitComments } from '../../../lib/base/comment-text.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
 import { useLightbox } from '../lightbox/use-lightbox.ts'
-import { isImagePath, nameOf } from '../workspace/file-kind.ts'
-import { withoutFiles } from '../composer/composer.ts'
+import { isImagePath, nameOf } from '../../parts/file-kind.ts'
+import { withoutFiles } from '../messages/message-text.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import { textOf } from './content.ts'
-import { useTranscript } from './transcript-context.ts'
-import { UserText } from './user-text.tsx'
+import { useTranscript } from '../messages/transcript-context.ts'
+import type { ComponentChildren } from 'preact'
+import { useShell } from '../../contexts.ts'
+
+/** Written by `mentionText` of the composer. */
+const MENTION = /\[([^[\]\n]{1,300})\]\((chat|skill):([^()\n]{1,128})\)/g
+
+const Mention = ({ kind, id, name }: { kind: string; id: string; name: string }) => {
+  const { route } = useShell()
+  const to =
+    kind === 'chat'
+      ? ({ view: 'chat', sessionId: id } as const)
+      : ({ view: 'skills', skill: id, query: '' } as const)
+  return (
+    <a class="ref" href={route.hrefOf(to)}>
+      {name}
+    </a>
+  )
+}
+
+const UserText = ({ text }: { text: string }) => {
+  const parts: ComponentChildren[] = []
+  let at = 0
+  for (const match of text.matchAll(MENTION)) {
+    const [whole, name, kind, id] = match as unknown as [string, string, string, string]
+    parts.push(
+      text.slice(at, match.index),
+      <Mention key={match.index} kind={kind} id={id} name={name} />,
+    )
+    at = match.index + whole.length
+  }
+  return (
+    <>
+      {parts}
+      {text.slice(at)}
+    </>
+  )
+}
 
 const UserEditor = lazy(async () => (await import('./user-editor.tsx')).UserEditor, true)
 
@@ -31,7 +68,7 @@ const isLong = (text: string): boolean => text.length > 1400 || text.split('\n',
 
 export function UserRowView({ message }: { message: Message }) {
   const { actions } = useTranscript()
-  const [whole, setWhole] = useState(false)
+  const whole = useSignal(false)
   const named = (message.attachments?.length ?? 0) > 0
   // Files are listed below as links, so their names are removed from the text.
   const { text, comments } = splitComments(named ? withoutFiles(textOf(message)) : textOf(message))
@@ -45,7 +82,7 @@ export function UserRowView({ message }: { message: Message }) {
       <div class="user-entry">
         <h3 class="tx-sr">{t('tx.you')}</h3>
         <div
-          class={`user-text${long && !whole ? ' user-cut' : ''}${text.length > BOLD_CHARS ? ' user-long' : ''}`}
+          class={`user-text${long && !whole.value ? ' user-cut' : ''}${text.length > BOLD_CHARS ? ' user-long' : ''}`}
         >
           <UserText text={text} />
         </div>
@@ -53,10 +90,12 @@ export function UserRowView({ message }: { message: Message }) {
           <button
             type="button"
             class="tx-more"
-            aria-expanded={whole}
-            onClick={() => setWhole(!whole)}
+            aria-expanded={whole.value}
+            onClick={() => {
+              whole.value = !whole.value
+            }}
           >
-            {t(whole ? 'tx.less' : 'tx.more')}
+            {t(whole.value ? 'tx.less' : 'tx.more')}
           </button>
         )}
         {comments.length > 0 && <SentComments comments={comments} openFile={actions.openFile} />}
@@ -126,14 +165,14 @@ const rawUrl = (session: string, path: string): string =>
 
 /** Images as thumbnails, other files by name. */
 function Attachments({ names }: { names: readonly string[] }) {
-  const [broken, setBroken] = useState<readonly string[]>([])
+  const broken = useSignal<readonly string[]>([])
   const show = useLightbox()
   const { chat, actions } = useTranscript()
   const { openFile } = actions
   const session = usePart(chat, ({ sessionId }) => sessionId)
   if (names.length === 0) return null
   const isPicture = (name: string): boolean =>
-    session !== '' && isImagePath(name) && !broken.includes(name)
+    session !== '' && isImagePath(name) && !broken.value.includes(name)
   const pictures = names.filter(isPicture)
   const files = names.filter(name => !isPicture(name))
   return (
@@ -153,7 +192,9 @@ function Attachments({ names }: { names: readonly string[] }) {
                   src={rawUrl(session, name)}
                   alt={nameOf(name)}
                   loading="lazy"
-                  onError={() => setBroken([...broken, name])}
+                  onError={() => {
+                    broken.value = [...broken.value, name]
+                  }}
                 />
               </button>
             </li>

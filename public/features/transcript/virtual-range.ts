@@ -45,28 +45,30 @@ const count = (text: string, mark: string): number => {
 }
 
 /** Row heights by key: measured, else estimated. */
-export const createHeights = () => {
-  const measured = new Map<string, number>()
-  const guessed = new WeakMap<Row, number>()
-  return {
-    of(row: Row, width: number): number {
-      const known = measured.get(row.key) ?? guessed.get(row)
-      if (known !== undefined) return known
-      const guess = guessHeight(row, width)
-      guessed.set(row, guess)
-      return guess
-    },
-    /** Records a measured height; true when it changed. */
-    take(key: string, height: number): boolean {
-      if (measured.get(key) === height) return false
-      measured.set(key, height)
-      return true
-    },
-    /** Drops all heights after the width changed. */
-    clear: () => measured.clear(),
+export class Heights {
+  readonly #measured = new Map<string, number>()
+  readonly #guessed = new WeakMap<Row, number>()
+
+  of(row: Row, width: number): number {
+    const known = this.#measured.get(row.key) ?? this.#guessed.get(row)
+    if (known !== undefined) return known
+    const guess = guessHeight(row, width)
+    this.#guessed.set(row, guess)
+    return guess
+  }
+
+  /** Records a measured height; true when it changed. */
+  take(key: string, height: number): boolean {
+    if (this.#measured.get(key) === height) return false
+    this.#measured.set(key, height)
+    return true
+  }
+
+  /** Drops all heights after the width changed. */
+  clear(): void {
+    this.#measured.clear()
   }
 }
-export type Heights = ReturnType<typeof createHeights>
 
 export type View = {
   top: number

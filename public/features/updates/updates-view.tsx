@@ -4,20 +4,22 @@ import type { UpdateResult, UpdateState, UpdateTarget } from '../../../lib/schem
 import { Button } from '../../parts/button.tsx'
 import { Switch } from '../../parts/field.tsx'
 import { lazyState } from '../../parts/lazy-state.ts'
-import { createUpdates, type Updates } from './updates.ts'
+import { Updates } from './updates.ts'
 import { errorText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
-import { formatFull } from '../sessions/relative-time.ts'
+import { formatFull } from '../../parts/relative-time.ts'
 import { useApp } from '../shell/context.ts'
 import { SavedRow } from '../settings/saved-row.tsx'
-import { useShell, useSettings } from '../../contexts.ts'
+import { useSettings, useShell } from '../../contexts.ts'
 
-const updatesOf = lazyState(app =>
-  createUpdates({
-    platform: app.platform,
-    simulate: app.simulateUpdates,
-    reload: () => app.navigate(app.route.hrefOf({ view: 'settings', section: 'updates' })),
-  }),
+const updatesOf = lazyState(
+  app =>
+    new Updates({
+      platform: app.shell.platform,
+      simulate: app.settings.simulateUpdates,
+      reload: () =>
+        app.shell.navigate(app.shell.route.hrefOf({ view: 'settings', section: 'updates' })),
+    }),
 )
 
 const wordsOf = (state: UpdateState): string => {
@@ -131,7 +133,7 @@ const Target = ({ updates, target }: { updates: Updates; target: UpdateTarget })
 }
 
 const AutoCheck = () => {
-  const { settings } = useSettings()
+  const settings = useSettings()
   return (
     <SavedRow
       name="check_for_updates"

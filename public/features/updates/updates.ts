@@ -24,30 +24,54 @@ export type UpdatesOptions = {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : `${error}`)
 
-export const createUpdates = ({ platform, simulate, reload }: UpdatesOptions) => {
-  const { api, clock } = platform
-  const found = signal<UpdateCheck | null>(null)
-  const checking = signal(false)
-  const problem = signal('')
-  const applying = signal<Applying>({ kind: 'idle' })
-  const results = signal<Partial<Record<UpdateTarget, UpdateResult>>>({})
+export class Updates {
+  readonly #options: UpdatesOptions
+  readonly found = signal<UpdateCheck | null>(null)
+  readonly checking = signal(false)
+  readonly problem = signal('')
+  readonly applying = signal<Applying>({ kind: 'idle' })
+  readonly results = signal<Partial<Record<UpdateTarget, UpdateResult>>>({})
 
-  const check = async (force = false): Promise<void> => {
-    checking.value = true
-    problem.value = ''
+  constructor(options: UpdatesOptions) {
+    this.#options = options
+  }
+
+  async check(force = false): Promise<void> {
+    const { api } = this.#options.platform
+    const { simulate } = this.#options
+    this.checking.value = true
+    this.problem.value = ''
     try {
-      found.value = await api('GET /api/updates/check', {
+      this.found.value = await api('GET /api/updates/check', {
         ...(force ? { force: '1' } : {}),
         ...(simulate ? { simulate: '1' } : {}),
       })
     } catch (error) {
-      problem.value = messageOf(error)
+      this.problem.value = messageOf(error)
     }
-    checking.value = false
+    this.checking.value = false
+  }
+
+  /** `force` discards local changes. */
+  async apply(target: UpdateTarget, force = false): Promise<void> {
+    if (this.applying.value.kind === 'applying' || this.applying.value.kind === 'restarting') return
+    this.applying.value = { kind: 'applying', target }
+    let result: UpdateResult
+    try {
+      const route = force ? 'POST /api/updates/force' : 'POST /api/updates/apply'
+      result = await this.#options.platform.api(route, { target })
+    } catch (error) {
+      result = { ok: false, message: messageOf(error) }
+    }
+    this.results.value = { ...this.results.value, [target]: result }
+    if (result.restart_scheduled) return this.#awaitRestart()
+    this.applying.value = { kind: 'idle' }
+    if (result.ok) await this.check()
   }
 
   /** An uptime shorter than our wait means a new process. */
-  const isBack = async (sinceMs: number): Promise<boolean> => {
+  async #isBack(sinceMs: number): Promise<boolean> {
+    const { api, clock } = this.#options.platform
     try {
       const { uptime_seconds } = await api('GET /health')
       return uptime_seconds * 1_000 < clock.now() - sinceMs
@@ -57,41 +81,16 @@ export const createUpdates = ({ platform, simulate, reload }: UpdatesOptions) =>
     }
   }
 
-  const awaitRestart = (): void => {
+  #awaitRestart(): void {
+    const { clock } = this.#options.platform
+    const { reload } = this.#options
     const sinceMs = clock.now()
-    applying.value = { kind: 'restarting' }
+    this.applying.value = { kind: 'restarting' }
     const look = async (): Promise<void> => {
-      if (await isBack(sinceMs)) reload()
-      else if (clock.now() - sinceMs > RESTART_TIMEOUT_MS) applying.value = { kind: 'late' }
+      if (await this.#isBack(sinceMs)) reload()
+      else if (clock.now() - sinceMs > RESTART_TIMEOUT_MS) this.applying.value = { kind: 'late' }
       else clock.timer(POLL_MS, () => void look())
     }
     clock.timer(FIRST_POLL_MS, () => void look())
   }
-
-  return {
-    found,
-    checking,
-    problem,
-    applying,
-    results,
-    check,
-    /** `force` discards local changes. */
-    async apply(target: UpdateTarget, force = false): Promise<void> {
-      if (applying.value.kind === 'applying' || applying.value.kind === 'restarting') return
-      applying.value = { kind: 'applying', target }
-      let result: UpdateResult
-      try {
-        const route = force ? 'POST /api/updates/force' : 'POST /api/updates/apply'
-        result = await api(route, { target })
-      } catch (error) {
-        result = { ok: false, message: messageOf(error) }
-      }
-      results.value = { ...results.value, [target]: result }
-      if (result.restart_scheduled) return awaitRestart()
-      applying.value = { kind: 'idle' }
-      if (result.ok) await check()
-    },
-  }
 }
-
-export type Updates = ReturnType<typeof createUpdates>

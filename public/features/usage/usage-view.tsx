@@ -218,7 +218,7 @@ export const UsageView = ({ days }: { days: UsageDays }) => {
           <a
             key={count}
             class="segment"
-            href={app.route.hrefOf({ view: 'usage', days: count })}
+            href={app.shell.route.hrefOf({ view: 'usage', days: count })}
             aria-current={count === days ? 'page' : undefined}
           >
             {t('usage.days', { count })}

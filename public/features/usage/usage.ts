@@ -3,7 +3,7 @@ import { pageLocale } from '../../strings/t.ts'
 import { signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import { urlOf } from '../../api.ts'
-import type { App } from '../../app.ts'
+import type { Shell } from '../shell/shell-state.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 import type { Loading } from '../skills/skills.ts'
 
@@ -28,38 +28,41 @@ export const niceCeiling = (value: number): number => {
   return ([1, 2, 5, 10].find(step => value <= step * power) ?? 10) * power
 }
 
-export const createUsage = (
-  { api, base, navigate, toasts }: Pick<App, 'api' | 'base' | 'navigate' | 'toasts'>,
-  zone = browserZone(),
-) => {
-  const report = signal<Report | null>(null)
-  const state = signal<Loading>('loading')
-  const measure = signal<Measure>('tokens')
-  let latest = 0
-  return {
-    report,
-    state,
-    measure,
-    async load(days: number): Promise<void> {
-      latest += 1
-      const own = latest
-      try {
-        const reply = await api('GET /api/insights', { days, timezone: zone })
-        // Another range may have been selected during the request.
-        if (own !== latest) return
-        report.value = reply
-        state.value = 'ready'
-      } catch (error) {
-        if (!report.value) state.value = 'failed'
-        toasts.showError(error)
-      }
-    },
-    exportCsv(days: number): void {
-      navigate(urlOf(base, 'api/insights', { days, format: 'csv', timezone: zone }), {
-        download: true,
-      })
-    },
+export class UsageState {
+  readonly #shell: Pick<Shell, 'api' | 'base' | 'navigate' | 'toasts'>
+  readonly #zone: string
+  readonly report = signal<Report | null>(null)
+  readonly state = signal<Loading>('loading')
+  readonly measure = signal<Measure>('tokens')
+  #latest = 0
+
+  constructor(shell: Pick<Shell, 'api' | 'base' | 'navigate' | 'toasts'>, zone = browserZone()) {
+    this.#shell = shell
+    this.#zone = zone
+  }
+
+  async load(days: number): Promise<void> {
+    const { api, toasts } = this.#shell
+    this.#latest += 1
+    const own = this.#latest
+    try {
+      const reply = await api('GET /api/insights', { days, timezone: this.#zone })
+      // Another range may have been selected during the request.
+      if (own !== this.#latest) return
+      this.report.value = reply
+      this.state.value = 'ready'
+    } catch (error) {
+      if (!this.report.value) this.state.value = 'failed'
+      toasts.showError(error)
+    }
+  }
+
+  exportCsv(days: number): void {
+    const { navigate, base } = this.#shell
+    navigate(urlOf(base, 'api/insights', { days, format: 'csv', timezone: this.#zone }), {
+      download: true,
+    })
   }
 }
 
-export const usageOf = lazyState(app => createUsage(app))
+export const usageOf = lazyState(app => new UsageState(app.shell))

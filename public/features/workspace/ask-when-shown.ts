@@ -1,18 +1,13 @@
 /** Questions of a chat whose request may be answered after the person has gone elsewhere. */
 import type { ReadonlySignal } from '@preact/signals'
-import type { Confirmation } from '../shell/layout.ts'
-
-type Page = {
-  isShown: ReadonlySignal<boolean>
-  layout: { confirmation: { value: Confirmation | null } }
-}
+import type { Confirmation, Layout } from '../shell/layout.ts'
 
 /** Asks at once when the chat is shown, or when it is shown again. */
 export const askWhenShown =
-  ({ isShown, layout }: Page) =>
+  ({ confirmation }: Pick<Layout, 'confirmation'>, isShown: ReadonlySignal<boolean>) =>
   (question: Confirmation): void => {
     const ask = () => {
-      layout.confirmation.value = question
+      confirmation.value = question
     }
     if (isShown.peek()) {
       ask()

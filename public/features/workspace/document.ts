@@ -1,7 +1,45 @@
 /** A file of the workspace as the panel shows or edits it. */
 import { signal } from '@preact/signals'
-import { type FileKind, kindOf } from './kind-of.ts'
-import type { Target } from './panel.ts'
+import type { Target } from '../../parts/target.ts'
+import { AUDIO, extensionOf, IMAGES, VIDEO } from '../../parts/file-kind.ts'
+
+type FileKind =
+  | 'text'
+  | 'markdown'
+  | 'csv'
+  | 'html'
+  | 'svg'
+  | 'mermaid'
+  | 'image'
+  | 'pdf'
+  | 'audio'
+  | 'video'
+  | 'binary'
+
+const kinds: Readonly<Record<string, FileKind>> = {
+  ...of('markdown', 'md markdown mdx'),
+  ...of('csv', 'csv tsv'),
+  ...of('html', 'html htm xhtml'),
+  ...of('image', IMAGES.join(' ')),
+  ...of('svg', 'svg'),
+  ...of('mermaid', 'mmd mermaid'),
+  ...of('pdf', 'pdf'),
+  ...of('audio', AUDIO.join(' ')),
+  ...of('video', VIDEO.join(' ')),
+  ...of(
+    'binary',
+    'zip gz tgz bz2 xz 7z rar tar jar exe dll so dylib bin iso dmg woff woff2 ttf otf eot db sqlite sqlite3 doc docx xls xlsx ppt pptx odt ods class o a wasm pyc',
+  ),
+}
+
+function of(kind: FileKind, extensions: string): Record<string, FileKind> {
+  return Object.fromEntries(extensions.split(' ').map(extension => [extension, kind]))
+}
+
+export const kindOf = (path: string): FileKind => {
+  const extension = extensionOf(path)
+  return Object.hasOwn(kinds, extension) ? kinds[extension]! : 'text'
+}
 
 export type Doc = {
   /** Stays when the file is renamed: replies are for this document. */
@@ -89,18 +127,12 @@ export const newDoc = (
 })
 
 /** The open document. A reply that arrives after another one was opened is dropped by `patch`. */
-export const createDocState = () => {
-  const doc = signal<Doc | null>(null)
+export class DocState {
+  readonly doc = signal<Doc | null>(null)
 
-  const isOpen = ({ id }: Doc): boolean => doc.value?.id === id
+  readonly isOpen = ({ id }: Doc): boolean => this.doc.value?.id === id
 
-  return {
-    doc,
-    isOpen,
-    patch(one: Doc, change: Partial<Doc>): void {
-      if (isOpen(one) && doc.value) doc.value = { ...doc.value, ...change }
-    },
+  readonly patch = (one: Doc, change: Partial<Doc>): void => {
+    if (this.isOpen(one) && this.doc.value) this.doc.value = { ...this.doc.value, ...change }
   }
 }
-
-export type DocState = ReturnType<typeof createDocState>

@@ -1,5 +1,5 @@
 /** Folders dropped on the page: their files, uploaded one by one into folders of the same names. */
-import { formatBytes } from './file-kind.ts'
+import { formatBytes } from '../../parts/file-kind.ts'
 import type { DroppedFolder } from '../../upload-queue.ts'
 import { t } from './strings.ts'
 

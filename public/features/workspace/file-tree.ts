@@ -1,10 +1,10 @@
 /** The file tree: its expanded directories, and creating, renaming, moving and deleting files in it. */
 import { signal } from '@preact/signals'
-import { directoryOf, joinPath, nameOf } from './file-kind.ts'
+import { directoryOf, joinPath, nameOf } from '../../parts/file-kind.ts'
 import { t } from './strings.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
-import { createOpenDirectories } from './open-directories.ts'
+import { OpenDirectories } from './open-directories.ts'
 
 /** The name field shown in the tree: renaming an entry, or naming a new one. */
 export type Naming =
@@ -22,115 +22,134 @@ export type FileTreeOptions = {
   onChanged?: () => void
 }
 
-export const createFileTree = (options: FileTreeOptions) => {
-  const { platform, sessionId, toasts, onMoved, onChanged } = options
-  const { api } = platform
-  const tree = createOpenDirectories(platform, sessionId)
-  const { directories, opened, load, open, close } = tree
+export class FileTree extends OpenDirectories {
+  readonly #options: FileTreeOptions
   /** The row that has the focus or gets it next. */
-  const active = signal('')
-  const naming = signal<Naming>(null)
+  readonly active = signal('')
+  readonly naming = signal<Naming>(null)
   /** How often the workspace was replaced by another one. */
-  let resets = 0
+  #resets = 0
+
+  constructor(options: FileTreeOptions) {
+    super(options.platform, options.sessionId)
+    this.#options = options
+  }
+
+  toggle(path: string): void {
+    if (this.opened.value.has(path)) this.close(path)
+    else this.open(path)
+  }
+
+  /** The session works in another workspace. */
+  override reset(): void {
+    this.#resets += 1
+    super.reset()
+    this.active.value = ''
+    this.naming.value = null
+  }
+
+  /** Expands every directory above an entry, and the entry itself if it is one, and makes its row active. */
+  async reveal(path: string, isDirectory = false): Promise<void> {
+    const parts = (isDirectory ? path : directoryOf(path)).split('/').filter(Boolean)
+    const above = parts.map((_, index) => parts.slice(0, index + 1).join('/'))
+    this.opened.value = new Set([...this.opened.value, ...above])
+    await Promise.all(above.filter(one => !this.directories.value.has(one)).map(this.load))
+    this.active.value = path
+  }
+
+  /** Resolves to the new path, or null when it failed. */
+  async create(kind: 'file' | 'dir', directory: string, name: string): Promise<string | null> {
+    const { sessionId } = this.#options
+    const { api } = this.#options.platform
+    const path = joinPath(directory, name)
+    const input = { session_id: sessionId, path }
+    const work = async () => {
+      if (kind === 'dir') await api('POST /api/file/create-dir', input)
+      else await api('POST /api/file/create', input)
+      this.active.value = path
+    }
+    return (await this.#change(work, [directory, directoryOf(path)])) ? path : null
+  }
+
+  rename(path: string, name: string): Promise<boolean> {
+    const { sessionId } = this.#options
+    const { api } = this.#options.platform
+    return this.#change(
+      async moved => {
+        const input = { session_id: sessionId, path, new_name: name }
+        await api('POST /api/file/rename', input)
+        moved(path, joinPath(directoryOf(path), name))
+      },
+      [directoryOf(path)],
+    )
+  }
+
+  /** Moving into itself or into its own directory does nothing. */
+  async move(path: string, directory: string): Promise<boolean> {
+    const { sessionId, toasts } = this.#options
+    const { api } = this.#options.platform
+    const inItself = directory === path || directory.startsWith(`${path}/`)
+    if (inItself || directoryOf(path) === directory) return false
+    return this.#change(
+      async moved => {
+        const input = { session_id: sessionId, path, dest_dir: directory || '.' }
+        await api('POST /api/file/move', input)
+        moved(path, joinPath(directory, nameOf(path)))
+        toasts.show(t('files.moved', { name: nameOf(path), to: directory || t('files.root') }))
+      },
+      [directoryOf(path), directory],
+    )
+  }
+
+  /** Moves to the trash; the toast offers to undo it. */
+  remove(path: string, type: 'dir' | 'file'): Promise<boolean> {
+    const { sessionId, toasts } = this.#options
+    const { api } = this.#options.platform
+    return this.#change(
+      async moved => {
+        const input = { session_id: sessionId, path, recursive: type === 'dir' }
+        const { trash_id: id } = await api('POST /api/file/delete', input)
+        moved(path, null)
+        toasts.show(t('files.deleted', { name: nameOf(path) }), {
+          action: { label: t('row.undo'), run: () => this.#restore(id, path) },
+        })
+      },
+      [directoryOf(path)],
+    )
+  }
 
   /** Runs a change, toasts its error, and reloads the directories it touched. */
-  const change = async (
+  async #change(
     work: (moved: (from: string, to: string | null) => void) => Promise<void>,
     touched: readonly string[],
-  ): Promise<boolean> => {
-    const begun = resets
+  ): Promise<boolean> {
+    const { onMoved, toasts, onChanged } = this.#options
+    const begun = this.#resets
     let worked = true
     try {
       await work((from, to) => {
         // A file of this name in another workspace is another file.
-        if (begun !== resets) return
-        tree.moved(from, to)
+        if (begun !== this.#resets) return
+        this.moved(from, to)
         onMoved?.(from, to)
-        if (to !== null) active.value = to
+        if (to !== null) this.active.value = to
       })
     } catch (error) {
       worked = false
       toasts.showError(error)
     }
     // Also after a failure: the tree may have been stale, or the change half done.
-    await Promise.all([...new Set(touched)].map(load))
+    await Promise.all([...new Set(touched)].map(this.load))
     onChanged?.()
     return worked
   }
 
-  const restore = (id: string, path: string): void => {
+  #restore(id: string, path: string): void {
+    const { sessionId } = this.#options
+    const { api } = this.#options.platform
     const input = { session_id: sessionId, trash_id: id }
-    void change(async () => {
-      active.value = (await api('POST /api/file/restore', input)).path
+    void this.#change(async () => {
+      this.active.value = (await api('POST /api/file/restore', input)).path
     }, [directoryOf(path)])
-  }
-
-  return {
-    ...tree,
-    active,
-    naming,
-    toggle: (path: string): void => (opened.value.has(path) ? close(path) : open(path)),
-    /** The session works in another workspace. */
-    reset(): void {
-      resets += 1
-      tree.reset()
-      active.value = ''
-      naming.value = null
-    },
-    /** Expands every directory above an entry, and the entry itself if it is one, and makes its row active. */
-    async reveal(path: string, isDirectory = false): Promise<void> {
-      const parts = (isDirectory ? path : directoryOf(path)).split('/').filter(Boolean)
-      const above = parts.map((_, index) => parts.slice(0, index + 1).join('/'))
-      opened.value = new Set([...opened.value, ...above])
-      await Promise.all(above.filter(one => !directories.value.has(one)).map(load))
-      active.value = path
-    },
-    /** Resolves to the new path, or null when it failed. */
-    async create(kind: 'file' | 'dir', directory: string, name: string): Promise<string | null> {
-      const path = joinPath(directory, name)
-      const input = { session_id: sessionId, path }
-      const work = async () => {
-        if (kind === 'dir') await api('POST /api/file/create-dir', input)
-        else await api('POST /api/file/create', input)
-        active.value = path
-      }
-      return (await change(work, [directory, directoryOf(path)])) ? path : null
-    },
-    rename: (path: string, name: string): Promise<boolean> =>
-      change(
-        async moved => {
-          const input = { session_id: sessionId, path, new_name: name }
-          await api('POST /api/file/rename', input)
-          moved(path, joinPath(directoryOf(path), name))
-        },
-        [directoryOf(path)],
-      ),
-    /** Moving into itself or into its own directory does nothing. */
-    async move(path: string, directory: string): Promise<boolean> {
-      const inItself = directory === path || directory.startsWith(`${path}/`)
-      if (inItself || directoryOf(path) === directory) return false
-      return change(
-        async moved => {
-          const input = { session_id: sessionId, path, dest_dir: directory || '.' }
-          await api('POST /api/file/move', input)
-          moved(path, joinPath(directory, nameOf(path)))
-          toasts.show(t('files.moved', { name: nameOf(path), to: directory || t('files.root') }))
-        },
-        [directoryOf(path), directory],
-      )
-    },
-    /** Moves to the trash; the toast offers to undo it. */
-    remove: (path: string, type: 'dir' | 'file'): Promise<boolean> =>
-      change(
-        async moved => {
-          const input = { session_id: sessionId, path, recursive: type === 'dir' }
-          const { trash_id: id } = await api('POST /api/file/delete', input)
-          moved(path, null)
-          toasts.show(t('files.deleted', { name: nameOf(path) }), {
-            action: { label: t('row.undo'), run: () => restore(id, path) },
-          })
-        },
-        [directoryOf(path)],
-      ),
   }
 }

@@ -62,98 +62,96 @@ export const splitChanges = (
   return { staged, unstaged }
 }
 
-export const createGitChanges = ({ api }: Pick<Platform, 'api'>, sessionId: string) => {
-  const status = signal<GitStatus | null>(null)
-  const state = signal<'none' | 'loading' | 'ready' | 'failed'>('none')
-  const error = signal('')
-  const diffs = signal<ReadonlyMap<string, LoadedDiff>>(new Map())
-  const opened = signal<ReadonlySet<string>>(new Set())
-  const newest = createResponseOrder()
-
-  const marks = computed(() => {
+export class GitChanges {
+  readonly #platform: Pick<Platform, 'api'>
+  readonly #sessionId: string
+  readonly status = signal<GitStatus | null>(null)
+  readonly state = signal<'none' | 'loading' | 'ready' | 'failed'>('none')
+  readonly error = signal('')
+  readonly diffs = signal<ReadonlyMap<string, LoadedDiff>>(new Map())
+  readonly opened = signal<ReadonlySet<string>>(new Set())
+  readonly #newest = createResponseOrder()
+  readonly marks = computed(() => {
     const found = new Map<string, Mark>()
-    for (const file of status.value?.files ?? []) found.set(file.path, markOf(file))
+    for (const file of this.status.value?.files ?? []) found.set(file.path, markOf(file))
     return found
   })
   /** Directories that contain a change. */
-  const touched = computed(() => {
+  readonly touched = computed(() => {
     const found = new Set<string>()
-    for (const path of marks.value.keys()) {
+    for (const path of this.marks.value.keys()) {
       for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1)) {
         found.add(path.slice(0, at))
       }
     }
     return found
   })
-  const lines = computed(() => splitChanges(status.value?.files ?? []))
+  readonly lines = computed(() => splitChanges(this.status.value?.files ?? []))
+  readonly #nothing = { diff: '', binary: false, truncated: false }
+  readonly count = computed(() => this.status.value?.files.length ?? 0)
 
-  const put = (key: string, diff: LoadedDiff): void => {
-    diffs.value = new Map(diffs.value).set(key, diff)
+  constructor(platform: Pick<Platform, 'api'>, sessionId: string) {
+    this.#platform = platform
+    this.#sessionId = sessionId
   }
-  const nothing = { diff: '', binary: false, truncated: false }
 
-  const loadDiff = async ({ key, path, kind }: Change): Promise<void> => {
-    if (!diffs.value.has(key)) put(key, { state: 'loading', ...nothing })
-    const isNewest = newest(key)
+  readonly #loadDiff = async ({ key, path, kind }: Change): Promise<void> => {
+    const { api } = this.#platform
+    if (!this.diffs.value.has(key)) this.#put(key, { state: 'loading', ...this.#nothing })
+    const isNewest = this.#newest(key)
     try {
-      const found = await api('GET /api/git/diff', { session_id: sessionId, path, kind })
+      const found = await api('GET /api/git/diff', { session_id: this.#sessionId, path, kind })
       const { diff, binary, truncated, id } = found
       const part = id ? { id } : {}
-      if (isNewest()) put(key, { state: 'ready', diff, binary, truncated, ...part })
+      if (isNewest()) this.#put(key, { state: 'ready', diff, binary, truncated, ...part })
     } catch {
       // Shown in place of the diff; expanding it again retries.
-      if (isNewest()) put(key, { state: 'failed', ...nothing })
+      if (isNewest()) this.#put(key, { state: 'failed', ...this.#nothing })
     }
   }
 
-  const load = async (): Promise<void> => {
-    if (!status.value) state.value = 'loading'
-    const isNewest = newest('')
+  async load(): Promise<void> {
+    const { api } = this.#platform
+    if (!this.status.value) this.state.value = 'loading'
+    const isNewest = this.#newest('')
     try {
-      const found = await api('GET /api/git/status', { session_id: sessionId })
+      const found = await api('GET /api/git/status', { session_id: this.#sessionId })
       if (!isNewest()) return
-      status.value = found
-      state.value = 'ready'
-      const all = [...lines.value.staged, ...lines.value.unstaged]
+      this.status.value = found
+      this.state.value = 'ready'
+      const all = [...this.lines.value.staged, ...this.lines.value.unstaged]
       const keys = new Set(all.map(({ key }) => key))
-      opened.value = new Set([...opened.value].filter(key => keys.has(key)))
-      diffs.value = new Map([...diffs.value].filter(([key]) => opened.value.has(key)))
-      await Promise.all(all.filter(({ key }) => opened.value.has(key)).map(loadDiff))
+      this.opened.value = new Set([...this.opened.value].filter(key => keys.has(key)))
+      this.diffs.value = new Map(
+        [...this.diffs.value].filter(([key]) => this.opened.value.has(key)),
+      )
+      await Promise.all(all.filter(({ key }) => this.opened.value.has(key)).map(this.#loadDiff))
     } catch (thrown) {
       if (!isNewest()) return
-      error.value = thrown instanceof Error ? thrown.message : String(thrown)
-      state.value = 'failed'
+      this.error.value = thrown instanceof Error ? thrown.message : String(thrown)
+      this.state.value = 'failed'
     }
   }
 
-  return {
-    status,
-    state,
-    error,
-    diffs,
-    opened,
-    marks,
-    touched,
-    lines,
-    count: computed(() => status.value?.files.length ?? 0),
-    load,
-    /** The session works in another workspace. */
-    reset(): void {
-      newest.dropPending()
-      status.value = null
-      state.value = 'none'
-      diffs.value = new Map()
-      opened.value = new Set()
-    },
-    toggle(change: Change): void {
-      const next = new Set(opened.value)
-      if (!next.delete(change.key)) {
-        next.add(change.key)
-        void loadDiff(change)
-      }
-      opened.value = next
-    },
+  /** The session works in another workspace. */
+  reset(): void {
+    this.#newest.dropPending()
+    this.status.value = null
+    this.state.value = 'none'
+    this.diffs.value = new Map()
+    this.opened.value = new Set()
+  }
+
+  toggle(change: Change): void {
+    const next = new Set(this.opened.value)
+    if (!next.delete(change.key)) {
+      next.add(change.key)
+      void this.#loadDiff(change)
+    }
+    this.opened.value = next
+  }
+
+  #put(key: string, diff: LoadedDiff): void {
+    this.diffs.value = new Map(this.diffs.value).set(key, diff)
   }
 }
-
-export type GitChanges = ReturnType<typeof createGitChanges>

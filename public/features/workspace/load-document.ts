@@ -19,19 +19,59 @@ const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 const isTooLarge = (error: unknown): boolean => /too large/i.test(messageOf(error))
 
-export const createDocLoader = ({ sessionId, platform, state, urls }: DocLoaderOptions) => {
-  const { api, fetchBlob } = platform
-  const { doc, isOpen, patch } = state
+export class DocLoader {
+  readonly #options: DocLoaderOptions
 
-  const fail = (one: Doc, error: unknown): void => {
+  constructor(options: DocLoaderOptions) {
+    this.#options = options
+  }
+
+  readonly readText = ({ path }: Doc) => {
+    const { api } = this.#options.platform
+    const { sessionId } = this.#options
+    return api('GET /api/file', { session_id: sessionId, path })
+  }
+
+  readonly load = async (one: Doc): Promise<void> => {
+    const { patch } = this.#options.state
+    try {
+      if (isTextKind(one.kind)) {
+        const { content, size, version, binary } = await this.readText(one)
+        const state = binary ? 'binary' : 'ready'
+        patch(one, { state, content: content ?? '', sizeBytes: size, version })
+      } else if (one.kind === 'pdf') await this.#loadPdf(one)
+      else patch(one, { state: one.kind === 'binary' ? 'binary' : 'ready' })
+    } catch (error) {
+      if (one.kind === 'csv' && isTooLarge(error))
+        await this.#loadLargeTable(one).catch((reason: unknown) => this.#fail(one, reason))
+      else this.#fail(one, error)
+    }
+  }
+
+  /** Reloads what changed on disk. Unsaved edits are never replaced: they get a conflict instead. */
+  readonly refresh = async (): Promise<void> => {
+    const { doc, patch } = this.#options.state
+    const { urls } = this.#options
+    const now = doc.value
+    if (!now || now.isAnswer || now.isMoved || now.state === 'loading' || now.saving) return
+    if (isTextKind(now.kind) && now.state === 'ready' && !now.isLarge) return this.#refreshText(now)
+    const next = { ...now, generation: now.generation + 1 }
+    if (now.blob) urls.revoke(now.blob)
+    patch(now, next)
+    await this.load(next)
+  }
+
+  #fail(one: Doc, error: unknown): void {
+    const { doc, patch } = this.#options.state
     // It was renamed meanwhile.
     if (doc.value?.path !== one.path) return
     patch(one, { state: isTooLarge(error) ? 'large' : 'failed', error: messageOf(error) })
   }
 
-  const readText = ({ path }: Doc) => api('GET /api/file', { session_id: sessionId, path })
-
-  const loadPdf = async (one: Doc): Promise<void> => {
+  async #loadPdf(one: Doc): Promise<void> {
+    const { sessionId, urls } = this.#options
+    const { fetchBlob } = this.#options.platform
+    const { isOpen, patch } = this.#options.state
     const query = { session_id: sessionId, path: one.path }
     const blob = await fetchBlob('api/file/raw', query)
     // With a type of ours: a file that only claims to be a PDF is not run as something else.
@@ -41,35 +81,24 @@ export const createDocLoader = ({ sessionId, platform, state, urls }: DocLoaderO
   }
 
   /** Tables are longer than other texts, and the page shows only the rows in view. */
-  const loadLargeTable = async (one: Doc): Promise<void> => {
+  async #loadLargeTable(one: Doc): Promise<void> {
+    const { fetchBlob } = this.#options.platform
+    const { sessionId } = this.#options
+    const { patch } = this.#options.state
     const blob = await fetchBlob('api/file/raw', { session_id: sessionId, path: one.path })
     if (blob.size > MAX_TABLE_BYTES) throw new Error('too large')
     const content = await blob.text()
     patch(one, { state: 'ready', mode: 'view', isLarge: true, content, sizeBytes: blob.size })
   }
 
-  const load = async (one: Doc): Promise<void> => {
+  async #refreshText(now: Doc): Promise<void> {
+    const { doc, isOpen, patch } = this.#options.state
     try {
-      if (isTextKind(one.kind)) {
-        const { content, size, version, binary } = await readText(one)
-        const state = binary ? 'binary' : 'ready'
-        patch(one, { state, content: content ?? '', sizeBytes: size, version })
-      } else if (one.kind === 'pdf') await loadPdf(one)
-      else patch(one, { state: one.kind === 'binary' ? 'binary' : 'ready' })
-    } catch (error) {
-      if (one.kind === 'csv' && isTooLarge(error))
-        await loadLargeTable(one).catch((reason: unknown) => fail(one, reason))
-      else fail(one, error)
-    }
-  }
-
-  const refreshText = async (now: Doc): Promise<void> => {
-    try {
-      const { content, size, version, binary } = await readText(now)
+      const { content, size, version, binary } = await this.readText(now)
       const shown = doc.value
       if (!shown || !isOpen(now) || shown.isMoved || shown.saving) return
       // What was saved or loaded meanwhile may be newer than this reply.
-      if (shown.version !== now.version) return refreshText(shown)
+      if (shown.version !== now.version) return this.#refreshText(shown)
       if (version === shown.version) return
       if (isDirty(shown)) return patch(now, { conflict: version })
       const text = content ?? ''
@@ -83,24 +112,7 @@ export const createDocLoader = ({ sessionId, platform, state, urls }: DocLoaderO
       })
     } catch (error) {
       // Deleted or unreachable: unsaved edits stay on the page.
-      if (!isDirty(doc.value)) fail(now, error)
+      if (!isDirty(doc.value)) this.#fail(now, error)
     }
   }
-
-  return {
-    readText,
-    load,
-    /** Reloads what changed on disk. Unsaved edits are never replaced: they get a conflict instead. */
-    async refresh(): Promise<void> {
-      const now = doc.value
-      if (!now || now.isAnswer || now.isMoved || now.state === 'loading' || now.saving) return
-      if (isTextKind(now.kind) && now.state === 'ready' && !now.isLarge) return refreshText(now)
-      const next = { ...now, generation: now.generation + 1 }
-      if (now.blob) urls.revoke(now.blob)
-      patch(now, next)
-      await load(next)
-    },
-  }
 }
-
-export type DocLoader = ReturnType<typeof createDocLoader>

@@ -29,39 +29,90 @@ const GIT_DIR = '.git'
 
 const LOADING: Directory = { state: 'loading', entries: [], total: 0, error: '' }
 
-export const createOpenDirectories = ({ api }: Pick<Platform, 'api'>, sessionId: string) => {
-  const directories = signal<ReadonlyMap<string, Directory>>(new Map())
-  const opened = signal<ReadonlySet<string>>(new Set())
-  const newest = createResponseOrder()
+export class OpenDirectories {
+  readonly #platform: Pick<Platform, 'api'>
+  readonly #sessionId: string
+  readonly directories = signal<ReadonlyMap<string, Directory>>(new Map())
+  readonly opened = signal<ReadonlySet<string>>(new Set())
+  readonly #newest = createResponseOrder()
+  readonly rows = computed(() => this.#rowsOf('', 1))
 
-  const put = (path: string, directory: Directory): void => {
-    directories.value = new Map(directories.value).set(path, directory)
+  constructor(platform: Pick<Platform, 'api'>, sessionId: string) {
+    this.#platform = platform
+    this.#sessionId = sessionId
   }
 
-  const load = async (path: string): Promise<void> => {
-    const known = directories.value.get(path)
-    if (!known) put(path, LOADING)
-    const isNewest = newest(path)
+  readonly load = async (path: string): Promise<void> => {
+    const { api } = this.#platform
+    const known = this.directories.value.get(path)
+    if (!known) this.#put(path, LOADING)
+    const isNewest = this.#newest(path)
     try {
-      const input = { session_id: sessionId, path: path || '.' }
+      const input = { session_id: this.#sessionId, path: path || '.' }
       const { entries, total } = await api('GET /api/list', input)
-      if (isNewest()) put(path, { state: 'ready', entries, total, error: '' })
+      if (isNewest()) this.#put(path, { state: 'ready', entries, total, error: '' })
     } catch (error) {
       if (!isNewest()) return
       const message = error instanceof Error ? error.message : String(error)
-      put(path, { ...(known ?? LOADING), state: 'failed', error: message })
+      this.#put(path, { ...(known ?? LOADING), state: 'failed', error: message })
     }
   }
 
-  const loadMissing = async (): Promise<void> => {
-    await Promise.all([...opened.value].filter(path => !directories.value.has(path)).map(load))
+  /** Reloads every expanded directory; one that no longer exists is collapsed. */
+  readonly reload = async (): Promise<void> => {
+    await Promise.all(['', ...this.opened.value].map(this.load))
+    const deleted = [...this.opened.value].filter(
+      path => this.directories.value.get(path)?.state === 'failed',
+    )
+    if (deleted.length === 0) return
+    this.opened.value = new Set([...this.opened.value].filter(path => !deleted.includes(path)))
+    this.directories.value = new Map(
+      [...this.directories.value].filter(([path]) => !deleted.includes(path)),
+    )
   }
 
-  const rowsOf = (path: string, level: number): TreeRow[] => {
-    const listed = directories.value.get(path)?.entries ?? []
+  readonly open = (path: string): void => {
+    if (!path || this.opened.value.has(path)) return
+    this.opened.value = new Set(this.opened.value).add(path)
+    void this.load(path)
+  }
+
+  readonly close = (path: string): void => {
+    this.opened.value = new Set([...this.opened.value].filter(one => one !== path))
+  }
+
+  /** The session works in another workspace. */
+  reset(): void {
+    this.#newest.dropPending()
+    this.directories.value = new Map()
+    this.opened.value = new Set()
+  }
+
+  /** Follows a rename or move (`to`) or a deletion (`to` is null). */
+  readonly moved = (from: string, to: string | null): void => {
+    const isUnder = (path: string) => path === from || path.startsWith(`${from}/`)
+    const renamed = (path: string) => (to === null ? path : to + path.slice(from.length))
+    const kept = [...this.opened.value].filter(path => to !== null || !isUnder(path))
+    this.opened.value = new Set(kept.map(path => (isUnder(path) ? renamed(path) : path)))
+    this.directories.value = new Map([...this.directories.value].filter(([path]) => !isUnder(path)))
+    if (to !== null) void this.#loadMissing()
+  }
+
+  #put(path: string, directory: Directory): void {
+    this.directories.value = new Map(this.directories.value).set(path, directory)
+  }
+
+  async #loadMissing(): Promise<void> {
+    await Promise.all(
+      [...this.opened.value].filter(path => !this.directories.value.has(path)).map(this.load),
+    )
+  }
+
+  #rowsOf(path: string, level: number): TreeRow[] {
+    const listed = this.directories.value.get(path)?.entries ?? []
     const entries = listed.filter(({ name }) => name !== GIT_DIR)
     return entries.flatMap((entry, index) => {
-      const isOpen = entry.type === 'dir' && opened.value.has(entry.path)
+      const isOpen = entry.type === 'dir' && this.opened.value.has(entry.path)
       const row: TreeRow = {
         path: entry.path,
         name: entry.name,
@@ -72,49 +123,7 @@ export const createOpenDirectories = ({ api }: Pick<Platform, 'api'>, sessionId:
         position: index + 1,
         siblingCount: entries.length,
       }
-      return isOpen ? [row, ...rowsOf(entry.path, level + 1)] : [row]
+      return isOpen ? [row, ...this.#rowsOf(entry.path, level + 1)] : [row]
     })
-  }
-
-  return {
-    directories,
-    opened,
-    rows: computed(() => rowsOf('', 1)),
-    load,
-    /** Reloads every expanded directory; one that no longer exists is collapsed. */
-    async reload(): Promise<void> {
-      await Promise.all(['', ...opened.value].map(load))
-      const deleted = [...opened.value].filter(
-        path => directories.value.get(path)?.state === 'failed',
-      )
-      if (deleted.length === 0) return
-      opened.value = new Set([...opened.value].filter(path => !deleted.includes(path)))
-      directories.value = new Map(
-        [...directories.value].filter(([path]) => !deleted.includes(path)),
-      )
-    },
-    open(path: string): void {
-      if (!path || opened.value.has(path)) return
-      opened.value = new Set(opened.value).add(path)
-      void load(path)
-    },
-    close(path: string): void {
-      opened.value = new Set([...opened.value].filter(one => one !== path))
-    },
-    /** The session works in another workspace. */
-    reset(): void {
-      newest.dropPending()
-      directories.value = new Map()
-      opened.value = new Set()
-    },
-    /** Follows a rename or move (`to`) or a deletion (`to` is null). */
-    moved(from: string, to: string | null): void {
-      const isUnder = (path: string) => path === from || path.startsWith(`${from}/`)
-      const renamed = (path: string) => (to === null ? path : to + path.slice(from.length))
-      const kept = [...opened.value].filter(path => to !== null || !isUnder(path))
-      opened.value = new Set(kept.map(path => (isUnder(path) ? renamed(path) : path)))
-      directories.value = new Map([...directories.value].filter(([path]) => !isUnder(path)))
-      if (to !== null) void loadMissing()
-    },
   }
 }

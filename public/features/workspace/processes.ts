@@ -16,72 +16,82 @@ export type ProcessesOptions = {
   toasts: Toasts
 }
 
-export const createProcesses = ({ platform, sessionId, toasts }: ProcessesOptions) => {
-  const { api, clock } = platform
-  const list = signal<readonly Process[]>([])
-  const logs = signal<ReadonlyMap<string, ProcessLog>>(new Map())
-  const running = computed(() => list.value.filter(({ status }) => status === 'running').length)
-  const newest = createResponseOrder()
-  let viewers = 0
-  let stopPolling = () => {}
+export class Processes {
+  readonly #options: ProcessesOptions
+  readonly list = signal<readonly Process[]>([])
+  readonly logs = signal<ReadonlyMap<string, ProcessLog>>(new Map())
+  readonly running = computed(
+    () => this.list.value.filter(({ status }) => status === 'running').length,
+  )
+  readonly #newest = createResponseOrder()
+  #viewers = 0
+  #stopPolling = () => {}
 
-  const put = (id: string, log: ProcessLog | null): void => {
-    const next = new Map(logs.value)
-    if (log) next.set(id, log)
-    else next.delete(id)
-    logs.value = next
+  constructor(options: ProcessesOptions) {
+    this.#options = options
   }
 
-  const loadLog = async (process_id: string): Promise<void> => {
+  readonly #loadLog = async (process_id: string): Promise<void> => {
+    const { api } = this.#options.platform
+    const { sessionId } = this.#options
     try {
       const found = await api('GET /api/process/log', { session_id: sessionId, process_id })
-      if (logs.value.has(process_id)) put(process_id, { state: 'ready', text: found.output })
+      if (this.logs.value.has(process_id))
+        this.#put(process_id, { state: 'ready', text: found.output })
     } catch {
       // The process may be forgotten by now. Shown in place of the output.
-      if (logs.value.has(process_id)) put(process_id, { state: 'failed', text: '' })
+      if (this.logs.value.has(process_id)) this.#put(process_id, { state: 'failed', text: '' })
     }
   }
 
-  const load = async (): Promise<void> => {
-    stopPolling()
-    const isNewest = newest('')
+  async load(): Promise<void> {
+    const { api, clock } = this.#options.platform
+    const { sessionId } = this.#options
+    this.#stopPolling()
+    const isNewest = this.#newest('')
     try {
       const { processes } = await api('GET /api/processes', { session_id: sessionId })
       if (!isNewest()) return
-      list.value = processes
-      await Promise.all([...logs.value.keys()].map(loadLog))
+      this.list.value = processes
+      await Promise.all([...this.logs.value.keys()].map(this.#loadLog))
     } catch {
       // The connection bar reports it; keep the last list.
     }
-    stopPolling()
-    if (running.value > 0 && viewers > 0) stopPolling = clock.timer(POLL_MS, () => void load())
+    this.#stopPolling()
+    if (this.running.value > 0 && this.#viewers > 0)
+      this.#stopPolling = clock.timer(POLL_MS, () => void this.load())
   }
 
-  return {
-    list,
-    logs,
-    running,
-    load,
-    /** A panel shows them, until the result is called: polled from the next `load` on. */
-    watch(): () => void {
-      viewers += 1
-      return () => {
-        viewers -= 1
-        if (viewers === 0) stopPolling()
-      }
-    },
-    toggleLog(id: string): void {
-      const isOpen = logs.value.has(id)
-      put(id, isOpen ? null : { state: 'loading', text: '' })
-      if (!isOpen) void loadLog(id)
-    },
-    async kill({ process_id }: Process): Promise<void> {
-      try {
-        await api('POST /api/process/kill', { session_id: sessionId, process_id })
-      } catch (error) {
-        toasts.showError(error)
-      }
-      await load()
-    },
+  /** A panel shows them, until the result is called: polled from the next `load` on. */
+  watch(): () => void {
+    this.#viewers += 1
+    return () => {
+      this.#viewers -= 1
+      if (this.#viewers === 0) this.#stopPolling()
+    }
+  }
+
+  toggleLog(id: string): void {
+    const isOpen = this.logs.value.has(id)
+    this.#put(id, isOpen ? null : { state: 'loading', text: '' })
+    if (!isOpen) void this.#loadLog(id)
+  }
+
+  async kill({ process_id }: Process): Promise<void> {
+    const { api } = this.#options.platform
+    const { sessionId, toasts } = this.#options
+    try {
+      await api('POST /api/process/kill', { session_id: sessionId, process_id })
+    } catch (error) {
+      toasts.showError(error)
+    }
+    await this.load()
+  }
+
+  #put(id: string, log: ProcessLog | null): void {
+    const next = new Map(this.logs.value)
+    if (log) next.set(id, log)
+    else next.delete(id)
+    this.logs.value = next
   }
 }

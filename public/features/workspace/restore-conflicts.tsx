@@ -1,6 +1,7 @@
 /** What overwriting files that changed since would do to each of them, in the question about it. */
+import { useSignal } from '@preact/signals'
 import type { ComponentType } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { type DiffLine, type FileDiff, parseDiff } from '../../parts/diff.ts'
 import { Diff, DiffCounts } from '../../parts/diff-view.tsx'
@@ -25,21 +26,23 @@ const reversed = ({ lines, added, removed, ...file }: FileDiff): FileDiff => ({
 })
 
 function Conflict({ path, load, open }: { path: string; load: Load; open: boolean }) {
-  const [found, setFound] = useState<FileDiff | 'none' | 'failed' | null>(null)
+  const found = useSignal<FileDiff | 'none' | 'failed' | null>(null)
   useEffect(() => {
     let current = true
     load(path).then(
       ({ diff, binary, truncated }) => {
         const [file] = binary || truncated ? [] : parseDiff(diff)
-        if (current) setFound(file ? reversed(file) : 'none')
+        if (current) found.value = file ? reversed(file) : 'none'
       },
-      () => current && setFound('failed'),
+      () => {
+        if (current) found.value = 'failed'
+      },
     )
     return () => {
       current = false
     }
   }, [path])
-  const file = typeof found === 'object' ? found : null
+  const file = typeof found.value === 'object' ? found.value : null
   return (
     <details class="conflict-file" open={open}>
       <summary>
@@ -51,9 +54,9 @@ function Conflict({ path, load, open }: { path: string; load: Load; open: boolea
       ) : (
         <p class="panel-note">
           {t(
-            found === null
+            found.value === null
               ? 'conflict.loading'
-              : found === 'none'
+              : found.value === 'none'
                 ? 'conflict.none'
                 : 'conflict.failed',
           )}

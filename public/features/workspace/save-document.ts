@@ -14,11 +14,60 @@ export type DocSaverOptions = {
   onSaved?: () => void
 }
 
-export const createDocSaver = (options: DocSaverOptions) => {
-  const { platform, sessionId, toasts, state, readText, onSaved } = options
-  const { doc, patch } = state
+export class DocSaver {
+  readonly #options: DocSaverOptions
 
-  const save = async (version: string): Promise<void> => {
+  constructor(options: DocSaverOptions) {
+    this.#options = options
+  }
+
+  readonly save = (): Promise<void> => this.#save(this.#options.state.doc.value?.version ?? '')
+
+  /** Replaces the version the conflict was reported for; a newer one is a new conflict. */
+  readonly overwrite = (): Promise<void> =>
+    this.#save(this.#options.state.doc.value?.conflict ?? '')
+
+  /** Discards the draft. */
+  readonly loadFromDisk = async (): Promise<void> => {
+    const { doc, patch } = this.#options.state
+    const { readText, toasts } = this.#options
+    const now = doc.value
+    if (!now) return
+    try {
+      const { content, size, version } = await readText(now)
+      const text = content ?? ''
+      patch(now, {
+        content: text,
+        draft: text,
+        sizeBytes: size,
+        version,
+        conflict: null,
+        theirs: null,
+        generation: now.generation + 1,
+      })
+    } catch (error) {
+      toasts.showError(error)
+    }
+  }
+
+  /** Shows or hides the text on disk beside the draft. */
+  readonly compare = async (): Promise<void> => {
+    const { doc, patch } = this.#options.state
+    const { readText, toasts } = this.#options
+    const now = doc.value
+    if (!now) return
+    if (now.theirs !== null) return patch(now, { theirs: null })
+    try {
+      const { content, version } = await readText(now)
+      patch(now, { theirs: content ?? '', conflict: version })
+    } catch (error) {
+      toasts.showError(error)
+    }
+  }
+
+  async #save(version: string): Promise<void> {
+    const { doc, patch } = this.#options.state
+    const { platform, sessionId, onSaved, toasts } = this.#options
     const now = doc.value
     if (!now || now.draft === null || now.saving || now.isMoved) return
     const { draft } = now
@@ -39,43 +88,5 @@ export const createDocSaver = (options: DocSaverOptions) => {
       if (body?.conflict) patch(now, { conflict: `${body.version ?? ''}` })
       else toasts.showError(error)
     }
-  }
-
-  return {
-    save: (): Promise<void> => save(doc.value?.version ?? ''),
-    /** Replaces the version the conflict was reported for; a newer one is a new conflict. */
-    overwrite: (): Promise<void> => save(doc.value?.conflict ?? ''),
-    /** Discards the draft. */
-    async loadFromDisk(): Promise<void> {
-      const now = doc.value
-      if (!now) return
-      try {
-        const { content, size, version } = await readText(now)
-        const text = content ?? ''
-        patch(now, {
-          content: text,
-          draft: text,
-          sizeBytes: size,
-          version,
-          conflict: null,
-          theirs: null,
-          generation: now.generation + 1,
-        })
-      } catch (error) {
-        toasts.showError(error)
-      }
-    },
-    /** Shows or hides the text on disk beside the draft. */
-    async compare(): Promise<void> {
-      const now = doc.value
-      if (!now) return
-      if (now.theirs !== null) return patch(now, { theirs: null })
-      try {
-        const { content, version } = await readText(now)
-        patch(now, { theirs: content ?? '', conflict: version })
-      } catch (error) {
-        toasts.showError(error)
-      }
-    },
   }
 }

@@ -1,6 +1,6 @@
 /** The file changes of each turn (its checkpoints), their diffs, and undoing them. */
 import { visibleName } from '../../../lib/base/visible.ts'
-import { type ReadonlySignal, signal } from '@preact/signals'
+import { signal, type Signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { Api } from '../../../router.ts'
 import { t } from './turn-changes-strings.ts'
@@ -8,6 +8,7 @@ import { createResponseOrder } from '../../parts/response-order.ts'
 import { askWhenShown } from './ask-when-shown.ts'
 import { restoreConflicts } from './restore-conflicts.tsx'
 import type { LoadedDiff } from './git-changes.ts'
+import type { App } from '../../app.ts'
 import type { Confirmation } from '../shell/layout.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
@@ -43,71 +44,159 @@ const namedPaths = (paths: readonly string[]): string[] => {
   return [...paths.slice(0, MAX_NAMED_PATHS), ...more]
 }
 
-const keyOf = (turn: TurnChange, { path }: TurnFile): string => `${turn.checkpoint} ${path}`
+/** The key of a diff. */
+export const keyOf = (turn: TurnChange, { path }: TurnFile): string => `${turn.checkpoint} ${path}`
 
 /** The diffs that are open. */
-const createTurnDiffs = (api: Platform['api'], sessionId: string) => {
-  const diffs = signal<ReadonlyMap<string, LoadedDiff>>(new Map())
-  const put = (key: string, loaded: LoadedDiff): void => {
-    diffs.value = new Map(diffs.value).set(key, loaded)
+class TurnDiffs {
+  readonly #api: Platform['api']
+  readonly #sessionId: string
+  readonly diffs = signal<ReadonlyMap<string, LoadedDiff>>(new Map())
+
+  constructor(api: Platform['api'], sessionId: string) {
+    this.#api = api
+    this.#sessionId = sessionId
   }
 
-  const load = async (turn: TurnChange, file: TurnFile): Promise<void> => {
+  readonly load = async (turn: TurnChange, file: TurnFile): Promise<void> => {
     const key = keyOf(turn, file)
-    if (!diffs.value.has(key)) put(key, { state: 'loading', ...nothing })
+    if (!this.diffs.value.has(key)) this.#put(key, { state: 'loading', ...nothing })
     const { checkpoint } = turn
-    const query = { session_id: sessionId, checkpoint, path: file.path }
+    const query = { session_id: this.#sessionId, checkpoint, path: file.path }
     try {
-      const { diff, binary, truncated, undone } = await api('GET /api/rollback/diff', query)
+      const { diff, binary, truncated, undone } = await this.#api('GET /api/rollback/diff', query)
       // It may have been closed.
-      if (diffs.value.has(key)) put(key, { state: 'ready', diff, binary, truncated, undone })
+      if (this.diffs.value.has(key))
+        this.#put(key, { state: 'ready', diff, binary, truncated, undone })
     } catch {
       // Shown in place of the diff; expanding it again retries.
-      if (diffs.value.has(key)) put(key, { state: 'failed', ...nothing })
+      if (this.diffs.value.has(key)) this.#put(key, { state: 'failed', ...nothing })
     }
   }
 
-  const close = (key: string): void => {
-    diffs.value = new Map([...diffs.value].filter(([open]) => open !== key))
+  readonly close = (key: string): void => {
+    this.diffs.value = new Map([...this.diffs.value].filter(([open]) => open !== key))
   }
-  return { diffs, close, load }
+
+  #put(key: string, loaded: LoadedDiff): void {
+    this.diffs.value = new Map(this.diffs.value).set(key, loaded)
+  }
 }
 
-export const createTurnChanges = (options: TurnChangesOptions) => {
-  const { platform, sessionId, toasts, ask, onRestored, openFile } = options
-  const { api, clock } = platform
-  const list = signal<readonly TurnChange[]>([])
-  const state = signal<'none' | 'loading' | 'ready' | 'failed'>('none')
-  const openTurns = signal<ReadonlySet<string>>(new Set())
+export class TurnChanges {
+  readonly #options: TurnChangesOptions
+  readonly list = signal<readonly TurnChange[]>([])
+  readonly state = signal<'none' | 'loading' | 'ready' | 'failed'>('none')
+  readonly openTurns = signal<ReadonlySet<string>>(new Set())
   /** The file to scroll to once it is drawn. */
-  const target = signal<string | null>(null)
-  let followed = ''
-  const newest = createResponseOrder()
+  readonly target = signal<string | null>(null)
+  #followed = ''
+  readonly #newest = createResponseOrder()
+  readonly diffs: Signal<ReadonlyMap<string, LoadedDiff>>
+  readonly #close
+  readonly #loadDiff
 
-  const { diffs, close, load: loadDiff } = createTurnDiffs(api, sessionId)
+  constructor(options: TurnChangesOptions) {
+    const { sessionId } = options
+    const { api } = options.platform
+    this.#options = options
+    const { diffs, close, load: loadDiff } = new TurnDiffs(api, sessionId)
+    this.diffs = diffs
+    this.#close = close
+    this.#loadDiff = loadDiff
+  }
 
-  const load = async (): Promise<void> => {
-    if (state.value === 'none') state.value = 'loading'
-    const isNewest = newest('')
+  async load(): Promise<void> {
+    const { api } = this.#options.platform
+    const { sessionId } = this.#options
+    if (this.state.value === 'none') this.state.value = 'loading'
+    const isNewest = this.#newest('')
     try {
       const { checkpoints } = await api('GET /api/rollback/list', { session_id: sessionId })
       if (!isNewest()) return
-      list.value = checkpoints
-      state.value = 'ready'
+      this.list.value = checkpoints
+      this.state.value = 'ready'
       await Promise.all(
         checkpoints.flatMap(turn =>
           turn.files
-            .filter(file => diffs.value.has(keyOf(turn, file)))
-            .map(file => loadDiff(turn, file)),
+            .filter(file => this.diffs.value.has(keyOf(turn, file)))
+            .map(file => this.#loadDiff(turn, file)),
         ),
       )
     } catch {
       // Shown in place of the list; the panel's refresh retries.
-      if (isNewest()) state.value = 'failed'
+      if (isNewest()) this.state.value = 'failed'
     }
   }
 
-  const restore = async (turn: TurnChange, wanted: Wanted, force = false): Promise<void> => {
+  /** Reads the changes, and again when `message`, the last one of a turn that ended, is another one. */
+  async follow(message: string): Promise<void> {
+    if (this.state.value !== 'none' && (message === '' || message === this.#followed)) return
+    this.#followed = message
+    await this.load()
+  }
+
+  toggleTurn({ checkpoint }: TurnChange): void {
+    const next = new Set(this.openTurns.value)
+    if (!next.delete(checkpoint)) next.add(checkpoint)
+    this.openTurns.value = next
+  }
+
+  async toggleFile(turn: TurnChange, file: TurnFile): Promise<void> {
+    const key = keyOf(turn, file)
+    if (this.diffs.value.has(key)) this.#close(key)
+    else await this.#loadDiff(turn, file)
+  }
+
+  /** Opens the diff of a file in the list of turns. */
+  async reveal(turn: TurnChange, file: TurnFile): Promise<void> {
+    this.openTurns.value = new Set(this.openTurns.value).add(turn.checkpoint)
+    const key = keyOf(turn, file)
+    this.target.value = key
+    if (this.diffs.value.get(key)?.state !== 'ready') await this.#loadDiff(turn, file)
+  }
+
+  undo(turn: TurnChange): void {
+    const isRedo = turn.undo_of !== null
+    this.#options.ask({
+      title: t(isRedo ? 'ask.redo.title' : 'ask.title'),
+      text: t('ask.text', { count: turn.file_count, title: titleOf(turn) }),
+      confirm: t(isRedo ? 'ask.redo.yes' : 'ask.yes'),
+      run: () => this.#restore(turn, {}),
+    })
+  }
+
+  undoFile(turn: TurnChange, { path, old_path }: TurnFile): void {
+    this.#options.ask({
+      title: t('ask.file.title', { path }),
+      text: t('ask.file.text'),
+      confirm: t('ask.file.yes'),
+      run: () => this.#restore(turn, { paths: old_path === undefined ? [path] : [path, old_path] }),
+    })
+  }
+
+  /** Without a question: a few lines that are on the screen, and the notice offers to take it back. */
+  undoHunk(turn: TurnChange, { path }: TurnFile, header: string): Promise<void> {
+    return this.#restore(turn, { paths: [path], hunks: [header] }).catch(
+      this.#options.toasts.showError,
+    )
+  }
+
+  /** Brings back what an undo has undone: all of it, or one file. */
+  redo(undo: TurnChange, paths?: string[]): Promise<void> {
+    return this.#restore(undo, paths ? { paths } : {}).catch(this.#options.toasts.showError)
+  }
+
+  /** Undoes the n-th newest turn, from 1, not counting undos. */
+  undoNumber(n: number): void {
+    const turn = this.list.value.filter(({ undo_of }) => undo_of === null)[n - 1]
+    if (turn) this.undo(turn)
+    else this.#options.toasts.show(t('said.none'), { kind: 'error' })
+  }
+
+  async #restore(turn: TurnChange, wanted: Wanted, force = false): Promise<void> {
+    const { sessionId, toasts, onRestored, openFile, ask } = this.#options
+    const { api, clock } = this.#options.platform
     const { checkpoint } = turn
     const session_id = sessionId
     try {
@@ -118,20 +207,20 @@ export const createTurnChanges = (options: TurnChangesOptions) => {
         ...wanted,
       })
       if (done.error) toasts.show(done.error, { kind: 'error' })
-      await load()
+      await this.load()
       onRestored()
       if (done.restored.length === 0) {
         if (!done.error) toasts.show(t('said.same'))
         return
       }
-      const back = list.value.find(each => each.checkpoint === done.checkpoint)
+      const back = this.list.value.find(each => each.checkpoint === done.checkpoint)
       // A moved file counts as one, but restores two paths.
       const count = Math.min(done.restored.length, turn.file_count)
       toasts.show(wanted.hunks ? t('said.part') : t('said.restored', { count }), {
         action: back
           ? {
               label: t('said.back'),
-              run: () => void restore(back, {}).catch(toasts.showError),
+              run: () => void this.#restore(back, {}).catch(toasts.showError),
             }
           : null,
       })
@@ -155,96 +244,21 @@ export const createTurnChanges = (options: TurnChangesOptions) => {
           detail: restoreConflicts(conflicts.map(String), path =>
             api('GET /api/rollback/file', { session_id, checkpoint, point: 'before', path }),
           ),
-          run: () => restore(turn, wanted, true),
+          run: () => this.#restore(turn, wanted, true),
         }),
       )
     }
   }
-
-  return {
-    list,
-    state,
-    openTurns,
-    diffs,
-    target,
-    keyOf,
-    load,
-    /** Reads the changes, and again when `message`, the last one of a turn that ended, is another one. */
-    async follow(message: string): Promise<void> {
-      if (state.value !== 'none' && (message === '' || message === followed)) return
-      followed = message
-      await load()
-    },
-    toggleTurn({ checkpoint }: TurnChange): void {
-      const next = new Set(openTurns.value)
-      if (!next.delete(checkpoint)) next.add(checkpoint)
-      openTurns.value = next
-    },
-    async toggleFile(turn: TurnChange, file: TurnFile): Promise<void> {
-      const key = keyOf(turn, file)
-      if (diffs.value.has(key)) close(key)
-      else await loadDiff(turn, file)
-    },
-    /** Opens the diff of a file in the list of turns. */
-    async reveal(turn: TurnChange, file: TurnFile): Promise<void> {
-      openTurns.value = new Set(openTurns.value).add(turn.checkpoint)
-      const key = keyOf(turn, file)
-      target.value = key
-      if (diffs.value.get(key)?.state !== 'ready') await loadDiff(turn, file)
-    },
-    undo(turn: TurnChange): void {
-      const isRedo = turn.undo_of !== null
-      ask({
-        title: t(isRedo ? 'ask.redo.title' : 'ask.title'),
-        text: t('ask.text', { count: turn.file_count, title: titleOf(turn) }),
-        confirm: t(isRedo ? 'ask.redo.yes' : 'ask.yes'),
-        run: () => restore(turn, {}),
-      })
-    },
-    undoFile(turn: TurnChange, { path, old_path }: TurnFile): void {
-      ask({
-        title: t('ask.file.title', { path }),
-        text: t('ask.file.text'),
-        confirm: t('ask.file.yes'),
-        run: () => restore(turn, { paths: old_path === undefined ? [path] : [path, old_path] }),
-      })
-    },
-    /** Without a question: a few lines that are on the screen, and the notice offers to take it back. */
-    undoHunk: (turn: TurnChange, { path }: TurnFile, header: string): Promise<void> =>
-      restore(turn, { paths: [path], hunks: [header] }).catch(toasts.showError),
-    /** Brings back what an undo has undone: all of it, or one file. */
-    redo: (undo: TurnChange, paths?: string[]): Promise<void> =>
-      restore(undo, paths ? { paths } : {}).catch(toasts.showError),
-    /** Undoes the n-th newest turn, from 1, not counting undos. */
-    undoNumber(n: number): void {
-      const turn = list.value.filter(({ undo_of }) => undo_of === null)[n - 1]
-      if (turn) this.undo(turn)
-      else toasts.show(t('said.none'), { kind: 'error' })
-    },
-  }
-}
-
-export type TurnChanges = ReturnType<typeof createTurnChanges>
-
-type Page = Pick<TurnChangesOptions, 'platform' | 'toasts'> & {
-  chat: { sessionId: ReadonlySignal<string> }
-  isShown: ReadonlySignal<boolean>
-  layout: { confirmation: { value: Confirmation | null } }
-  panel: {
-    turns: { value: TurnChanges | null }
-    contents: { value: { refresh: () => void } | null }
-    openFile: (path: string) => void
-  }
 }
 
 /** The changes of a chat with a session, shared by the workspace panel and the summaries in the transcript. */
-export const turnChangesOf = (app: Page): TurnChanges => {
-  const { platform, toasts, panel } = app
-  panel.turns.value ??= createTurnChanges({
+export const turnChangesOf = ({ shell, chat, pane, panel }: App): TurnChanges => {
+  const { platform, toasts, layout } = shell
+  panel.turns.value ??= new TurnChanges({
     platform,
-    sessionId: app.chat.sessionId.peek(),
+    sessionId: chat.sessionId.peek(),
     toasts,
-    ask: askWhenShown(app),
+    ask: askWhenShown(layout, pane.isShown),
     onRestored: () => panel.contents.value?.refresh(),
     openFile: path => panel.openFile(path),
   })

@@ -19,20 +19,16 @@ type Handlers = {
 }
 
 /** Terminals as editors have them: the given variables over their own. */
-const createTerminals = () => {
-  const open = new Map<
+class Terminals {
+readonly open = new Map<
     string,
     { child: ChildProcess; output: string; ended: Promise<sdk.WaitForTerminalExitResponse> }
   >()
-  const find = (id: string) => {
-    const found = open.get(id)
-    if (!found) throw new sdk.RequestError(-32602, 'no such terminal')
-    return found
-  }
-  let next = 0
-  return {
-    open,
-    create({ command, args = [], cwd, env = [] }: sdk.CreateTerminalRequest) {
+#next = 0
+
+
+
+create({ command, args = [], cwd, env = [] }: sdk.CreateTerminalRequest) {
       const child = spawn(command, args, {
         cwd: cwd ?? undefined,
         env: { ...process.env, ...Object.fromEntries(env.map(({ name, value }) => [name, value])) },
@@ -50,25 +46,39 @@ const createTerminals = () => {
         stream.on('data', chunk => {
           terminal.output += String(chunk)
         })
-      const terminalId = `t${++next}`
-      open.set(terminalId, terminal)
+      const terminalId = `t${++this.#next}`
+      this.open.set(terminalId, terminal)
       return { terminalId }
-    },
-    output: (id: string) => ({ output: find(id).output, truncated: false }),
-    wait: (id: string) => find(id).ended,
-    async kill(id: string) {
-      const { child, ended } = find(id)
+    }
+
+output(id: string) {
+return { output: this.#find(id).output, truncated: false }
+}
+
+wait(id: string) {
+return this.#find(id).ended
+}
+
+async kill(id: string) {
+      const { child, ended } = this.#find(id)
       if (child.pid) process.kill(-child.pid, 'SIGKILL')
       await ended
       return {}
-    },
-    release(id: string) {
-      find(id)
-      open.delete(id)
+    }
+
+release(id: string) {
+      this.#find(id)
+      this.open.delete(id)
       return {}
-    },
+    }
+
+#find(id: string) {
+    const found = this.open.get(id)
+    if (!found) throw new sdk.RequestError(-32602, 'no such terminal')
+    return found
   }
 }
+
 
 export type Editor = Handlers & {
   child: ChildProcess
@@ -132,7 +142,7 @@ export const startEditor = async (
     form: () => ({ action: 'cancel' }),
     terminal: () => undefined,
   }
-  const terminals = createTerminals()
+  const terminals = new Terminals()
   const connection = sdk
     .client({ name: 'editor' })
     .onRequest('session/request_permission', ({ params }) => {

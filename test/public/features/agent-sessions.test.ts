@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
-  createAgentSessions,
+  EarlierSessions,
   type EarlierSession,
 } from '../../../public/features/external-agent/agent-sessions.ts'
 
@@ -29,7 +29,7 @@ const build = (refused = '') => {
     if (route === refused) throw new Error('refused')
     return answers[route]
   }
-  const agent = createAgentSessions({
+  const agent = new EarlierSessions({
     platform: { api: api as never },
     upsert: row => log.push(['upsert', row.session_id]),
     open: id => log.push(['open', id]),

@@ -2,10 +2,10 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import type { App, PageApp, StreamListener } from '../../../public/app.ts'
+import type { App, Page, StreamListener } from '../../../public/app.ts'
 import { commands, parseCommand } from '../../../public/features/composer/slash-commands.ts'
 import { steeringActions } from '../../../public/features/queue/actions.ts'
-import { openSecond } from '../../../public/features/split/second-app.ts'
+import { openSecond } from '../../../public/features/frame/second-pane.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
 import { createPage } from '../_open-page.ts'
@@ -14,15 +14,19 @@ import { fakePlatform, fakeRow, fakeSession, rowFrame, settle, unnamed } from '.
 const message = (id: string, role: string, content: string) => ({ id, role, content })
 
 /** The page, and what its first pane shows now. */
-const shown = (page: PageApp): PageApp & App =>
+const shown = (page: Page): Page & App =>
   new Proxy(page, {
-    get: (target, key) => Reflect.get(key in target ? target : target.first.app.peek(), key),
-  }) as PageApp & App
+    get(target, key) {
+      const owner = key in target ? target : target.first.app.peek()
+      const value: unknown = Reflect.get(owner, key)
+      return typeof value === 'function' ? value.bind(owner) : value
+    },
+  }) as Page & App
 
 const page = async (
   href = '',
   answers: Parameters<typeof fakePlatform>[0] = {},
-  beforeStart: (app: PageApp & App, fake: ReturnType<typeof fakePlatform>) => void = () => {},
+  beforeStart: (app: Page & App, fake: ReturnType<typeof fakePlatform>) => void = () => {},
 ) => {
   const sessions = new Map<string, Record<string, unknown>>([['a', {}]])
   const fake = fakePlatform({
@@ -101,12 +105,12 @@ const page = async (
     },
     turn: (type: string, data: object = {}) => say('session:a', type, data),
     submit: async (text: string) => {
-      app.composer.edit(text)
-      await app.submit()
+      app.composer.draft.edit(text)
+      await app.composer.submit()
       await settle()
     },
-    texts: () => app.chat.chat.value.messages.map(({ content }) => content),
-    said: () => app.toasts.list.value.at(-1)?.text,
+    texts: () => app.chat.transcript.chat.value.messages.map(({ content }) => content),
+    said: () => app.shell.toasts.list.value.at(-1)?.text,
   }
 }
 const START = 'POST /api/chat/start'
@@ -126,7 +130,7 @@ test('on a phone the open chat is requested before the lists; a chat that stalls
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<object>()
   const started = Promise.withResolvers<ReturnType<typeof fakePlatform>>()
   const opening = page('session/a', { 'GET /api/session': () => arrived }, (app, fake) => {
-    app.layout.narrow.value = true
+    app.shell.layout.narrow.value = true
     started.resolve(fake)
   })
   const { clock, service } = await started.promise
@@ -138,19 +142,19 @@ test('on a phone the open chat is requested before the lists; a chat that stalls
   assert.is(of('GET /api/sessions').length, 1)
   arrive({ session: fakeSession('a', { cursor: 'aaaaaaaa-10' }) })
   const { app } = await opening
-  assert.is(app.chat.state.value, 'ready')
+  assert.is(app.chat.transcript.state.value, 'ready')
 })
 
 test('the message that a chat needs input ends with its question: answered, timed out, or gone while the page was not connected', async () => {
   const { app, say, service } = await page('')
   let n = 0
-  const texts = () => app.toasts.list.value.map(({ text }) => text)
+  const texts = () => app.shell.toasts.list.value.map(({ text }) => text)
   const ask = () => {
     n += 1
     const data = { clarify_id: `c${n}`, session_id: 'a', question: '?', choices_offered: [] }
     say('inbox', 'asked', { kind: 'clarify', ...data, requested_at: 1 })
     assert.equal(texts(), ['Needs your input: Title a'])
-    app.toasts.pauseTimers()
+    app.shell.toasts.pauseTimers()
   }
   ask()
   say('inbox', 'settled', { id: 'other', session_id: 'a', answer: 'x' })
@@ -180,33 +184,33 @@ test('two chats side by side: one address, no session twice, a deleted one close
   const answer = { message: message('m1', 'assistant', 'for b') }
   say('session:b', 'message', answer)
   assert.is(second.shown.value.transcript.chat.value.messages.length, 1)
-  assert.is(app.chat.chat.value.messages.length, 0)
+  assert.is(app.chat.transcript.chat.value.messages.length, 0)
 
-  app.route.openSession('b')
+  app.shell.route.openSession('b')
   assert.is(app.active.value, second.app.value)
   second.route.openSession('a')
   assert.is(app.active.value, app.first.app.value)
-  assert.equal([app.route.sessionId.value, app.route.beside.value], ['a', 'b'])
+  assert.equal([app.shell.route.sessionId.value, app.shell.route.beside.value], ['a', 'b'])
 
   // The sidebar acts on the active side, also by its links.
   second.route.follow('http://host/any/path/session/c')
   await settle()
-  assert.equal([app.route.sessionId.value, app.route.beside.value], ['a', 'c'])
-  app.route.readLocation('http://host/any/path/session/c?beside=c')
-  assert.is(app.route.beside.value, null)
-  app.route.openSession('a')
-  app.route.openBeside('c')
+  assert.equal([app.shell.route.sessionId.value, app.shell.route.beside.value], ['a', 'c'])
+  app.shell.route.readLocation('http://host/any/path/session/c?beside=c')
+  assert.is(app.shell.route.beside.value, null)
+  app.shell.route.openSession('a')
+  app.shell.route.openBeside('c')
   await settle()
   say('list', 'gone', { session_id: 'c' })
-  assert.equal([app.route.sessionId.value, app.route.beside.value], ['a', null])
+  assert.equal([app.shell.route.sessionId.value, app.shell.route.beside.value], ['a', null])
 
   // The draft of a closed side was stored; a closed side is not subscribed to.
-  app.route.openBeside('b')
+  app.shell.route.openBeside('b')
   await settle()
-  second.shown.value.composer.edit('half')
+  second.shown.value.draft.edit('half')
   second.layout.closeSide.value?.()
   await settle()
-  assert.is(app.route.beside.value, null)
+  assert.is(app.shell.route.beside.value, null)
   assert.is(service.of('POST /api/session/draft').at(-1)?.text, 'half')
   say('session:b', 'message', answer)
   assert.is(second.shown.value.transcript.chat.value.messages.length, 0)
@@ -218,7 +222,7 @@ test('a list that was asked for before an event does not overwrite it', async ()
   let list: () => object = () => ({ sessions: [fakeRow('a')], cursor: 'aaaaaaaa-10' })
   const { app, row } = await page('', { 'GET /api/sessions': () => list() })
   list = () => held.promise
-  const loading = app.reloadList()
+  const loading = app.sidebar.reload()
   row('a', { title: 'New title' })
   held.resolve({ sessions: [fakeRow('a', { is_streaming: true })], cursor: 'aaaaaaaa-10' })
   await loading
@@ -233,8 +237,11 @@ test('restores the text of a rejected turn', async () => {
     },
   })
   await submit('hello')
-  assert.equal([app.composer.text.value, said(), texts()], ['hello', 'No provider is set up', []])
-  assert.not.ok(app.chat.busy.value)
+  assert.equal(
+    [app.composer.draft.text.value, said(), texts()],
+    ['hello', 'No provider is set up', []],
+  )
+  assert.not.ok(app.chat.transcript.busy.value)
 })
 
 test('Retry now names the running turn and what the page has seen of it', async () => {
@@ -242,23 +249,23 @@ test('Retry now names the running turn and what the page has seen of it', async 
   const { app, turn, say, service, said } = await page('session/a', {
     'POST /api/chat/retry': () => reply,
   })
-  await app.retryNow()
+  await app.chat.turns.retryNow()
   assert.equal(service.of('POST /api/chat/retry'), [])
   say('session:a', 'turn_started', started, { stream: 'f', pos: 1 })
   const data = { message_id: 'm2', attempt: 1, attempts: 4, delay_ms: 9e5, message: 'Slow' }
   say('session:a', 'retry', data, { stream: 'f', pos: 2 })
-  await app.retryNow()
+  await app.chat.turns.retryNow()
   assert.equal(service.of('POST /api/chat/retry'), [{ stream_id: 'f', pos: 2 }])
   assert.is(said(), undefined)
   reply.retried = false
-  await app.retryNow()
+  await app.chat.turns.retryNow()
   assert.is(said(), 'Already retried, or the response has ended.')
   turn('cancel', { message: '' })
 })
 
 test('shows a missing chat', async () => {
   const { app } = await page('session/zzz')
-  assert.is(app.chat.state.value, 'missing')
+  assert.is(app.chat.transcript.state.value, 'missing')
 })
 
 test('the title of the tab has a mark when another chat has finished, until it is opened', async () => {
@@ -266,36 +273,39 @@ test('the title of the tab has a mark when another chat has finished, until it i
   const { app } = await page('session/a', {
     'GET /api/sessions': () => ({ sessions: rows, cursor: 'aaaaaaaa-10' }),
   })
-  assert.is(app.title.value, 'Title a · Bot')
+  assert.is(app.pane.title.value, 'Title a · Bot')
   // Far in the future: after this page was loaded.
   const later = { updated_at: 4e9, message_count: 4 }
   rows = [fakeRow('a'), fakeRow('b', { ...later, is_streaming: true })]
   await app.sessions.load()
-  assert.is(app.title.value, 'Title a · Bot')
+  assert.is(app.pane.title.value, 'Title a · Bot')
   rows = [fakeRow('a'), fakeRow('b', later)]
   await app.sessions.load()
-  assert.is(app.title.value, '• Title a · Bot')
-  app.unread.markRead(rows[1]!)
-  assert.is(app.title.value, 'Title a · Bot')
+  assert.is(app.pane.title.value, '• Title a · Bot')
+  app.sidebar.unread.markRead(rows[1]!)
+  assert.is(app.pane.title.value, 'Title a · Bot')
 })
 
 test('a chat that is deleted elsewhere keeps what was written in it; one without text is left', async () => {
   const { app, say, sessions, turn } = await page('session/a')
   sessions.delete('a')
-  app.composer.edit('half a thought')
+  app.composer.draft.edit('half a thought')
   say('list', 'gone', { session_id: 'a' })
   await settle()
-  assert.equal([app.chat.state.value, app.composer.text.value], ['missing', 'half a thought'])
-  assert.is(app.route.sessionId.value, 'a')
+  assert.equal(
+    [app.chat.transcript.state.value, app.composer.draft.text.value],
+    ['missing', 'half a thought'],
+  )
+  assert.is(app.shell.route.sessionId.value, 'a')
   turn('done', { usage: emptyUsage, message_ids: [] })
-  assert.is(app.chat.state.value, 'missing')
+  assert.is(app.chat.transcript.state.value, 'missing')
 
   sessions.set('b', {})
-  app.route.openSession('b')
+  app.shell.route.openSession('b')
   await settle()
   say('list', 'gone', { session_id: 'b' })
   await settle()
-  assert.is(app.route.sessionId.value, null)
+  assert.is(app.shell.route.sessionId.value, null)
 })
 
 test('a message that is refused because its chat was deleted meanwhile stays in that chat', async () => {
@@ -307,20 +317,23 @@ test('a message that is refused because its chat was deleted meanwhile stays in 
     },
   })
   sessions.set('b', {})
-  app.composer.edit('long thought')
-  const sent = app.submit()
+  app.composer.draft.edit('long thought')
+  const sent = app.composer.submit()
   await settle()
-  app.route.openSession('b')
+  app.shell.route.openSession('b')
   await settle()
   sessions.delete('a')
   say('list', 'gone', { session_id: 'a' })
   refused.resolve()
   await sent
   await settle()
-  assert.equal([app.composer.text.value, said()], ['', 'Session not found'])
-  app.route.openSession('a')
+  assert.equal([app.composer.draft.text.value, said()], ['', 'Session not found'])
+  app.shell.route.openSession('a')
   await settle()
-  assert.equal([app.chat.state.value, app.composer.text.value], ['missing', 'long thought'])
+  assert.equal(
+    [app.chat.transcript.state.value, app.composer.draft.text.value],
+    ['missing', 'long thought'],
+  )
 })
 
 test('keeps the row of an open session until it is deleted', async () => {
@@ -336,7 +349,7 @@ test('keeps the row of an open session until it is deleted', async () => {
   assert.is(app.sessions.row('old')?.title, 'Nightly')
   // Deleted elsewhere while this page was not connected.
   isDeleted = true
-  await app.chat.reload()
+  await app.chat.transcript.reload()
   await app.sessions.load()
   assert.is(app.sessions.row('old'), undefined)
 })
@@ -348,41 +361,41 @@ test('queues the message when another tab started a turn (409)', async () => {
     },
   })
   await submit('hello')
-  assert.equal([service.of(QUEUE).length, app.composer.text.value], [1, ''])
+  assert.equal([service.of(QUEUE).length, app.composer.draft.text.value], [1, ''])
 })
 
 test('shows a sent message at once and replaces it with the stored one', async () => {
   const { submit, turn, texts, app, service } = await page('session/a')
   await submit('hello')
-  assert.equal([texts(), app.chat.busy.value], [['hello'], true])
+  assert.equal([texts(), app.chat.transcript.busy.value], [['hello'], true])
   assert.equal(unnamed(service.of(START)), [{ session_id: 'a', message: 'hello' }])
   turn('turn_started', started)
   const client_message_id = service.of(START)[0]?.client_message_id
   turn('message', { message: { ...message('m1', 'user', 'hello'), client_message_id } })
   assert.equal(texts(), ['hello'])
-  assert.is(app.chat.chat.value.messages[0]?.id, 'm1')
+  assert.is(app.chat.transcript.chat.value.messages[0]?.id, 'm1')
   turn('message', { message: message('m2', 'assistant', 'hi') })
   turn('done', { usage: emptyUsage, message_ids: [] })
-  assert.equal([texts(), app.chat.busy.value], [['hello', 'hi'], false])
+  assert.equal([texts(), app.chat.transcript.busy.value], [['hello', 'hi'], false])
 })
 
 test('a message names the draft that it was; sending saves no empty one over that of another device', async () => {
   const { app, service, sessions, clock } = await page()
   const composer_draft = { text: 'from the phone', files: [], client_message_id: 'phone-123' }
   sessions.set('a', { composer_draft })
-  app.route.openSession('a')
+  app.shell.route.openSession('a')
   await settle()
-  assert.is(app.composer.text.value, 'from the phone')
-  app.composer.edit('from the phone, and here')
+  assert.is(app.composer.draft.text.value, 'from the phone')
+  app.composer.draft.edit('from the phone, and here')
   await clock.advance(600)
   const [saved] = service.of('POST /api/session/draft')
-  await app.submit()
+  await app.composer.submit()
   await clock.advance(60_000)
   await settle()
   const [sent] = service.of(START)
   assert.equal([sent?.client_message_id, sent?.draft], [saved?.client_message_id, 'phone-123'])
   assert.is(service.of('POST /api/session/draft').length, 1)
-  app.composer.edit('the next one')
+  app.composer.draft.edit('the next one')
   await clock.advance(600)
   const next = service.of('POST /api/session/draft')[1]
   assert.not.equal(next?.client_message_id, saved?.client_message_id)
@@ -395,10 +408,10 @@ test('a new chat that cannot be read after its session was created says so, and 
     throw new ApiError(0, 'Can’t reach the server')
   }
   await submit('hello')
-  assert.is(app.chat.state.value, 'failed')
+  assert.is(app.chat.transcript.state.value, 'failed')
   service.answers['GET /api/session'] = read
-  await app.chat.retryLoad()
-  assert.is(app.chat.state.value, 'ready')
+  await app.chat.transcript.retryLoad()
+  assert.is(app.chat.transcript.state.value, 'ready')
 })
 
 test('a refused text is stored at once: nothing else has it any more', async () => {
@@ -410,8 +423,8 @@ test('a refused text is stored at once: nothing else has it any more', async () 
       throw new ApiError(0, 'Can’t reach the server')
     },
   })
-  app.composer.edit('long thought')
-  await app.submit()
+  app.composer.draft.edit('long thought')
+  await app.composer.submit()
   assert.match(JSON.stringify(device.values.get('unsaved-drafts')), 'long thought')
 })
 
@@ -425,23 +438,23 @@ test('a turn whose events arrive all at once leaves nothing running', async () =
   turn('message', { message: message('m2', 'assistant', 'hi') })
   turn('done', { usage: emptyUsage, message_ids: [] })
   for (const run of frames.held.splice(0)) run()
-  assert.is(app.chat.busy.value, false)
+  assert.is(app.chat.transcript.busy.value, false)
 })
 
 test('the first message creates the session with the chosen model, workspace and personality', async () => {
   const { submit, app, service, standing } = await page()
-  await app.chooseModel('m1')
-  await app.chooseWorkspace('/w/one')
-  await app.choosePersonality('calm')
+  await app.chat.choices.chooseModel('m1')
+  await app.chat.choices.chooseWorkspace('/w/one')
+  await app.chat.choices.choosePersonality('calm')
   await submit('hello')
   assert.equal(service.of('POST /api/session/new'), [
     { model: 'm1', workspace: '/w/one', profile: 'default' },
   ])
   assert.equal(service.of('POST /api/personality/set'), [{ session_id: 'n', name: 'calm' }])
   assert.equal(unnamed(service.of(START)), [{ session_id: 'n', message: 'hello' }])
-  assert.is(app.route.sessionId.value, 'n')
+  assert.is(app.shell.route.sessionId.value, 'n')
   assert.equal([...standing().wanted], [['n', 'aaaaaaaa-10']])
-  assert.is(app.title.value, 'New chat · Bot')
+  assert.is(app.pane.title.value, 'New chat · Bot')
 })
 
 test('while a turn runs messages queue with the service, or steer it; what it refuses comes back', async () => {
@@ -450,32 +463,32 @@ test('while a turn runs messages queue with the service, or steer it; what it re
   turn('turn_started', started)
   await submit('two')
   assert.equal(unnamed(service.of(QUEUE)), [{ session_id: 'a', message: 'two' }])
-  app.composer.edit('left')
-  await app.submit(true)
+  app.composer.draft.edit('left')
+  await app.composer.submit(true)
   assert.equal(unnamed(service.of(STEER)), [{ session_id: 'a', message: 'left', attachments: [] }])
   // The turn ended in between: it waits like the others.
   service.answers[STEER] = () => {
     throw new ApiError(409, 'There is no running turn to steer.')
   }
-  app.composer.edit('right')
-  await app.submit(true)
+  app.composer.draft.edit('right')
+  await app.composer.submit(true)
   assert.is(service.of(QUEUE).at(-1)?.message, 'right')
   service.answers[QUEUE] = () => {
     throw new ApiError(400, 'full', { code: 'queue_full' })
   }
   await submit('three')
-  assert.equal([app.composer.text.value, said()], ['three', 'full'])
+  assert.equal([app.composer.draft.text.value, said()], ['three', 'full'])
 })
 
 test('shows the queue of the server, which sends the first message itself', async () => {
   const { turn, app, texts } = await page('session/a')
   const queued = [{ id: 'q1', text: 'two', attachments: [], at: 1 }]
   turn('queue', { session_id: 'a', queued })
-  assert.equal(app.chat.chat.value.queued, queued)
+  assert.equal(app.chat.transcript.chat.value.queued, queued)
   turn('turn_started', { ...started, stream_id: 'g' })
   turn('message', { message: message('m5', 'user', 'two') })
   turn('queue', { session_id: 'a', queued: [] })
-  assert.equal([texts(), app.chat.chat.value.queued], [['two'], []])
+  assert.equal([texts(), app.chat.transcript.chat.value.queued], [['two'], []])
 })
 
 test('streams a side question during the turn; its end has the full answer', async () => {
@@ -484,14 +497,17 @@ test('streams a side question during the turn; its end has the full answer', asy
   turn('aside', { ...aside, status: 'running' })
   turn('aside', { ...aside, status: 'running', text: 'Be' })
   turn('aside', { ...aside, status: 'running', text: 'cause' })
-  assert.is(app.chat.chat.value.aside?.text, 'Because')
+  assert.is(app.chat.transcript.chat.value.aside?.text, 'Because')
   turn('aside', { ...aside, status: 'done', answer: 'Because of that.' })
   assert.equal(
-    [app.chat.chat.value.aside?.text, app.chat.chat.value.aside?.status],
+    [app.chat.transcript.chat.value.aside?.text, app.chat.transcript.chat.value.aside?.status],
     ['Because of that.', 'done'],
   )
   turn('aside', { ...aside, stream_id: 'i', status: 'running', text: 'No' })
-  assert.equal([app.chat.chat.value.aside?.text, app.chat.busy.value], ['No', false])
+  assert.equal(
+    [app.chat.transcript.chat.value.aside?.text, app.chat.transcript.busy.value],
+    ['No', false],
+  )
 })
 
 test('edits, moves and removes a queued message', async () => {
@@ -501,7 +517,7 @@ test('edits, moves and removes a queued message', async () => {
     'POST /api/queue/reorder': () => ({ ok: true, queued: [] }),
   })
   await steeringActions.editQueued(app, 'a', 'q2')
-  assert.equal([app.composer.text.value, app.composer.files.value], ['two', ['f']])
+  assert.equal([app.composer.draft.text.value, app.composer.draft.files.value], ['two', ['f']])
   await steeringActions.moveUp(app, 'a', ['q1', 'q2', 'q3'], 2)
   assert.equal(service.of('POST /api/queue/reorder')[0]?.ids, ['q1', 'q3', 'q2'])
 })
@@ -512,44 +528,44 @@ test('ignores the end of an earlier turn', async () => {
   say('session:a', 'done', { usage: emptyUsage, message_ids: [] }, { stream: 'f', pos: 2 })
   say('session:a', 'turn_started', { ...started, stream_id: 'g' }, { stream: 'g', pos: 1 })
   say('session:a', 'stream_end', { session_id: 'a' }, { stream: 'f', pos: 3 })
-  assert.is(app.chat.chat.value.live?.stream_id, 'g')
+  assert.is(app.chat.transcript.chat.value.live?.stream_id, 'g')
   say('session:a', 'stream_end', { session_id: 'a' }, { stream: 'g', pos: 2 })
-  assert.is(app.chat.chat.value.live, null)
+  assert.is(app.chat.transcript.chat.value.live, null)
 })
 
 test('editing is one request; the chat is unchanged until it is accepted, and after a refusal', async () => {
   const { app, service, sessions, turn, texts } = await page()
   const messages = [message('m1', 'user', 'old'), message('m2', 'assistant', 'answer')]
   sessions.set('a', { messages, _messages_offset: 40 })
-  app.route.openSession('a')
+  app.shell.route.openSession('a')
   await settle()
   service.answers[START] = () => {
     throw new ApiError(429, 'Too many requests')
   }
-  assert.is(await app.edit('m1', 'new'), false)
+  assert.is(await app.chat.turns.edit('m1', 'new'), false)
   assert.equal(texts(), ['old', 'answer'])
   service.answers[START] = () => ({ stream_id: 'f', session_id: 'a' })
-  assert.is(await app.edit('m1', 'new'), true)
+  assert.is(await app.chat.turns.edit('m1', 'new'), true)
   const { client_message_id, ...sent } = service.of(START)[1]!
   assert.equal(sent, { session_id: 'a', message: 'new', replace: 'm1' })
   assert.equal(texts(), ['new'])
   const stored = { ...message('m3', 'user', 'new'), client_message_id }
   turn('message', { message: stored, replaces: 'm1' })
   assert.equal(
-    app.chat.chat.value.messages.map(({ id }) => id),
+    app.chat.transcript.chat.value.messages.map(({ id }) => id),
     ['m3'],
   )
 })
 
 test('“Can’t reach the server” disappears when the connection is back, other messages stay', async () => {
   const { app, connect } = await page('session/a')
-  app.toasts.show('Can’t reach the server', { kind: 'error' })
-  app.toasts.show('Deleted')
+  app.shell.toasts.show('Can’t reach the server', { kind: 'error' })
+  app.shell.toasts.show('Deleted')
   connect({ kind: 'waiting', retryAtMs: 0 })
-  assert.is(app.toasts.list.value.length, 2)
+  assert.is(app.shell.toasts.list.value.length, 2)
   connect({ kind: 'live' })
   assert.equal(
-    app.toasts.list.value.map(({ text }) => text),
+    app.shell.toasts.list.value.map(({ text }) => text),
     ['Deleted'],
   )
 })
@@ -561,7 +577,7 @@ test('a reset reloads the chat and continues', async () => {
   await settle()
   assert.equal(texts(), ['later'])
   assert.is(service.of('GET /api/session').length, 2)
-  assert.equal(app.toasts.list.value, [])
+  assert.equal(app.shell.toasts.list.value, [])
 })
 
 test('discards a late reply for another chat', async () => {
@@ -574,18 +590,18 @@ test('discards a late reply for another chat', async () => {
   slow[1]!({ session: fakeSession('b', { title: 'B' }) })
   slow[0]!({ session: fakeSession('a', { title: 'A' }) })
   await Promise.all([first, second])
-  assert.is(app.chat.chat.value.title, 'B')
+  assert.is(app.chat.transcript.chat.value.title, 'B')
 })
 
 test('the document title counts open questions of all chats', async () => {
   const { app, row, say } = await page('session/a')
   row('a', { title: 'Ask' })
-  assert.is(app.title.value, 'Ask · Bot')
+  assert.is(app.pane.title.value, 'Ask · Bot')
   const question = { kind: 'clarify', clarify_id: 'q', session_id: 'b', question: 'Which?' }
   say('inbox', 'asked', { ...question, choices_offered: [], requested_at: 1 })
-  assert.is(app.title.value, '(1) Ask · Bot')
+  assert.is(app.pane.title.value, '(1) Ask · Bot')
   say('inbox', 'settled', { id: 'q', session_id: 'b', answer: 'x' })
-  assert.is(app.title.value, 'Ask · Bot')
+  assert.is(app.pane.title.value, 'Ask · Bot')
 })
 
 test('unknown commands are text for the agent', async () => {
@@ -640,13 +656,13 @@ test('runs every slash command', async () => {
   await submit('/interrupt rather this')
   assert.is(service.of('POST /api/chat/interrupt')[0]?.message, 'rather this')
   await submit('/btw why?')
-  assert.is(app.queue.aside.value, 'h')
+  assert.is(app.chat.queue.aside.value, 'h')
   await says('/bg look around', 'Running in the background')
   await says('/yolo', 'Auto-approve on. Blocked commands stay blocked.')
   assert.equal(service.of('POST /api/session/yolo'), [{ session_id: 'a', enabled: true }])
   await says('/compact the ark', 'Context compacted: 20 → 6 messages')
   assert.equal(service.of('POST /api/session/compress'), [{ session_id: 'a', topic: 'the ark' }])
-  app.toasts.list.value.at(-1)?.action?.run()
+  app.shell.toasts.list.value.at(-1)?.action?.run()
   await settle()
   assert.equal(service.of('POST /api/session/uncompress'), [{ session_id: 'a', n: 9 }])
   await says('/export pdf', 'Usage: /export md, json or html')
@@ -655,14 +671,14 @@ test('runs every slash command', async () => {
   await submit('/title My name')
   assert.equal(service.of('POST /api/session/rename'), [{ session_id: 'a', title: 'My name' }])
   await submit('/model')
-  assert.is(app.layout.picker.value, 'model')
+  assert.is(app.shell.layout.picker.value, 'model')
   await submit('/help')
-  assert.ok(app.layout.shortcutsOpen.value)
+  assert.ok(app.shell.layout.shortcutsOpen.value)
   await says('/clear', 'View emptied. Reload to see the messages again.')
   await submit('/branch')
   assert.is(service.of('POST /api/session/branch').length, 1)
   await submit('/new')
-  assert.is(app.route.sessionId.value, null)
+  assert.is(app.shell.route.sessionId.value, null)
   await says('/title x', 'Start a chat first')
   assert.is(service.of(START).length, 0)
   assert.equal(new Set(commands.map(({ name }) => name)).size, commands.length)
@@ -675,13 +691,13 @@ test('/clear empties the view only, until something is jumped to', async () => {
     { id: 'm2', role: 'assistant', content: 'hi' },
   ]
   sessions.set('a', { messages })
-  await app.chat.reload()
+  await app.chat.transcript.reload()
   assert.equal(texts(), ['hello', 'hi'])
   await submit('/clear')
-  assert.equal([texts(), app.chat.countBefore('m2')], [[], 1])
-  await app.chat.reload()
+  assert.equal([texts(), app.chat.transcript.messages.countBefore('m2')], [[], 1])
+  await app.chat.transcript.reload()
   assert.equal(texts(), [])
-  assert.equal(await app.chat.loadUntil('m1'), true)
+  assert.equal(await app.chat.transcript.messages.loadUntil('m1'), true)
   assert.equal(texts(), ['hello', 'hi'])
   assert.is(service.of('POST /api/session/clear').length, 0)
 })
@@ -690,14 +706,14 @@ test('a new chat that was left while many others were opened is still the one th
   const { app, submit, sessions, texts } = await page()
   for (let n = 0; n < 30; n += 1) {
     sessions.set(`s${n}`, {})
-    app.route.openSession(`s${n}`)
+    app.shell.route.openSession(`s${n}`)
     await settle()
   }
-  app.route.openSession(null)
+  app.shell.route.openSession(null)
   await settle()
   await submit('hello')
   assert.equal(
-    [app.route.sessionId.value, app.chat.sessionId.value, texts()],
+    [app.shell.route.sessionId.value, app.chat.transcript.sessionId.value, texts()],
     ['n', 'n', ['hello']],
   )
 })
@@ -707,15 +723,15 @@ test('a message that is being edited keeps its text and its files while many oth
   sessions.set('a', { messages: [{ id: 'm1', role: 'user', content: 'first' }] })
   const files = [{ name: 'log.txt', chars: 9_000 }]
   const editing = { id: 'm1', text: 'half edited', files, uploads: 0 }
-  app.chat.editing.value = editing
+  app.chat.transcript.editing.value = editing
   for (let n = 0; n < 30; n += 1) {
     sessions.set(`s${n}`, {})
-    app.route.openSession(`s${n}`)
+    app.shell.route.openSession(`s${n}`)
     await settle()
   }
-  app.route.openSession('a')
+  app.shell.route.openSession('a')
   await settle()
-  assert.equal(app.chat.editing.value, editing)
+  assert.equal(app.chat.transcript.editing.value, editing)
 })
 
 /** A message is on its way in a new chat on the other side; `create` answers the request for its session. */
@@ -726,9 +742,9 @@ const sendBeside = async () => {
   })
   const second = openSecond(app)
   await settle()
-  const { composer, writing } = second.shown.value
-  composer.edit('hello')
-  const sent = writing.submit()
+  const { composer, draft } = second.shown.value
+  draft.edit('hello')
+  const sent = composer.submit()
   await settle()
   const create = async () => {
     created.resolve({ session: fakeRow('n') })
@@ -740,9 +756,12 @@ const sendBeside = async () => {
 
 test('the session of a chat on the other side is created: the person stays where they went meanwhile', async () => {
   const { app, create } = await sendBeside()
-  app.route.go({ view: 'settings', section: 'general' })
+  app.shell.route.go({ view: 'settings', section: 'general' })
   await create()
-  assert.equal([app.route.current.value.view, app.route.beside.value], ['settings', 'n'])
+  assert.equal(
+    [app.shell.route.current.value.view, app.shell.route.beside.value],
+    ['settings', 'n'],
+  )
 })
 
 test('a side that was closed while its session is created stays closed', async () => {
@@ -750,9 +769,9 @@ test('a side that was closed while its session is created stays closed', async (
   second.layout.closeSide.value?.()
   await settle()
   await create()
-  assert.is(app.route.beside.value, null)
+  assert.is(app.shell.route.beside.value, null)
   // Opened again, it is another new chat.
-  app.route.openBeside('')
+  app.shell.route.openBeside('')
   await settle()
   assert.is(second.shown.value.sessionId.value, '')
 })
@@ -760,35 +779,35 @@ test('a side that was closed while its session is created stays closed', async (
 test('a new chat whose session was created elsewhere and that was opened since is no new chat any more', async () => {
   const created = Promise.withResolvers<object>()
   const { app, sessions } = await page('', { 'POST /api/session/new': () => created.promise })
-  const ensured = app.ensureSession()
-  app.route.openSession('a')
+  const ensured = app.chat.choices.ensureSession()
+  app.shell.route.openSession('a')
   await settle()
   sessions.set('n', {})
   created.resolve({ session: fakeRow('n') })
   await ensured
-  app.route.openSession('n')
+  app.shell.route.openSession('n')
   await settle()
-  app.composer.edit('half a thought')
-  app.newChat()
+  app.composer.draft.edit('half a thought')
+  app.pane.newChat()
   await settle()
-  assert.equal([app.route.sessionId.value, app.composer.text.value], [null, ''])
+  assert.equal([app.shell.route.sessionId.value, app.composer.draft.text.value], [null, ''])
 })
 
 test('New chat returns to the one that was begun, also when its session was created meanwhile: address and chat agree', async () => {
   const created = Promise.withResolvers<object>()
   const { app, sessions } = await page('', { 'POST /api/session/new': () => created.promise })
-  app.composer.edit('half a thought')
-  const ensured = app.ensureSession()
-  app.route.openSession('a')
+  app.composer.draft.edit('half a thought')
+  const ensured = app.chat.choices.ensureSession()
+  app.shell.route.openSession('a')
   await settle()
   sessions.set('n', {})
   created.resolve({ session: fakeRow('n') })
   await ensured
-  app.newChat()
+  app.pane.newChat()
   await settle()
   const { sessionId } = app.first.shown.value
-  assert.equal([app.route.sessionId.value, sessionId.value], ['n', 'n'])
-  assert.is(app.composer.text.value, 'half a thought')
+  assert.equal([app.shell.route.sessionId.value, sessionId.value], ['n', 'n'])
+  assert.is(app.composer.draft.text.value, 'half a thought')
 })
 
 test.run()

@@ -3,8 +3,8 @@ import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import { createAttachments } from '../../../public/features/composer/attachments.ts'
-import { createComposer } from '../../../public/features/composer/composer.ts'
+import { Attachments } from '../../../public/features/composer/attachments.ts'
+import { Composer } from '../../../public/features/composer/composer.ts'
 import type { Upload, UploadOptions } from '../../../public/upload.ts'
 import { fakePlatform, settle, unnamed } from '../_page.ts'
 
@@ -22,8 +22,8 @@ const page = () => {
       sending.push({ ...options, arrive, fail: reject })
       options.signal?.addEventListener('abort', () => reject(new Error('aborted')))
     })
-  const composer = createComposer(fake.platform, { key: 's', sessionId: signal('s') })
-  const attachments = createAttachments({
+  const composer = new Composer(fake.platform, { key: 's', sessionId: signal('s') })
+  const attachments = new Attachments({
     platform: { upload },
     composer,
     ensureSession: async () => 's',
@@ -136,7 +136,7 @@ test('after a switch to another chat the files go into the draft of theirs, also
   attachments.add([file('a'), file('b')])
   await settle()
   await composer.leave()
-  const other = createComposer(platform, { key: 'other', sessionId: signal('other') })
+  const other = new Composer(platform, { key: 'other', sessionId: signal('other') })
   sending[0]!.arrive('a')
   await settle()
   assert.is(sending[1]?.sessionId, 's')
@@ -153,18 +153,18 @@ test('after a switch to another chat the files go into the draft of theirs, also
 test('a long paste is offered as a file, a short one is not', async () => {
   const { attachments, composer, sending } = page()
   const text = 'line\r\n'.repeat(1000)
-  assert.not.ok(attachments.onPaste('short'))
+  assert.not.ok(attachments.longTexts.onPaste('short'))
   composer.edit('short')
-  assert.is(attachments.longText.value, null)
-  assert.not.ok(attachments.onPaste(text))
+  assert.is(attachments.longTexts.longText.value, null)
+  assert.not.ok(attachments.longTexts.onPaste(text))
   composer.edit(`before ${text.replaceAll('\r\n', '\n')}after`)
-  assert.equal(attachments.longText.value, { kind: 'pasted', chars: 5000 })
-  attachments.attachText()
+  assert.equal(attachments.longTexts.longText.value, { kind: 'pasted', chars: 5000 })
+  attachments.longTexts.attachText()
   assert.is(composer.text.value, 'before after')
   await settle()
   assert.equal([sending[0]!.name, sending[0]!.file.size], ['pasted-text.txt', 5000])
   // Undone: the text is in the message again.
-  assert.ok(attachments.undoAttach())
+  assert.ok(attachments.longTexts.undoAttach())
   assert.is(composer.text.value.length, 5012)
   assert.equal(attachments.list.value, [])
 })
@@ -172,11 +172,11 @@ test('a long paste is offered as a file, a short one is not', async () => {
 test('hides the offer when the text is deleted', () => {
   const { attachments, composer } = page()
   const text = 'x'.repeat(5000)
-  attachments.onPaste(text)
+  attachments.longTexts.onPaste(text)
   composer.edit(text)
-  assert.ok(attachments.longText.value)
+  assert.ok(attachments.longTexts.longText.value)
   composer.edit('')
-  assert.is(attachments.longText.value, null)
+  assert.is(attachments.longTexts.longText.value, null)
 })
 
 const MILLIONS = 'word '.repeat(1_000_000)
@@ -184,20 +184,24 @@ const MILLIONS = 'word '.repeat(1_000_000)
 test('five million pasted characters never enter the field: they are a file, which can be taken back', async () => {
   const { attachments, composer, sending, service } = page()
   composer.edit('read this')
-  assert.ok(attachments.onPaste(MILLIONS))
+  assert.ok(attachments.longTexts.onPaste(MILLIONS))
   assert.is(composer.text.value, 'read this')
-  assert.equal(attachments.longText.value, { kind: 'attached', chars: 5_000_000, canInsert: false })
+  assert.equal(attachments.longTexts.longText.value, {
+    kind: 'attached',
+    chars: 5_000_000,
+    canInsert: false,
+  })
   await settle()
   sending[0]!.arrive('pasted-text.txt')
   await settle()
   assert.equal(composer.files.value, ['pasted-text.txt'])
-  assert.is(attachments.longText.value?.kind, 'attached')
+  assert.is(attachments.longTexts.longText.value?.kind, 'attached')
   // What was typed since is undone first, by the browser.
   composer.edit('read this!')
-  assert.not.ok(attachments.undoAttach())
+  assert.not.ok(attachments.longTexts.undoAttach())
   composer.edit('read this')
-  assert.ok(attachments.undoAttach())
-  assert.equal([composer.files.value, attachments.longText.value], [[], null])
+  assert.ok(attachments.longTexts.undoAttach())
+  assert.equal([composer.files.value, attachments.longTexts.longText.value], [[], null])
   const written = JSON.stringify(service.of('POST /api/session/draft'))
   assert.ok(written.length < 1_000, `${written.length} characters of drafts`)
 })
@@ -205,38 +209,38 @@ test('five million pasted characters never enter the field: they are a file, whi
 test('an attached text is put into the message instead, also while it is uploaded', async () => {
   const { attachments, composer, sending } = page()
   const text = 'y'.repeat(30_000)
-  assert.ok(attachments.onPaste(text))
+  assert.ok(attachments.longTexts.onPaste(text))
   await settle()
   assert.is(sending.length, 1)
-  attachments.insertText(given => composer.edit(given))
+  attachments.longTexts.insertText(given => composer.edit(given))
   assert.ok(sending[0]!.signal?.aborted)
   assert.equal([composer.text.value, attachments.list.value], [text, []])
-  assert.equal(attachments.longText.value, { kind: 'pasted', chars: 30_000 })
+  assert.equal(attachments.longTexts.longText.value, { kind: 'pasted', chars: 30_000 })
 })
 
 test('a message that is too long for a draft is attached as a whole', async () => {
   const { attachments, composer, sending } = page()
   composer.edit('z'.repeat(60_000))
-  assert.equal(attachments.longText.value, { kind: 'long', chars: 60_000 })
-  attachments.attachText()
+  assert.equal(attachments.longTexts.longText.value, { kind: 'long', chars: 60_000 })
+  attachments.longTexts.attachText()
   assert.is(composer.text.value, '')
   await settle()
   assert.is(sending[0]!.file.size, 60_000)
-  assert.ok(attachments.undoAttach())
+  assert.ok(attachments.longTexts.undoAttach())
   assert.is(composer.text.value.length, 60_000)
 })
 
 test('the line ends when its file is removed, and when the upload fails', async () => {
   const { attachments, sending } = page()
-  attachments.onPaste(MILLIONS)
+  attachments.longTexts.onPaste(MILLIONS)
   attachments.remove(attachments.list.value[0]!.id)
-  assert.is(attachments.longText.value, null)
-  assert.not.ok(attachments.undoAttach())
-  attachments.onPaste(MILLIONS)
+  assert.is(attachments.longTexts.longText.value, null)
+  assert.not.ok(attachments.longTexts.undoAttach())
+  attachments.longTexts.onPaste(MILLIONS)
   await settle()
   sending.at(-1)!.fail(new ApiError(0, 'offline'))
   await settle()
-  assert.is(attachments.longText.value, null)
+  assert.is(attachments.longTexts.longText.value, null)
   // The text is not lost: the file can be sent again.
   assert.ok(attachments.canRetry(attachments.list.value.at(-1)!))
 })

@@ -5,12 +5,12 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import type { App, PageApp } from '../../../public/app.ts'
+import type { App, Page } from '../../../public/app.ts'
 import { messageOf } from '../../../lib/base/draft-message.ts'
 import type { Approval } from '../../../lib/schema/question.ts'
 import { answerWithToast } from '../../../public/features/approvals/answer.ts'
 import { showFilesAfter } from '../../../public/features/time-travel/open-past.ts'
-import { editWaiting } from '../../../public/features/offline/edit-waiting.ts'
+import { editWaiting } from '../../../public/features/queue/outbox-list.tsx'
 import { steeringActions } from '../../../public/features/queue/actions.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { createPage } from '../_open-page.ts'
@@ -269,15 +269,16 @@ const openPage = async (
   return { page, fake, stream, storage, tab, close: () => server.readers.delete(receive) }
 }
 
-const show = async (page: PageApp, id: string | null): Promise<App> => {
-  page.route.openSession(id)
+const show = async (page: Page, id: string | null): Promise<App> => {
+  page.shell.route.openSession(id)
   await settle()
   return page.first.app.peek()
 }
 
 /** What a person sees of the shown chat, and what is stored of it. */
-const viewOf = (page: PageApp, server: Server) => {
-  const { chat, composer, attachments, queue } = page.first.app.peek()
+const viewOf = (page: Page, server: Server) => {
+  const { transcript: chat, queue } = page.first.app.peek().chat
+  const { draft: composer, attachments } = page.first.app.peek().composer
   const id = chat.sessionId.peek()
   const { messages, queued, live } = chat.chat.peek()
   const record = server.sessions.get(id)
@@ -329,8 +330,8 @@ let approvals = 0
 
 const file = (name: string) => new File(['x'], name)
 const write = (app: App, text: string) => {
-  app.composer.edit(text)
-  return app.submit()
+  app.composer.draft.edit(text)
+  return app.composer.submit()
 }
 const running = (_: App, server: Server) => {
   server.tell('session:a', 'turn_started', {
@@ -358,7 +359,7 @@ const ACTIONS: Record<string, Action> = {
   },
   'send with a file': {
     run: app => {
-      app.attachments.add([file('one.txt'), file('two.txt')])
+      app.composer.attachments.add([file('one.txt'), file('two.txt')])
       return write(app, 'look')
     },
     text: 'look',
@@ -366,12 +367,12 @@ const ACTIONS: Record<string, Action> = {
     sends: 'look',
   },
   'attach two files': {
-    run: app => app.attachments.add([file('one.txt'), file('two.txt')]),
+    run: app => app.composer.attachments.add([file('one.txt'), file('two.txt')]),
     shows: /one.txt.*two.txt/,
   },
-  edit: { run: app => app.edit('m3', 'edited'), shows: /edited/, sends: 'edited' },
-  'retry the last': { run: app => app.retry() },
-  'retry an earlier one': { run: app => app.retry('m2') },
+  edit: { run: app => app.chat.turns.edit('m3', 'edited'), shows: /edited/, sends: 'edited' },
+  'retry the last': { run: app => app.chat.turns.retry() },
+  'retry an earlier one': { run: app => app.chat.turns.retry('m2') },
   queue: {
     prepare: running,
     run: app => write(app, 'afterwards'),
@@ -382,15 +383,15 @@ const ACTIONS: Record<string, Action> = {
   steer: {
     prepare: running,
     run: app => {
-      app.composer.edit('to the left')
-      return app.submit(true)
+      app.composer.draft.edit('to the left')
+      return app.composer.submit(true)
     },
     text: 'to the left',
   },
-  stop: { prepare: running, run: app => app.stop() },
-  'choose a model': { run: app => app.chooseModel('m1') },
-  'choose a workspace': { run: app => app.chooseWorkspace('/w/one') },
-  'choose a personality': { run: app => app.choosePersonality('calm') },
+  stop: { prepare: running, run: app => app.chat.turns.stop() },
+  'choose a model': { run: app => app.chat.choices.chooseModel('m1') },
+  'choose a workspace': { run: app => app.chat.choices.chooseWorkspace('/w/one') },
+  'choose a personality': { run: app => app.chat.choices.choosePersonality('calm') },
   rename: { run: app => write(app, '/title Another name') },
   undo: { run: app => write(app, '/undo') },
   'side question': { run: app => write(app, '/btw why?'), text: '/btw why?' },
@@ -407,10 +408,10 @@ const ACTIONS: Record<string, Action> = {
   plan: { run: app => write(app, '/plan the move'), text: 'the move' },
   yolo: { run: app => write(app, '/yolo') },
   compact: { run: app => write(app, '/compact') },
-  branch: { run: app => app.branch('a', 'm2'), leads: true },
-  duplicate: { run: app => app.duplicate('a'), leads: true },
+  branch: { run: app => app.sessionActions.branch('a', 'm2'), leads: true },
+  duplicate: { run: app => app.sessionActions.duplicate('a'), leads: true },
   pin: { run: app => app.sessions.pin('a', true) },
-  archive: { run: app => app.archive('a', true) },
+  archive: { run: app => app.sessionActions.archive('a', true) },
   'edit a queued message': {
     prepare: queuedUp,
     run: app => steeringActions.editQueued(app, 'a', 'q1'),
@@ -427,20 +428,23 @@ const ACTIONS: Record<string, Action> = {
     prepare: queuedUp,
     run: app => steeringActions.moveUp(app, 'a', ['q1', 'q2'], 1),
   },
-  'show another version': { run: app => app.showVersion('m3'), shows: /an earlier version/ },
+  'show another version': {
+    run: app => app.chat.turns.showVersion('m3'),
+    shows: /an earlier version/,
+  },
   clear: {
     run: async app => {
-      await app.confirmClear('a')
-      const ask = app.layout.confirmation.peek()
-      app.layout.confirmation.value = null
+      await app.sessionActions.confirmClear('a')
+      const ask = app.shell.layout.confirmation.peek()
+      app.shell.layout.confirmation.value = null
       await ask?.run()
     },
   },
   'allow a command': {
-    run: app => answerWithToast(app, { ...APPROVAL, approval_id: `${++approvals}` }, 'once'),
+    run: app => answerWithToast(app.shell, { ...APPROVAL, approval_id: `${++approvals}` }, 'once'),
   },
   'paste a long text': {
-    run: app => app.attachments.onPaste('long '.repeat(5_000)),
+    run: app => app.composer.attachments.longTexts.onPaste('long '.repeat(5_000)),
     shows: /pasted-text.txt/,
   },
   'the files after a step': { reads: true, run: app => showFilesAfter(app, 'c1') },
@@ -454,7 +458,7 @@ const ACTIONS: Record<string, Action> = {
   'new chat: send with a file': {
     isNew: true,
     run: app => {
-      app.attachments.add([file('one.txt')])
+      app.composer.attachments.add([file('one.txt')])
       return write(app, 'with a file')
     },
     text: 'with a file',
@@ -464,16 +468,16 @@ const ACTIONS: Record<string, Action> = {
   'new chat: text and a file': {
     isNew: true,
     run: app => {
-      app.composer.edit('half a thought')
-      app.attachments.add([file('one.txt')])
+      app.composer.draft.edit('half a thought')
+      app.composer.attachments.add([file('one.txt')])
     },
     text: 'half a thought',
   },
   'new chat: choices, then send': {
     isNew: true,
     prepare: async app => {
-      await app.chooseModel('m1')
-      await app.choosePersonality('calm')
+      await app.chat.choices.chooseModel('m1')
+      await app.chat.choices.choosePersonality('calm')
     },
     run: app => write(app, 'chosen'),
     text: 'chosen',
@@ -484,7 +488,7 @@ const ACTIONS: Record<string, Action> = {
 }
 
 /** What the pane shows besides its chat. */
-const frameOf = ({ layout, route, first }: PageApp) => ({
+const frameOf = ({ shell: { layout, route }, first }: Page) => ({
   focus: layout.composerFocus.peek(),
   picker: layout.picker.peek(),
   overlay: layout.overlay.peek() !== null,
@@ -511,7 +515,7 @@ const requestsOf = async (action: Action): Promise<{ route: string; at: number }
   await action.run(app)
   await settle()
   // What is saved after a pause belongs to it.
-  await page.first.shown.peek().composer.save()
+  await page.first.shown.peek().draft.save()
   await settle()
   const { calls } = fake.service
   return calls.slice(before).flatMap(({ route }, index) =>
@@ -565,7 +569,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       const { app, page, server, fake } = await begin(action, hold)
       const done = Promise.resolve(action.run(app))
       await settle()
-      void page.first.shown.peek().composer.save()
+      void page.first.shown.peek().draft.save()
       await begun.promise
       const key = page.first.shown.peek()
       await show(page, 'b')
@@ -576,7 +580,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       await settle()
       assert.equal(viewOf(page, server), expectedOther)
       assert.equal(frameOf(page), frame)
-      assert.is(page.route.sessionId.peek(), 'b')
+      assert.is(page.shell.route.sessionId.peek(), 'b')
       for (const { route: later, input } of fake.service.calls.slice(held))
         if (!isOfReading(later)) assert.not.equal(input.session_id, 'b', later)
       // One comes back.
@@ -591,7 +595,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       const { app, page, server } = await begin(action, hold)
       const done = Promise.resolve(action.run(app)).catch(() => undefined)
       await settle()
-      void page.first.shown.peek().composer.save()
+      void page.first.shown.peek().draft.save()
       await begun.promise
       const own = page.first.shown.peek()
       await show(page, 'b')
@@ -609,13 +613,15 @@ for (const [name, action] of Object.entries(ACTIONS)) {
   }
 }
 /** How often a text is with the server, and whether it is still to be seen in the page. */
-const placesOf = (text: string, page: PageApp, server: Server) => {
+const placesOf = (text: string, page: Page, server: Server) => {
   const records = [...server.sessions.values()]
   const stored = records.flatMap(({ messages, queued }) => [
     ...messages.map(({ content }) => content),
     ...queued.map(one => String(one.text)),
   ])
-  const { chat, composer, outbox } = page.first.app.peek()
+  const { transcript: chat } = page.first.app.peek().chat
+  const { draft: composer } = page.first.app.peek().composer
+  const outbox = page.first.app.peek().outbox
   const inPage = [
     composer.text.peek(),
     chat.editing.peek()?.text ?? '',
@@ -646,13 +652,13 @@ for (const [name, action] of Object.entries(ACTIONS)) {
         const { app, page, server, storage, tab, close } = await begin(action, hold)
         void action.run(app)
         await settle()
-        void page.first.shown.peek().composer.save()
+        void page.first.shown.peek().draft.save()
         await begun.promise
         // As when a page is left.
-        for (const { composer } of page.chats.all()) void composer.save()
+        for (const { draft } of page.chats.all()) void draft.save()
         await settle()
         close()
-        const id = page.route.sessionId.peek()
+        const id = page.shell.route.sessionId.peek()
         const again = await openPage(server, id ? `session/${id}` : '', { storage, tab })
         await again.page.outbox.takeOver()
         await again.page.outbox.flush()
@@ -666,7 +672,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
         const { app, page, server } = await begin(action, hold)
         const done = action.run(app)
         await settle()
-        void page.first.shown.peek().composer.save()
+        void page.first.shown.peek().draft.save()
         await begun.promise
         release.resolve()
         await done
@@ -691,10 +697,10 @@ for (const [name, action] of Object.entries(ACTIONS)) {
         const { app, page, server, before, fake } = await begin(action, hold)
         // Its editor is open until the message is accepted.
         if (name === 'edit')
-          app.chat.editing.value = { id: 'm3', text: 'edited', files: [], uploads: 0 }
+          app.chat.transcript.editing.value = { id: 'm3', text: 'edited', files: [], uploads: 0 }
         const done = Promise.resolve(action.run(app)).catch(() => undefined)
         await settle()
-        void page.first.shown.peek().composer.save()
+        void page.first.shown.peek().draft.save()
         await begun.promise
         if (!isShown) await show(page, 'b')
         server.sessions.delete('a')
@@ -707,7 +713,7 @@ for (const [name, action] of Object.entries(ACTIONS)) {
           assert.equal(viewOf(page, server), expectedOther)
           await show(page, 'a')
         }
-        assert.is(page.first.app.peek().chat.state.peek(), 'missing')
+        assert.is(page.first.app.peek().chat.transcript.state.peek(), 'missing')
         assert.ok(placesOf(text ?? sends!, page, server).isInPage, 'the text is kept')
         for (const { input } of fake.service.calls.slice(before))
           assert.is(input.session_id ?? 'a', input.session_id === 'b' ? 'b' : 'a')
@@ -721,8 +727,8 @@ for (const [name, action] of Object.entries(ACTIONS)) {
     const other = await openPage(server, 'session/a')
     const { page } = await openPage(server, 'session/a')
     const [there, here] = [other.page, page].map(each => each.first.app.peek()) as [App, App]
-    there.composer.edit('of the other device')
-    await there.composer.save()
+    there.composer.draft.edit('of the other device')
+    await there.composer.draft.save()
     await action.prepare?.(here, server)
     await settle()
     await action.run(here)
@@ -742,7 +748,7 @@ test('an older reply does not bring back what was undone on another device', asy
   const release = Promise.withResolvers<void>()
   const hold = { route: READ, at: 2, until: release.promise, begun: begun.resolve, isReached: true }
   const { page } = await openPage(server, 'session/a', { hold })
-  const reading = page.first.app.peek().chat.reload()
+  const reading = page.first.app.peek().chat.transcript.reload()
   await begun.promise
   server.answers['POST /api/session/undo']!({ session_id: 'a' })
   await settle()
@@ -764,20 +770,20 @@ test('Edit on a version that waits opens the editor of its message again; it nev
   const { [START]: start } = fake.service.answers
   fake.service.answers[START] = unreachable
   const app = page.first.app.peek()
-  assert.ok(await app.edit('m3', 'edited', ['more.txt']))
+  assert.ok(await app.chat.turns.edit('m3', 'edited', ['more.txt']))
   const waiting = () => page.outbox.list.peek().find(({ state }) => state === 'waiting')
   assert.is(waiting()?.replace, 'm3')
   // One that is being edited is not overwritten.
-  app.chat.editing.value = { id: 'm1', text: 'half', files: [], uploads: 0 }
+  app.chat.transcript.editing.value = { id: 'm1', text: 'half', files: [], uploads: 0 }
   await editWaiting(app, waiting()!).catch(() => undefined)
-  assert.equal([app.chat.editing.peek()?.text, waiting()?.replace], ['half', 'm3'])
-  app.chat.editing.value = null
+  assert.equal([app.chat.transcript.editing.peek()?.text, waiting()?.replace], ['half', 'm3'])
+  app.chat.transcript.editing.value = null
   await editWaiting(app, waiting()!)
   const editing = { id: 'm3', text: 'edited', files: [{ name: 'more.txt' }], uploads: 0 }
-  assert.equal([app.chat.editing.peek(), waiting()], [editing, undefined])
-  assert.is(app.composer.text.peek(), '')
+  assert.equal([app.chat.transcript.editing.peek(), waiting()], [editing, undefined])
+  assert.is(app.composer.draft.text.peek(), '')
   fake.service.answers[START] = start!
-  assert.ok(await app.edit('m3', 'edited again', ['more.txt']))
+  assert.ok(await app.chat.turns.edit('m3', 'edited again', ['more.txt']))
   await settle()
   assert.equal(
     viewOf(page, server).stored?.texts.map(([, content]) => content),
@@ -790,11 +796,14 @@ test('Edit on a version that waits whose message is gone puts the text into the 
   server.answers[START] = unreachable
   const { page } = await openPage(server, 'session/a')
   const app = page.first.app.peek()
-  await app.edit('m3', 'edited')
+  await app.chat.turns.edit('m3', 'edited')
   server.sessions.get('a')!.messages.length = 2
-  await app.chat.reload()
+  await app.chat.transcript.reload()
   await editWaiting(app, page.outbox.list.peek()[0]!)
-  assert.equal([app.composer.text.peek(), app.chat.editing.peek()], ['edited', null])
+  assert.equal(
+    [app.composer.draft.text.peek(), app.chat.transcript.editing.peek()],
+    ['edited', null],
+  )
   assert.equal(page.outbox.list.peek(), [])
 })
 
@@ -836,12 +845,12 @@ for (const [name, action] of Object.entries(ACTIONS)) {
       const { app, page, server, fake, storage, tab, close } = await begin(action, hold)
       void action.run(app)
       await begun.promise
-      if (isLeft) for (const { composer } of page.chats.all()) void composer.save()
+      if (isLeft) for (const { draft } of page.chats.all()) void draft.save()
       else await fake.clock.advance(1_000)
       await settle()
       close()
       const again = await openPage(server, 'session/a', { storage, tab })
-      assert.match(again.page.first.app.peek().composer.text.peek(), text)
+      assert.match(again.page.first.app.peek().composer.draft.text.peek(), text)
     })
 }
 
@@ -864,13 +873,13 @@ for (const [what, remove] of Object.entries(REMOVALS))
       const server = createServer()
       const { page } = await openPage(server, 'session/a')
       const app = page.first.app.peek()
-      app.composer.edit('half a thought')
-      app.chat.editing.value = {
+      app.composer.draft.edit('half a thought')
+      app.chat.transcript.editing.value = {
         ...{ id: 'm3', text: 'reworded', uploads: 0 },
         files: [{ name: 'one.txt' }],
       }
       const isCommand = what.startsWith('/')
-      if (isCommand) app.composer.edit('')
+      if (isCommand) app.composer.draft.edit('')
       if (!isShown) await show(page, isCommand ? 'a' : 'b')
       await remove(app, server)
       await settle()
@@ -893,24 +902,25 @@ test('an editor closes when its text is accepted, and stays with a refused one; 
   }
   const { page, fake } = await openPage(server, 'session/a', { hold })
   const app = page.first.app.peek()
-  const open = () => (app.chat.editing.value = { id: 'm3', text: 'new', files: [], uploads: 0 })
+  const open = () =>
+    (app.chat.transcript.editing.value = { id: 'm3', text: 'new', files: [], uploads: 0 })
   open()
-  const sent = app.edit('m3', 'new')
+  const sent = app.chat.turns.edit('m3', 'new')
   await begun.promise
   // Its event is faster than the reply.
-  assert.is(app.chat.editing.peek()?.isSending, true)
+  assert.is(app.chat.transcript.editing.peek()?.isSending, true)
   release.resolve()
   await sent
   assert.equal(viewOf(page, server).draft, ['', []])
-  assert.is(app.chat.editing.peek(), null)
+  assert.is(app.chat.transcript.editing.peek(), null)
   const { [START]: start } = fake.service.answers
   fake.service.answers[START] = () => {
     throw new ApiError(403, 'No', { code: 'budget' })
   }
-  app.chat.editing.value = { id: 'm1', text: 'first again', files: [], uploads: 0 }
-  await app.edit('m1', 'first again')
+  app.chat.transcript.editing.value = { id: 'm1', text: 'first again', files: [], uploads: 0 }
+  await app.chat.turns.edit('m1', 'first again')
   assert.equal(
-    [app.chat.editing.peek()?.text, app.chat.editing.peek()?.isSending],
+    [app.chat.transcript.editing.peek()?.text, app.chat.transcript.editing.peek()?.isSending],
     ['first again', false],
   )
   fake.service.answers[START] = start!
@@ -923,17 +933,17 @@ test('a refused text whose editor is not open any more is in the composer', asyn
     server.answers[START] = () => refusal.promise
     const { page } = await openPage(server, 'session/a')
     const app = page.first.app.peek()
-    app.chat.editing.value = {
+    app.chat.transcript.editing.value = {
       ...{ id: 'm3', text: 'new', uploads: 0 },
       files: [{ name: 'one.txt' }],
     }
-    const sent = app.edit('m3', 'new', ['one.txt'])
+    const sent = app.chat.turns.edit('m3', 'new', ['one.txt'])
     await settle()
-    app.chat.editing.value = other
+    app.chat.transcript.editing.value = other
     refusal.reject(new ApiError(403, 'No', { code: 'budget' }))
     assert.not(await sent)
     assert.equal(
-      [viewOf(page, server).draft, app.chat.editing.peek()],
+      [viewOf(page, server).draft, app.chat.transcript.editing.peek()],
       [['new', ['one.txt']], other],
     )
   }
@@ -944,12 +954,15 @@ test('a version that waits overwrites no editor that was opened while it was tak
   server.answers[START] = unreachable
   const { page } = await openPage(server, 'session/a')
   const app = page.first.app.peek()
-  await app.edit('m3', 'edited')
+  await app.chat.turns.edit('m3', 'edited')
   const taken = editWaiting(app, page.outbox.list.peek()[0]!)
   const editing = { id: 'm1', text: 'half', files: [], uploads: 0 }
-  app.chat.editing.value = editing
+  app.chat.transcript.editing.value = editing
   await taken
-  assert.equal([app.chat.editing.peek(), app.composer.text.peek()], [editing, 'edited'])
+  assert.equal(
+    [app.chat.transcript.editing.peek(), app.composer.draft.text.peek()],
+    [editing, 'edited'],
+  )
 })
 
 test('a queued message that was taken back is in the composer and not in the queue, whatever reply is lost', async () => {
@@ -1000,12 +1013,12 @@ test('a message removes no draft that another page of the browser has stored', a
       for (const route of [START, 'POST /api/session/new', 'POST /api/session/draft'])
         fake.service.answers[route] = unreachable
     const app = here.page.first.app.peek()
-    app.composer.edit('of this page')
-    await app.composer.save()
-    other.page.first.app.peek().composer.edit('of the other page')
-    await other.page.first.app.peek().composer.save()
+    app.composer.draft.edit('of this page')
+    await app.composer.draft.save()
+    other.page.first.app.peek().composer.draft.edit('of the other page')
+    await other.page.first.app.peek().composer.draft.save()
     other.close()
-    await app.submit()
+    await app.composer.submit()
     await settle()
     const drafts = JSON.stringify([...storage.values].filter(([key]) => !key.startsWith('out:')))
     assert.match(drafts, 'of the other page')
@@ -1045,15 +1058,15 @@ test('a message names the stored draft that it began as, whose reply was not see
     return unreachable()
   }
   const first = await openPage(server, 'session/a')
-  first.page.first.app.peek().composer.edit('hello')
-  await first.page.first.app.peek().composer.save()
+  first.page.first.app.peek().composer.draft.edit('hello')
+  await first.page.first.app.peek().composer.draft.save()
   first.close()
   const { storage, tab } = first
   const name = server.sessions.get('a')!.draft.client_message_id
   assert.ok(name)
   server.answers[START] = unreachable
   const second = await openPage(server, 'session/a', { storage, tab })
-  await second.page.first.app.peek().submit()
+  await second.page.first.app.peek().composer.submit()
   assert.is(second.fake.service.of(START)[0]?.draft, name)
   second.close()
   const { page } = await openPage(server, 'session/a', { storage, tab })
@@ -1097,28 +1110,29 @@ const createBrokenServer = ({ hasFiles, hasComments }: Written) => {
 const compose = async (app: App, { where, hasFiles, hasComments }: Written) => {
   const files = hasFiles ? ['one.txt', 'two.txt'] : []
   if (where === 'an edit') {
-    app.chat.editing.value = {
+    app.chat.transcript.editing.value = {
       ...{ id: 'm3', text: 'words', uploads: 0 },
       files: files.map(name => ({ name })),
     }
     return
   }
   if (where === 'a new chat') {
-    await app.chooseModel('m1')
-    await app.chooseWorkspace('/w/one')
-    await app.choosePersonality('calm')
+    await app.chat.choices.chooseModel('m1')
+    await app.chat.choices.chooseWorkspace('/w/one')
+    await app.chat.choices.choosePersonality('calm')
   }
-  app.composer.edit('words')
-  for (const name of files) app.composer.addFile(name)
-  if (hasComments) app.composer.addComment(comment)
+  app.composer.draft.edit('words')
+  for (const name of files) app.composer.draft.addFile(name)
+  if (hasComments) app.composer.draft.addComment(comment)
 }
 
 const sendComposed = async (app: App) => {
-  const editing = app.chat.editing.peek()
-  if (!editing) return app.submit()
+  const editing = app.chat.transcript.editing.peek()
+  if (!editing) return app.composer.submit()
   // As its editor does.
   const names = editing.files.map(({ name }) => name)
-  if (await app.edit(editing.id, editing.text, names)) app.chat.editing.value = null
+  if (await app.chat.turns.edit(editing.id, editing.text, names))
+    app.chat.transcript.editing.value = null
 }
 
 type Opener = Awaited<ReturnType<typeof openPage>>
@@ -1156,7 +1170,7 @@ const TRIPS: Record<string, (written: Written) => Trip | null> = {
     written.where === 'an edit'
       ? null
       : async (at, server) => {
-          await at.page.first.shown.peek().composer.save()
+          await at.page.first.shown.peek().draft.save()
           const { storage, tab } = at
           Object.assign(at, await openPage(server, hrefOf(written), { storage, tab }))
         },
@@ -1212,12 +1226,12 @@ for (const [name, tripOf] of Object.entries(TRIPS))
   }
 
 const READING = {
-  'when it is opened': async (page: PageApp) => void (await show(page, 'a')),
-  'after a reset': async (_: PageApp, server: Server) => {
+  'when it is opened': async (page: Page) => void (await show(page, 'a')),
+  'after a reset': async (_: Page, server: Server) => {
     server.tell('session:a', 'reset', {})
     await settle()
   },
-  'when its session has just been created': async (page: PageApp) => {
+  'when its session has just been created': async (page: Page) => {
     await write(await show(page, null), 'hello')
     await settle()
   },
@@ -1297,20 +1311,20 @@ test('the list that could not be read is read again with the connection', async 
 const CHOICES = {
   model: {
     route: 'POST /api/session/update',
-    choose: (app: App, value: string) => app.chooseModel(value),
+    choose: (app: App, value: string) => app.chat.choices.chooseModel(value),
   },
   workspace: {
     route: 'POST /api/session/update',
-    choose: (app: App, value: string) => app.chooseWorkspace(value),
+    choose: (app: App, value: string) => app.chat.choices.chooseWorkspace(value),
   },
   personality: {
     route: 'POST /api/personality/set',
-    choose: (app: App, value: string) => app.choosePersonality(value),
+    choose: (app: App, value: string) => app.chat.choices.choosePersonality(value),
   },
 } as const
 for (const name of ['model', 'workspace', 'personality'] as const) {
   const { route, choose } = CHOICES[name]
-  const shown = (app: App) => app.chat.details.peek()?.[name]
+  const shown = (app: App) => app.chat.transcript.details.peek()?.[name]
 
   test(`${name}: of two choices the later one is shown, whatever reply comes first`, async () => {
     const server = createServer()

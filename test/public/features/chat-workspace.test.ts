@@ -5,13 +5,13 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import type { App, PageApp } from '../../../public/app.ts'
-import { openSecond } from '../../../public/features/split/second-app.ts'
+import type { App, Page } from '../../../public/app.ts'
+import { openSecond } from '../../../public/features/frame/second-pane.ts'
 import {
   followChat,
   type WorkspacePanel,
   workspacePanelOf,
-} from '../../../public/features/workspace/workspace-panel.ts'
+} from '../../../public/features/panel/workspace-panel.ts'
 import { createPage } from '../_open-page.ts'
 import { fakePlatform, fakeRow, fakeSession, settle } from '../_page.ts'
 
@@ -206,7 +206,7 @@ const openPage = async (href = 'session/a') => {
   let leave = (): void => undefined
   /** Shows a chat and its panel, as the views do. */
   const view = async (id: string): Promise<WorkspacePanel> => {
-    page.route.openSession(id)
+    page.shell.route.openSession(id)
     await settle()
     leave()
     const app = page.first.app.peek()
@@ -242,7 +242,7 @@ const stateOf = ({ files, openFile, uploads, changes, git, turns, ...more }: Wor
 type State = ReturnType<typeof stateOf>
 type Act = (given: {
   w: WorkspacePanel
-  page: PageApp
+  page: Page
   app: App
   answer: () => unknown
   press: () => void
@@ -298,7 +298,7 @@ const actions: Action[] = [
     async act({ w }) {
       w.openFile.open(readme)
       await settle()
-      await w.openFile.loadFromDisk()
+      await w.openFile.saver.loadFromDisk()
     },
     is: ['README.md', 'ready', 'readme of a', false],
   },
@@ -306,7 +306,7 @@ const actions: Action[] = [
     ...{ name: 'file: save', route: 'POST /api/file/save', shows: fileOf },
     async act(given) {
       await edit(given)
-      await given.w.openFile.save()
+      await given.w.openFile.saver.save()
     },
     is: ['README.md', 'ready', 'mine', false],
   },
@@ -459,15 +459,15 @@ const actions: Action[] = [
   },
 ]
 
-const answerQuestion = async ({ layout }: PageApp): Promise<void> => {
+const answerQuestion = async ({ shell: { layout } }: Page): Promise<void> => {
   const question = layout.confirmation.value
   layout.confirmation.value = null
   await question?.run()
 }
 
-const questionOf = ({ layout }: PageApp): string => layout.confirmation.peek()?.text ?? ''
+const questionOf = ({ shell: { layout } }: Page): string => layout.confirmation.peek()?.text ?? ''
 
-const pressNewest = ({ toasts }: PageApp): void => {
+const pressNewest = ({ shell: { toasts } }: Page): void => {
   const found = toasts.list.value.findLast(({ action }) => action)
   assert.ok(found, 'a notice offers an action')
   found.action?.run()
@@ -495,7 +495,7 @@ const runHeld = async (opened: Opened, action: Action, fails: boolean) => {
     press: () => pressNewest(page),
   }
   const start = service.calls.length
-  const begin = (act: Act) => Promise.resolve(act(given)).catch(page.toasts.showError)
+  const begin = (act: Act) => Promise.resolve(act(given)).catch(page.shell.toasts.showError)
   if (action.late) {
     await begin(action.act)
     await settle()
@@ -597,8 +597,8 @@ test('asks about a conflict when its chat is shown again', async () => {
   const w = await view('a')
   const [turn] = w.turns.list.value
   w.turns.undoFile(turn!, turn!.files[0]!)
-  const { value: question } = page.layout.confirmation
-  page.layout.confirmation.value = null
+  const { value: question } = page.shell.layout.confirmation
+  page.shell.layout.confirmation.value = null
   const running = question?.run()
   await view('b')
   await running
@@ -633,13 +633,13 @@ test('another workspace of the same session: reads it, and writes nothing of the
   w.openFile.setMode('edit')
   w.openFile.edit('mine')
   server.files.set('a', new Map([['README.md', 'another file']]))
-  await page.first.app.peek().chooseWorkspace('/w/other')
+  await page.first.app.peek().chat.choices.chooseWorkspace('/w/other')
   await settle()
   const state = stateOf(w)
   assert.equal([namesOf(state), state.open, state.hooks], [['README.md'], [], null])
   assert.equal([state.doc?.isMoved, state.doc?.draft, state.message], [true, 'mine', 'Fix it'])
-  await w.openFile.save()
-  await w.openFile.overwrite()
+  await w.openFile.saver.save()
+  await w.openFile.saver.overwrite()
   assert.equal(service.of('POST /api/file/save'), [])
   assert.is(service.of('POST /api/git/push').length, 1)
 })
@@ -677,7 +677,7 @@ test('a chat that is shown on the other side is the same there', async () => {
   w.git.message.value = 'Fix it'
   await view('b')
   const second = openSecond(page)
-  page.route.openBeside('a')
+  page.shell.route.openBeside('a')
   await settle()
   assert.is(workspacePanelOf(second.app.peek()), w)
 })
@@ -685,7 +685,7 @@ test('a chat that is shown on the other side is the same there', async () => {
 test('of many chats the latest are kept, and those in which something is only here', async () => {
   const { page, view } = await openPage()
   const typed = page.chats.get('typed')
-  typed.composer.edit('half a thought')
+  typed.draft.edit('half a thought')
   const committing = page.chats.get('committing')
   await view('committing')
   committing.panel.contents.peek()!.git.message.value = 'Fix the'

@@ -11,8 +11,8 @@ import {
   transcriptFromSession,
   reduceFrame,
   withEarlier,
-} from '../../../public/features/chat/chat-reducer.ts'
-import type { TranscriptState } from '../../../public/features/chat/chat-reducer.ts'
+} from '../../../public/features/messages/chat-reducer.ts'
+import type { TranscriptState } from '../../../public/features/messages/chat-reducer.ts'
 import { shownRetryOf } from '../../../public/features/transcript/pending-retry.ts'
 
 const chat = suite('chat')

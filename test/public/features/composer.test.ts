@@ -6,15 +6,13 @@ import { ApiError } from '../../../public/api.ts'
 import type { FoundFile } from '../../../lib/schema/workspace.ts'
 import {
   type CompletionOptions,
-  createCompletion,
+  Completion,
   findTrigger,
 } from '../../../public/features/composer/completion.ts'
 import { withMentions } from '../../../public/features/composer/mentions.ts'
-import {
-  createComposer,
-  withFiles,
-  withoutFiles,
-} from '../../../public/features/composer/composer.ts'
+import { withFiles } from '../../../lib/base/draft-message.ts'
+import { Composer } from '../../../public/features/composer/composer.ts'
+import { withoutFiles } from '../../../public/features/messages/message-text.ts'
 import { createTestClock } from '../../_clock.ts'
 import { fakePlatform, settle, unnamed } from '../_page.ts'
 
@@ -23,7 +21,7 @@ const setUp = () => {
   const fake = fakePlatform({ [DRAFT]: () => ({ ok: true }) })
   /** That of a chat, as when the page was just loaded; of a chat without a session: ''. */
   const open = (id: string, platform = fake.platform) =>
-    createComposer(platform, { key: 'k', sessionId: signal(id) })
+    new Composer(platform, { key: 'k', sessionId: signal(id) })
   return { ...fake, open }
 }
 
@@ -230,12 +228,12 @@ test("the server's draft fills an untouched box only; one that was left and save
 test('stores the draft of a new chat in the browser, under its key, until its session is created', async () => {
   const { clock, device, platform, service, open } = setUp()
   const sessionId = signal('')
-  const composer = createComposer(platform, { key: 'k', sessionId })
+  const composer = new Composer(platform, { key: 'k', sessionId })
   composer.edit('idea')
   await clock.advance(600)
   await composer.leave()
   assert.is(open('').text.value, 'idea')
-  const beside = createComposer(platform, { key: 'other', sessionId: signal('') })
+  const beside = new Composer(platform, { key: 'other', sessionId: signal('') })
   assert.is(beside.text.value, '')
   composer.forget(composer.takeDraft(), true)
   sessionId.value = 'n'
@@ -252,7 +250,7 @@ test('stores the draft of a new chat in the browser, under its key, until its se
 test('what was written while the session of a new chat was created is saved there', async () => {
   const { clock, device, platform, service } = setUp()
   const sessionId = signal('')
-  const composer = createComposer(platform, { key: 'k', sessionId })
+  const composer = new Composer(platform, { key: 'k', sessionId })
   composer.edit('first')
   composer.forget(composer.takeDraft(), true)
   composer.edit('second')
@@ -314,7 +312,7 @@ const offered = (
 ) => {
   const fake = fakePlatform()
   const asked: string[] = []
-  const completion = createCompletion({
+  const completion = new Completion({
     platform: fake.platform,
     search,
     mentions,
@@ -423,7 +421,7 @@ test('Escape dismisses completion until the query changes', async () => {
 
 test('texts that were refused one after the other are put back in their order, before what was written since', () => {
   const { platform } = fakePlatform({ [DRAFT]: () => ({ ok: true }) })
-  const composer = createComposer(platform, { key: 'a', sessionId: signal('a') })
+  const composer = new Composer(platform, { key: 'a', sessionId: signal('a') })
   composer.edit('three')
   composer.restoreDraft({ text: 'one', files: [] })
   composer.restoreDraft({ text: 'two', files: [] })

@@ -24,8 +24,8 @@ const drop = (html: string, target: string, isHandled = false): [string[], boole
     const names = ['one', 'two'].filter(name => document.getElementById(`composer-${name}`))
     for (const name of names) {
       const app = {
-        layout: { composerId: `composer-${name}` },
-        attachments: { add: () => taken.push(name), addFolder: () => {} },
+        shell: { layout: { composerId: `composer-${name}` } },
+        composer: { attachments: { add: () => taken.push(name), addFolder: () => {} } },
       } as unknown as App
       render(
         h(AppContext.Provider, { value: app }, h(DropArea, {})),

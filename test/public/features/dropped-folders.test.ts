@@ -3,10 +3,10 @@ import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { MAX_FILES, readFolders } from '../../../public/features/workspace/dropped-folders.ts'
-import { createAttachments } from '../../../public/features/composer/attachments.ts'
-import { createComposer } from '../../../public/features/composer/composer.ts'
-import { createFileUploads } from '../../../public/features/workspace/file-uploads.ts'
-import { createToasts } from '../../../public/features/shell/toast.ts'
+import { Attachments } from '../../../public/features/composer/attachments.ts'
+import { Composer } from '../../../public/features/composer/composer.ts'
+import { FileUploads } from '../../../public/features/panel/workspace-panel.ts'
+import { Toasts } from '../../../public/features/shell/toast.ts'
 import type { Upload } from '../../../public/upload.ts'
 import { fakePlatform, settle } from '../_page.ts'
 
@@ -81,9 +81,9 @@ test('reports an empty folder', async () => {
 
 test('is one attachment in the composer, and resumes after a failure', async () => {
   const fake = fakePlatform({ 'POST /api/session/draft': () => ({ ok: true }) })
-  const composer = createComposer(fake.platform, { key: 's', sessionId: signal('s') })
+  const composer = new Composer(fake.platform, { key: 's', sessionId: signal('s') })
   const { sent, upload } = uploading('c.txt')
-  const attachments = createAttachments({
+  const attachments = new Attachments({
     platform: { upload },
     composer,
     ensureSession: async () => 's',
@@ -108,9 +108,9 @@ test('uploads into the folder it was dropped on', async () => {
   const { platform } = fakePlatform({})
   const { sent, upload } = uploading()
   const arrived: string[] = []
-  const uploads = createFileUploads({
+  const uploads = new FileUploads({
     platform: { upload },
-    toasts: createToasts(platform),
+    toasts: new Toasts(platform),
     sessionId: 's',
     onArrived: at => arrived.push(at),
   })

@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
   choicesOf,
-  createExternalAgent,
+  ExternalAgentState,
 } from '../../../public/features/external-agent/external-agent.ts'
 import type { ExternalAgent } from '../../../lib/schema/external.ts'
 
@@ -44,7 +44,7 @@ const build = () => {
   const offered: string[][] = []
   const api = (route: string, input: unknown) =>
     new Promise(answer => asked.push({ route, input, answer }))
-  const agent = createExternalAgent({ api: api as never }, commands =>
+  const agent = new ExternalAgentState({ api: api as never }, commands =>
     offered.push(commands.map(({ name }) => name)),
   )
   return { agent, asked, offered }

@@ -2,9 +2,9 @@
 import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createFilters, originOf } from '../../../public/features/sessions/filters.ts'
-import { createSessions } from '../../../public/features/sessions/sessions.ts'
-import { createToasts } from '../../../public/features/shell/toast.ts'
+import { Filters, originOf } from '../../../public/features/sessions/filters.ts'
+import { Sessions } from '../../../public/features/sessions/sessions.ts'
+import { Toasts } from '../../../public/features/shell/toast.ts'
 import { fakePlatform, fakeRow } from '../_page.ts'
 
 const test = suite('filters')
@@ -12,14 +12,14 @@ const test = suite('filters')
 const setUp = () => {
   const { platform } = fakePlatform({})
   const profile = signal('default')
-  const sessions = createSessions(
+  const sessions = new Sessions({
     platform,
-    createToasts(platform),
+    toasts: new Toasts(platform),
     profile,
-    row => filters.matches(row),
-    () => filters.everyProfile.value,
-  )
-  const filters = createFilters(platform, sessions.rows, profile)
+    matches: row => filters.matches(row),
+    everyProfile: () => filters.everyProfile.value,
+  })
+  const filters = new Filters(platform, sessions.rows, profile)
   for (const row of [
     fakeRow('web', { updated_at: 6 }),
     fakeRow('cli', { updated_at: 5, is_cli_session: true, source_tag: 'cli' }),
@@ -76,7 +76,7 @@ test('both are remembered', () => {
   const { platform, profile, sessions, filters } = setUp()
   filters.choose('cron')
   filters.showEvery(true)
-  const again = createFilters(platform, sessions.rows, profile)
+  const again = new Filters(platform, sessions.rows, profile)
   assert.equal([again.origin.value, again.everyProfile.value], ['cron', true])
 })
 

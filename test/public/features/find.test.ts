@@ -3,13 +3,13 @@ import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Message } from '../../../lib/schema/message.ts'
-import { createFind, foldCase, indexesOf, MAX_MATCHES } from '../../../public/features/find/find.ts'
+import { Find, foldCase, indexesOf, MAX_MATCHES } from '../../../public/features/find/find.ts'
 import type { App } from '../../../public/app.ts'
-import { runShortcut } from '../../../public/features/shell/keys.ts'
+import { runShortcut } from '../../../public/features/frame/keys.ts'
 import {
   type TranscriptState,
   emptyTranscript,
-} from '../../../public/features/chat/chat-reducer.ts'
+} from '../../../public/features/messages/chat-reducer.ts'
 
 const say = (n: number, content: string): Message => ({
   id: `m${n}`,
@@ -25,7 +25,7 @@ const setUp = (texts: string[], loaded = texts.length, loadsNothing = false) => 
     before: all.length - loaded,
   })
   const asked: number[] = []
-  const find = createFind({
+  const find = new Find({
     chat,
     async loadBefore(limit) {
       asked.push(limit)
@@ -116,14 +116,13 @@ test('nothing more is fetched after it was closed', async () => {
 test('the second time the key is the browser’s own', () => {
   const chat = signal({ messages: [say(1, 'a')] })
   const app = {
-    route: { current: signal({ view: 'chat' }) },
-    chat: { chat },
-    layout: { findOpen: signal(false) },
+    shell: { route: { current: signal({ view: 'chat' }) }, layout: { findOpen: signal(false) } },
+    chat: { transcript: { chat } },
   } as unknown as App
   const event = { key: 'f', ctrlKey: true, metaKey: false, shiftKey: false, altKey: false }
   const press = () => runShortcut(app, event, { mac: false, typing: true })
-  assert.equal([press(), app.layout.findOpen.value], [true, true])
-  assert.equal([press(), app.layout.findOpen.value], [false, false])
+  assert.equal([press(), app.shell.layout.findOpen.value], [true, true])
+  assert.equal([press(), app.shell.layout.findOpen.value], [false, false])
   chat.value = { messages: [] }
   assert.is(press(), false, 'there is nothing to find in an empty conversation')
 })

@@ -3,19 +3,19 @@ import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import { createConnection } from '../../../public/features/shell/connection.ts'
+import { Connection } from '../../../public/features/shell/connection.ts'
 import {
-  createDictation,
+  Dictation,
   type Recognition,
   type Voice,
 } from '../../../public/features/composer/dictation.ts'
-import { createHostSessions } from '../../../public/features/sessions/host-sessions.ts'
+import { HostSessions } from '../../../public/features/sessions/host-sessions.ts'
 import { isHostSession } from '../../../public/features/sessions/host-session.ts'
-import { createSessions } from '../../../public/features/sessions/sessions.ts'
-import { createSettings } from '../../../public/features/settings/settings.ts'
-import { createToasts } from '../../../public/features/shell/toast.ts'
+import { Sessions } from '../../../public/features/sessions/sessions.ts'
+import { SettingsState } from '../../../public/features/settings/settings.ts'
+import { Toasts } from '../../../public/features/shell/toast.ts'
 import { checkForUpdatesOnce } from '../../../public/features/updates/update-check.ts'
-import { createUpdates } from '../../../public/features/updates/updates.ts'
+import { Updates } from '../../../public/features/updates/updates.ts'
 import { fakePlatform, fakeRow, settle } from '../_page.ts'
 
 const test = suite('page: host sessions, updates, dictation')
@@ -26,16 +26,16 @@ const refuse = (status: number, message: string) => () => {
 
 const gatewayWith = (answers: Parameters<typeof fakePlatform>[0] = {}, shown = true) => {
   const fake = fakePlatform({ 'POST /api/settings': input => input, ...answers })
-  const toasts = createToasts(fake.platform)
-  const settings = createSettings(fake.platform, toasts)
+  const toasts = new Toasts(fake.platform)
+  const settings = new SettingsState(fake.platform, toasts)
   settings.current.value = { ...settings.current.value, show_cli_sessions: shown }
   const loads = { count: 0 }
   const reload = async () => {
     loads.count += 1
   }
-  const connection = createConnection(fake.platform, reload)
+  const connection = new Connection(fake.platform, reload)
   const profile = signal('default')
-  const gateway = createHostSessions({ ...fake, settings, connection, toasts, profile, reload })
+  const gateway = new HostSessions({ ...fake, settings, connection, toasts, profile, reload })
   const say = (data: { alive: boolean; profile?: string; changed?: boolean }) =>
     gateway.receive({ source: 'gateway', n: 1, type: 'gateway', data })
   return { ...fake, toasts, settings, loads, connection, gateway, say }
@@ -98,7 +98,11 @@ test('imports a host session on its first change, once', async () => {
     'POST /api/session/import_cli': () => ({ session: { ...taken, messages: [] }, imported: true }),
     'POST /api/session/pin': () => ({ session: { ...taken, pinned: true } }),
   })
-  const sessions = createSessions(platform, createToasts(platform), signal('default'), () => true)
+  const sessions = new Sessions({
+    platform,
+    toasts: new Toasts(platform),
+    profile: signal('default'),
+  })
   await sessions.load()
   assert.ok(isHostSession(sessions.row('c')))
   await sessions.pin('c', true)
@@ -119,7 +123,7 @@ const updatesWith = (answers: Parameters<typeof fakePlatform>[0]) => {
   const reload = () => {
     reloads.count += 1
   }
-  const updates = createUpdates({ platform: fake.platform, simulate: false, reload })
+  const updates = new Updates({ platform: fake.platform, simulate: false, reload })
   return { ...fake, updates, reloads }
 }
 
@@ -196,7 +200,7 @@ const dictationWith = (voice: Partial<Voice>, answers: Parameters<typeof fakePla
   const { service } = fakePlatform(answers)
   const written: string[] = []
   const received: string[] = []
-  const dictation = createDictation({
+  const dictation = new Dictation({
     api: service.api,
     voice: { recognition: null, record: null, language: 'en', ...voice },
     write: text => written.push(text),

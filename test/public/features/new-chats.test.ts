@@ -3,9 +3,9 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import { CREATED } from '../../../public/features/chat/chats.ts'
-import { followCreated } from '../../../public/features/offline/follow-created.ts'
-import { openSecond } from '../../../public/features/split/second-app.ts'
-import { adoptDrafts } from '../../../public/features/offline/adopt-drafts.ts'
+import { followCreated } from '../../../public/features/offline/start.ts'
+import { openSecond } from '../../../public/features/frame/second-pane.ts'
+import { adoptDrafts } from '../../../public/features/offline/start.ts'
 import { createPage } from '../_open-page.ts'
 import { fakeMemory, fakePlatform, fakeRow, fakeSession, settle } from '../_page.ts'
 
@@ -54,21 +54,21 @@ const createBrowser = () => {
     const { page, start } = createPage(platform, href)
     await start()
     await settle()
-    const { first } = page
+    const first = page.first
     return {
       ...{ page, first, fake, tab },
-      text: () => first.app.peek().composer.text.peek(),
+      text: () => first.app.peek().composer.draft.text.peek(),
       async write(text: string) {
-        first.app.peek().composer.edit(text)
-        await first.app.peek().composer.save()
+        first.app.peek().composer.draft.edit(text)
+        await first.app.peek().composer.draft.save()
       },
       async send(text: string) {
-        first.app.peek().composer.edit(text)
-        void first.app.peek().submit()
+        first.app.peek().composer.draft.edit(text)
+        void first.app.peek().composer.submit()
         await settle()
       },
       async show(id: string | null) {
-        page.route.openSession(id)
+        page.shell.route.openSession(id)
         await settle()
       },
       close() {
@@ -86,8 +86,8 @@ test('two sides, and two tabs, have drafts of their own, also after a reload', a
   await settle()
   const two = await open()
   await one.write('of one')
-  beside.shown.peek().composer.edit('beside')
-  await beside.shown.peek().composer.save()
+  beside.shown.peek().draft.edit('beside')
+  await beside.shown.peek().draft.save()
   await two.write('of two')
   one.close()
   two.close()
@@ -98,7 +98,7 @@ test('two sides, and two tabs, have drafts of their own, also after a reload', a
   assert.equal([first.text(), second.text()], ['of one', 'of two'])
   const again = openSecond(first.page)
   await settle()
-  assert.is(again.shown.peek().composer.text.peek(), 'beside')
+  assert.is(again.shown.peek().draft.text.peek(), 'beside')
 })
 
 test('a tab without a draft shows the one of a tab that was closed, and leaves that of an open one', async () => {
@@ -163,18 +163,18 @@ test('a tab that was duplicated shows the session that the other one creates, an
     const two = await open({ tab })
     assert.is(two.first.shown.peek().key, one.first.shown.peek().key)
     assert.is(two.text(), 'hello')
-    if (isWritten) two.first.app.peek().composer.edit('mine')
+    if (isWritten) two.first.app.peek().composer.draft.edit('mine')
     // As the browser tells other tabs.
     const write = drafts.write
     drafts.write = (key, value) => {
       write(key, value)
       if (key.startsWith(CREATED)) followCreated(two.page, key.slice(CREATED.length), String(value))
     }
-    if (isByFile) one.first.app.peek().attachments.add([new File(['x'], 'one.txt')])
-    else void one.first.app.peek().submit()
+    if (isByFile) one.first.app.peek().composer.attachments.add([new File(['x'], 'one.txt')])
+    else void one.first.app.peek().composer.submit()
     await settle()
-    for (const { page } of [one, two]) assert.is(page.route.sessionId.peek(), 'n1')
-    assert.is(two.first.app.peek().chat.state.peek(), 'ready')
+    for (const { page } of [one, two]) assert.is(page.shell.route.sessionId.peek(), 'n1')
+    assert.is(two.first.app.peek().chat.transcript.state.peek(), 'ready')
     assert.is(two.text(), isWritten ? 'mine' : '')
     assert.is(one.text(), isByFile ? 'hello' : '')
     assert.equal(
@@ -208,7 +208,7 @@ test('what was written while the session was created is stored at once', async (
     'POST /api/session/new': () => created.promise,
   })
   await one.send('hello')
-  one.first.app.peek().composer.edit('more')
+  one.first.app.peek().composer.draft.edit('more')
   created.resolve({ session: fakeRow('n') })
   await settle()
   assert.equal(

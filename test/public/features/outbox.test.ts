@@ -8,10 +8,10 @@ import {
   noChoice,
   Outbox,
   type Outgoing,
-} from '../../../public/features/chat/outbox.ts'
-import { adoptOutbox } from '../../../public/features/offline/adopt-drafts.ts'
+} from '../../../public/features/messages/outbox.ts'
+import { adoptOutbox } from '../../../public/features/offline/start.ts'
 import type { JsonStorage } from '../../../public/platform.ts'
-import type { PageApp } from '../../../public/app.ts'
+import type { Page } from '../../../public/app.ts'
 import { createTestClock } from '../../_clock.ts'
 import { fakeApi, fakeMemory, fakeRow, settle } from '../_page.ts'
 
@@ -782,10 +782,9 @@ test('messages that an earlier version was sending are adopted, each in its chat
   entry('other chat', 2, 's2', 'x')
   entry('new chat', 3, null, 'x')
   const app = {
-    platform: { drafts: page.storage, account: 'ann' },
+    shell: { platform: { drafts: page.storage, account: 'ann' }, base: 'http://host/' },
     outbox: page.outbox,
-    base: 'http://host/',
-  } as unknown as PageApp
+  } as unknown as Page
   const { write } = page.storage
   page.storage.write = () => undefined
   await adoptOutbox(app)

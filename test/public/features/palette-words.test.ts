@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { App } from '../../../public/app.ts'
 import { localEntries } from '../../../public/features/palette/local-entries.ts'
-import { createPaletteSearch } from '../../../public/features/palette/search-palette.ts'
+import { PaletteSearch } from '../../../public/features/palette/search-palette.ts'
 import { fakePlatform, fakeRow } from '../_page.ts'
 
 const test = suite('palette: other words')
@@ -13,14 +13,15 @@ const value = <T>(of: T) => ({ value: of })
 /** A page with an open chat that is running, as far as the palette reads it. */
 const page = (): App =>
   ({
-    layout: { mac: false },
-    route: { sessionId: value('a') },
+    shell: { layout: { mac: false }, route: { sessionId: value('a') } },
     sessions: { row: () => fakeRow('a'), profileRows: value([]), now: value(0) },
-    chat: { busy: value(true), chat: value({ messages: [{}] }) },
-    composer: { text: value('') },
-    skillCommands: { list: value([]), more: value([]) },
+    chat: { transcript: { busy: value(true), chat: value({ messages: [{}] }) } },
+    composer: {
+      draft: { text: value('') },
+      skillCommands: { list: value([]), more: value([]) },
+      reasoning: { offered: value(['high']) },
+    },
     models: { all: value([]) },
-    reasoning: { offered: value(['high']) },
   }) as unknown as App
 
 const WANTED: Readonly<Record<string, string>> = {
@@ -65,7 +66,7 @@ const WANTED: Readonly<Record<string, string>> = {
 
 test('each of these words finds its entry among the first three of a section', () => {
   const app = page()
-  const search = createPaletteSearch({
+  const search = new PaletteSearch({
     platform: fakePlatform().platform,
     local: () => localEntries(app),
     remote: async () => [],
@@ -81,7 +82,7 @@ test('each of these words finds its entry among the first three of a section', (
 
 test('every action is found by its own label', () => {
   const app = page()
-  const search = createPaletteSearch({
+  const search = new PaletteSearch({
     platform: fakePlatform().platform,
     local: () => localEntries(app),
     remote: async () => [],

@@ -1,8 +1,8 @@
 /** What the palette lists: recent entries, sections, server results, late and failed answers. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createPaletteSearch, type Entry } from '../../../public/features/palette/search-palette.ts'
-import { settingEntries } from '../../../public/features/settings/settings-index.ts'
+import { PaletteSearch, type Entry } from '../../../public/features/palette/search-palette.ts'
+import { settingEntries } from '../../../public/features/settings-view/settings-index.ts'
 import { fakePlatform, settle } from '../_page.ts'
 
 const test = suite('page: palette')
@@ -25,7 +25,7 @@ const opened = (
   remote: (query: string) => Promise<readonly Entry[]> = async () => [],
   fake = fakePlatform(),
 ) => {
-  const search = createPaletteSearch({
+  const search = new PaletteSearch({
     platform: fake.platform,
     local: () => LOCAL,
     remote,

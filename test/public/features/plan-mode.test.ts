@@ -9,7 +9,7 @@ import { createTestClock } from '../../_clock.ts'
 import { createServerClock } from '../../../public/parts/server-clock.ts'
 
 const { QuestionCard } = await import('../../../public/features/approvals/question-card.tsx')
-const { PresentedPlan } = await import('../../../public/features/plan/plan-card.tsx')
+const { PresentedPlan } = await import('../../../public/features/approvals/plan-card.tsx')
 const { planCommand } = await import('../../../public/features/plan/plan-mode.ts')
 
 const test = suite('plan mode in the page')
@@ -38,15 +38,18 @@ test('/plan switches plan mode of the chat; with a task it turns it on and sends
   const calls: unknown[] = []
   let mode = 'normal'
   const app = {
-    chat: { sessionId: { value: 's' } },
-    sessions: { row: () => ({ mode }) },
-    ensureSession: async () => 's',
-    importIfHostSession: async () => undefined,
-    api: async (path: string, body: { mode: string }) => {
-      calls.push([path, body])
-      mode = body.mode
+    chat: {
+      transcript: { sessionId: { value: 's' } },
+      choices: { ensureSession: async () => 's', importIfHostSession: async () => undefined },
+      turns: { sendText: async (text: string) => calls.push(text) },
     },
-    sendText: async (text: string) => calls.push(text),
+    sessions: { row: () => ({ mode }) },
+    shell: {
+      api: async (path: string, body: { mode: string }) => {
+        calls.push([path, body])
+        mode = body.mode
+      },
+    },
   } as unknown as App
   assert.match((await planCommand(app, '')) ?? '', 'Plan mode on')
   assert.match((await planCommand(app, '')) ?? '', 'Plan mode off')

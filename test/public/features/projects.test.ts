@@ -4,14 +4,13 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { ApiError } from '../../../public/api.ts'
-import { createProfileActions } from '../../../public/features/profiles/actions.ts'
-import { createProjectActions } from '../../../public/features/projects/actions.ts'
 import { createLayout } from '../../../public/features/shell/layout.ts'
-import { createProfiles, isProfileName } from '../../../public/features/profiles/profiles.ts'
-import { createProjects, tagsOf } from '../../../public/features/projects/projects.ts'
-import { createSessions } from '../../../public/features/sessions/sessions.ts'
-import { createToasts } from '../../../public/features/shell/toast.ts'
-import { saveProject } from '../../../public/features/projects/save-project.ts'
+import { Profiles, isProfileName } from '../../../public/features/profiles/profiles.ts'
+import { Projects } from '../../../public/features/projects/projects.ts'
+import { tagsOf } from '../../../public/features/sessions/tags.ts'
+import { Sessions } from '../../../public/features/sessions/sessions.ts'
+import { Toasts } from '../../../public/features/shell/toast.ts'
+import { saveProject } from '../../../public/features/projects/project-dialogs.tsx'
 import { fakePlatform, fakeRow, settle } from '../_page.ts'
 
 const project = (project_id: string, name = project_id) => ({
@@ -31,16 +30,21 @@ const setUp = async (rows: SessionRow[], answers: Answers = {}) => {
     },
     ...answers,
   })
-  const toasts = createToasts(fake.platform)
+  const toasts = new Toasts(fake.platform)
   const profile = signal('default')
-  const sessions = createSessions(fake.platform, toasts, profile, row => projects.matches(row))
-  const projects = createProjects(fake.platform, sessions.profileRows)
   const layout = createLayout(fake.platform)
+  const sessions = new Sessions({
+    ...{ platform: fake.platform, toasts, profile },
+    matches: row => projects.matches(row),
+  })
+  const attempt = async (action: () => Promise<unknown>) => {
+    await action().catch((error: unknown) => toasts.showError(error))
+  }
+  const projects = new Projects({ platform: fake.platform, toasts, layout, attempt }, sessions)
   for (const row of rows) sessions.upsert(row)
   await projects.load()
-  const verbs = createProjectActions({ toasts, sessions, projects, layout })
   const shown = () => sessions.items.value.flatMap(item => (item.kind === 'row' ? item.key : []))
-  return { ...fake, toasts, profile, sessions, projects, layout, verbs, shown }
+  return { ...fake, toasts, profile, sessions, projects, layout, shown }
 }
 
 const test = suite('page: projects and profiles')
@@ -87,30 +91,30 @@ test('reverts a rejected move without a success toast; a successful one can be u
       throw new ApiError(507, 'The disk is full')
     },
   })
-  await refused.verbs.moveTo('a', 'p1')
+  await refused.projects.moveTo('a', 'p1')
   assert.is(refused.sessions.row('a')?.project_id, null)
   assert.equal(
     refused.toasts.list.value.map(({ text }) => text),
     ['The disk is full'],
   )
-  const { verbs, sessions, toasts, service } = await setUp([fakeRow('a')])
-  await verbs.moveTo('a', 'p1')
+  const { projects, sessions, toasts, service } = await setUp([fakeRow('a')])
+  await projects.moveTo('a', 'p1')
   assert.is(sessions.row('a')?.project_id, 'p1')
   toasts.list.value[0]?.action?.run()
   await settle()
   assert.is(sessions.row('a')?.project_id, null)
-  await verbs.moveTo('a', null)
+  await projects.moveTo('a', null)
   assert.is(service.of('POST /api/session/move').length, 2, 'what is so already is not asked for')
 })
 
 test('a project created from a session gets it; deleting asks first', async () => {
-  const { verbs, sessions, projects, layout, service } = await setUp([fakeRow('a')], {
+  const { sessions, projects, layout, service } = await setUp([fakeRow('a')], {
     'POST /api/projects/create': () => ({ ok: true, project: project('p3', 'Three') }),
     'POST /api/projects/delete': () => ({ ok: true }),
   })
-  await saveProject({ projects, moveTo: verbs.moveTo }, null, { name: 'Three', color: null }, 'a')
+  await saveProject(projects, null, { name: 'Three', color: null }, 'a')
   assert.is(sessions.row('a')?.project_id, 'p3')
-  verbs.confirmDeleteProject(project('p3', 'Three'))
+  await projects.confirmDelete(project('p3', 'Three'))
   assert.is(service.of('POST /api/projects/delete').length, 0)
   await layout.confirmation.value?.run()
   assert.is(projects.find('p3'), undefined)
@@ -124,40 +128,39 @@ const withProfiles = (answers: Answers = {}) => {
     'POST /api/profile/delete': () => ({ ok: true, name: '' }),
     ...answers,
   })
-  const toasts = createToasts(fake.platform)
-  const profiles = createProfiles(fake.platform)
+  const toasts = new Toasts(fake.platform)
   const left: string[] = []
   const saved: string[] = []
-  const verbs = createProfileActions({
-    platform: { ...fake.platform, navigate: url => left.push(url) },
+  const profiles = new Profiles({
+    platform: fake.platform,
     toasts,
-    profiles,
+    navigate: url => left.push(url),
     saveDrafts: async () => void saved.push('draft'),
   })
-  return { ...fake, names, toasts, profiles, verbs, left, saved }
+  return { ...fake, names, toasts, profiles, left, saved }
 }
 
 test('a rejected profile switch shows its reason (409 while an agent runs)', async () => {
-  const { verbs, left, toasts, device } = withProfiles({
+  const { profiles, left, toasts, device } = withProfiles({
     'POST /api/profile/switch': () => {
       throw new ApiError(409, 'Cannot switch profiles while an agent is running.')
     },
   })
-  await verbs.switchProfile('work')
+  await profiles.switchTo('work')
   assert.equal([left, device.values.size], [[], 0])
   assert.match(toasts.list.value[0]?.text ?? '', /while an agent is running/)
 })
 
 test('a profile switch saves the draft, notifies other tabs and reloads the page', async () => {
-  const { verbs, profiles, left, saved, device, toasts } = withProfiles()
+  const { profiles, left, saved, device, toasts } = withProfiles()
   await profiles.load()
-  await verbs.switchProfile('default')
+  await profiles.switchTo('default')
   assert.equal(left, [], 'it is there already')
-  await verbs.switchProfile('work')
+  await profiles.switchTo('work')
   assert.equal([saved, left], [['draft'], ['http://host/any/path/']])
   assert.is(device.values.get('profile'), 'work')
-  verbs.showPendingToast()
-  verbs.showPendingToast()
+  profiles.showPendingToast()
+  profiles.showPendingToast()
   assert.equal(
     toasts.list.value.map(({ text }) => text),
     ['Switched to work'],
@@ -165,26 +168,26 @@ test('a profile switch saves the draft, notifies other tabs and reloads the page
 })
 
 test('a page whose browser was led elsewhere by another tab or a deletion follows', async () => {
-  const { verbs, profiles, names, left } = withProfiles()
-  await verbs.reloadIfProfileChanged()
+  const { profiles, names, left } = withProfiles()
+  await profiles.reloadIfChanged()
   await profiles.load()
-  await verbs.reloadIfProfileChanged()
+  await profiles.reloadIfChanged()
   assert.equal(left, [])
   names.now = 'work'
-  await verbs.reloadIfProfileChanged()
+  await profiles.reloadIfChanged()
   assert.equal(left, ['http://host/any/path/'])
 })
 
 test('deleting the active profile switches to default; another one is removed from the list', async () => {
-  const { verbs, profiles, names, left } = withProfiles()
+  const { profiles, names, left } = withProfiles()
   names.now = 'work'
   await profiles.load()
-  await verbs.deleteProfile('play')
+  await profiles.remove('play')
   assert.equal(left, [])
   // The notice of the deletion may come before its answer.
-  const deleting = verbs.deleteProfile('work')
+  const deleting = profiles.remove('work')
   names.now = 'default'
-  await verbs.reloadIfProfileChanged()
+  await profiles.reloadIfChanged()
   await deleting
   assert.equal(left, ['http://host/any/path/profiles'])
 })

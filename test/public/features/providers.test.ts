@@ -3,10 +3,9 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { App } from '../../../public/app.ts'
 import { connectOf } from '../../../public/features/models/connect.ts'
-import { createModels } from '../../../public/features/models/models.ts'
-import { createOnboarding } from '../../../public/features/models/onboarding.ts'
-import { createProviders, providersOf } from '../../../public/features/models/providers.ts'
-import { createToasts } from '../../../public/features/shell/toast.ts'
+import { Models } from '../../../public/features/models/models.ts'
+import { Providers, providersOf } from '../../../public/features/models/providers.ts'
+import { Toasts } from '../../../public/features/shell/toast.ts'
 import { parseRoute, pathOf } from '../../../public/features/shell/route.ts'
 import { fakePlatform } from '../_page.ts'
 
@@ -82,10 +81,10 @@ const build = (answers: Parameters<typeof fakePlatform>[0] = {}) => {
     'POST /api/providers/self-hosted': () => ({ ok: true }),
     ...answers,
   })
-  const toasts = createToasts(platform)
-  const models = createModels(platform)
-  const onboarding = createOnboarding(platform)
-  const app = { api: platform.api, toasts, models, onboarding } as unknown as App
+  const toasts = new Toasts(platform)
+  const models = new Models(platform)
+  const { onboarding } = models
+  const app = { shell: { api: platform.api, toasts }, models } as unknown as App
   return { app, service, toasts, models, onboarding }
 }
 
@@ -110,7 +109,7 @@ test('the section has its own route', () => {
 
 test('lists each provider once without aliases; offers keys only where configurable', async () => {
   const { app } = build()
-  const providers = createProviders(app)
+  const providers = new Providers(app)
   await providers.load()
   assert.equal(
     providers.connected.value.map(({ id }) => id),
@@ -129,7 +128,7 @@ test('lists a provider whose sign-in has expired', async () => {
       providers: [row('nous', { needs_sign_in: true }), row('xai')],
     }),
   })
-  const providers = createProviders(app)
+  const providers = new Providers(app)
   await providers.load()
   assert.equal(
     providers.connected.value.map(({ id }) => id),
@@ -139,7 +138,7 @@ test('lists a provider whose sign-in has expired', async () => {
 
 test('shows a failed list, and keeps a loaded one', async () => {
   const { app, service } = build({ 'GET /api/providers': () => Promise.reject(new Error('down')) })
-  const providers = createProviders(app)
+  const providers = new Providers(app)
   await providers.load()
   assert.is(providers.state.value, 'failed')
   service.answers['GET /api/providers'] = () => ({ active_provider: null, providers: [] })
@@ -153,7 +152,7 @@ test('shows test results in place, also when the server is unreachable', async (
   const { app, service } = build({
     'POST /api/providers/test': () => ({ ok: false, message: 'No', hint: 'Top it up' }),
   })
-  const providers = createProviders(app)
+  const providers = new Providers(app)
   const testing = providers.test('zai', { provider: 'zai', key: '' })
   assert.equal(providers.tests.value.zai, { busy: true })
   assert.is(await testing, false)
@@ -173,7 +172,7 @@ test('reloads keys and models after saving a key', async () => {
   const { app, service, toasts } = build({
     'POST /api/providers': () => ({ display_name: 'Z.AI' }),
   })
-  await createProviders(app).save('zai', 'the-key')
+  await new Providers(app).save('zai', 'the-key')
   assert.equal(service.of('POST /api/providers'), [{ provider: 'zai', api_key: 'the-key' }])
   assert.is(service.of('GET /api/models').length, 1)
   assert.is(toasts.list.value[0]?.text, 'Z.AI key saved')
@@ -199,7 +198,7 @@ test('lists found sources first and selects one; a running server needs no key',
     ['local:ollama', 'openai', 'gemini'],
   )
   assert.equal(
-    [providers.chosen.value, providers.model.value, providers.ready.value],
+    [providers.chosen.value, providers.typed.model.value, providers.ready.value],
     ['local:ollama', 'a:1b', true],
   )
   onboarding.open.value = true
@@ -237,7 +236,7 @@ test('offers every provider that takes a key: the popular ones first, each with 
   assert.equal(connect.offered.value, [])
   connect.type('key', 'right-key')
   await connect.listModels()
-  assert.equal([connect.model.value, connect.ready.value], ['glm-5', true])
+  assert.equal([connect.typed.model.value, connect.ready.value], ['glm-5', true])
   await connect.start({ overwrite: false })
   assert.equal(service.of('POST /api/providers'), [{ provider: 'zai', api_key: 'right-key' }])
   assert.equal(service.of('POST /api/default-model'), [{ model: '@zai:glm-5' }])
@@ -255,7 +254,7 @@ test('a model list that arrives after another provider was chosen is ignored', a
   connect.choose('openrouter')
   late.resolve({ ok: true, models: [{ id: 'glm-5', label: 'GLM 5' }], message: '' })
   await listing
-  assert.is(connect.model.value, 'openrouter-model')
+  assert.is(connect.typed.model.value, 'openrouter-model')
   assert.equal(
     connect.offered.value.map(({ id }) => id),
     ['openrouter-model'],
@@ -276,7 +275,7 @@ test('requires a key, and a base URL where needed', async () => {
   providers.type('address', 'http://127.0.0.1:9/v1')
   assert.is(providers.ready.value, true)
   // What was typed for one place is never sent to another.
-  assert.is(providers.key.value, '')
+  assert.is(providers.typed.key.value, '')
 })
 
 test('changes an existing configuration only after confirmation', async () => {

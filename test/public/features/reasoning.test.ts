@@ -1,7 +1,7 @@
 /** Which efforts the page offers: those that the chat's model knows. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createReasoning } from '../../../public/features/composer/reasoning.ts'
+import { ReasoningState } from '../../../public/features/composer/reasoning.ts'
 import { fakePlatform } from '../_page.ts'
 
 const test = suite('reasoning in the page')
@@ -24,7 +24,7 @@ test('the efforts of the model are offered, all of them where the service does n
       }
     },
   })
-  const reasoning = createReasoning(fake.platform)
+  const reasoning = new ReasoningState(fake.platform)
   const all = [...reasoning.offered.value]
   assert.is(all.length, 6)
   for (const [model, offered] of [

@@ -3,11 +3,9 @@ import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type DiffComment, splitComments, withComments } from '../../../lib/base/comment-text.ts'
-import {
-  createComposer,
-  messageOf,
-  withoutFiles,
-} from '../../../public/features/composer/composer.ts'
+import { messageOf } from '../../../lib/base/draft-message.ts'
+import { Composer } from '../../../public/features/composer/composer.ts'
+import { withoutFiles } from '../../../public/features/messages/message-text.ts'
 import {
   changedRange,
   hunksOf,
@@ -139,7 +137,7 @@ test('comments are part of the draft: saved, applied, sent once, and put back wh
       return { ok: true, draft: { text: '', files: [] } }
     },
   })
-  const composer = createComposer(fake.platform, { key: 's', sessionId: signal('s') })
+  const composer = new Composer(fake.platform, { key: 's', sessionId: signal('s') })
   composer.applyServerDraft({ text: 'x', files: [], comments: [comment()] })
   assert.is(composer.comments.value.length, 1)
   composer.edit('')
@@ -169,7 +167,7 @@ test('comments are part of the draft: saved, applied, sent once, and put back wh
     composer.comments.value.map(({ text }) => text),
     ['Second'],
   )
-  const other = createComposer(fake.platform, { key: 'other', sessionId: signal('other') })
+  const other = new Composer(fake.platform, { key: 'other', sessionId: signal('other') })
   assert.equal(other.comments.value, [])
 })
 

@@ -6,9 +6,9 @@ import type { Frame } from '../../../lib/schema/event.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { ApiError } from '../../../public/api.ts'
 import { insertRow } from '../../../public/features/sessions/known-sessions.ts'
-import { createSelection } from '../../../public/features/sessions/selection.ts'
-import { createSessions, previewOf, toItems } from '../../../public/features/sessions/sessions.ts'
-import { createToasts } from '../../../public/features/shell/toast.ts'
+import { Selection } from '../../../public/features/sessions/sidebar.ts'
+import { Sessions, previewOf, toItems } from '../../../public/features/sessions/sessions.ts'
+import { Toasts } from '../../../public/features/shell/toast.ts'
 import { fakePlatform, fakeRow, rowFrame } from '../_page.ts'
 
 const now = new Date(2026, 5, 15, 12).getTime() / 1000
@@ -17,9 +17,14 @@ const ids = (rows: readonly { session_id: string }[]) => rows.map(row => row.ses
 
 const setUp = (answers: Parameters<typeof fakePlatform>[0] = {}) => {
   const fake = fakePlatform(answers)
-  const toasts = createToasts(fake.platform)
+  const toasts = new Toasts(fake.platform)
   const profile = signal('default')
-  return { ...fake, toasts, profile, sessions: createSessions(fake.platform, toasts, profile) }
+  return {
+    ...fake,
+    toasts,
+    profile,
+    sessions: new Sessions({ platform: fake.platform, toasts, profile }),
+  }
 }
 
 const test = suite('sessions')
@@ -193,14 +198,14 @@ test('the numbers of another start of the server do not compare', async () => {
 test('only what is listed is selected', () => {
   const project = signal('')
   const { platform } = fakePlatform({})
-  const sessions = createSessions(
+  const sessions = new Sessions({
     platform,
-    createToasts(platform),
-    signal('default'),
-    row => !project.value || row.project_id === project.value,
-  )
+    toasts: new Toasts(platform),
+    profile: signal('default'),
+    matches: row => !project.value || row.project_id === project.value,
+  })
   for (const id of ['a', 'b', 'c']) sessions.upsert(fakeRow(id, { project_id: id }))
-  const selection = createSelection(sessions.listedIds)
+  const selection = new Selection(sessions.listedIds)
   for (const id of ['a', 'b', 'c']) selection.toggle(id)
   sessions.receive(gone('c', 5))
   assert.equal([...selection.ids.value], ['a', 'b'])
@@ -326,14 +331,13 @@ test('keeps the row of the open session even if no page contains it', async () =
   })
   let all = false
   const profile = signal('default')
-  const sessions = createSessions(
+  const sessions = new Sessions({
     platform,
-    createToasts(platform),
+    toasts: new Toasts(platform),
     profile,
-    () => true,
-    () => true,
-    () => all,
-  )
+    everyProfile: () => true,
+    withScheduled: () => all,
+  })
   await sessions.load()
   sessions.keep(fakeRow('old', { title: 'Nightly' }))
   await sessions.load()
@@ -364,7 +368,11 @@ test('a reply that was overtaken by another filter changes nothing', async () =>
         ),
       ),
   })
-  const sessions = createSessions(platform, createToasts(platform), signal('default'))
+  const sessions = new Sessions({
+    platform,
+    toasts: new Toasts(platform),
+    profile: signal('default'),
+  })
   const first = sessions.load()
   const second = sessions.load()
   replies[1]?.('ab')

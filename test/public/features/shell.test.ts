@@ -2,18 +2,18 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import { createAuth, createSignInGate } from '../../../public/features/sign-in/auth.ts'
-import { createConnection } from '../../../public/features/shell/connection.ts'
-import { createInbox } from '../../../public/features/chat/inbox.ts'
-import { createModels, matchModels } from '../../../public/features/models/models.ts'
-import { adoptDrafts } from '../../../public/features/offline/adopt-drafts.ts'
+import { Auth, SignInGate } from '../../../public/features/sign-in/auth.ts'
+import { Connection } from '../../../public/features/shell/connection.ts'
+import { Inbox } from '../../../public/features/inbox/open-questions.ts'
+import { Models, matchModels } from '../../../public/features/models/models.ts'
+import { adoptDrafts } from '../../../public/features/offline/start.ts'
 import { draftsPrefix, jsonStorage } from '../../../public/platform.ts'
 import { createRoute, parseRoute, pathOf } from '../../../public/features/shell/route.ts'
-import { createSearch } from '../../../public/features/sessions/search.ts'
-import { createSettings } from '../../../public/features/settings/settings.ts'
-import { createToasts } from '../../../public/features/shell/toast.ts'
-import { createUnread } from '../../../public/features/sessions/unread.ts'
-import { levelOf } from '../../../public/features/compaction/context-ring-level.ts'
+import { Search } from '../../../public/features/sessions/search.ts'
+import { SettingsState } from '../../../public/features/settings/settings.ts'
+import { Toasts } from '../../../public/features/shell/toast.ts'
+import { Unread } from '../../../public/features/sessions/sidebar.ts'
+import { levelOf } from '../../../public/features/compaction/context-meter.tsx'
 import { fakeMemory, fakePlatform, fakeRow, settle } from '../_page.ts'
 
 const test = suite('page state')
@@ -57,7 +57,7 @@ test('a choice that was refused after another one goes back to what the server h
       return answers.at(-1)!.promise
     },
   })
-  const settings = createSettings(platform, createToasts(platform), { theme: 'dark' })
+  const settings = new SettingsState(platform, new Toasts(platform), { theme: 'dark' })
   const save = (theme: 'light' | 'system') => settings.save('theme', theme)
   const refused = new ApiError(400, 'no')
   const both = Promise.all([save('light'), save('system')])
@@ -80,7 +80,7 @@ test('reverts a rejected setting and marks its row', async () => {
       throw new ApiError(507, 'full')
     },
   })
-  const settings = createSettings(platform, createToasts(platform))
+  const settings = new SettingsState(platform, new Toasts(platform))
   const saving = settings.save('theme', 'nord')
   assert.equal([settings.theme.value, settings.saveStatus.value.theme], ['nord', 'saving'])
   await saving
@@ -94,7 +94,7 @@ test('reverts a rejected setting and marks its row', async () => {
 
 test('what the server answers to an older request does not undo a choice', async () => {
   const { platform, service } = fakePlatform()
-  const settings = createSettings(platform, createToasts(platform))
+  const settings = new SettingsState(platform, new Toasts(platform))
   const held: PromiseWithResolvers<object>[] = []
   const hold = () => {
     held.push(Promise.withResolvers())
@@ -131,7 +131,7 @@ test('what the server answers to an older request does not undo a choice', async
 
 test('of two choices in one setting, the newer one is kept and says whether it was saved', async () => {
   const { platform, service } = fakePlatform()
-  const settings = createSettings(platform, createToasts(platform))
+  const settings = new SettingsState(platform, new Toasts(platform))
   const held: PromiseWithResolvers<object>[] = []
   service.answers['POST /api/settings/personal'] = () => {
     held.push(Promise.withResolvers())
@@ -160,10 +160,10 @@ test('models: exact before prefix before anywhere; the recent ones are remembere
   )
   assert.equal(matchModels(all, 'zzz'), [])
   const { platform } = fakePlatform()
-  const models = createModels(platform)
+  const models = new Models(platform)
   models.groups.value = [{ provider: 'P', provider_id: 'p', models: all }]
   for (const id of ['c', '@o:gpt', 'c', 'gone']) models.markUsed(id)
-  assert.equal(createModels(platform).recent.value, [])
+  assert.equal(new Models(platform).recent.value, [])
   assert.equal(
     models.recent.value.map(({ id }) => id),
     ['c', '@o:gpt'],
@@ -174,7 +174,7 @@ test('models: exact before prefix before anywhere; the recent ones are remembere
 test('a toast of a failed request copies its details; other errors have no action', () => {
   const copied: string[] = []
   const { platform } = fakePlatform()
-  const toasts = createToasts(platform, text => void copied.push(text))
+  const toasts = new Toasts(platform, text => void copied.push(text))
   const failed = new ApiError(500, 'a')
   failed.detail = { label: 'Copy details', text: 'id 7' }
   toasts.showError(failed)
@@ -192,7 +192,7 @@ test('a toast of a failed request copies its details; other errors have no actio
 
 test('toasts leave, unless they are held or newer ones push them out', async () => {
   const { platform, clock } = fakePlatform()
-  const toasts = createToasts(platform)
+  const toasts = new Toasts(platform)
   toasts.show('a')
   toasts.show('a')
   assert.is(toasts.list.value.length, 1)
@@ -211,7 +211,7 @@ test('toasts leave, unless they are held or newer ones push them out', async () 
 test('hides a short disconnect; counts down and polls during a long one', async () => {
   const { platform, clock } = fakePlatform()
   let polls = 0
-  const connection = createConnection(platform, async () => {
+  const connection = new Connection(platform, async () => {
     polls += 1
     throw new ApiError(0, 'offline')
   })
@@ -243,7 +243,7 @@ test('reports a pending question once and removes it when answered', async () =>
   const { platform } = fakePlatform({
     'GET /api/inbox': () => ({ questions: [], cursor: 'aaaaaaaa-9' }),
   })
-  const inbox = createInbox(platform, question => {
+  const inbox = new Inbox(platform, question => {
     received.push(question.session_id)
     return () => undefined
   })
@@ -268,14 +268,14 @@ test('reports a pending question once and removes it when answered', async () =>
 
 test('unread: newer than this browser, and more messages than were seen', () => {
   const { platform, clock } = fakePlatform()
-  const viewed = createUnread(platform)
+  const viewed = new Unread(platform)
   const later = clock.now() / 1000 + 10
   assert.not.ok(viewed.isUnread(fakeRow('a', { updated_at: 1 })))
   const row = fakeRow('a', { updated_at: later, message_count: 4 })
   assert.ok(viewed.isUnread(row))
   viewed.markRead(row)
   assert.not.ok(viewed.isUnread(row))
-  assert.ok(createUnread(platform).isUnread({ ...row, message_count: 5 }))
+  assert.ok(new Unread(platform).isUnread({ ...row, message_count: 5 }))
 })
 
 test('search: titles at once, full text after a pause, a stale answer is dropped', async () => {
@@ -283,7 +283,7 @@ test('search: titles at once, full text after a pause, a stale answer is dropped
   const { platform, clock } = fakePlatform({
     'GET /api/sessions/search': () => new Promise(resolve => waiting.push(resolve)),
   })
-  const search = createSearch(platform, () => [fakeRow('a', { title: 'Alpha' }), fakeRow('b')])
+  const search = new Search(platform, () => [fakeRow('a', { title: 'Alpha' }), fakeRow('b')])
   search.set('alp')
   assert.equal(
     search.hits.value.map(hit => hit.session_id),
@@ -311,8 +311,8 @@ test('one sign-in resolves all waiting requests', async () => {
     },
     'GET /api/auth/status': () => ({ auth_enabled: true, logged_in: false }),
   })
-  const gate = createSignInGate()
-  const auth = createAuth(gate, platform.api, () => {})
+  const gate = new SignInGate()
+  const auth = new Auth(gate, platform.api, () => {})
   let passed = 0
   for (const wait of [gate.waitForSignIn(), gate.waitForSignIn(), auth.check()])
     void wait.then(() => (passed += 1))

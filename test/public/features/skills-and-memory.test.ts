@@ -4,12 +4,12 @@ import * as assert from 'uvu/assert'
 import type { Skill, SkillRow } from '../../../lib/schema/skill.ts'
 import { ApiError } from '../../../public/api.ts'
 import { parseCommand } from '../../../public/features/composer/slash-commands.ts'
-import { createMemory, entriesOf, levelOf } from '../../../public/features/memory/memory.ts'
+import { MemoryState, entriesOf, levelOf } from '../../../public/features/memory/memory.ts'
 import { parseRoute, pathOf } from '../../../public/features/shell/route.ts'
-import { createSkillCommands } from '../../../public/features/composer/skill-commands.ts'
-import { bodyOf, createSkills, groupSkills } from '../../../public/features/skills/skills.ts'
-import { createToasts } from '../../../public/features/shell/toast.ts'
-import { createUsage, formatDay, niceCeiling } from '../../../public/features/usage/usage.ts'
+import { SkillCommands } from '../../../public/features/skills/skill-commands.ts'
+import { bodyOf, SkillsState, groupSkills } from '../../../public/features/skills/skills.ts'
+import { Toasts } from '../../../public/features/shell/toast.ts'
+import { UsageState, formatDay, niceCeiling } from '../../../public/features/usage/usage.ts'
 import { formatCost, formatTokens } from '../../../public/parts/amounts.ts'
 import { fakePlatform } from '../_page.ts'
 
@@ -99,8 +99,8 @@ const skillsPage = (answers: Parameters<typeof fakePlatform>[0] = {}) => {
     ...answers,
   })
   const unsaved = new Set<string>()
-  const toasts = createToasts(fake.platform)
-  const skills = createSkills({ api: fake.platform.api, toasts, unsaved })
+  const toasts = new Toasts(fake.platform)
+  const skills = new SkillsState({ api: fake.platform.api, toasts, unsaved })
   return { ...fake, skills, toasts, unsaved }
 }
 
@@ -114,20 +114,23 @@ test('reports a conflict for a skill that changed on disk', async () => {
   })
   await skills.load()
   await skills.read('deploy')
-  skills.edit()
-  skills.change({ content: 'mine' })
+  skills.form.edit()
+  skills.form.change({ content: 'mine' })
   assert.ok(unsaved.has('skill'))
-  assert.is(await skills.save(), null)
-  assert.equal(skills.conflict.value, { content: 'theirs', version: 'v9' })
-  assert.is(skills.draft.value?.content, 'mine')
-  assert.is(await skills.save({ overwrite: true }), 'deploy')
+  assert.is(await skills.form.save(), null)
+  assert.equal(skills.form.conflict.value, { content: 'theirs', version: 'v9' })
+  assert.is(skills.form.draft.value?.content, 'mine')
+  assert.is(await skills.form.save({ overwrite: true }), 'deploy')
   assert.is(service.of('POST /api/skills/save')[1]?.content, 'mine')
-  assert.equal([skills.draft.value, skills.conflict.value, unsaved.size], [null, null, 0])
+  assert.equal([skills.form.draft.value, skills.form.conflict.value, unsaved.size], [null, null, 0])
 
-  skills.edit()
-  await skills.save()
-  skills.discardMine()
-  assert.equal([skills.draft.value?.content, skills.draft.value?.version], ['theirs', 'v9'])
+  skills.form.edit()
+  await skills.form.save()
+  skills.form.discardMine()
+  assert.equal(
+    [skills.form.draft.value?.content, skills.form.draft.value?.version],
+    ['theirs', 'v9'],
+  )
 })
 
 test('reports a conflict for a skill file that changed on disk', async () => {
@@ -171,13 +174,13 @@ test('reports a conflict for a skill file that changed on disk', async () => {
 
 test('updates the name in a new skill’s front matter while typing', async () => {
   const { skills, service } = skillsPage()
-  skills.create()
-  for (const name of ['M', 'My T', 'My Tool']) skills.change({ name })
-  assert.match(skills.draft.value?.content ?? '', /^---\nname: my-tool\n/)
-  skills.change({ content: '---\nname: own\n---\nx' })
-  skills.change({ name: 'other' })
-  assert.match(skills.draft.value?.content ?? '', /name: own/)
-  await skills.save()
+  skills.form.create()
+  for (const name of ['M', 'My T', 'My Tool']) skills.form.change({ name })
+  assert.match(skills.form.draft.value?.content ?? '', /^---\nname: my-tool\n/)
+  skills.form.change({ content: '---\nname: own\n---\nx' })
+  skills.form.change({ name: 'other' })
+  assert.match(skills.form.draft.value?.content ?? '', /name: own/)
+  await skills.form.save()
   const [sent] = service.of('POST /api/skills/save')
   assert.equal([sent?.name, sent?.create, sent?.expected_version], ['other', true, undefined])
 })
@@ -195,9 +198,9 @@ test('reverts a rejected toggle; shows why a new skill was rejected', async () =
   await skills.toggle('deploy', false)
   assert.equal([skills.rows.value[0]?.enabled, skills.open.value?.enabled], [true, true])
   assert.is(toasts.list.value[0]?.text, 'managed')
-  skills.create()
-  await skills.save()
-  assert.equal([skills.problem.value, skills.conflict.value], ['managed', null])
+  skills.form.create()
+  await skills.form.save()
+  assert.equal([skills.form.problem.value, skills.form.conflict.value], ['managed', null])
 })
 
 test('closes the open file when switching skills; reports a missing skill', async () => {
@@ -224,7 +227,7 @@ test('loads skill commands from the server', async () => {
       ],
     }),
   })
-  const commands = createSkillCommands(platform)
+  const commands = new SkillCommands(platform)
   await commands.load()
   assert.equal(commands.list.value, [{ name: 'deploy', summary: 'Ship', argument: '[request]' }])
 })
@@ -254,7 +257,7 @@ test('reports a conflict for a note: discard mine or overwrite', async () => {
     },
   })
   const unsaved = new Set<string>()
-  const memory = createMemory({ api: platform.api, toasts: createToasts(platform), unsaved })
+  const memory = new MemoryState({ api: platform.api, toasts: new Toasts(platform), unsaved })
   await memory.load()
   memory.edit('memory')
   memory.change('memory', 'mine')
@@ -286,11 +289,11 @@ test('usage: only the newest reply counts; the CSV has the same range and zone',
     'GET /api/insights': () => new Promise(resolve => waiting.push(resolve)),
   })
   const left: unknown[] = []
-  const usage = createUsage(
+  const usage = new UsageState(
     {
       api: platform.api,
       base,
-      toasts: createToasts(platform),
+      toasts: new Toasts(platform),
       navigate: (...to: unknown[]) => void left.push(to),
     },
     'Europe/Berlin',

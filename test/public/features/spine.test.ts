@@ -7,7 +7,7 @@ import type { Message } from '../../../lib/schema/message.ts'
 import { createRoute } from '../../../public/features/shell/route.ts'
 import { toRows } from '../../../public/features/transcript/rows.ts'
 import { messageIdOf, nodeOf } from '../../../public/features/transcript/spine.ts'
-import { directionOf } from '../../../public/markdown/direction.ts'
+import { directionOf } from '../../../public/markdown/markdown.tsx'
 
 const spine = suite('spine')
 

@@ -1,16 +1,16 @@
 /** What screen readers announce of an answer while it is written. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createAnnouncements } from '../../../public/features/shell/announcements.ts'
+import { Announcements } from '../../../public/features/shell/announcements.ts'
 import { createTestClock } from '../../_clock.ts'
-import { createSpokenSentences } from '../../../public/features/transcript/spoken-sentences.ts'
+import { SpokenSentences } from '../../../public/features/transcript/spoken-sentences.ts'
 
 const test = suite('spoken sentences')
 const WORDS = { code: (lang: string) => `Code, ${lang || 'text'}`, formula: 'Formula' }
 
 /** What is announced when the text arrives in pieces of this size, and that nothing is announced twice or taken back. */
 const spokenIn = (text: string, size: number): string[] => {
-  const sentences = createSpokenSentences(WORDS)
+  const sentences = new SpokenSentences(WORDS)
   const spoken: string[] = []
   for (let end = size; end < text.length; end += size)
     spoken.push(...sentences.update(text.slice(0, end), true))
@@ -70,7 +70,7 @@ for (const [name, [text, sentences]] of Object.entries(TEXTS))
   })
 
 test('a sentence is announced before the next one is complete, code when it begins', () => {
-  const sentences = createSpokenSentences(WORDS)
+  const sentences = new SpokenSentences(WORDS)
   const after = (text: string) => sentences.update(text, true)
   assert.equal(after('First one. '), [])
   assert.equal(after('First one. S'), ['First one.'])
@@ -80,7 +80,7 @@ test('a sentence is announced before the next one is complete, code when it begi
 })
 
 test('a request that is repeated announces only what is new', () => {
-  const sentences = createSpokenSentences(WORDS)
+  const sentences = new SpokenSentences(WORDS)
   assert.equal(sentences.update('One. Two. Thr', true), ['One.', 'Two.'])
   assert.equal(sentences.update('', true), [])
   assert.equal(sentences.update('One. Zwei. Three. Fo', true), ['Zwei.', 'Three.'])
@@ -89,7 +89,7 @@ test('a request that is repeated announces only what is new', () => {
 
 test('the same text is announced twice, and each is removed later', async () => {
   const clock = createTestClock()
-  const { list, announce } = createAnnouncements({ clock })
+  const { list, announce } = new Announcements({ clock })
   announce('Finished')
   await clock.advance(4_000)
   announce('Finished')

@@ -7,8 +7,8 @@ import {
   emptyTranscript,
   transcriptFromSession,
   reduceFrame,
-} from '../../../public/features/chat/chat-reducer.ts'
-import { resultsOf } from '../../../public/features/transcript/subagent-results.ts'
+} from '../../../public/features/messages/chat-reducer.ts'
+import { resultsOf } from '../../../public/features/transcript/subagents.tsx'
 import { fakeSession } from '../_page.ts'
 
 const test = suite('page: subagents')

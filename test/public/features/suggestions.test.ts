@@ -4,7 +4,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Approval } from '../../../lib/schema/question.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
-import { isAnswerable } from '../../../public/features/home/answerable.ts'
+import { isAnswerable } from '../../../public/features/inbox/answerable.ts'
 import { type Facts, suggestionsFor } from '../../../public/features/home/suggestions.ts'
 
 const suggestions = suite('suggestions')

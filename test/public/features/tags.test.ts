@@ -39,9 +39,11 @@ test('tags several chats; undo restores the titles that were not changed since',
       row: (id: string) => fakeRow(id, { title: titles.get(id)! }),
       rename: async (id: string, title: string) => void titles.set(id, title),
     },
-    toasts: {
-      show: (text: string, { action }: { action?: { run: () => void } }) =>
-        toasts.push({ text, ...(action && { undo: action.run }) }),
+    shell: {
+      toasts: {
+        show: (text: string, { action }: { action?: { run: () => void } }) =>
+          toasts.push({ text, ...(action && { undo: action.run }) }),
+      },
     },
   } as unknown as App
   await tagAll(app, ['a', 'b', 'c'], { add: ['new'], remove: ['old'] })

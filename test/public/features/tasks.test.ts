@@ -5,11 +5,11 @@ import type { Job, JobRun } from '../../../lib/schema/cron.ts'
 import { ApiError } from '../../../public/api.ts'
 import { parseRoute, pathOf } from '../../../public/features/shell/route.ts'
 import { scheduleText } from '../../../public/features/tasks/task-draft.ts'
-import { createTasks, resultOf, sortJobs } from '../../../public/features/tasks/tasks.ts'
+import { TasksState, resultOf, sortJobs } from '../../../public/features/tasks/tasks.ts'
 import { readTranslation } from '../../../build/languages.ts'
 import { scheduleWords } from '../../../public/features/tasks/schedule-words.ts'
 import { setLanguage } from '../../../public/strings/t.ts'
-import { createToasts } from '../../../public/features/shell/toast.ts'
+import { Toasts } from '../../../public/features/shell/toast.ts'
 import {
   formatDistance,
   formatDuration,
@@ -91,10 +91,10 @@ const setup = (jobs: Job[] = [job('a')], visible = () => true) => {
       throw new ApiError(404, 'Job not found')
     },
   })
-  const toasts = createToasts(platform)
+  const toasts = new Toasts(platform)
   const unsaved = new Set<string>()
   const { api } = platform
-  const tasks = createTasks({ api, clock, toasts, unsaved, visible })
+  const tasks = new TasksState({ api, clock, toasts, unsaved, visible })
   return { tasks, clock, service, toasts, unsaved, world }
 }
 
@@ -154,24 +154,24 @@ test('shows a failed list and retries', async () => {
 
 test('previews the schedule after a pause; only the newest reply counts', async () => {
   const { tasks, clock, service } = setup()
-  tasks.create()
-  assert.is(tasks.preview.value.kind, 'empty')
-  for (const schedule of ['s', 'so', 'soon']) tasks.change({ schedule })
+  tasks.form.create()
+  assert.is(tasks.form.preview.value.kind, 'empty')
+  for (const schedule of ['s', 'so', 'soon']) tasks.form.change({ schedule })
   await clock.advance(300)
   await settle()
   assert.equal(service.of('POST /api/crons/preview'), [{ schedule: 'soon' }])
-  assert.equal(tasks.preview.value, { kind: 'invalid', message: 'not a schedule' })
+  assert.equal(tasks.form.preview.value, { kind: 'invalid', message: 'not a schedule' })
   const held = Promise.withResolvers<unknown>()
   service.answers['POST /api/crons/preview'] = ({ schedule }) =>
     schedule === 'slow' ? held.promise : { words: 'fast words', next: [], timezone: 'UTC' }
-  tasks.change({ schedule: 'slow' })
+  tasks.form.change({ schedule: 'slow' })
   await clock.advance(300)
-  tasks.change({ schedule: 'fast' })
+  tasks.form.change({ schedule: 'fast' })
   await clock.advance(300)
   await settle()
   held.resolve({ words: 'slow words', next: [], timezone: 'UTC' })
   await settle()
-  assert.equal(tasks.preview.value, {
+  assert.equal(tasks.form.preview.value, {
     kind: 'valid',
     words: 'fast words',
     next: [],
@@ -181,25 +181,25 @@ test('previews the schedule after a pause; only the newest reply counts', async 
 
 test('keeps the form of a rejected task and shows why', async () => {
   const { tasks, unsaved } = setup()
-  tasks.create()
-  tasks.change({ prompt: 'no', schedule: 'every 1h' })
+  tasks.form.create()
+  tasks.form.change({ prompt: 'no', schedule: 'every 1h' })
   assert.ok(unsaved.has('task'))
-  assert.is(await tasks.save(), null)
+  assert.is(await tasks.form.save(), null)
   assert.equal(
-    [tasks.draft.value?.prompt, tasks.draft.value?.problem, tasks.draft.value?.busy],
+    [tasks.form.draft.value?.prompt, tasks.form.draft.value?.problem, tasks.form.draft.value?.busy],
     ['no', 'prompt is required', false],
   )
-  tasks.change({ prompt: 'yes' })
-  assert.is(await tasks.save(), 'new')
-  assert.is(tasks.draft.value, null)
+  tasks.form.change({ prompt: 'yes' })
+  assert.is(await tasks.form.save(), 'new')
+  assert.is(tasks.form.draft.value, null)
   assert.not.ok(unsaved.has('task'))
 })
 
 test('sends the schedule of an edit only when it changed', async () => {
   const { tasks, service } = setup()
-  tasks.edit(job('a'))
-  tasks.change({ name: 'b', skills: ['news'] })
-  await tasks.save()
+  tasks.form.edit(job('a'))
+  tasks.form.change({ name: 'b', skills: ['news'] })
+  await tasks.form.save()
   assert.equal(service.of('POST /api/crons/update')[0], {
     job_id: 'a',
     name: 'b',
@@ -208,9 +208,9 @@ test('sends the schedule of an edit only when it changed', async () => {
     script: '',
     skills: ['news'],
   })
-  tasks.edit(job('a'))
-  tasks.change({ schedule: 'every 5m' })
-  await tasks.save()
+  tasks.form.edit(job('a'))
+  tasks.form.change({ schedule: 'every 5m' })
+  await tasks.form.save()
   assert.is(service.of('POST /api/crons/update')[1]!.schedule, 'every 5m')
 })
 

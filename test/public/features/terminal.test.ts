@@ -4,8 +4,8 @@ import * as assert from 'uvu/assert'
 import { type ApiCall, ApiError } from '../../../public/api.ts'
 import { arrowKey, isForPage, withCtrl } from '../../../public/features/terminal/keys.ts'
 import { addressesIn } from '../../../public/features/terminal/links.ts'
-import { createTerminalClient } from '../../../public/features/terminal/terminal-client.ts'
-import { createTerminals } from '../../../public/features/terminal/terminals.ts'
+import { TerminalClient } from '../../../public/features/terminal/terminal-client.ts'
+import { Terminals } from '../../../public/features/terminal/terminals.ts'
 
 const test = suite('terminal: client')
 
@@ -29,7 +29,7 @@ const follow = async (replies: Parameters<typeof serve>[0], typed: string[] = []
   const { api, calls } = serve(replies)
   const shown: string[] = []
   const links: string[] = []
-  const client = createTerminalClient({
+  const client = new TerminalClient({
     api,
     sessionId: 's',
     terminalId: 't',
@@ -91,7 +91,7 @@ test('splits a long paste between characters, and drops it when the terminal has
 test('an ended terminal is not resized: it may be closed when the request arrives', async () => {
   const terminals = [{ terminal_id: 'a', ...running }]
   const { api, calls } = serve({ terminals: [{ terminals }], resize: [{}] })
-  const own = createTerminals({
+  const own = new Terminals({
     platform: { api },
     sessionId: 's',
     toasts: { showError: assert.unreachable } as never,

@@ -1,7 +1,7 @@
 /** Where toasts are, when they would cover what was pressed. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { clearanceOf } from '../../../public/features/shell/toasts.tsx'
+import { clearanceOf } from '../../../public/features/frame/toasts.tsx'
 
 const test = suite('page: toasts')
 

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Toolsets } from '../../../lib/schema/toolset.ts'
-import { createTools } from '../../../public/features/tools/tools.ts'
+import { ToolsState } from '../../../public/features/tools/tools.ts'
 import { ApiError } from '../../../public/api.ts'
 import { fakeApi } from '../_page.ts'
 
@@ -35,15 +35,14 @@ const build = (own: string[] | null, { foreign = false } = {}) => {
     'POST /api/session/toolsets': () => ({ ok: true, enabled_toolsets: null }),
   })
   const app = {
-    api: service.api,
-    toasts: { showError: (error: unknown) => said.push(error) },
-    chat: { sessionId: signal('s1') },
+    shell: { api: service.api, toasts: { showError: (error: unknown) => said.push(error) } },
+    chat: { transcript: { sessionId: signal('s1') } },
     sessions: { row: () => (foreign ? { is_cli_session: true } : { session_id: 's1' }) },
   }
   return {
     ...service,
     said,
-    tools: createTools(app as unknown as Parameters<typeof createTools>[0]),
+    tools: new ToolsState(app as unknown as ConstructorParameters<typeof ToolsState>[0]),
   }
 }
 

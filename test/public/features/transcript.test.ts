@@ -9,8 +9,8 @@ import type { Decision } from '../../../lib/schema/decision.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import { FailureType } from '../../../lib/schema/failure-type.ts'
 import { failureText } from '../../../lib/turns/interrupted-turn.ts'
-import { emptyTranscript } from '../../../public/features/chat/chat-reducer.ts'
-import type { TranscriptState } from '../../../public/features/chat/chat-reducer.ts'
+import { emptyTranscript } from '../../../public/features/messages/chat-reducer.ts'
+import type { TranscriptState } from '../../../public/features/messages/chat-reducer.ts'
 import {
   parseArgs,
   describeToolCall,
@@ -20,7 +20,7 @@ import { reuseRows, toRows } from '../../../public/features/transcript/rows.ts'
 import type { LiveShape, Row } from '../../../public/features/transcript/rows.ts'
 import {
   covers,
-  createHeights,
+  Heights,
   offsetOfRow,
   rangeAt,
   rangeAtEnd,
@@ -410,7 +410,7 @@ transcript('only rows around the reader are drawn', () => {
     say(`m${n}`, n % 2 ? 'assistant' : 'user', 'text '.repeat(n % 90)),
   )
   const rows = rowsOf(messages)
-  const heights = createHeights()
+  const heights = new Heights()
   const view = { top: 100_000, height: 900, width: 720 }
   const range = rangeAt(rows, heights, view)
   assert.ok(range.end - range.start <= 120)

@@ -2,10 +2,10 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import { createProcesses } from '../../../public/features/workspace/processes.ts'
+import { Processes } from '../../../public/features/workspace/processes.ts'
 import type { Confirmation } from '../../../public/features/shell/layout.ts'
-import { createToasts } from '../../../public/features/shell/toast.ts'
-import { createTurnChanges } from '../../../public/features/workspace/turn-changes.ts'
+import { Toasts } from '../../../public/features/shell/toast.ts'
+import { TurnChanges, keyOf } from '../../../public/features/workspace/turn-changes.ts'
 import { fakePlatform, settle } from '../_page.ts'
 
 const file = (path: string, more: object = {}) => ({
@@ -41,10 +41,10 @@ const begin = async (answers: Answers) => {
     'GET /api/rollback/list': () => ({ session_id: 's', checkpoints: [turn('t2'), turn('t1')] }),
     ...answers,
   })
-  const toasts = createToasts(fake.platform)
+  const toasts = new Toasts(fake.platform)
   const asked: Confirmation[] = []
   const seen = { restored: 0 }
-  const turns = createTurnChanges({
+  const turns = new TurnChanges({
     platform: fake.platform,
     sessionId: 's',
     toasts,
@@ -131,7 +131,7 @@ test('throws other errors; shows a failed diff', async () => {
   const [newest] = turns.list.value
   if (!newest?.files[0]) throw new Error('nothing listed')
   await turns.toggleFile(newest, newest.files[0])
-  assert.is(turns.diffs.value.get(turns.keyOf(newest, newest.files[0]))?.state, 'failed')
+  assert.is(turns.diffs.value.get(keyOf(newest, newest.files[0]))?.state, 'failed')
   await turns.toggleFile(newest, newest.files[0])
   assert.is(turns.diffs.value.size, 0)
 })
@@ -142,10 +142,10 @@ test('polls processes while one is running and the panel is visible', async () =
     'GET /api/processes': () => ({ session_id: 's', processes: [program] }),
     'GET /api/process/log': () => ({ process: program, output: 'out', truncated: false }),
   })
-  const background = createProcesses({
+  const background = new Processes({
     platform: fake.platform,
     sessionId: 's',
-    toasts: createToasts(fake.platform),
+    toasts: new Toasts(fake.platform),
   })
   const leave = background.watch()
   await background.load()

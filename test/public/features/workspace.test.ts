@@ -6,24 +6,18 @@ import { h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { ApiError } from '../../../public/api.ts'
 import { parseCsv, separatorOf } from '../../../public/features/workspace/csv.ts'
-import { formatBytes, languageOf } from '../../../public/features/workspace/file-kind.ts'
-import { kindOf } from '../../../public/features/workspace/kind-of.ts'
+import { formatBytes, languageOf } from '../../../public/parts/file-kind.ts'
+import { kindOf } from '../../../public/features/workspace/document.ts'
 import { lex } from '../../../lib/base/markdown/lexer.ts'
-import { createGitChanges, splitChanges } from '../../../public/features/workspace/git-changes.ts'
-import { createFileTree } from '../../../public/features/workspace/file-tree.ts'
-import { createFileUploads } from '../../../public/features/workspace/file-uploads.ts'
+import { GitChanges, splitChanges } from '../../../public/features/workspace/git-changes.ts'
+import { FileTree } from '../../../public/features/workspace/file-tree.ts'
+import { FileUploads } from '../../../public/features/panel/workspace-panel.ts'
 import type { Confirmation } from '../../../public/features/shell/layout.ts'
-import {
-  createChatPanel,
-  createPanelFrame,
-  insideWorkspace,
-  panelOf,
-  parseTarget,
-  targetOf,
-} from '../../../public/features/workspace/panel.ts'
+import { insideWorkspace, parseTarget, targetOf } from '../../../public/parts/target.ts'
+import { ChatPanel, PanelFrame, panelOf } from '../../../public/features/panel/panel.ts'
 import { canEdit } from '../../../public/features/workspace/document.ts'
-import { createOpenFile } from '../../../public/features/workspace/open-file.ts'
-import { createToasts } from '../../../public/features/shell/toast.ts'
+import { OpenFile } from '../../../public/features/workspace/open-file.ts'
+import { Toasts } from '../../../public/features/shell/toast.ts'
 import { stepOf } from '../../../public/features/workspace/tree-keys.ts'
 import { fakePlatform, settle } from '../_page.ts'
 
@@ -66,7 +60,7 @@ paths('detects kind and language by name, and formats sizes', () => {
 
 paths('remembers the panel; as an overlay it never opens by itself', () => {
   const { platform, device } = fakePlatform()
-  const open = () => panelOf(createPanelFrame(platform, 'http://h/'), createChatPanel())
+  const open = () => panelOf(new PanelFrame(platform, 'http://h/'), new ChatPanel())
   const panel = open()
   panel.toggle()
   panel.resize(5000)
@@ -107,9 +101,9 @@ const tree = async (answers: Parameters<typeof fakePlatform>[0] = {}, isRead = t
     },
     ...answers,
   })
-  const toasts = createToasts(fake.platform)
+  const toasts = new Toasts(fake.platform)
   const moved: [string, string | null][] = []
-  const files = createFileTree({
+  const files = new FileTree({
     platform: fake.platform,
     sessionId: 's',
     toasts,
@@ -117,7 +111,14 @@ const tree = async (answers: Parameters<typeof fakePlatform>[0] = {}, isRead = t
   })
   const read = files.load('')
   if (isRead) await read
-  return { ...fake, files, toasts, disk, moved, names: () => files.rows.value.map(row => row.path) }
+  return {
+    ...fake,
+    files,
+    toasts,
+    disk,
+    moved,
+    names: () => files.rows.value.map(row => row.path),
+  }
 }
 
 const trees = suite('workspace: tree')
@@ -283,9 +284,9 @@ trees(
         return { filename: name, path: '', size: 1 }
       },
     })
-    const toasts = createToasts(platform)
+    const toasts = new Toasts(platform)
     const arrived: string[] = []
-    const uploads = createFileUploads({
+    const uploads = new FileUploads({
       platform,
       toasts,
       sessionId: 's',
@@ -317,10 +318,10 @@ const opened = async (answers: Parameters<typeof fakePlatform>[0] = {}) => {
     },
     ...answers,
   })
-  const toasts = createToasts(fake.platform)
+  const toasts = new Toasts(fake.platform)
   const asked: Confirmation[] = []
   const urls: string[] = []
-  const preview = createOpenFile({
+  const preview = new OpenFile({
     platform: fake.platform,
     sessionId: 's',
     toasts,
@@ -371,7 +372,7 @@ previews('saves with the version that was loaded', async () => {
   assert.not.ok(preview.dirty.value)
   preview.edit('three\n')
   assert.ok(preview.dirty.value)
-  await preview.save()
+  await preview.saver.save()
   assert.is(service.of('POST /api/file/save')[0]?.expected_version, 'v1')
   assert.equal([disk.content, preview.dirty.value, doc().version], ['three\n', false, 'v1+'])
 })
@@ -381,15 +382,15 @@ previews('reports a conflict instead of overwriting the agent’s change', async
   preview.setMode('edit')
   preview.edit('mine\n')
   Object.assign(disk, { content: 'theirs\n', version: 'v2' })
-  await preview.save()
+  await preview.saver.save()
   assert.equal([doc().conflict, doc().draft, disk.content], ['v2', 'mine\n', 'theirs\n'])
-  await preview.compare()
+  await preview.saver.compare()
   assert.is(doc().theirs, 'theirs\n')
   // Changed once more: only what was seen may be overwritten.
   Object.assign(disk, { content: 'theirs again\n', version: 'v3' })
-  await preview.overwrite()
+  await preview.saver.overwrite()
   assert.equal([doc().conflict, disk.content], ['v3', 'theirs again\n'])
-  await preview.overwrite()
+  await preview.saver.overwrite()
   assert.equal([doc().conflict, disk.content, preview.dirty.value], [null, 'mine\n', false])
 })
 
@@ -401,7 +402,7 @@ previews('loads the version on disk on request', async () => {
   await preview.refresh()
   assert.equal([doc().conflict, doc().draft], ['v2', 'mine\n'])
   const { generation } = doc()
-  await preview.loadFromDisk()
+  await preview.saver.loadFromDisk()
   assert.equal([doc().draft, doc().conflict, preview.dirty.value], ['theirs\n', null, false])
   assert.ok(doc().generation > generation, 'the editor is made again')
 })
@@ -437,7 +438,7 @@ previews('a save ends when the file is renamed meanwhile', async () => {
   })
   preview.setMode('edit')
   preview.edit('mine')
-  const saved = preview.save()
+  const saved = preview.saver.save()
   preview.moved('a.ts', 'b.ts')
   answer.resolve()
   await saved
@@ -471,7 +472,7 @@ previews('what was read before a save does not replace what was saved', async ()
   const refreshed = preview.refresh()
   service.answers['GET /api/file'] = answer
   preview.edit('mine\n')
-  await preview.save()
+  await preview.saver.save()
   old.resolve({ content: 'between\n', version: 'v1b', size: 8, lines: 1 })
   await refreshed
   assert.equal([doc().content, doc().version, disk.content], ['mine\n', 'v1+', 'mine\n'])
@@ -485,7 +486,7 @@ previews('another workspace: unsaved edits are kept and not written into it', as
   assert.ok(doc().isMoved)
   Object.assign(disk, { content: 'other file\n', version: 'o1' })
   await preview.refresh()
-  await preview.save()
+  await preview.saver.save()
   assert.equal([doc().draft, doc().conflict, disk.content], ['mine\n', null, 'other file\n'])
   assert.is(service.of('POST /api/file/save').length, 0)
   preview.setMode('view')
@@ -501,7 +502,7 @@ previews('back in its workspace an edited file can be saved again', async () => 
   preview.enter('/other')
   preview.enter('/w')
   assert.not.ok(doc().isMoved)
-  await preview.save()
+  await preview.saver.save()
   assert.is(disk.content, 'mine\n')
 })
 
@@ -589,7 +590,7 @@ git('loads a diff when expanded, and again when files change', async () => {
     'GET /api/git/status': () => ({ branch: 'main', upstream: null, ahead: 0, behind: 0, files }),
     'GET /api/git/diff': ({ path }) => ({ path, diff: 'x', binary: false, truncated: false }),
   })
-  const changes = createGitChanges(platform, 's')
+  const changes = new GitChanges(platform, 's')
   await changes.load()
   const [change] = changes.lines.value.unstaged
   assert.is(service.of('GET /api/git/diff').length, 0)
@@ -610,7 +611,7 @@ git('shows why git failed', async () => {
       throw new ApiError(503, 'git is not installed')
     },
   })
-  const changes = createGitChanges(platform, 's')
+  const changes = new GitChanges(platform, 's')
   await changes.load()
   assert.equal([changes.state.value, changes.error.value], ['failed', 'git is not installed'])
 })

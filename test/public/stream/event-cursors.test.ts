@@ -1,14 +1,14 @@
 /** Duplicates, snapshots and resets: every event is delivered once and in order. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createEventCursors, type SnapshotRequest } from '../../../public/stream/event-cursors.ts'
+import { EventCursors, type SnapshotRequest } from '../../../public/stream/event-cursors.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { fakeRow, rowFrame } from '../_page.ts'
 
 const make = () => {
   const got: number[] = []
   const holds: SnapshotRequest[] = []
-  const sources = createEventCursors({
+  const sources = new EventCursors({
     deliver: frame => got.push(frame.n),
     refetch: (_, hold) => holds.push(hold),
   })

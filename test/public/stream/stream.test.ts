@@ -1,13 +1,8 @@
 /** Event stream: resuming, changing subscriptions, dead connections. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import {
-  createStream,
-  earlier,
-  parseCursor,
-  type StreamState,
-} from '../../../public/stream/stream.ts'
-import { FRAME_TYPES } from '../../../public/features/chat/chat-reducer.ts'
+import { Stream, earlier, parseCursor, type StreamState } from '../../../public/stream/stream.ts'
+import { FRAME_TYPES } from '../../../public/features/messages/chat-reducer.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { createTestClock } from '../../_clock.ts'
 import { fakeSource, type FakeSource, settle } from '../_page.ts'
@@ -17,7 +12,7 @@ const connection = () => {
   const opened: FakeSource[] = []
   const frames: Frame[] = []
   const states: StreamState['kind'][] = []
-  const stream = createStream({
+  const stream = new Stream({
     types: FRAME_TYPES,
     open(query) {
       const source = fakeSource(query)

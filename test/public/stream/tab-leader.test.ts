@@ -1,13 +1,9 @@
 /** Tabs sharing one connection: leader election, delivery, and failover. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createStream } from '../../../public/stream/stream.ts'
-import {
-  type ChannelLike,
-  createTabLeader,
-  type LocksLike,
-} from '../../../public/stream/tab-leader.ts'
-import { FRAME_TYPES } from '../../../public/features/chat/chat-reducer.ts'
+import { Stream } from '../../../public/stream/stream.ts'
+import { type ChannelLike, TabLeader, type LocksLike } from '../../../public/stream/tab-leader.ts'
+import { FRAME_TYPES } from '../../../public/features/messages/chat-reducer.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { createTestClock } from '../../_clock.ts'
 import { fakeRow, fakeSource, type FakeSource, rowFrame, settle } from '../_page.ts'
@@ -70,11 +66,11 @@ const browser = ({ locked = true } = {}) => {
     const got: Frame[] = []
     const states: string[] = []
     const want = new Map(Object.entries(wanted))
-    const tabs = createTabLeader({
+    const tabs = new TabLeader({
       tab,
       name: 'events',
       stream: on =>
-        createStream({
+        new Stream({
           ...on,
           types: FRAME_TYPES,
           open(query) {

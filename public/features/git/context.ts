@@ -1,5 +1,0 @@
-/** The Git tools of the chat, only inside its workspace panel. */
-import { useWorkspacePanel } from '../workspace/context.ts'
-import type { GitActions } from './git-actions.ts'
-
-export const useGitActions = (): GitActions => useWorkspacePanel().git

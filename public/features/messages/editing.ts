@@ -1,0 +1,47 @@
+/** The message of the person that is being edited. Its text is kept while another chat is shown. */
+import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import { lineOf, type TranscriptState } from './chat-reducer.ts'
+import type { ChatState } from './transcript.ts'
+
+/** A long pasted text that became a file. `chars`: absent after it waited to be sent. */
+export type PastedFile = { name: string; chars?: number }
+
+export type Editing = {
+  id: string
+  text: string
+  files: readonly PastedFile[]
+  /** Number of files that are being uploaded. */
+  uploads: number
+  isSending?: boolean
+}
+
+export type EditingOptions = {
+  chat: ReadonlySignal<TranscriptState>
+  state: ReadonlySignal<ChatState>
+  /** The message is not shown any more. */
+  onEditedGone: (editing: Editing) => void
+}
+
+/** The message is shown, or will be when it is loaded. */
+const isThere = ({ messages, before }: TranscriptState, id: string): boolean =>
+  messages.some(message => message.id === id) ||
+  (before > 0 && messages[0] !== undefined && lineOf(id) < lineOf(messages[0].id))
+
+export class EditingState {
+  readonly #options: EditingOptions
+  readonly editing: Signal<Editing | null> = signal(null)
+
+  constructor(options: EditingOptions) {
+    this.#options = options
+  }
+
+  /** After what may have removed the message: another device, or a command. */
+  readonly checkEditing = (): void => {
+    const { state, chat, onEditedGone } = this.#options
+    const { value } = this.editing
+    if (!value || value.isSending || state.value !== 'ready' || isThere(chat.value, value.id))
+      return
+    this.editing.value = null
+    onEditedGone(value)
+  }
+}

@@ -1,0 +1,384 @@
+/** The Git tools of the Changes tab: branch and remotes, commit, history. */
+import { useSignal } from '@preact/signals'
+import { pageLocale } from '../../strings/t.ts'
+import { useEffect, useRef } from 'preact/hooks'
+import { visibleName } from '../../../lib/base/visible.ts'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { parseDiff } from '../../parts/diff.ts'
+import { Diff } from '../../parts/diff-view.tsx'
+import { FormActions, TextField } from '../../parts/form.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { may } from '../../parts/may.ts'
+import { Menu, MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
+import type { GitStatus } from '../workspace/git-changes.ts'
+import { useWorkspacePanel } from './context.ts'
+import { useGitActions } from './git-context.ts'
+import type { LogEntry } from '../git/git-history.ts'
+import { t } from '../git/strings.ts'
+import { t as worktreeText } from '../git/worktree-strings.ts'
+import { NewWorktree, WorktreeBar, WorktreeList } from './worktree-tools.tsx'
+
+/** More are found with the terminal. */
+const MAX_BRANCHES = 40
+const SUBJECT_CHARS = 72
+
+const NewBranch = ({ onClose }: { onClose: () => void }) => {
+  const actions = useGitActions()
+  const name = useSignal('')
+  return (
+    <Dialog title={t('git.branch.title')} onClose={onClose} closeLabel={t('app.close')}>
+      <form
+        class="form"
+        onSubmit={event => {
+          event.preventDefault()
+          onClose()
+          void actions.createBranch(name.value.trim())
+        }}
+      >
+        <TextField
+          label={t('git.branch.name')}
+          dir="ltr"
+          autofocus
+          value={name.value}
+          onInput={next => {
+            name.value = next
+          }}
+        />
+        <FormActions>
+          <Button onClick={onClose}>{t('app.cancel')}</Button>
+          <Button kind="primary" type="submit" disabled={!name.value.trim()}>
+            {t('git.branch.create')}
+          </Button>
+        </FormActions>
+      </form>
+    </Dialog>
+  )
+}
+
+const HookDialog = () => {
+  const { hookQuestion } = useGitActions()
+  const question = hookQuestion.value
+  if (!question) return null
+  return (
+    <Dialog
+      title={t('git.hooks.title')}
+      onClose={() => question.go('cancel')}
+      closeLabel={t('app.cancel')}
+    >
+      <p class="dialog-text">{t('git.hooks.text', { names: question.names })}</p>
+      <FormActions>
+        <Button onClick={() => question.go('skip')}>{t('git.hooks.skip')}</Button>
+        {/* Hooks run outside the sandbox: a member commits without them. */}
+        <Button asks="POST /api/permissions" kind="primary" onClick={() => question.go('run')}>
+          {t('git.hooks.run')}
+        </Button>
+      </FormActions>
+    </Dialog>
+  )
+}
+
+const BranchMenu = ({ name }: { name: string }) => {
+  const actions = useGitActions()
+  const anchor = useRef<HTMLButtonElement>(null)
+  const isOpen = useSignal(false)
+  const isNaming = useSignal(false)
+  const all = actions.overview.value?.branches ?? []
+  const followed = new Set(all.map(({ upstream }) => upstream))
+  const shown = all
+    .filter(branch => !branch.remote || !followed.has(branch.name))
+    .slice(0, MAX_BRANCHES)
+  const items: MenuItem[] = [
+    {
+      label: t('git.branch.new'),
+      icon: 'plus',
+      run: () => {
+        isNaming.value = true
+      },
+    },
+    'line',
+    ...shown.map(branch => ({
+      label: visibleName(branch.name),
+      icon: 'check' as const,
+      checked: branch.current,
+      run: () => {
+        if (!branch.current) void actions.switchTo(branch.name, branch.remote)
+      },
+    })),
+  ]
+  return (
+    <>
+      <button
+        ref={anchor}
+        type="button"
+        class="branch-name branch-button"
+        aria-haspopup="menu"
+        aria-expanded={isOpen.value}
+        aria-label={t('git.branch.menu', { name })}
+        onClick={() => {
+          isOpen.value = !isOpen.value
+        }}
+      >
+        <bdi>{visibleName(name)}</bdi>
+        <Icon name="chevron-down" size={14} />
+      </button>
+      {isOpen.value && (
+        <Menu
+          anchor={anchor}
+          label={t('git.branch.menu', { name })}
+          items={items}
+          align="start"
+          onClose={() => {
+            isOpen.value = false
+          }}
+        />
+      )}
+      {isNaming.value && (
+        <NewBranch
+          onClose={() => {
+            isNaming.value = false
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+/** Beside the branch's name and its distance from the remote. */
+export const BranchTools = ({ status }: { status: GitStatus }) => {
+  const actions = useGitActions()
+  const { upstream, ahead, behind } = status
+  const isNewTree = useSignal(false)
+  const items = (): MenuItem[] => [
+    {
+      label: t('git.fetch'),
+      icon: 'refresh',
+      asks: 'POST /api/git/fetch',
+      run: () => void actions.fetch(),
+    },
+    ...(upstream
+      ? [
+          {
+            label: t('git.pull'),
+            icon: 'download' as const,
+            asks: 'POST /api/git/pull' as const,
+            run: () => void actions.pull(upstream),
+          },
+        ]
+      : []),
+    {
+      label: t('git.push'),
+      icon: 'upload',
+      asks: 'POST /api/git/push',
+      run: () => void actions.push(),
+    },
+    'line',
+    {
+      label: worktreeText('menu'),
+      icon: 'branch',
+      asks: 'POST /api/git/worktree/create',
+      run: () => {
+        isNewTree.value = true
+      },
+    },
+    { label: t('git.log'), icon: 'clock', run: () => void actions.history.load(true) },
+  ]
+  const isBusy = actions.busy.value !== ''
+  return (
+    <span class="branch-tools">
+      {upstream && behind > 0 && (
+        <IconButton
+          icon="download"
+          asks="POST /api/git/pull"
+          size={16}
+          label={t('git.pull')}
+          disabled={isBusy}
+          onClick={() => void actions.pull(upstream)}
+        />
+      )}
+      {(ahead > 0 || !upstream) && (
+        <IconButton
+          icon="upload"
+          asks="POST /api/git/push"
+          size={16}
+          label={t('git.push')}
+          disabled={isBusy}
+          onClick={() => void actions.push()}
+        />
+      )}
+      <MenuButton label={t('git.more')} items={items} />
+      {isNewTree.value && (
+        <NewWorktree
+          isDirty={status.files.length > 0}
+          onClose={() => {
+            isNewTree.value = false
+          }}
+        />
+      )}
+    </span>
+  )
+}
+
+export const BranchName = ({ status }: { status: GitStatus }) =>
+  may('POST /api/git/switch') ? (
+    <BranchMenu name={status.branch ?? ''} />
+  ) : (
+    <span class="branch-name">
+      <bdi>{visibleName(status.branch ?? '')}</bdi>
+    </span>
+  )
+
+const Operation = () => {
+  const actions = useGitActions()
+  const operation = actions.overview.value?.operation
+  if (!operation) return null
+  const name = t(`git.operation.${operation}`)
+  return (
+    <div class="git-operation" role="status">
+      <p>{t('git.operation', { name })}</p>
+      <Button asks="POST /api/git/abort" onClick={() => actions.abort(name)}>
+        {t('git.abort', { name })}
+      </Button>
+    </div>
+  )
+}
+
+const CommitBox = ({ staged }: { staged: number }) => {
+  const actions = useGitActions()
+  const { message, busy, overview } = actions
+  const subject = message.value.split('\n', 1)[0]!.length
+  const isReady = message.value.trim() !== '' && (staged > 0 || Boolean(overview.value?.operation))
+  return (
+    <form
+      class="git-commit"
+      onSubmit={event => {
+        event.preventDefault()
+        void actions.commit()
+      }}
+    >
+      <textarea
+        class="input git-message"
+        dir="auto"
+        rows={message.value.includes('\n') ? 4 : 1}
+        aria-label={t('git.message')}
+        placeholder={t('git.message.hint')}
+        value={message.value}
+        onInput={event => {
+          message.value = event.currentTarget.value
+        }}
+        onKeyDown={event => {
+          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+          event.preventDefault()
+          if (isReady) void actions.commit()
+        }}
+      />
+      <div class="git-commit-row">
+        {message.value && (
+          <span
+            class={subject > SUBJECT_CHARS ? 'git-count git-count-long' : 'git-count'}
+            title={subject > SUBJECT_CHARS ? t('git.subject.long', { count: subject }) : undefined}
+          >
+            {t('git.subject', { count: subject })}
+          </span>
+        )}
+        <Button kind="primary" type="submit" disabled={!isReady || busy.value !== ''}>
+          {staged > 0 ? t('git.commit.staged', { count: staged }) : t('git.commit')}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+const CommitRow = ({ commit }: { commit: LogEntry }) => {
+  const actions = useGitActions()
+  const { id, author, message, committed_at } = commit
+  const loaded = actions.history.diffs.value.get(id)
+  const when = new Date(committed_at * 1_000)
+  const [subject = ''] = message.split('\n', 1)
+  return (
+    <li class="change">
+      <button
+        type="button"
+        class="change-head"
+        aria-expanded={loaded !== undefined}
+        onClick={() => void actions.history.toggle(id)}
+      >
+        <Icon name={loaded === undefined ? 'chevron-right' : 'chevron-down'} size={14} />
+        <span class="change-name" dir="auto">
+          <bdi>{visibleName(subject)}</bdi>
+        </span>
+        <span class="change-dir" title={when.toLocaleString(pageLocale())}>
+          {id.slice(0, 7)} · {visibleName(author)} · {when.toLocaleDateString(pageLocale())}
+        </span>
+      </button>
+      {loaded !== undefined && typeof loaded === 'object' && (
+        <div class="git-commit-diff">
+          {message.includes('\n') && <p class="git-body">{message.slice(subject.length).trim()}</p>}
+          {parseDiff(loaded.diff).map((file, index) => (
+            <div key={index}>
+              <p class="change-counts">{visibleName(file.path)}</p>
+              {file.lines.length > 0 && <Diff file={file} />}
+            </div>
+          ))}
+        </div>
+      )}
+    </li>
+  )
+}
+
+const History = () => {
+  const actions = useGitActions()
+  const found = actions.history.list.value
+  if (!found) return null
+  return (
+    <section class="change-group">
+      <h3 class="git-head">
+        {t('git.log')}
+        <IconButton
+          icon="close"
+          size={14}
+          label={t('git.log.close')}
+          onClick={() => actions.history.reset()}
+        />
+      </h3>
+      {found.commits.length === 0 && <p class="panel-note">{t('git.log.none')}</p>}
+      <ul>
+        {found.commits.map(commit => (
+          <CommitRow key={commit.id} commit={commit} />
+        ))}
+      </ul>
+      {found.more && (
+        <Button kind="quiet" onClick={() => void actions.history.load()}>
+          {t('git.log.more')}
+        </Button>
+      )}
+    </section>
+  )
+}
+
+/** Loads the overview with the status, and again whenever that changes. */
+export const GitTools = ({ staged }: { staged: number }) => {
+  const actions = useGitActions()
+  const { changes } = useWorkspacePanel()
+  const status = changes.status.value
+  useEffect(() => {
+    void actions.load()
+    if (status?.is_git) void actions.worktrees.load()
+  }, [status])
+  return (
+    <>
+      <WorktreeBar />
+      <Operation />
+      {may('POST /api/git/commit') && <CommitBox staged={staged} />}
+      <HookDialog />
+    </>
+  )
+}
+
+/** Below the changed files. */
+export const GitMore = () => (
+  <>
+    <WorktreeList />
+    <History />
+  </>
+)

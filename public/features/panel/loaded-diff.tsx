@@ -1,0 +1,43 @@
+/** A loaded diff, or its loading or error message. */
+import { useMemo } from 'preact/hooks'
+import { parseDiff } from '../../parts/diff.ts'
+import { DiffCounts } from '../../parts/diff-view.tsx'
+import { DiffHunks, type HunkSlots } from '../review/diff-hunks.tsx'
+import type { LoadedDiff } from '../workspace/git-changes.ts'
+import { t } from '../workspace/strings.ts'
+
+type LoadedDiffProps = {
+  path: string
+  loaded: LoadedDiff | undefined
+  /** Undoes the part with this header. */
+  onUndo?: (header: string) => void
+  slots?: HunkSlots
+}
+
+export const LoadedDiffView = ({ path, loaded, onUndo, slots }: LoadedDiffProps) => {
+  const files = useMemo(() => parseDiff(loaded?.diff ?? ''), [loaded?.diff])
+  if (!loaded || loaded.state === 'loading') {
+    return <p class="panel-note panel-late">{t('git.diff.loading')}</p>
+  }
+  if (loaded.state === 'failed') return <p class="panel-note">{t('git.diff.failed')}</p>
+  if (loaded.binary) return <p class="panel-note">{t('git.diff.binary')}</p>
+  const shown = files.filter(({ lines }) => lines.length > 0)
+  if (shown.length === 0)
+    return <p class="panel-note">{t(loaded.truncated ? 'git.diff.cut' : 'git.diff.none')}</p>
+  const sum = (side: 'added' | 'removed') => shown.reduce((total, file) => total + file[side], 0)
+  return (
+    <>
+      <p class="change-counts">
+        <DiffCounts added={sum('added')} removed={sum('removed')} />
+      </p>
+      <DiffHunks
+        path={path}
+        diff={loaded.diff}
+        onUndo={onUndo ?? null}
+        undone={loaded.undone}
+        slots={slots}
+      />
+      {loaded.truncated && <p class="panel-note">{t('git.diff.cut')}</p>}
+    </>
+  )
+}

@@ -1,0 +1,123 @@
+/** The layout of the workspace panel: visibility, width, tab, and the file requested by a link or the URL. */
+import { computed, signal, type Signal } from '@preact/signals'
+import type { Platform } from '../../platform.ts'
+import type { Past } from '../time-travel/points.ts'
+import { type Target, targetOf } from '../../parts/target.ts'
+import type { TurnChanges } from '../workspace/turn-changes.ts'
+import type { WorkspacePanel } from './workspace-panel.ts'
+
+export type Tab = 'files' | 'changes' | 'terminal'
+export const PANEL_MIN = 280
+export const PANEL_MAX = 960
+const PANEL_DEFAULT = 360
+
+const clamp = (px: number): number => Math.round(Math.min(PANEL_MAX, Math.max(PANEL_MIN, px)))
+
+/** What the panel holds of one chat. */
+export class ChatPanel {
+  /** Set by a link, consumed by the panel's contents. */
+  readonly target = signal<Target | null>(null)
+  /** The earlier step whose files are shown instead of a tab. */
+  readonly past = signal<Past | null>(null)
+  /** The turn `/rollback` should undo, 1 being the newest; 0 for none. */
+  readonly rollback = signal(0)
+  /** Created when it is first needed, by the panel or by a summary in the transcript. */
+  readonly turns = signal<TurnChanges | null>(null)
+  /** Created when it is first shown, with a session, and kept, so that leaving the chat loses nothing. */
+  readonly contents = signal<WorkspacePanel | null>(null)
+}
+
+/** The panel of a pane. */
+export class PanelFrame {
+  readonly #platform: Pick<Platform, 'device'>
+  readonly #isNamed: boolean
+  readonly #open: Signal<boolean>
+  /** Under 1100 px the panel is an overlay and never opens by itself. */
+  readonly overlay = signal(false)
+  readonly #sheet: Signal<boolean>
+  readonly width: Signal<number>
+  // A file that the URL names is shown whatever tab was open last.
+  readonly tab: Signal<Tab>
+  readonly shown = computed(() => (this.overlay.value ? this.#sheet.value : this.#open.value))
+  /** The open file covers the page. */
+  readonly full = signal(false)
+
+  constructor(platform: Pick<Platform, 'device'>, href: string) {
+    const { device } = platform
+    this.#platform = platform
+    this.#isNamed = targetOf(href) !== null
+    this.#open = signal(device.read('panel', false) || this.#isNamed)
+    this.#sheet = signal(this.#isNamed)
+    this.width = signal(clamp(device.read('panel-width', PANEL_DEFAULT)))
+    this.tab = signal<Tab>(this.#isNamed ? 'files' : device.read<Tab>('panel-tab', 'files'))
+  }
+
+  readonly show = (): void => {
+    if (this.overlay.value) this.#sheet.value = true
+    else {
+      this.#open.value = true
+      this.#platform.device.write('panel', true)
+    }
+  }
+
+  readonly hide = (): void => {
+    this.#sheet.value = false
+    if (this.overlay.value) return
+    this.#open.value = false
+    this.#platform.device.write('panel', false)
+  }
+
+  readonly choose = (wanted: Tab): void => {
+    this.tab.value = wanted
+    this.#platform.device.write('panel-tab', wanted)
+  }
+
+  readonly toggle = (): void => (this.shown.value ? this.hide() : this.show())
+
+  readonly resize = (px: number): void => {
+    this.width.value = clamp(px)
+    this.#platform.device.write('panel-width', this.width.value)
+  }
+
+  /** Half of the window, or the usual width again. Not remembered. */
+  readonly widen = (windowPx: number): void => {
+    const wide = clamp(windowPx / 2)
+    this.width.value =
+      this.width.value < wide
+        ? wide
+        : clamp(this.#platform.device.read('panel-width', PANEL_DEFAULT))
+  }
+
+  readonly resetWidth = (): void => {
+    this.width.value = PANEL_DEFAULT
+    this.#platform.device.write('panel-width', PANEL_DEFAULT)
+  }
+}
+
+/** The panel of a pane as one chat uses it. */
+export const panelOf = (frame: PanelFrame, chat: ChatPanel) => {
+  const choose = (wanted: Tab): void => {
+    frame.choose(wanted)
+    chat.past.value = null
+  }
+  const openTarget = (wanted: Target): void => {
+    chat.target.value = wanted
+    choose('files')
+    frame.show()
+  }
+  return {
+    ...frame,
+    ...chat,
+    choose,
+    openTarget,
+    openFile: (path: string, line: number | null = null): void => openTarget({ path, line }),
+    /** The address names a file, on a load, or after back or forward. */
+    arrive(at: string): void {
+      const found = targetOf(at)
+      if (found) chat.target.value = found
+      if (found && !frame.overlay.value) frame.show()
+    },
+  }
+}
+
+export type Panel = ReturnType<typeof panelOf>

@@ -1,0 +1,322 @@
+/** API access: the switch, and the tokens of other programs. A token is shown once, when it is made. */
+import { type Clock, fromSeconds } from '../../../lib/base/clock.ts'
+import { formatFull } from '../../parts/relative-time.ts'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { Api } from '../../../router.ts'
+import { useShell } from '../../contexts.ts'
+import { Button } from '../../parts/button.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { Row, Select, Switch } from '../../parts/field.tsx'
+import { Field, FormActions, TextField } from '../../parts/form.tsx'
+import { confirmed } from '../identity/confirm-password.tsx'
+import { t } from '../settings/strings.ts'
+
+type Access = Api['GET /api/tokens']['output']
+type Token = Access['tokens'][number]
+type Made = { name: string; secret: string }
+
+const isExpired = ({ expires_at: at }: Token, { now }: Clock): boolean =>
+  at !== null && fromSeconds(at) <= now()
+
+const expiryOf = (token: Token, clock: Clock): string => {
+  if (token.expires_at === null) return ''
+  const time = formatFull(token.expires_at)
+  return isExpired(token, clock) ? t('api.expired', { time }) : t('api.expires', { time })
+}
+
+const hintOf = (token: Token, clock: Clock): string =>
+  [
+    token.profile,
+    token.paths.map(path => `/${path}`).join(', '),
+    token.scope === 'read' ? t('api.scope.read') : '',
+    token.last_used_at === null
+      ? t('api.unused')
+      : t('api.used', { time: formatFull(token.last_used_at) }),
+    expiryOf(token, clock),
+  ]
+    .filter(Boolean)
+    .join(' · ')
+
+const DEFAULT_DAYS = '365'
+const expiries = (): (readonly [days: string, label: string])[] => [
+  ['30', t('api.expiry.days', { count: 30 })],
+  ['90', t('api.expiry.days', { count: 90 })],
+  [DEFAULT_DAYS, t('api.expiry.year')],
+  ['', t('api.expiry.never')],
+]
+
+type Paths = 'v1' | 'api' | 'both'
+
+const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel: () => void }) => {
+  const shell = useShell()
+  const { attempt, api } = shell
+  const profiles = useSignal<readonly string[]>([])
+  const name = useSignal('')
+  const profile = useSignal('')
+  const workspace = useSignal('')
+  const approvals = useSignal<Token['approvals']>('ask')
+  const disconnect = useSignal<Token['disconnect']>('stop')
+  const days = useSignal(DEFAULT_DAYS)
+  const scope = useSignal<Token['scope']>('work')
+  const paths = useSignal<Paths>('v1')
+  const isBusy = useSignal(false)
+  useEffect(() => {
+    void attempt(async () => {
+      const found = await api('GET /api/profiles')
+      profiles.value = found.profiles.map(each => each.name)
+      profile.value = found.active
+    })
+  }, [])
+
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    isBusy.value = true
+    await attempt(async () => {
+      const made = await confirmed(shell, password =>
+        api('POST /api/tokens/create', {
+          name: name.value,
+          profile: profile.value,
+          workspace: workspace.value,
+          approvals: approvals.value,
+          disconnect: disconnect.value,
+          expires_in_days: days.value === '' ? null : Number(days.value),
+          scope: scope.value,
+          paths: paths.value === 'both' ? ['v1', 'api'] : [paths.value],
+          password,
+        }),
+      )
+      if (made) onMade({ name: name.value, secret: made.secret })
+    })
+    isBusy.value = false
+  }
+
+  return (
+    <form class="form" onSubmit={event => void submit(event)}>
+      <TextField
+        label={t('api.name')}
+        maxLength={100}
+        placeholder={t('api.name.hint')}
+        value={name.value}
+        onInput={text => {
+          name.value = text
+        }}
+      />
+      {profiles.value.length > 1 && (
+        <Field
+          label={t('api.profile')}
+          control={({ id, describedBy }) => (
+            <Select
+              id={id}
+              describedBy={describedBy}
+              value={profile.value}
+              options={profiles.value.map(each => [each, each] as const)}
+              onChange={value => {
+                profile.value = value
+              }}
+            />
+          )}
+        />
+      )}
+      <Field
+        label={t('api.expiry')}
+        control={({ id, describedBy }) => (
+          <Select
+            id={id}
+            describedBy={describedBy}
+            value={days.value}
+            options={expiries()}
+            onChange={value => {
+              days.value = value
+            }}
+          />
+        )}
+      />
+      <Field
+        label={t('api.scope')}
+        control={({ id, describedBy }) => (
+          <Select
+            id={id}
+            describedBy={describedBy}
+            value={scope.value}
+            options={[
+              ['work', t('api.scope.work')],
+              ['read', t('api.scope.read')],
+            ]}
+            onChange={value => {
+              scope.value = value === 'read' ? 'read' : 'work'
+            }}
+          />
+        )}
+      />
+      <Field
+        label={t('api.paths')}
+        control={({ id, describedBy }) => (
+          <Select
+            id={id}
+            describedBy={describedBy}
+            value={paths.value}
+            options={[
+              ['v1', t('api.paths.v1')],
+              ['api', t('api.paths.api')],
+              ['both', t('api.paths.both')],
+            ]}
+            onChange={value => {
+              paths.value = value as Paths
+            }}
+          />
+        )}
+      />
+      <TextField
+        label={t('api.workspace')}
+        hint={t('api.workspace.hint')}
+        dir="ltr"
+        value={workspace.value}
+        onInput={text => {
+          workspace.value = text
+        }}
+      />
+      <Field
+        label={t('api.approvals')}
+        control={({ id, describedBy }) => (
+          <Select
+            id={id}
+            describedBy={describedBy}
+            value={approvals.value}
+            options={[
+              ['ask', t('api.approvals.ask')],
+              ['deny', t('api.approvals.deny')],
+            ]}
+            onChange={value => {
+              approvals.value = value === 'deny' ? 'deny' : 'ask'
+            }}
+          />
+        )}
+      />
+      <Field
+        label={t('api.disconnect')}
+        control={({ id, describedBy }) => (
+          <Select
+            id={id}
+            describedBy={describedBy}
+            value={disconnect.value}
+            options={[
+              ['stop', t('api.disconnect.stop')],
+              ['continue', t('api.disconnect.continue')],
+            ]}
+            onChange={value => {
+              disconnect.value = value === 'continue' ? 'continue' : 'stop'
+            }}
+          />
+        )}
+      />
+      <FormActions>
+        <Button onClick={onCancel}>{t('api.cancel')}</Button>
+        <Button kind="primary" type="submit" disabled={isBusy.value || name.value.trim() === ''}>
+          {t('api.new')}
+        </Button>
+      </FormActions>
+    </form>
+  )
+}
+
+export const ApiAccess = () => {
+  const { attempt, api, layout, platform } = useShell()
+  const access = useSignal<Access | null>(null)
+  const isAdding = useSignal(false)
+  const made = useSignal<Made | null>(null)
+  const load = () =>
+    attempt(async () => {
+      access.value = await api('GET /api/tokens')
+    })
+  useEffect(() => void load(), [])
+  const shown = access.value
+  if (!shown) return null
+
+  const enable = (enabled: boolean) =>
+    void attempt(async () => {
+      access.value = await api('POST /api/tokens/enable', { enabled })
+    })
+
+  const askRevoke = ({ id, name }: Token) => {
+    layout.confirmation.value = {
+      title: t('api.revoke.title', { name }),
+      text: t('api.revoke.text'),
+      confirm: t('api.revoke'),
+      danger: true,
+      async run() {
+        access.value = await api('POST /api/tokens/revoke', { id })
+      },
+    }
+  }
+
+  return (
+    <section class="view-part rows" aria-label={t('api.title')}>
+      <h3>{t('api.title')}</h3>
+      <Row
+        label={t('api.enable')}
+        hint={t('api.enable.hint', { address: new URL('v1', document.baseURI).href })}
+        control={ids => (
+          <Switch
+            id={ids.control}
+            describedBy={ids.hint}
+            checked={shown.enabled}
+            onChange={enable}
+          />
+        )}
+      />
+      {made.value && (
+        <div class="api-secret" role="status">
+          <p>{t('api.secret', { name: made.value.name })}</p>
+          <div class="api-secret-line">
+            <code dir="ltr">{made.value.secret}</code>
+            <CopyButton text={made.value.secret} label={t('api.copy')} />
+          </div>
+          <p class="field-hint">{t('api.secret.hint')}</p>
+        </div>
+      )}
+      {shown.tokens.toReversed().map(token => (
+        <Row
+          key={token.id}
+          label={token.name}
+          hint={hintOf(token, platform.serverClock)}
+          control={ids => (
+            <Button
+              id={ids.control}
+              kind="danger"
+              aria-label={t('api.revoke.what', { name: token.name })}
+              onClick={() => askRevoke(token)}
+            >
+              {t('api.revoke')}
+            </Button>
+          )}
+        />
+      ))}
+      {isAdding.value ? (
+        <NewToken
+          onMade={value => {
+            made.value = value
+            isAdding.value = false
+            void load()
+          }}
+          onCancel={() => {
+            isAdding.value = false
+          }}
+        />
+      ) : (
+        (shown.enabled || shown.tokens.length > 0) && (
+          <div class="button-row">
+            <Button
+              onClick={() => {
+                made.value = null
+                isAdding.value = true
+              }}
+            >
+              {t('api.new')}
+            </Button>
+          </div>
+        )
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,146 @@
+/** Settings → Budgets: six limits, each saved when its field loses focus. */
+import { useSignal } from '@preact/signals'
+import { useEffect, useId } from 'preact/hooks'
+import { Field } from '../../parts/form.tsx'
+import { LoadingNote } from '../../parts/view-state.tsx'
+import { formatCost } from '../../parts/amounts.ts'
+import { t } from '../settings/strings.ts'
+import { useShell } from '../../contexts.ts'
+
+const scopes = ['turn', 'session', 'day'] as const
+const measures = ['tokens', 'usd'] as const
+type Scope = (typeof scopes)[number]
+type Measure = (typeof measures)[number]
+type Limit = { tokens?: number | undefined; usd?: number | undefined }
+type Shown = {
+  budgets: Record<Scope, Limit>
+  /** Model calls in one turn. */
+  steps: number
+  today: { tokens: number; usd: number }
+}
+
+export const BudgetSettings = () => {
+  const { attempt, api, toasts } = useShell()
+  const shown = useSignal<Shown | null>(null)
+  useEffect(() => {
+    void attempt(async () => {
+      shown.value = await api('GET /api/budgets', {})
+    })
+  }, [])
+  const save = (scope: Scope, measure: Measure, value: number | null) =>
+    attempt(async () => {
+      shown.value = await api('POST /api/budgets', { [scope]: { [measure]: value } })
+      toasts.show(t('budget.saved'))
+    })
+  const saveSteps = (steps: number | null) =>
+    void attempt(async () => {
+      shown.value = await api('POST /api/budgets', { steps })
+      toasts.show(t('budget.saved'))
+    })
+  const { value } = shown
+  if (!value) return <LoadingNote />
+  const { tokens, usd } = value.today
+  return (
+    <>
+      <p class="view-lead">{t('budget.text')}</p>
+      {scopes.map(scope => (
+        <fieldset key={scope} class="budget">
+          <legend>{t(`budget.${scope}`)}</legend>
+          <p class="field-hint">
+            {scope === 'day'
+              ? t('budget.day.hint', { tokens, usd: formatCost(usd) })
+              : t(`budget.${scope}.hint`)}
+          </p>
+          <div class="budget-fields">
+            {measures.map(measure => (
+              <LimitField
+                key={measure}
+                measure={measure}
+                limit={value.budgets[scope][measure]}
+                onSave={limit => void save(scope, measure, limit)}
+              />
+            ))}
+          </div>
+        </fieldset>
+      ))}
+      <p class="field-hint">{t('budget.prices')}</p>
+      <StepLimit steps={value.steps} onSave={saveSteps} />
+    </>
+  )
+}
+
+type StepLimitProps = { steps: number; onSave: (steps: number | null) => void }
+
+/** Empty restores the default. */
+const StepLimit = ({ steps, onSave }: StepLimitProps) => {
+  const hintId = useId()
+  return (
+    <fieldset class="budget">
+      <legend>{t('budget.steps')}</legend>
+      <p class="field-hint" id={hintId}>
+        {t('budget.steps.hint')}
+      </p>
+      <div class="budget-fields">
+        <Field
+          label={t('budget.steps.label')}
+          control={({ id }) => (
+            <input
+              id={id}
+              key={steps}
+              class="input"
+              type="number"
+              inputMode="numeric"
+              min="1"
+              max="10000"
+              step="1"
+              defaultValue={String(steps)}
+              aria-describedby={hintId}
+              onChange={event => {
+                const { value, validity } = event.currentTarget
+                if (validity.valid) onSave(value === '' ? null : Number(value))
+              }}
+            />
+          )}
+        />
+      </div>
+    </fieldset>
+  )
+}
+
+type LimitProps = {
+  measure: Measure
+  limit: number | undefined
+  onSave: (limit: number | null) => void
+}
+
+const LimitField = ({ measure, limit, onSave }: LimitProps) => {
+  const bad = useSignal(false)
+  const isMoney = measure === 'usd'
+  const leave = (field: HTMLInputElement) => {
+    const text = field.value.trim()
+    const number = text === '' ? null : Number(text)
+    bad.value = !field.validity.valid || (number !== null && !(number > 0))
+    if (!bad.value && (number ?? undefined) !== limit) onSave(number)
+  }
+  return (
+    <Field
+      label={t(`budget.${measure}`)}
+      error={bad.value ? t('budget.bad') : undefined}
+      control={({ id, describedBy, isInvalid }) => (
+        <input
+          id={id}
+          class="input"
+          type="number"
+          inputMode={isMoney ? 'decimal' : 'numeric'}
+          min={isMoney ? '0.01' : '1'}
+          step={isMoney ? '0.01' : '1'}
+          placeholder={t('budget.none')}
+          defaultValue={limit === undefined ? '' : String(limit)}
+          aria-invalid={isInvalid}
+          aria-describedby={describedBy}
+          onChange={event => leave(event.currentTarget)}
+        />
+      )}
+    />
+  )
+}

@@ -1,6 +1,0 @@
-/** Leaving the page would discard changes of a file or a form. Drafts of messages are not among them. */
-import type { PageApp } from '../../app.ts'
-
-export const hasUnsavedChanges = ({ layout, chats }: Pick<PageApp, 'layout' | 'chats'>): boolean =>
-  layout.unsaved.size > 0 ||
-  chats.all().some(({ panel }) => panel.contents.value?.openFile.dirty.value === true)
