@@ -61,7 +61,7 @@ export const search = endpoint({
   }),
   async run({ app, home }, { session_id, q, limit }) {
     const area = app.files.areas.of(home, session_id)
-    const { files, isPartial } = await app.fileSearch(home.name, area, { query: q, limit })
+    const { files, isPartial } = await app.fileSearch.find(home.name, area, { query: q, limit })
     return { files, partial: isPartial }
   },
 })

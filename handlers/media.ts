@@ -30,7 +30,7 @@ export const get = endpoint({
     const session_id = named ?? app.toolOutput.ownerOf(path)
     if (session_id !== undefined && !maySession(ctx, 'read', session_id))
       throw missing('Session not found', { code: 'session_not_found' })
-    const owner = session_id === undefined ? home : app.files.sessionOf(home, session_id).home
+    const owner = session_id === undefined ? home : app.files.areas.sessionOf(home, session_id).home
     const area =
       session_id === undefined
         ? app.files.areas.scopeFor(home, app.workspaces.last(home))

@@ -1,4 +1,5 @@
 /** Providers: list them, set and remove API keys, test a call, add a self-hosted endpoint. */
+import { addEndpoint } from '../lib/models/set-provider.ts'
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { listProviders } from '../lib/models/provider-keys.ts'
@@ -84,7 +85,7 @@ export const selfHosted = endpoint({
   }),
   output: Ok.extend({ provider: z.string(), default_model: z.string() }),
   run(ctx, { name, base_url, model, use }) {
-    const { id } = ctx.app.models.addEndpoint(ctx.home, {
+    const { id } = addEndpoint(ctx.home, {
       name,
       baseUrl: base_url,
       model,

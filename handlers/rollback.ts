@@ -23,7 +23,7 @@ export const list = endpoint({
   input: OneSession,
   output: z.object({ session_id: z.string(), checkpoints: z.array(Checkpoint) }),
   run: async ({ app, home }, { session_id }) => {
-    const owner = app.files.sessionOf(home, session_id).home
+    const owner = app.files.areas.sessionOf(home, session_id).home
     const records = await app.checkpoints.list(owner, session_id)
     const checkpoints = records
       .map(toCheckpoint)
@@ -38,7 +38,7 @@ export const diff = endpoint({
   input: OneSession.extend({ checkpoint: CheckpointId, path: z.string().min(1) }),
   output: CheckpointDiff,
   run: async ({ app, home }, { session_id, checkpoint, path }) => {
-    const owner = app.files.sessionOf(home, session_id).home
+    const owner = app.files.areas.sessionOf(home, session_id).home
     const found = await app.checkpoints.diff(owner, session_id, checkpoint, path)
     return { ...found, diff: app.redact(found.diff) }
   },
@@ -62,7 +62,7 @@ export const files = endpoint({
   output: PastFiles,
   run: async ({ app, home }, input) => {
     const { session_id, checkpoint } = input
-    const owner = app.files.sessionOf(home, session_id).home
+    const owner = app.files.areas.sessionOf(home, session_id).home
     return app.checkpoints.filesAt(owner, session_id, checkpoint, toPoint(input))
   },
 })
@@ -74,7 +74,7 @@ export const file = endpoint({
   output: PastFile,
   run: async ({ app, home }, { path, ...input }) => {
     const { session_id, checkpoint } = input
-    const owner = app.files.sessionOf(home, session_id).home
+    const owner = app.files.areas.sessionOf(home, session_id).home
     const found = await app.checkpoints.fileAt(owner, session_id, checkpoint, toPoint(input), path)
     const text = found.text === null ? null : app.redact(found.text)
     return { ...found, text, diff: app.redact(found.diff) }
@@ -120,7 +120,7 @@ export const restore = endpoint({
   run: async (ctx, { session_id, ...what }) => {
     const { app, home } = ctx
     const mayChange = mayChangeIn(ctx, session_id)
-    const owner = app.files.sessionOf(home, session_id).home
+    const owner = app.files.areas.sessionOf(home, session_id).home
     const note = recordUndone(app.sessions, session_id)
     const done = await app.checkpoints.restore(owner, session_id, {
       ...what,

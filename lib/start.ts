@@ -422,8 +422,8 @@ export const start = async (options: StartOptions): Promise<Running> => {
   } catch (error) {
     // Whoever types it reads it, as with the other commands: no line of a log.
     if (error instanceof UsageError) {
-      const { createTerminal } = await import('./cli/terminal.ts')
-      const terminal = createTerminal()
+      const { ProcessTerminal } = await import('./cli/terminal.ts')
+      const terminal = new ProcessTerminal()
       terminal.note(redact(error.message))
       await terminal.drain()
       process.exit(2)

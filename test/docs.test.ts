@@ -525,6 +525,21 @@ test('files that ARCHITECTURE.md and a README of the code name exist', () => {
   assert.equal(missing, [])
 })
 
+test('the folders of ARCHITECTURE.md are in the order of imports', () => {
+  const namesIn = (text: string): string[] => text.match(/(?<=['`])[\w-]+/g) ?? []
+  const [, order = ''] = /ORDER = \[\n([\s\S]*?)\n\]/.exec(read('.dependency-cruiser.mjs')) ?? []
+  const groups = order.split('\n').map(line => namesIn(line))
+  const rows = read('ARCHITECTURE.md').matchAll(/^\| (`[\w.-]+`(?:, `[\w.-]+`)*) \|/gm)
+  const listed = [...rows]
+    .flatMap(([, cell = '']) => cell.split(', ').flatMap(namesIn))
+    .map(name => [name, groups.findIndex(group => group.includes(name))] as const)
+  assert.equal(listed.map(([name]) => name).toSorted(), groups.flat().toSorted())
+  assert.equal(
+    listed,
+    listed.toSorted(([, a], [, b]) => b - a),
+  )
+})
+
 test('functions that ARCHITECTURE.md names are in the file beside them', () => {
   const sources = globSync('{lib,handlers,public}/**/*.{ts,tsx}')
   const named = [...read('ARCHITECTURE.md').matchAll(/`(\w+)` \(`([\w-]+\.tsx?)`/g)]

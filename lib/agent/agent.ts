@@ -32,7 +32,7 @@ export const createRun = (
     resumed?.usage,
   )
   const { chatMemo = new Map<string, unknown>() } = request
-  restoreDirectory(chatMemo, request.workspace, request.history, request.runner?.hostPath)
+  restoreDirectory(chatMemo, request.workspace, request.history, request.runner)
   const signal = AbortSignal.any([request.signal, runEnd.signal])
   // Every tool call of a batch adds a listener.
   setMaxListeners(0, signal)

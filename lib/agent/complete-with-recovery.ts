@@ -76,7 +76,7 @@ export const completeWithRecovery = async (
         continue
       }
       first ??= failure
-      const recovery = await run.request.recover?.(failure, run.chosenEndpoint)
+      const recovery = await run.request.recovery?.recover(failure, run.chosenEndpoint)
       // Report why the chosen model failed; a fallback's failure matters only when the prompt is too long for it.
       if (!recovery) throw isTooLong ? failure : first
       if (run.signal.aborted) throw run.signal.reason
@@ -136,12 +136,12 @@ const callModel = async (
     notice: text => emitNoticeOnce(run, text),
     maxAttempts: request.maxAttempts,
     minAttempts: request.minAttempts,
-    attemptLimit: failure => request.attemptLimit?.(failure, run.chosenEndpoint),
+    attemptLimit: failure => request.recovery?.attemptLimit?.(failure, run.chosenEndpoint),
     maxRetryWaitMs: request.maxRetryWaitMs,
     onRetryWait: request.onRetryWait,
     observe: request.observe,
   })
-  if (run.verifiedEndpoint !== endpoint) request.onEndpointSuccess?.(endpoint)
+  if (run.verifiedEndpoint !== endpoint) request.recovery?.onEndpointSuccess?.(endpoint)
   run.verifiedEndpoint = endpoint
   // Unchanged: the provider reported no usage for this call.
   const usage = meter.lastCall()

@@ -325,19 +325,14 @@ export type AgentRequest = WindowServices &
     saveImage?: (callId: string, bytes: Buffer, ending: string) => string | null
     /** Images of the conversation; absent: text only. */
     images?: ImageStore
-    /**
-     * Called when an endpoint failed permanently: returns another key, else the next fallback, else null. The choice
-     * holds for the rest of the turn. `message` is shown as a warning.
-     */
-    recover?: (failure: ProviderFailure, failed: ModelEndpoint) => Promise<Recovery | null>
+    /** Other keys and models for calls that fail. */
+    recovery?: TurnRecovery
     /** Compaction of the conversation; absent: it is sent in full. */
     compression?: Compression
     /** Attempts per model call, retries included; absent: the engine's defaults. */
     maxAttempts?: number
     /** At least so many where repeating helps at all; `maxAttempts` goes before it. */
     minAttempts?: number
-    /** Lower limit of attempts for this failure; undefined leaves `maxAttempts` in force. */
-    attemptLimit?: (failure: ProviderFailure, endpoint: ModelEndpoint) => number | undefined
     /** A call whose provider asks to wait longer than this fails. Absent: an hour. */
     maxRetryWaitMs?: number
     /**
@@ -345,8 +340,6 @@ export type AgentRequest = WindowServices &
      * the wait is over.
      */
     onRetryWait?: (retryNow: () => void) => () => void
-    /** Called once per run and endpoint after the first successful call. Must not throw. */
-    onEndpointSuccess?: (endpoint: ModelEndpoint) => void
     /** Used by external agents only. */
     external?: ExternalAgentContext
     /** Returns new steering messages; called before each model call and before the turn ends. */
@@ -369,6 +362,19 @@ export type SteeringMessage = {
   /** The attached images. */
   images?: readonly StoredImage[]
   attachments: readonly string[]
+}
+
+/** What a turn does when its endpoint fails. */
+export type TurnRecovery = {
+  /**
+   * Called when an endpoint failed permanently: returns another key, else the next fallback, else null. The choice holds
+   * for the rest of the turn. `message` is shown as a warning.
+   */
+  recover(failure: ProviderFailure, failed: ModelEndpoint): Promise<Recovery | null>
+  /** Lower limit of attempts for this failure; undefined leaves `maxAttempts` in force. */
+  attemptLimit?(failure: ProviderFailure, endpoint: ModelEndpoint): number | undefined
+  /** Called once per run and endpoint after the first successful call. Must not throw. */
+  onEndpointSuccess?(endpoint: ModelEndpoint): void
 }
 
 export type Recovery = { endpoint: ModelEndpoint; kind: 'rotated' | 'fallback'; message: string }

@@ -5,15 +5,15 @@ import { listFiles } from '../agent/search/list-files.ts'
 import { createProxyDispatcher } from '../agent/providers/registry.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
-import { createClientApi } from '../client-api/client-api.ts'
-import { type Conversations, openConversations } from '../client-api/conversations.ts'
-import { createModelNames } from '../client-api/model-names.ts'
+import { ClientApi } from '../client-api/client-api.ts'
+import { Conversations } from '../client-api/conversations.ts'
+import { ModelNames } from '../client-api/model-names.ts'
 import { alone } from '../cluster/alone.ts'
 import type { Owned } from '../cluster/types.ts'
 import type { SettingChanges } from '../commands/guards/setting-changes.ts'
 import { endDetached } from '../commands/own-processes/end-detached.ts'
 import { MARK_VARIABLE } from '../commands/own-processes/own-processes.ts'
-import { createProcessRegistry, type ProcessRegistry } from '../commands/processes.ts'
+import { ProcessRegistry } from '../commands/processes.ts'
 import type { Config } from '../config.ts'
 import { Ctx } from '../context.ts'
 import { Cron } from '../cron/cron.ts'
@@ -73,13 +73,14 @@ import { createSessionViews, type SessionViews } from '../turns/session-view.ts'
 import { createSideQuestions, type SideQuestions } from '../turns/side-questions.ts'
 import { createTurnStarter, type TurnStarter } from '../turns/start-turn.ts'
 import type { Turns } from '../turns/turns.ts'
-import { type Checkpoints, createCheckpoints } from '../workspaces/checkpoints/checkpoints.ts'
+import { Checkpoints } from '../workspaces/checkpoints/checkpoints.ts'
 import { createDocuments } from '../workspaces/documents/documents.ts'
-import { createFileSearch, type FileSearch } from '../workspaces/file-search.ts'
+import { FileSearch } from '../workspaces/file-search.ts'
 import { openPersonGit, type PersonGit, type PersonGitOptions } from '../workspaces/git-person.ts'
-import { createSessionFiles, type SessionFiles } from '../workspaces/session-files.ts'
+import { FileScopes } from '../workspaces/file-scope.ts'
+import { SessionFiles } from '../workspaces/session-files.ts'
 import { personShell, type PersonShell } from '../workspaces/terminals/person-shell.ts'
-import { createTerminals, type Terminals } from '../workspaces/terminals/terminals.ts'
+import { Terminals } from '../workspaces/terminals/terminals.ts'
 import { withCommittedCalls } from './cell.ts'
 import { CommandPlaces } from './command-place.ts'
 import type { CommandRunners } from './command-runners.ts'
@@ -213,8 +214,7 @@ export class App extends AppData {
   readonly externalAgentOptions: ReturnType<typeof createExternalAgentOptions>
   readonly externalAgentSessions: ReturnType<typeof createExternalAgentSessions>
   readonly cron: Cron
-  readonly clientApi: ReturnType<typeof createClientApi>
-  readonly modelNames: ReturnType<typeof createModelNames>
+  readonly clientApi: ClientApi
   readonly apiConversations: Conversations
   readonly reports: EventReports
   readonly notifications: EventReports['notifications']
@@ -317,28 +317,28 @@ export class App extends AppData {
     this.updates = this.#openUpdates(root, options)
     this.#installHostAgent()
 
-    this.files = createSessionFiles({
+    const areas = new FileScopes(
       config,
-      clock,
-      sessionOf: (asking, id) => this.#placeOf(asking.name, id),
-      pathsOfOtherProfiles: home => otherHomePaths(homes, homes.of(home.name)),
-    })
+      (asking, id) => this.#placeOf(asking.name, id),
+      home => otherHomePaths(homes, homes.of(home.name)),
+    )
+    this.files = new SessionFiles(config, areas, clock)
     this.imports = createImportJobs({ path: join(stateDir, 'imports.json'), log, clock })
-    this.checkpoints = createCheckpoints({
+    this.checkpoints = new Checkpoints({
       boundsOf: (home, workspace) => this.files.areas.scopeFor(home, workspace),
       path,
       clock,
       resolve: sessions.resolve,
       log: log.warn,
     })
-    this.processes = createProcessRegistry({
+    this.processes = new ProcessRegistry({
       clock,
       resolve: sessions.resolve,
       endOthers: () => endDetached(config.env[MARK_VARIABLE]),
       onEnded: (id, ended) => this.#reportProcess(id, ended),
     })
-    this.fileSearch = createFileSearch(listFiles, clock)
-    this.terminals = createTerminals({
+    this.fileSearch = new FileSearch(listFiles, clock)
+    this.terminals = new Terminals({
       clock,
       path,
       isEnabled: config.hasTerminal,
@@ -361,7 +361,7 @@ export class App extends AppData {
       skills: this.skills,
       checkpoints: this.checkpoints,
       guards: this.guards,
-      processesOf: this.processes.of,
+      processesOf: session => this.processes.of(session),
       cron: () => this.cron,
       liveDir: join(stateDir, 'live'),
       resume: {
@@ -467,12 +467,8 @@ export class App extends AppData {
       onChange: this.resetSession,
       redact,
     })
-    this.apiConversations = openConversations(join(stateDir, 'cache', 'api.db'), {
-      addon,
-      log: log.warn,
-    })
-    this.modelNames = createModelNames({ list: models.list, compatible: models.compatible })
-    this.clientApi = createClientApi({
+    this.apiConversations = new Conversations(join(stateDir, 'cache', 'api.db'), addon, log.warn)
+    this.clientApi = new ClientApi({
       sessions,
       turns,
       turnStarter: this.turnStarter,
@@ -481,7 +477,7 @@ export class App extends AppData {
       workspaces,
       toolOutput: this.toolOutput,
       conversations: this.apiConversations,
-      modelNames: this.modelNames,
+      modelNames: new ModelNames(models),
       endpointOf,
       fetchImage: (...asked) => this.web.imageForPage(...asked),
       readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
@@ -626,7 +622,10 @@ export class App extends AppData {
     this.turns
       .resume({
         endpointOf: this.turnStarter.endpointToResume,
-        workOf: { task: sessionId => this.cron.resume(sessionId), program: this.clientApi.resume },
+        workOf: {
+          task: sessionId => this.cron.resume(sessionId),
+          program: id => this.clientApi.resume(id),
+        },
       })
       .catch((error: unknown) => this.log.error('a turn could not be closed', error))
     this.cron.start()

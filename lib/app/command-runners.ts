@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { CommandRunner } from '../agent/tool-services.ts'
 import type { Availability } from '../commands/sandbox/availability.ts'
 import { workspaceProblem } from '../commands/sandbox/mounts.ts'
-import { createSandboxes, type SandboxScope } from '../commands/sandbox/sandboxes.ts'
+import { Sandboxes, type SandboxScope } from '../commands/sandbox/sandboxes.ts'
 import type { Config } from '../config.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
@@ -27,13 +27,13 @@ export class CommandRunners {
   readonly #config: Config
   readonly #homes: Homes
   readonly #containers: ContainerRunners
-  readonly #sandboxes: ReturnType<typeof createSandboxes>
+  readonly #sandboxes: Sandboxes
 
   constructor(config: Config, homes: Homes, containers: ContainerRunners) {
     this.#config = config
     this.#homes = homes
     this.#containers = containers
-    this.#sandboxes = createSandboxes(config.env)
+    this.#sandboxes = new Sandboxes(config.env)
     this.ready = this.#lookForSandbox()
   }
 

@@ -6,8 +6,8 @@ import type { CommandRunner } from '../agent/tool-services.ts'
 import { asObject, isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
 import type { Shown } from '../commands/containers/container-files.ts'
-import { createContainers } from '../commands/containers/containers.ts'
-import { createContainerRunner } from '../commands/containers/runner.ts'
+import { Containers } from '../commands/containers/containers.ts'
+import { ContainerRunner } from '../commands/containers/runner.ts'
 import {
   type ContainerSettings,
   type Engine,
@@ -18,7 +18,7 @@ import { messageOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import { gitDirectories } from '../commands/sandbox/git-directories.ts'
 import {
-  createPrivateGit,
+  privateGitFor,
   repositoriesInIndex,
   variablesFor,
 } from '../commands/sandbox/private-git.ts'
@@ -110,7 +110,7 @@ export const createContainerRunners = (
   log: { warn: (line: string, extra?: Record<string, unknown>) => void },
 ) => {
   const { userHome, baseHome, stateDir } = config
-  const containers = createContainers({ clock, log: log.warn })
+  const containers = new Containers({ clock, log: log.warn })
 
   const runnerFor = (scope: RunnerScope): CommandRunner | undefined => {
     const { home } = scope
@@ -122,7 +122,7 @@ export const createContainerRunners = (
     const terminal = asObject(home.values().terminal)
     const values = (names: readonly string[]) =>
       Object.fromEntries(Object.entries(home.env()).filter(([name]) => names.includes(name)))
-    return createContainerRunner({
+    return new ContainerRunner({
       containers,
       home: home.dir,
       engine,
@@ -144,12 +144,12 @@ export const createContainerRunners = (
               hidden: protectedPaths(stateDir),
             }),
       env: home.childEnv(),
-      privateGit(parent) {
+      privateGitFor(parent) {
         const git = gitDirectories(workspace, [], [])
         // That of a linked worktree is outside the workspace, which a container does not see.
         if (!git?.repository || git.repository.worktree !== null || git.root !== workspace)
           return null
-        const made = createPrivateGit(git.repository, { shown: git.repository.common, parent })
+        const made = privateGitFor(git.repository, { shown: git.repository.common, parent })
         return { env: variablesFor(git, made.dir), finish: made.finish }
       },
       forwarded: names => values([...names, ...home.settings().terminal.env_passthrough]),

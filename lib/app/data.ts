@@ -13,11 +13,8 @@ import { mayToken } from '../people/may.ts'
 import { Throttle } from '../people/throttle.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
-import { type AcceptedGuards, createAcceptedGuards } from '../commands/guards/accepted-guards.ts'
-import {
-  type AcceptedSettings,
-  openAcceptedSettings,
-} from '../commands/guards/accepted-settings.ts'
+import { AcceptedGuards } from '../commands/guards/accepted-guards.ts'
+import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { Hub } from '../http/hub.ts'
 import { KeyJournal } from '../http/request-key-journal.ts'
 import { RequestKeys } from '../http/request-keys.ts'
@@ -28,7 +25,7 @@ import { Homes } from '../profiles/homes.ts'
 import type { Owned } from '../cluster/types.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { restrictSecrets } from '../profiles/file-permissions.ts'
-import { createProjects, type Projects } from '../workspaces/projects.ts'
+import { Projects } from '../workspaces/projects.ts'
 import { redact, refreshSecrets, watchSecrets } from '../base/redact/redact.ts'
 import { WORKER_LIMITS } from '../sessions/search-client.ts'
 import { createSessions } from '../sessions/sessions.ts'
@@ -41,7 +38,7 @@ import { PersonalSettings } from '../people/personal-settings.ts'
 import { createToolOutput, type ToolOutput } from '../sessions/tool-output.ts'
 import { PromptCache } from '../turns/context/prompt-cache.ts'
 import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
-import { createWorkspaces, type Workspaces } from '../workspaces/workspaces.ts'
+import { Workspaces } from '../workspaces/workspaces.ts'
 import { usableWorkspace } from '../workspaces/workspace-paths.ts'
 
 /** Path of the SQLite addon, unpacked first in the single-file build; undefined elsewhere. */
@@ -135,7 +132,7 @@ export class AppData {
     this.cell = cell
     restrictSecrets(config, line => log.warn(line))
     const finishMove = startMove(config, log)
-    this.acceptedSettings = openAcceptedSettings(stateDir, signing(stateDir))
+    this.acceptedSettings = new AcceptedSettings(stateDir, signing(stateDir))
     this.homes = new Homes(config, clock, this.acceptedSettings)
     this.settings = new SettingsStore(join(stateDir, 'settings.json'), {
       botName: config.botName,
@@ -143,7 +140,7 @@ export class AppData {
       defaultWorkspace: saved => resolveDefaultWorkspace(config, saved),
       migrateDefaultModel: model => migrateDefaultModel(this.homes.base, model),
     })
-    this.workspaces = createWorkspaces(
+    this.workspaces = new Workspaces(
       config,
       () => this.settings.get().default_workspace,
       () => this.people.hasOthers(),
@@ -204,7 +201,7 @@ export class AppData {
       clock,
       profileOf: id => this.sessions.row(id)?.profile,
     })
-    this.acceptedGuards = createAcceptedGuards(join(stateDir, 'accepted-guards.json'))
+    this.acceptedGuards = new AcceptedGuards(join(stateDir, 'accepted-guards.json'))
     this.promptCache = new PromptCache(join(stateDir, 'cache', 'prompts'), clock, log.warn)
     this.toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
     this.sessions = createSessions({
@@ -225,12 +222,12 @@ export class AppData {
       ...searchWorkerOf(packedHere()),
     })
     finishMove({ sessions: this.sessions, workspaces: this.workspaces, homes: this.homes })
-    this.projects = createProjects({
-      path: join(stateDir, 'projects.json'),
-      members: this.sessions.idsByProject,
-      unassign: id => void this.sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
+    this.projects = new Projects(
+      join(stateDir, 'projects.json'),
+      this.sessions.idsByProject,
+      id => void this.sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
       clock,
-    })
+    )
   }
 
   /** Shows a notice on every open page. */

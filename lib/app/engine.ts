@@ -2,13 +2,12 @@
 import { join } from 'node:path'
 import type { Dispatcher } from 'undici'
 import { ExternalAgents } from '../agent/acp/agents.ts'
-import { hintFor } from '../agent/failure.ts'
 import { createAgent } from '../agent/loop.ts'
 import { createProviders } from '../agent/providers/registry.ts'
 import type { Agent, ModelEndpoint } from '../agent/types.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
 import { Mcp } from '../mcp/mcp.ts'
-import { createModelServices } from '../models/models.ts'
+import { ModelServices } from '../models/models.ts'
 import { sharedSignInFile } from '../models/sign-in/shared-sign-in.ts'
 import { SignIns } from '../models/sign-in/sign-ins.ts'
 import type { Home } from '../profiles/home.ts'
@@ -25,7 +24,7 @@ import { Spending } from '../turns/context/spending-limit.ts'
 import { SessionTurnContext } from '../turns/context/turn-context.ts'
 import { WebServices } from '../turns/context/web-services.ts'
 import { createTurns, type Turns, type TurnsOptions } from '../turns/turns.ts'
-import { createLanguageServers } from '../workspaces/diagnostics/diagnostics.ts'
+import { LanguageServers } from '../workspaces/diagnostics/diagnostics.ts'
 import { createDocuments } from '../workspaces/documents/documents.ts'
 import { CommandRunners } from './command-runners.ts'
 import { createContainerRunners } from './container-runners.ts'
@@ -73,15 +72,13 @@ export const createEngine = (options: EngineOptions): Engine => {
   })
   const providers = createProviders(dispatcher, clock, signIns.keyFor)
   const external = new ExternalAgents(clock, version, log.info)
-  const models = createModelServices({
+  const models = new ModelServices({
     clock,
     config,
     providers,
     dispatcher,
-    hintFor,
     writeEnv,
     log: log.warn,
-    redact,
     agentModels: (home, agent) => external.modelsOf(home, agent),
     keyFor: signIns.keyFor,
   })
@@ -103,7 +100,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     grants: new Grants(join(config.stateDir, 'grants.json'), clock),
     hooks: new HookRecords(clock, redact),
     runners: new CommandRunners(config, homes, containers),
-    languageServers: createLanguageServers({ clock, warn: log.warn }),
+    languageServers: new LanguageServers(clock, log.warn),
     chatMemos: new ChatMemos(),
     warnings: warningsOf(options.observer?.warning),
     agent: createAgent(),

@@ -66,72 +66,79 @@ const toText = ({ text, cells }: Row): string => {
 }
 
 /** `emit` gets text that does not change any more. */
-export const createTerminalScreen = (emit: (text: string) => void) => {
-  let rows: Row[] = [blank()]
-  let row = 0
+export class TerminalScreen {
+  readonly #emit: (text: string) => void
+  #rows: Row[] = [blank()]
+  #row = 0
   /** Null: behind the last character of the row. */
-  let column: number | null = null
-  let style = ''
-  let rest = ''
+  #column: number | null = null
+  #style = ''
+  #rest = ''
   /** A part of the line was emitted already. */
-  let isOpen = false
+  #isOpen = false
   /** The screen was erased, so that it may be erased again without a loss. */
-  let isErased = false
+  #isErased = false
 
-  const current = (): Row => rows[row] ?? blank()
+  constructor(emit: (text: string) => void) {
+    this.#emit = emit
+  }
 
-  const settle = (count: number): void => {
+  #current(): Row {
+    return this.#rows[this.#row] ?? blank()
+  }
+
+  #settle(count: number): void {
     if (count <= 0) return
-    emit(
-      rows
+    this.#emit(
+      this.#rows
         .slice(0, count)
         .map(one => `${toText(one)}\n`)
         .join(''),
     )
-    isOpen = false
-    rows = rows.slice(count)
-    row = Math.max(0, row - count)
+    this.#isOpen = false
+    this.#rows = this.#rows.slice(count)
+    this.#row = Math.max(0, this.#row - count)
   }
 
-  const settleAll = (): void => {
-    const text = rows.map(toText).join('\n')
-    if (text !== '') emit(text)
-    isOpen ||= text !== '' && !text.endsWith('\n')
-    rows = [blank()]
-    row = 0
-    column = null
+  flush(): void {
+    const text = this.#rows.map(toText).join('\n')
+    if (text !== '') this.#emit(text)
+    this.#isOpen ||= text !== '' && !text.endsWith('\n')
+    this.#rows = [blank()]
+    this.#row = 0
+    this.#column = null
   }
 
-  const put = (text: string): void => {
-    if (current().isErased) rows[row] = blank()
-    const one = current()
-    const width = column === null ? 0 : widthOf(one)
-    if (column !== null && column >= width) {
-      const gap = ' '.repeat(column - width)
-      column = null
+  #put(text: string): void {
+    if (this.#current().isErased) this.#rows[this.#row] = blank()
+    const one = this.#current()
+    const width = this.#column === null ? 0 : widthOf(one)
+    if (this.#column !== null && this.#column >= width) {
+      const gap = ' '.repeat(this.#column - width)
+      this.#column = null
       // The codes since the last character are not part of the line yet.
-      if (!one.cells) one.text += style === '' && COLOR.test(one.text) ? RESET : style
-      if (gap !== '') put(gap)
+      if (!one.cells) one.text += this.#style === '' && COLOR.test(one.text) ? RESET : this.#style
+      if (gap !== '') this.#put(gap)
     }
-    if (column === null) {
-      if (one.cells) one.cells.push(...[...text].map(char => ({ char, style })))
+    if (this.#column === null) {
+      if (one.cells) one.cells.push(...[...text].map(char => ({ char, style: this.#style })))
       else one.text += text
       return
     }
-    if (column === 0 && text.length >= width) {
-      rows[row] = { text: style + text, cells: null }
-      column = null
+    if (this.#column === 0 && text.length >= width) {
+      this.#rows[this.#row] = { text: this.#style + text, cells: null }
+      this.#column = null
       return
     }
     one.cells = toCells(one)
-    for (const char of text) one.cells[column++] = { char, style }
-    if (column >= one.cells.length) column = null
+    for (const char of text) one.cells[this.#column++] = { char, style: this.#style }
+    if (this.#column >= one.cells.length) this.#column = null
   }
 
-  const eraseLine = (mode: number): void => {
-    const one = current()
-    const at = column ?? widthOf(one)
-    column = at
+  #eraseLine(mode: number): void {
+    const one = this.#current()
+    const at = this.#column ?? widthOf(one)
+    this.#column = at
     if (mode === 2 || (mode === 0 && at === 0)) one.isErased = true
     else if (mode === 1)
       one.cells = toCells(one).map((cell, n) => (n <= at ? { char: ' ', style: '' } : cell))
@@ -139,88 +146,87 @@ export const createTerminalScreen = (emit: (text: string) => void) => {
   }
 
   /** What was there before the first time stays; after that, only the last picture does. */
-  const eraseScreen = (): void => {
-    if (!isErased) settleAll()
-    if (isOpen) emit('\n')
-    isOpen = false
-    isErased = true
-    rows = [blank()]
-    row = 0
-    column = null
+  #eraseScreen(): void {
+    if (!this.#isErased) this.flush()
+    if (this.#isOpen) this.#emit('\n')
+    this.#isOpen = false
+    this.#isErased = true
+    this.#rows = [blank()]
+    this.#row = 0
+    this.#column = null
   }
 
-  const moveTo = (to: number, at: number | null = column ?? widthOf(current())): void => {
-    row = Math.max(0, to)
-    while (rows.length <= row) rows.push(blank())
-    column = at
-    settle(rows.length - ROWS)
+  #moveTo(to: number, at: number | null = this.#column ?? widthOf(this.#current())): void {
+    this.#row = Math.max(0, to)
+    while (this.#rows.length <= this.#row) this.#rows.push(blank())
+    this.#column = at
+    this.#settle(this.#rows.length - ROWS)
   }
 
-  const control = (letter: string, given: string): void => {
+  #control(letter: string, given: string): void {
     const [first = NaN] = given.split(';').map(Number.parseFloat)
     const count = Math.min(Math.max(1, first || 1), ROWS)
-    const at = column ?? widthOf(current())
-    if (letter === 'A') moveTo(row - count)
-    else if (letter === 'B') moveTo(row + count)
-    else if (letter === 'C') column = at + count
-    else if (letter === 'D') column = Math.max(0, at - count)
-    else if (letter === 'E') moveTo(row + count, 0)
-    else if (letter === 'F') moveTo(row - count, 0)
-    else if (letter === 'G') column = Math.max(0, (first || 1) - 1)
-    else if (letter === 'K') eraseLine(first || 0)
-    else if (letter === 'J' && first >= 2) eraseScreen()
+    const at = this.#column ?? widthOf(this.#current())
+    if (letter === 'A') this.#moveTo(this.#row - count)
+    else if (letter === 'B') this.#moveTo(this.#row + count)
+    else if (letter === 'C') this.#column = at + count
+    else if (letter === 'D') this.#column = Math.max(0, at - count)
+    else if (letter === 'E') this.#moveTo(this.#row + count, 0)
+    else if (letter === 'F') this.#moveTo(this.#row - count, 0)
+    else if (letter === 'G') this.#column = Math.max(0, (first || 1) - 1)
+    else if (letter === 'K') this.#eraseLine(first || 0)
+    else if (letter === 'J' && first >= 2) this.#eraseScreen()
     else if (letter === 'J') {
-      eraseLine(0)
-      rows.length = row + 1
-    } else if (isErased) moveTo((first || 1) - 1, 0)
-    else eraseScreen()
+      this.#eraseLine(0)
+      this.#rows.length = this.#row + 1
+    } else if (this.#isErased) this.#moveTo((first || 1) - 1, 0)
+    else this.#eraseScreen()
   }
 
-  const apply = (token: string): void => {
+  #apply(token: string): void {
     const [, given, letter] = /^\x1b\[([0-9;?]*)([A-HJKfm])$/.exec(token) ?? []
-    if (isOpen && (token === '\r' || (letter !== undefined && letter !== 'm'))) {
-      emit('\n')
-      isOpen = false
+    if (this.#isOpen && (token === '\r' || (letter !== undefined && letter !== 'm'))) {
+      this.#emit('\n')
+      this.#isOpen = false
     }
-    if (token === '\n') moveTo(row + 1, 0)
-    else if (token === '\r') column = 0
-    else if (token === '\x08') column = Math.max(0, (column ?? widthOf(current())) - 1)
-    else if (token === '\x1bc') eraseScreen()
+    if (token === '\n') this.#moveTo(this.#row + 1, 0)
+    else if (token === '\r') this.#column = 0
+    else if (token === '\x08')
+      this.#column = Math.max(0, (this.#column ?? widthOf(this.#current())) - 1)
+    else if (token === '\x1bc') this.#eraseScreen()
     else if (letter === 'm') {
-      style = styleAfter(style, token)
-      if (column === null && !current().cells && !current().isErased) current().text += token
-    } else if (letter !== undefined) control(letter === 'f' ? 'H' : letter, given ?? '')
-    else if (!token.startsWith('\x1b')) put(token)
+      this.#style = styleAfter(this.#style, token)
+      if (this.#column === null && !this.#current().cells && !this.#current().isErased)
+        this.#current().text += token
+    } else if (letter !== undefined) this.#control(letter === 'f' ? 'H' : letter, given ?? '')
+    else if (!token.startsWith('\x1b')) this.#put(token)
   }
 
   /** Text that only adds to the end. */
-  const append = (text: string): void => {
-    for (const [code] of text.matchAll(COLORS)) style = styleAfter(style, code)
+  #append(text: string): void {
+    for (const [code] of text.matchAll(COLORS)) this.#style = styleAfter(this.#style, code)
     const lines = text.split('\n')
-    const last = current()
-    if (last.cells) last.cells.push(...[...shown(lines[0] ?? '')].map(char => ({ char, style })))
+    const last = this.#current()
+    if (last.cells)
+      last.cells.push(...[...shown(lines[0] ?? '')].map(char => ({ char, style: this.#style })))
     else last.text += lines[0] ?? ''
-    for (const line of lines.slice(1)) rows.push({ text: line, cells: null })
-    row = rows.length - 1
-    column = null
-    settle(rows.length - ROWS)
+    for (const line of lines.slice(1)) this.#rows.push({ text: line, cells: null })
+    this.#row = this.#rows.length - 1
+    this.#column = null
+    this.#settle(this.#rows.length - ROWS)
   }
 
-  return {
-    write(chunk: string): void {
-      const text = rest + chunk
-      rest = UNFINISHED.exec(text)?.[0] ?? ''
-      const whole = rest === '' ? text : text.slice(0, -rest.length)
-      const isAtEnd =
-        row === rows.length - 1 &&
-        !current().isErased &&
-        (column === null || column >= widthOf(current()))
-      if (isAtEnd && column !== null) put('')
-      if (isAtEnd && !MOVES.test(whole)) append(whole)
-      else for (const [token] of whole.matchAll(TOKEN)) apply(token)
-      if (current().text.length > MAX_ROW_CHARS) settleAll()
-    },
-    /** Emits all that there is, for someone who reads it now. */
-    flush: settleAll,
+  write(chunk: string): void {
+    const text = this.#rest + chunk
+    this.#rest = UNFINISHED.exec(text)?.[0] ?? ''
+    const whole = this.#rest === '' ? text : text.slice(0, -this.#rest.length)
+    const isAtEnd =
+      this.#row === this.#rows.length - 1 &&
+      !this.#current().isErased &&
+      (this.#column === null || this.#column >= widthOf(this.#current()))
+    if (isAtEnd && this.#column !== null) this.#put('')
+    if (isAtEnd && !MOVES.test(whole)) this.#append(whole)
+    else for (const [token] of whole.matchAll(TOKEN)) this.#apply(token)
+    if (this.#current().text.length > MAX_ROW_CHARS) this.flush()
   }
 }

@@ -1,16 +1,23 @@
 /** Waits that end early. */
 import type { Clock } from './clock.ts'
 
-export const createWake = (clock: Pick<Clock, 'delay'>) => {
-  let over = new AbortController()
-  return {
-    /** Ends the wait that is under way, else the next one. */
-    wake: (): void => over.abort(),
-    /** Keeps the process alive. */
-    async sleep(ms: number): Promise<void> {
-      // Rejects only when it was woken.
-      await clock.delay(ms, over.signal).catch(() => undefined)
-      over = new AbortController()
-    },
+export class Wake {
+  readonly #clock: Pick<Clock, 'delay'>
+  #over = new AbortController()
+
+  constructor(clock: Pick<Clock, 'delay'>) {
+    this.#clock = clock
+  }
+
+  /** Ends the wait that is under way, else the next one. */
+  wake(): void {
+    this.#over.abort()
+  }
+
+  /** Keeps the process alive. */
+  async sleep(ms: number): Promise<void> {
+    // Rejects only when it was woken.
+    await this.#clock.delay(ms, this.#over.signal).catch(() => undefined)
+    this.#over = new AbortController()
   }
 }

@@ -7,14 +7,10 @@ import type { SessionMode } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
 import { isPlanning } from '../turns/context/plan-mode.ts'
 import type { ChatArguments } from './arguments.ts'
-import {
-  createRecordedSessions,
-  type RecordedSession,
-  type RecordedSessions,
-} from './recorded-sessions.ts'
+import { type RecordedSession, RecordedSessions } from './recorded-sessions.ts'
 import type { Terminal } from './terminal.ts'
 import { createTerminalEngine, type TerminalEngine } from './terminal-engine.ts'
-import { createTurnOutput, type TurnOutput } from './turn-output.ts'
+import { TurnOutput } from './turn-output.ts'
 
 export type ChatOptions = {
   config: Config
@@ -86,17 +82,21 @@ class Chat {
 
   static async open(chatArguments: ChatArguments, options: ChatOptions): Promise<Chat> {
     const { config, addon, version, terminal } = options
-    const output = createTurnOutput(terminal, {
-      quiet: chatArguments.quiet,
-      approvalTimeoutMs: () => fromSeconds(home.settings().approvals.timeout),
-      stop: () => chat.stop(),
-      retryNow: () => chat.retryNow(),
-    })
+    const output = new TurnOutput(
+      terminal,
+      chatArguments.quiet,
+      () => fromSeconds(home.settings().approvals.timeout),
+      () => chat.stop(),
+      () => chat.retryNow(),
+    )
     const engine = await createTerminalEngine(config, {
       addon,
       version,
       observer: {
-        ...output,
+        event: event => output.event(event),
+        warning: message => output.warning(message),
+        approve: (...question) => output.questions.approve(...question),
+        clarify: (...question) => output.questions.clarify(...question),
         prompt: (id, text) => sessions.recordPrompt(id, text),
         message: (id, message) => sessions.recordMessage(id, message),
       },
@@ -111,7 +111,7 @@ class Chat {
         throw error
       })
     let hasWarned = false
-    const sessions = createRecordedSessions({
+    const sessions = new RecordedSessions({
       engine,
       home,
       source: 'cli',

@@ -7,7 +7,7 @@ import { createFileCheck } from '../operations/file-problems.ts'
 import { jobsFile } from '../cron/jobs-file.ts'
 import { readSchedule } from '../cron/parse-schedule.ts'
 import { UserError } from '../errors.ts'
-import { createAcceptedGuards } from '../commands/guards/accepted-guards.ts'
+import { AcceptedGuards } from '../commands/guards/accepted-guards.ts'
 import { shownChanges } from '../commands/guards/setting-changes.ts'
 import { skippedLines } from '../profiles/env-format.ts'
 import { unreadKeys } from '../profiles/unread-keys.ts'
@@ -19,7 +19,7 @@ import { fileReason } from '../store/file-error.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { readText } from '../store/read-text.ts'
 import { HomeGuards } from '../turns/context/guards.ts'
-import { createWorkspaces } from '../workspaces/workspaces.ts'
+import { Workspaces } from '../workspaces/workspaces.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 
 /** The result of `look`; empty when a file cannot be read, because `homeChecks` reports that. */
@@ -164,7 +164,7 @@ export const fileChecks = (
   { homes, home, config }: CheckContext,
   isStateUsable: boolean,
 ): Check[] => {
-  const workspaces = createWorkspaces(config, () => config.userHome)
+  const workspaces = new Workspaces(config, () => config.userHome)
   const nameOf = (file: string): string => {
     if (file === home.config.path) return 'config.yaml'
     const place = [home.dir, config.baseHome].find(dir => file.startsWith(`${dir}/`))
@@ -263,7 +263,7 @@ const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Che
 /** An unsupported safeguard that was not accepted blocks the agent: that is a failure. */
 export const guardChecks = (looked: CheckContext): Check[] => {
   const { home, config, acceptedSettings } = looked
-  const accepted = createAcceptedGuards(join(config.stateDir, 'accepted-guards.json'))
+  const accepted = new AcceptedGuards(join(config.stateDir, 'accepted-guards.json'))
   const skills = new Skills({ userHome: config.userHome, callable: callableSkills })
   const guards = new HomeGuards(accepted, acceptedSettings, skills)
   return [

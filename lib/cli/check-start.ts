@@ -1,4 +1,5 @@
 /** Checks of what is in the state directory, and of the address. What a start needs is in `lib/app/start-checks.ts`. */
+import { isAlive } from '../base/is-alive.ts'
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { knownFiles } from '../app/known-files.ts'
@@ -159,16 +160,6 @@ export const announcedAddress = (config: Pick<Config, 'stateDir'>): string | nul
   } catch {
     // The server has never run here, or was shut down cleanly.
     return null
-  }
-}
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // EPERM: it belongs to another user.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

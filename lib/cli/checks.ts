@@ -1,29 +1,221 @@
 /** The checks of `doctor`. They change nothing. */
-import { chmodSync } from 'node:fs'
+import { chmodSync, existsSync } from 'node:fs'
 import { CLOCK } from '../app/start-checks.ts'
 import { agentChecks } from './check-external-agents.ts'
 import { packedHere } from '../store/packed.ts'
 import { findRipgrep } from '../agent/search/ripgrep.ts'
 import { findProgram } from '../base/find-program.ts'
 import { columnsOf, readState, stateDbPath } from '../sessions/host-db/state-db.ts'
-import { UserError } from '../errors.ts'
+import { SetupError, UserError, messageOf } from '../errors.ts'
 import { unusableKeys } from '../models/credentials.ts'
 import { readSetup } from '../models/provider-config.ts'
 import { listProviders } from '../models/provider-keys.ts'
 import { findExposed } from '../profiles/file-permissions.ts'
 import { emptyIfUnreadable, fileChecks, guardChecks, homeChecks, taskChecks } from './check-home.ts'
 import { errorCode, fileReason, sentenceOf } from '../store/file-error.ts'
-import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
+import { type Check, type CheckContext, fail, ok, warn } from './check.ts'
 import { modelServerChecks } from './check-model-server.ts'
-import { clusterChecks } from './check-cluster.ts'
-import { containerChecks } from './check-container.ts'
-import { hookChecks } from './check-hooks.ts'
 import { mcpChecks } from './check-mcp.ts'
-import { notificationChecks } from './check-notifications.ts'
-import { sandboxChecks } from './check-sandbox.ts'
-import { shellChecks } from './check-shell.ts'
 import { signInChecks } from './check-sign-in.ts'
 import { serverChecks } from './check-start.ts'
+import { clusterUrl, readClusterKey } from '../app/cell.ts'
+import { describeNetworkError } from '../http/network-error.ts'
+import { inspectContainer } from '../app/command-place.ts'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { programOf, scriptsOf } from '../profiles/hooks/scripts.ts'
+import { hooksOf } from '../turns/context/turn-hooks.ts'
+import { fromSeconds, systemClock } from '../base/clock.ts'
+import { NOTIFICATION_PROBLEMS } from '../base/notification-problems.ts'
+import { Outbox, OUTBOX } from '../notifications/outbox.ts'
+import type { Receiver } from '../notifications/receivers.ts'
+import { NotificationStore, SETTINGS } from '../notifications/store.ts'
+import { checkSandbox } from '../commands/sandbox/availability.ts'
+import { initFilePaths } from '../profiles/init-files.ts'
+import { missingToolDirectories } from '../profiles/tool-directories.ts'
+
+const initFileChecks = async ({ home }: CheckContext): Promise<Check[]> => {
+  const about = 'shell init files'
+  const { terminal } = home.settings()
+  const files = initFilePaths(terminal, home.env().HOME)
+  const missing =
+    terminal.shell_init_files.length > 0 ? files.filter(file => !existsSync(file)) : []
+  const problem = await home.sourceInitFiles()
+  const found = files.filter(file => existsSync(file))
+  return [
+    ...missing.map(file =>
+      warn('init_file_missing', about, `${file} does not exist`, 'Fix terminal.shell_init_files.'),
+    ),
+    ...(problem === null
+      ? []
+      : [warn('init_file_fails', about, problem, 'Source it in a new bash to see why.')]),
+    ...(problem === null && found.length > 0 ? [ok(about, found.join(', '))] : []),
+  ]
+}
+
+const shellChecks = async (looked: CheckContext): Promise<Check[]> => {
+  const added = missingToolDirectories(looked.config.env)
+  const said = added.length === 0 ? 'complete' : `commands also get ${added.join(', ')}`
+  try {
+    return [ok('PATH', said), ...(await initFileChecks(looked))]
+  } catch (error) {
+    // An unreadable configuration has a check of its own.
+    if (error instanceof UserError) return [ok('PATH', said)]
+    throw error
+  }
+}
+
+const sandboxChecks = async ({ config, home }: CheckContext): Promise<Check[]> => {
+  try {
+    const { enabled, network } = home.settings().sandbox
+    const { problem } = await checkSandbox(config.env)
+    const isOff = enabled === false || (enabled === 'auto' && !config.looksForSandbox)
+    if (isOff)
+      return [ok('sandbox', `off: ${DIRECT}${problem === null ? '; it would work here' : ''}`)]
+    if (problem === null) return [ok('sandbox', `on: commands run in it, ${toWords(network)}`)]
+    if (enabled === 'auto') return [warn('sandbox_off', 'sandbox', `off: ${DIRECT}`, problem)]
+    return [
+      fail(
+        'sandbox_unusable',
+        'sandbox',
+        problem,
+        'Until then commands are refused. docs/sandbox.md has more.',
+      ),
+    ]
+  } catch (error) {
+    // An unreadable configuration has a check of its own.
+    if (error instanceof UserError) return []
+    throw error
+  }
+}
+
+const DIRECT = 'commands run directly on this computer, with your rights'
+
+const toWords = (network: boolean | readonly string[]): string =>
+  network === true ? 'with network' : network === false ? 'without network' : 'network by pattern'
+
+const nameOf = (receiver: Receiver): string =>
+  'subscription' in receiver ? receiver.name : `${receiver.type} ${new URL(receiver.url).host}`
+
+const notificationChecks = ({ config: { stateDir } }: CheckContext): Check[] => {
+  const problems: Check[] = []
+  // Files that cannot be read have a check of their own.
+  const store = new NotificationStore(join(stateDir, SETTINGS), { clock: systemClock })
+  const outbox = new Outbox(join(stateDir, OUTBOX), () => undefined)
+  const receivers: Receiver[] = [...store.devices(), ...store.services()]
+  if (problems.length === 0 && receivers.length === 0) return [ok('notifications', 'not set up')]
+  if (store.services().length > 0 && !store.settings().base_url)
+    problems.push(
+      warn(
+        'page_address_missing',
+        'notifications',
+        'links and buttons of ntfy, Gotify, and webhooks need the address of the page',
+        'Enter it under Settings → Notifications → Address of this page.',
+      ),
+    )
+  return [
+    ...problems,
+    ...receivers.map(receiver => {
+      const about = `notifications to ${nameOf(receiver)}`
+      const { problem, problem_code: code, last_sent_at: at } = outbox.statusOf(receiver.id)
+      if (problem !== null && code !== null)
+        return warn('notification_failed', about, problem, NOTIFICATION_PROBLEMS[code])
+      return ok(
+        about,
+        at === null ? 'nothing sent yet' : `last sent ${new Date(fromSeconds(at)).toISOString()}`,
+      )
+    }),
+  ]
+}
+
+const hookChecks = ({ home }: CheckContext): Check[] =>
+  emptyIfUnreadable(() => {
+    // Relative names belong to the workspace, which differs from chat to chat.
+    const elsewhere = join(home.dir, randomUUID())
+    const place = { cwd: elsewhere, env: home.env() }
+    const isKnown = (path: string) => !path.startsWith(elsewhere)
+    return hooksOf(home).hooks.map(({ name, command, failClosed }) => {
+      const program = programOf(command, place)
+      const isMissing =
+        program !== null && isKnown(program) && !findProgram(place.env.PATH ?? '', program)
+      const missing = isMissing
+        ? program
+        : scriptsOf(command, place).find(path => isKnown(path) && !existsSync(path))
+      const about = `hook ${name}`
+      if (missing === undefined) return ok(about, command)
+      const effect = failClosed
+        ? 'Until then it blocks every call.'
+        : 'Until then it has no effect.'
+      return warn(
+        'hook_missing',
+        about,
+        `${command}: ${missing} does not exist or is not executable`,
+        `Fix it, or its command in ${home.config.path}. ${effect}`,
+      )
+    })
+  })
+
+const containerChecks = async ({ home, config }: CheckContext): Promise<Check[]> => {
+  const about = 'container'
+  try {
+    const found = await inspectContainer(home, config.userHome)
+    if (found === null) return []
+    const { image, engine, program, isDownloaded } = found
+    return isDownloaded
+      ? [ok(about, `commands run in ${image} (${engine}, ${program})`)]
+      : [
+          warn(
+            'image_missing',
+            about,
+            `the image ${image} is not here`,
+            `The first command downloads it; or run: ${engine} pull ${image}`,
+          ),
+        ]
+  } catch (error) {
+    // An unreadable configuration has a check of its own.
+    if (error instanceof UserError && error.extra.config_problem === true) return []
+    return [
+      fail('container_unusable', about, messageOf(error), 'No command runs until this is solved.'),
+    ]
+  }
+}
+
+const ABOUT = 'cluster'
+
+const clusterChecks = async ({
+  config: { cluster },
+}: Pick<CheckContext, 'config'>): Promise<Check[]> => {
+  if (cluster === null) return []
+  let given: { url: string; key: string | null }
+  try {
+    given = { url: clusterUrl(cluster), key: readClusterKey(cluster) }
+  } catch (error) {
+    const advice = 'Correct the file, or the variable. It does not start without it.'
+    return [fail('cluster_unusable', ABOUT, messageOf(error), advice)]
+  }
+  try {
+    const { checkCluster } = await import('../cluster/postgres.ts')
+    await checkCluster(given, cluster.cell)
+    if (given.key !== null) return [ok(ABOUT, 'the database answers, and its tables are known')]
+    return [
+      warn(
+        'cluster_without_key',
+        ABOUT,
+        'the database answers, and there is no key: settings, sign-ins, and keys stay on this machine',
+        'Set AGENT_WEBUI_CLUSTER_KEY_FILE before the first start, or keep these files on every machine.',
+      ),
+    ]
+  } catch (error) {
+    const advice =
+      error instanceof SetupError
+        ? 'A start ends with exit code 78 until this is corrected.'
+        : 'Start the database, or correct AGENT_WEBUI_CLUSTER_URL. A start waits until it answers.'
+    // The text of the system has codes and calls.
+    const isOfSystem = error instanceof Error && 'syscall' in error
+    const said = isOfSystem ? `the database: ${describeNetworkError(error)}` : messageOf(error)
+    return [fail('cluster_unusable', ABOUT, said, advice)]
+  }
+}
 
 const secretChecks = ({ config }: CheckContext): Check[] => {
   const open = findExposed(config)

@@ -3,7 +3,7 @@ import { systemClock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
 import { forbidden, invalid } from '../errors.ts'
 import { signing } from '../people/signing-key.ts'
-import { openAcceptedSettings } from '../commands/guards/accepted-settings.ts'
+import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { settle, shownChanges } from '../commands/guards/setting-changes.ts'
 import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
 import { Homes } from '../profiles/homes.ts'
@@ -18,7 +18,7 @@ export const changeConfig = async (
 ): Promise<number> => {
   if (does !== 'show' && isStartedByAgent(config))
     throw forbidden('The agent cannot confirm settings. Run the command in your own terminal.')
-  const accepted = openAcceptedSettings(config.stateDir, signing(config.stateDir))
+  const accepted = new AcceptedSettings(config.stateDir, signing(config.stateDir))
   const homes = new Homes(config, systemClock, accepted)
   watchSecrets(createKnownSecrets(() => homes.list()))
   const home = homes.open(profile ?? homes.active())

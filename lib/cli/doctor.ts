@@ -3,13 +3,12 @@
  * when a check failed.
  */
 import { systemClock } from '../base/clock.ts'
-import { hintFor } from '../agent/failure.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
 import { type Machine, thisMachine } from '../app/machine.ts'
 import type { Config } from '../config.ts'
 import { signing } from '../people/signing-key.ts'
-import { openAcceptedSettings } from '../commands/guards/accepted-settings.ts'
-import { createModelServices } from '../models/models.ts'
+import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
+import { ModelServices } from '../models/models.ts'
 import { writeEnv } from '../profiles/write-env.ts'
 import { Homes } from '../profiles/homes.ts'
 import { redact } from '../base/redact/redact.ts'
@@ -132,21 +131,19 @@ const openContext = async (
   given: Pick<CheckContext, 'config' | 'addon' | 'machine' | 'ownNames'>,
 ): Promise<CheckContext> => {
   const { config } = given
-  const acceptedSettings = openAcceptedSettings(config.stateDir, readableSigning(config.stateDir), {
+  const acceptedSettings = new AcceptedSettings(config.stateDir, readableSigning(config.stateDir), {
     mayConfirm: false,
   })
   const homes = new Homes(config, systemClock, acceptedSettings)
   const home = homes.open(profile ?? homes.active())
   const dispatcher = await createProxyDispatcher(config.env)
-  const models = createModelServices({
+  const models = new ModelServices({
     clock: systemClock,
     config,
     providers: createProviders(dispatcher, systemClock),
     dispatcher,
-    hintFor,
     writeEnv,
     log: () => undefined,
-    redact,
     agentModels: () => [],
   })
   return { ...given, home, homes, acceptedSettings, models }

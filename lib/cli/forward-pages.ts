@@ -1,4 +1,5 @@
 /** The pages of a forwarder itself: the list of someone's cells, and a sentence for a person who cannot be served. */
+import type { Client } from '../http/client-address.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toSeconds } from '../base/clock.ts'
 import { createAssets } from '../http/assets.ts'
@@ -25,7 +26,6 @@ const LIST = '/forward/cells'
 const FILE = /^\/forward(\/static\/[\w.-]+)$/
 
 export type Visitor = { person: string; own: readonly OwnCell[] }
-export type ForwardPages = ReturnType<typeof createForwardPages>
 
 const isReading = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD'
 /** Programs, and requests of an open page, want JSON. */
@@ -48,26 +48,37 @@ const toListed = (cell: OwnCell): ListedCell => ({
   active_at: cell.activeAt === null ? null : Math.floor(toSeconds(cell.activeAt)),
 })
 
-export const createForwardPages = (config: Config, version: string) => {
-  const clientOf = createClientReader(config.trustedProxies, config)
-  const assets = createAssets(packedHere())
-  const pathOf = (req: IncomingMessage): string =>
-    withoutBasePath(req.url ?? '/', clientOf(req).prefix).replace(/\?.*$/s, '')
+export class ForwardPages {
+  readonly #config: Config
+  readonly #version: string
+  readonly clientOf: (req: IncomingMessage) => Client
+  readonly #assets = createAssets(packedHere())
 
-  const send = (
+  constructor(config: Config, version: string) {
+    this.#config = config
+    this.#version = version
+    this.clientOf = createClientReader(config.trustedProxies, config)
+  }
+
+  #pathOf(req: IncomingMessage): string {
+    return withoutBasePath(req.url ?? '/', this.clientOf(req).prefix).replace(/\?.*$/s, '')
+  }
+
+  #send(
     { method }: IncomingMessage,
     res: ServerResponse,
     reply: { status: number; type: string; body: string; policy?: string },
-  ): void => {
+  ): void {
     const { status, type, body, policy } = reply
-    const headers = [...securityHeaders(version, policy), 'Content-Type', type]
+    const headers = [...securityHeaders(this.#version, policy), 'Content-Type', type]
     res.writeHead(status, [...headers, 'Cache-Control', 'no-store'])
     res.end(method === 'HEAD' ? undefined : body)
   }
-  const redirect = (req: IncomingMessage, res: ServerResponse): void => {
-    const location = `${clientOf(req).prefix}${CELLS}/`
+
+  #redirect(req: IncomingMessage, res: ServerResponse): void {
+    const location = `${this.clientOf(req).prefix}${CELLS}/`
     res.writeHead(303, [
-      ...securityHeaders(version),
+      ...securityHeaders(this.#version),
       'Location',
       location,
       'Cache-Control',
@@ -75,29 +86,31 @@ export const createForwardPages = (config: Config, version: string) => {
     ])
     res.end()
   }
-  const sendPage = async (
+
+  async #sendPage(
     req: IncomingMessage,
     res: ServerResponse,
     given: { status: number; person: string | null; shown: readonly ListedCell[] | Refusal },
-  ): Promise<void> => {
-    const template = (await assets()).get(TEMPLATE)?.raw.toString() ?? ''
+  ): Promise<void> {
+    const template = (await this.#assets()).get(TEMPLATE)?.raw.toString() ?? ''
     const { document, policy } = cellsPage(template, {
       ...given,
-      base: `${clientOf(req).prefix}/`,
+      base: `${this.clientOf(req).prefix}/`,
       acceptLanguage: req.headers['accept-language'],
-      botName: config.botName,
+      botName: this.#config.botName,
     })
-    send(req, res, {
+    this.#send(req, res, {
       status: given.status,
       type: 'text/html; charset=utf-8',
       body: document,
       policy,
     })
   }
-  const sendFile = (req: IncomingMessage, res: ServerResponse, file: Asset): void => {
+
+  #sendFile(req: IncomingMessage, res: ServerResponse, file: Asset): void {
     const encoding = encodingFor(file, req.headers['accept-encoding'])
     const etag = `"${file.etag}${encoding ? `-${encoding}` : ''}"`
-    const headers = [...securityHeaders(version), 'Content-Type', file.type, 'ETag', etag]
+    const headers = [...securityHeaders(this.#version), 'Content-Type', file.type, 'ETag', etag]
     headers.push('Vary', 'Accept-Encoding', 'Cache-Control', cacheOf(file))
     if (encoding) headers.push('Content-Encoding', encoding)
     const isKnown = isNotModified(req.headers['if-none-match'], etag)
@@ -106,49 +119,49 @@ export const createForwardPages = (config: Config, version: string) => {
     res.end(isKnown || req.method === 'HEAD' ? undefined : body)
   }
 
-  return {
-    clientOf,
+  /** False: the request is for a cell. */
+  async answer(req: IncomingMessage, res: ServerResponse, visitor: Visitor): Promise<boolean> {
+    if (!isReading(req)) return false
+    const path = this.#pathOf(req)
+    const cells = visitor.own.map(toListed)
+    if (path === LIST) {
+      const body = JSON.stringify({ cells })
+      this.#send(req, res, { status: 200, type: 'application/json; charset=utf-8', body })
+    } else if (path === `${CELLS}/`)
+      await this.#sendPage(req, res, { status: 200, person: visitor.person, shown: cells })
+    else if (
+      path === CELLS ||
+      ((path === '/' || path === '') && cells.length > 1 && wantsPage(req))
+    )
+      this.#redirect(req, res)
+    else return false
+    return true
+  }
 
-    /** False: the request is for a cell. */
-    async answer(req: IncomingMessage, res: ServerResponse, visitor: Visitor): Promise<boolean> {
-      if (!isReading(req)) return false
-      const path = pathOf(req)
-      const cells = visitor.own.map(toListed)
-      if (path === LIST) {
-        const body = JSON.stringify({ cells })
-        send(req, res, { status: 200, type: 'application/json; charset=utf-8', body })
-      } else if (path === `${CELLS}/`)
-        await sendPage(req, res, { status: 200, person: visitor.person, shown: cells })
-      else if (
-        path === CELLS ||
-        ((path === '/' || path === '') && cells.length > 1 && wantsPage(req))
+  async refuse(req: IncomingMessage, res: ServerResponse, error: UserError): Promise<boolean> {
+    const refusal = refusalOf(error)
+    if (refusal === null || !wantsPage(req)) return false
+    await this.#sendPage(req, res, {
+      status: toErrorReply(error).status,
+      person: null,
+      shown: refusal,
+    })
+    return true
+  }
+
+  /** The files of these pages are for everyone, as those of a cell. */
+  withFiles(listener: Listener): Listener {
+    return (req, res) => {
+      const [, path] = FILE.exec(this.#pathOf(req)) ?? []
+      if (path === undefined || !isReading(req)) return listener(req, res)
+      this.#assets().then(
+        table => {
+          const file = table.get(path)
+          if (file) this.#sendFile(req, res, file)
+          else listener(req, res)
+        },
+        () => listener(req, res),
       )
-        redirect(req, res)
-      else return false
-      return true
-    },
-
-    async refuse(req: IncomingMessage, res: ServerResponse, error: UserError): Promise<boolean> {
-      const refusal = refusalOf(error)
-      if (refusal === null || !wantsPage(req)) return false
-      await sendPage(req, res, { status: toErrorReply(error).status, person: null, shown: refusal })
-      return true
-    },
-
-    /** The files of these pages are for everyone, as those of a cell. */
-    withFiles:
-      (listener: Listener): Listener =>
-      (req, res) => {
-        const [, path] = FILE.exec(pathOf(req)) ?? []
-        if (path === undefined || !isReading(req)) return listener(req, res)
-        assets().then(
-          table => {
-            const file = table.get(path)
-            if (file) sendFile(req, res, file)
-            else listener(req, res)
-          },
-          () => listener(req, res),
-        )
-      },
+    }
   }
 }

@@ -6,7 +6,7 @@ import { withoutBasePath } from '../base/base-path.ts'
 import { VISITOR_HEADER } from '../base/page-headers.ts'
 import { Directory } from '../cluster/directory.ts'
 import type { Config } from '../config.ts'
-import { conflict, forbidden, messageOf, unauthorized } from '../errors.ts'
+import { conflict, forbidden, messageOf, unauthorized, type UserError } from '../errors.ts'
 import { cellOfPath, pathOfCell } from '../http/cell-path.ts'
 import { Drain } from '../http/drain.ts'
 import type { Route } from '../http/forwarded-headers.ts'
@@ -17,7 +17,7 @@ import { createUserHeader } from '../http/user-header.ts'
 import { createLog, type Log } from '../operations/log.ts'
 import { listen, readTls, urlOf } from '../operations/preflight.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
-import { createForwardPages, type ForwardPages } from './forward-pages.ts'
+import { ForwardPages } from './forward-pages.ts'
 import type { Interrupts } from './run.ts'
 
 /** How long open responses may continue after SIGTERM. */
@@ -80,7 +80,8 @@ const createRoutes = (
   return {
     clientOf,
     routeOf,
-    refuse: pages.refuse,
+    refuse: (req: IncomingMessage, res: ServerResponse, error: UserError) =>
+      pages.refuse(req, res, error),
     isAllowed: async (route: Route): Promise<boolean> =>
       route.person === null ||
       (await cells.get(route.person)).some(({ name }) => name === route.cell),
@@ -133,7 +134,7 @@ export const forward = async (
   if (settings === null)
     throw new Error('forward needs AGENT_WEBUI_CLUSTER_URL: the database that names the owners.')
   const directory = new Directory(clusterUrl(settings))
-  const pages = createForwardPages(config, version)
+  const pages = new ForwardPages(config, version)
   const forwarder = new Forwarder({
     clock: systemClock,
     version,

@@ -8,7 +8,7 @@ import type { Config } from '../config.ts'
 import { importExport } from '../sessions/imports/imports.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
 import { Homes } from '../profiles/homes.ts'
-import { createProjects } from '../workspaces/projects.ts'
+import { Projects } from '../workspaces/projects.ts'
 import type { ImportReport, ImportProblemCode, LeftOutCode } from '../schema/import.ts'
 import { createFiles } from '../sessions/files.ts'
 import { readImported } from '../sessions/imported.ts'
@@ -17,8 +17,8 @@ import { runningPid } from '../store/instance-lock.ts'
 import { jsonFile } from '../store/json-file.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
-import { createFileScopes } from '../workspaces/file-scope.ts'
-import { createWorkspaces } from '../workspaces/workspaces.ts'
+import { FileScopes } from '../workspaces/file-scope.ts'
+import { Workspaces } from '../workspaces/workspaces.ts'
 import type { ImportArguments } from './arguments.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -83,12 +83,12 @@ export const importChats = async (
   const home = homes.open(profile ?? homes.active())
   const saved = jsonFile(join(stateDir, 'settings.json'), asObject).read().default_workspace
   const standard = resolveDefaultWorkspace(config, stringOrNull(saved) ?? undefined)
-  const workspace = createWorkspaces(config, () => standard).defaultOf(home)
-  const scopes = createFileScopes({
+  const workspace = new Workspaces(config, () => standard).defaultOf(home)
+  const scopes = new FileScopes(
     config,
-    sessionOf: () => ({ workspace, home }),
-    pathsOfOtherProfiles: () => otherHomePaths(homes, home),
-  })
+    () => ({ workspace, home }),
+    () => otherHomePaths(homes, home),
+  )
   const files = createFiles(join(stateDir, 'sessions'))
   if (!isDryRun) makeDir(files.dir)
   const target = importTarget({
@@ -102,12 +102,12 @@ export const importChats = async (
     write: (id, entries) => writeJournal(files.jsonl(id), entries),
     area: () => scopes.scopeFor(home, workspace),
     // Sessions are only taken out of a project by the service.
-    projects: createProjects({
-      path: join(stateDir, 'projects.json'),
-      members: () => [],
-      unassign: () => undefined,
+    projects: new Projects(
+      join(stateDir, 'projects.json'),
+      () => [],
+      () => undefined,
       clock,
-    }),
+    ),
     clock,
   })
   const report = await importExport({

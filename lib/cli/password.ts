@@ -4,10 +4,9 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import { openSigningKey } from '../people/signing-key.ts'
-import { PasswordHasher } from '../people/password.ts'
+import { PasswordHasher, normalizePassword } from '../people/password.ts'
 import { PasswordFile } from '../people/password-record.ts'
 import { People } from '../people/people.ts'
-import { normalizePassword } from '../people/password.ts'
 import type { Config } from '../config.ts'
 import { forbidden, invalid } from '../errors.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
@@ -49,7 +48,7 @@ export const changePassword = async (
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
   checkOwner(stateDir)
   if (resetFactors) {
-    new People(stateDir, terminal.note).reset()
+    new People(stateDir, line => terminal.note(line)).reset()
     terminal.out('Passkeys and one-time codes removed. The password alone signs in.\n')
     await terminal.drain()
     if (!off) return 0
@@ -61,7 +60,7 @@ export const changePassword = async (
     migrateDefaultModel: model => migrateDefaultModel(new Homes(config, systemClock).base, model),
   })
   const key = openSigningKey(stateDir)
-  const warn = terminal.note
+  const warn = (line: string) => terminal.note(line)
   const record = new PasswordFile({ dir: stateDir, key, settings: settings.password, warn })
   if (off) {
     record.set(null)

@@ -29,7 +29,7 @@ import { exportSessions } from './export.ts'
 import { helpFor } from './help.ts'
 import { changePassword } from './password.ts'
 import { waitForService } from './wait-ready.ts'
-import { createTerminal, type Terminal } from './terminal.ts'
+import { ProcessTerminal, type Terminal } from './terminal.ts'
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
@@ -93,7 +93,7 @@ export const runCommand = async (
     ownNames?: ReadonlySet<string> | undefined
   },
 ): Promise<number> => {
-  const { terminal = createTerminal(), cwd = process.cwd() } = given
+  const { terminal = new ProcessTerminal(), cwd = process.cwd() } = given
   try {
     if (command === 'help') {
       terminal.out(helpFor(argv))

@@ -17,9 +17,9 @@ import type { Config } from '../config.ts'
 import { Cron } from '../cron/cron.ts'
 import { unavailable } from '../errors.ts'
 import { createEngine, type EngineOptions } from '../app/engine.ts'
-import { createAcceptedGuards } from '../commands/guards/accepted-guards.ts'
+import { AcceptedGuards } from '../commands/guards/accepted-guards.ts'
 import { signing } from '../people/signing-key.ts'
-import { openAcceptedSettings } from '../commands/guards/accepted-settings.ts'
+import { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { Hub } from '../http/hub.ts'
 import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
 import { packedHere } from '../store/packed.ts'
@@ -80,7 +80,7 @@ export const createTerminalEngine = async (
   const dir = mkdtempSync(join(tmpdir(), 'agent-webui-chat-'))
   const pathOf = (name: string) => join(dir, name)
   const clock = systemClock
-  const acceptedSettings = openAcceptedSettings(config.stateDir, signing(config.stateDir), {
+  const acceptedSettings = new AcceptedSettings(config.stateDir, signing(config.stateDir), {
     mayConfirm: !isStartedByAgent(config),
   })
   const homes = new Homes(config, clock, acceptedSettings)
@@ -114,7 +114,7 @@ export const createTerminalEngine = async (
   const skills = new Skills({ userHome: config.userHome, callable: callableSkills })
   // Read only: safeguards that were accepted on the page are accepted here as well.
   const guards = new HomeGuards(
-    createAcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
+    new AcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
     acceptedSettings,
     skills,
   )

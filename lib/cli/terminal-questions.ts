@@ -20,128 +20,128 @@ const PLACES: Readonly<Record<RunsIn, string>> = {
   outside: 'OUTSIDE THE SANDBOX',
 }
 
-export type TerminalQuestions = {
-  approve: Questions['approve']
-  clarify: Questions['clarify']
-  /** Calls `retryNow` on Enter, until `endRetryOffer` is called or a question is asked. Only at a terminal. */
-  offerRetry: (retryNow: () => void) => void
-  endRetryOffer: () => void
-}
-
-export type TerminalQuestionsOptions = {
-  terminal: Terminal
+export class TerminalQuestions {
+  readonly #terminal: Terminal
   /** Writes a line of its own to standard error. */
-  note: (line: string) => void
+  readonly #note: (line: string) => void
   /** Milliseconds to answer an approval; 0 means no limit. */
-  approvalTimeoutMs: () => number
+  readonly #approvalTimeoutMs: () => number
   /** Ctrl-C at a question stops the turn. */
-  stop: () => void
-}
+  readonly #stop: () => void
+  #pending: Promise<unknown> = Promise.resolve()
+  #offer: AbortController | null = null
 
-export const createTerminalQuestions = ({
-  terminal,
-  note,
-  approvalTimeoutMs,
-  stop,
-}: TerminalQuestionsOptions): TerminalQuestions => {
-  let pending: Promise<unknown> = Promise.resolve()
-  let offer: AbortController | null = null
-
-  const endRetryOffer = (): void => {
-    offer?.abort()
-    offer = null
+  constructor(
+    terminal: Terminal,
+    note: (line: string) => void,
+    approvalTimeoutMs: () => number,
+    stop: () => void,
+  ) {
+    this.#terminal = terminal
+    this.#note = note
+    this.#approvalTimeoutMs = approvalTimeoutMs
+    this.#stop = stop
   }
 
-  const oneAtATime = <T>(ask: () => Promise<T>): Promise<T> => {
+  endRetryOffer(): void {
+    this.#offer?.abort()
+    this.#offer = null
+  }
+
+  #oneAtATime<T>(ask: () => Promise<T>): Promise<T> {
     // Both read from the terminal.
-    endRetryOffer()
-    const answer = pending.then(ask, ask)
-    pending = answer.catch(() => undefined)
+    this.endRetryOffer()
+    const answer = this.#pending.then(ask, ask)
+    this.#pending = answer.catch(() => undefined)
     return answer
   }
 
   /** Null on Ctrl-C or end of input, undefined when the time is up or the question was withdrawn. */
-  const askWithin = async (
+  async #askWithin(
     prompt: string,
     ms: number,
     withdrawn?: AbortSignal,
-  ): Promise<string | null | undefined> => {
+  ): Promise<string | null | undefined> {
     const signals = [
       ...(ms > 0 ? [AbortSignal.timeout(ms)] : []),
       ...(withdrawn ? [withdrawn] : []),
     ]
     const over = signals.length > 0 ? AbortSignal.any(signals) : undefined
-    const line = await terminal.ask(prompt, over)
+    const line = await this.#terminal.ask(prompt, over)
     return line === null && over?.aborted ? undefined : line
   }
 
-  return {
-    offerRetry(retryNow) {
-      if (!terminal.interactive || offer) return
-      const open = new AbortController()
-      void oneAtATime(async () => {
-        if (open.signal.aborted) return
-        const line = await terminal.ask('', open.signal)
-        if (open.signal.aborted) return
-        offer = null
-        if (line === null) stop()
-        else retryNow()
-      })
-      offer = open
-    },
-    endRetryOffer,
+  /** Calls `retryNow` on Enter, until `endRetryOffer` is called or a question is asked. Only at a terminal. */
+  offerRetry(retryNow: () => void): void {
+    if (!this.#terminal.interactive || this.#offer) return
+    const open = new AbortController()
+    void this.#oneAtATime(async () => {
+      if (open.signal.aborted) return
+      const line = await this.#terminal.ask('', open.signal)
+      if (open.signal.aborted) return
+      this.#offer = null
+      if (line === null) this.#stop()
+      else retryNow()
+    })
+    this.#offer = open
+  }
 
-    approve: (
-      { command, description, cwd, network, runs_in: place },
-      _timeoutMs,
-      { signal } = {},
-    ) =>
-      oneAtATime(async () => {
-        if (!terminal.interactive) {
-          note(`! Denied: approvals need an interactive terminal. ${description}\n  ${command}`)
-          throw new Unapproved('noOne')
-        }
-        note(
-          network
-            ? `\n${description} It waits for the answer:\n\n  ${command}\n`
-            : `\nThe agent wants to run${place ? ` ${PLACES[place]}` : ''}${cwd ? `${place ? ',' : ''} in ${cwd}` : ''}:\n\n  ${command}\n\n(${description})`,
+  approve(
+    { command, description, cwd, network, runs_in: place }: Parameters<Questions['approve']>[0],
+    _timeoutMs: number,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<ApprovalChoice> {
+    return this.#oneAtATime(async () => {
+      if (!this.#terminal.interactive) {
+        this.#note(`! Denied: approvals need an interactive terminal. ${description}\n  ${command}`)
+        throw new Unapproved('noOne')
+      }
+      this.#note(
+        network
+          ? `\n${description} It waits for the answer:\n\n  ${command}\n`
+          : `\nThe agent wants to run${place ? ` ${PLACES[place]}` : ''}${cwd ? `${place ? ',' : ''} in ${cwd}` : ''}:\n\n  ${command}\n\n(${description})`,
+      )
+      for (;;) {
+        const line = await this.#askWithin(
+          'Allow [o]nce, for this [s]ession, [a]lways, or [d]eny? ',
+          this.#approvalTimeoutMs(),
+          signal,
         )
-        for (;;) {
-          const line = await askWithin(
-            'Allow [o]nce, for this [s]ession, [a]lways, or [d]eny? ',
-            approvalTimeoutMs(),
-            signal,
-          )
-          if (signal?.aborted) {
-            note('! No longer needed.')
-            throw new Unapproved('withdrawn')
-          }
-          if (line === undefined) {
-            note('! No answer in time. Denied.')
-            throw new Unapproved('timeout')
-          }
-          if (line === null) {
-            stop()
-            return 'deny'
-          }
-          const choice = CHOICES[line.trim().slice(0, 1).toLowerCase()]
-          if (choice) return choice
+        if (signal?.aborted) {
+          this.#note('! No longer needed.')
+          throw new Unapproved('withdrawn')
         }
-      }),
-
-    clarify: ({ question, choices_offered: choices }, timeoutMs, { signal } = {}) =>
-      oneAtATime(async () => {
-        if (!terminal.interactive) return null
-        const list = choices.map((choice, index) => `  ${index + 1}. ${choice}`)
-        note([`\n${question}`, ...list].join('\n'))
-        const line = await askWithin('Your answer: ', timeoutMs, signal)
-        if (line === undefined) return null
+        if (line === undefined) {
+          this.#note('! No answer in time. Denied.')
+          throw new Unapproved('timeout')
+        }
         if (line === null) {
-          stop()
-          return null
+          this.#stop()
+          return 'deny'
         }
-        const text = line.trim()
-        return choices[Number(text) - 1] ?? (text || null)
-      }),
+        const choice = CHOICES[line.trim().slice(0, 1).toLowerCase()]
+        if (choice) return choice
+      }
+    })
+  }
+
+  clarify(
+    { question, choices_offered: choices }: Parameters<Questions['clarify']>[0],
+    timeoutMs: number,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<string | null> {
+    return this.#oneAtATime(async () => {
+      if (!this.#terminal.interactive) return null
+      const list = choices.map((choice, index) => `  ${index + 1}. ${choice}`)
+      this.#note([`\n${question}`, ...list].join('\n'))
+      const line = await this.#askWithin('Your answer: ', timeoutMs, signal)
+      if (line === undefined) return null
+      if (line === null) {
+        this.#stop()
+        return null
+      }
+      const text = line.trim()
+      return choices[Number(text) - 1] ?? (text || null)
+    })
   }
 }

@@ -7,24 +7,7 @@ import { redact } from '../base/redact/redact.ts'
 import { createStreamMask } from '../turns/to-stream-event.ts'
 import type { RetryReason } from '../schema/retry.ts'
 import type { Terminal } from './terminal.ts'
-import { createTerminalQuestions, type TerminalQuestions } from './terminal-questions.ts'
-
-export type TurnOutput = TerminalQuestions & {
-  event: (event: AgentEvent) => void
-  warning: (message: string) => void
-  /** Call at the end of the answer: the next line starts at the left. */
-  endLine: () => void
-}
-
-export type TurnOutputOptions = {
-  quiet: boolean
-  /** Milliseconds to answer an approval; 0 means no limit. */
-  approvalTimeoutMs: () => number
-  /** Ctrl-C at a question stops the turn. */
-  stop: () => void
-  /** Ends the wait before a failed model call is repeated. */
-  retryNow: () => void
-}
+import { TerminalQuestions } from './terminal-questions.ts'
 
 const CAUSES: Readonly<Record<RetryReason, (provider: string) => string>> = {
   rate_limit: provider => `Rate limit at ${provider}`,
@@ -52,60 +35,82 @@ export const describeRetry = (event: RetryEvent): string => {
 
 const seconds = (ms: number): string => (ms < 950 ? '' : ` (${Math.round(toSeconds(ms))} s)`)
 
-export const createTurnOutput = (
-  terminal: Terminal,
-  { quiet, approvalTimeoutMs, stop, retryNow }: TurnOutputOptions,
-): TurnOutput => {
-  let isAtLineStart = true
+export class TurnOutput {
+  readonly #terminal: Terminal
+  readonly #quiet: boolean
+  /** Ends the wait before a failed model call is repeated. */
+  readonly #retryNow: () => void
+  #isAtLineStart = true
   /** Part of the current message is on the screen. */
-  let hasStreamed = false
+  #hasStreamed = false
+  /** Asks on the same terminal, between two lines of the output. */
+  readonly questions: TerminalQuestions
+  readonly #mask = createStreamMask()
 
-  const endLine = (): void => {
-    if (!isAtLineStart) terminal.out('\n')
-    isAtLineStart = true
+  constructor(
+    terminal: Terminal,
+    quiet: boolean,
+    approvalTimeoutMs: () => number,
+    stop: () => void,
+    retryNow: () => void,
+  ) {
+    this.#terminal = terminal
+    this.#quiet = quiet
+    this.#retryNow = retryNow
+    this.questions = new TerminalQuestions(
+      terminal,
+      line => this.#note(line),
+      approvalTimeoutMs,
+      stop,
+    )
   }
-  const note = (line: string): void => {
-    endLine()
-    terminal.note(line)
+
+  #endLine(): void {
+    if (!this.#isAtLineStart) this.#terminal.out('\n')
+    this.#isAtLineStart = true
   }
 
-  const questions = createTerminalQuestions({ terminal, note, approvalTimeoutMs, stop })
+  #note(line: string): void {
+    this.#endLine()
+    this.#terminal.note(line)
+  }
 
-  const show = (event: AgentEvent): void => {
+  #show(event: AgentEvent): void {
     // The wait is over, unless another subagent's call waits.
-    if (event.type !== 'retry' && !('owner' in event && event.owner)) questions.endRetryOffer()
+    if (event.type !== 'retry' && !('owner' in event && event.owner)) this.questions.endRetryOffer()
     switch (event.type) {
       case 'token':
         // Text of parallel subagents would be interleaved.
         if (event.text === '' || event.owner) return
-        terminal.out(event.text)
-        hasStreamed = true
-        isAtLineStart = event.text.endsWith('\n')
+        this.#terminal.out(event.text)
+        this.#hasStreamed = true
+        this.#isAtLineStart = event.text.endsWith('\n')
         return
       case 'message':
         // Text between two tool calls is a paragraph of its own.
-        if (event.message.role === 'assistant') endLine()
-        hasStreamed = false
+        if (event.message.role === 'assistant') this.#endLine()
+        this.#hasStreamed = false
         return
       case 'tool':
-        if (!quiet)
-          note(`· ${visibleName(redact(`${event.name} ${event.preview ?? ''}`.trimEnd()))}`)
+        if (!this.#quiet)
+          this.#note(`· ${visibleName(redact(`${event.name} ${event.preview ?? ''}`.trimEnd()))}`)
         return
       case 'tool_complete':
-        if (!quiet && event.isError) note(`  ${event.name} failed${seconds(event.durationMs)}`)
+        if (!this.#quiet && event.isError)
+          this.#note(`  ${event.name} failed${seconds(event.durationMs)}`)
         return
       case 'retry': {
-        const isOffered = terminal.interactive && event.delayMs > 0
-        note(`! ${describeRetry(event)}${isOffered ? ' Press Enter to retry now.' : ''}`)
-        if (isOffered) questions.offerRetry(retryNow)
+        const isOffered = this.#terminal.interactive && event.delayMs > 0
+        this.#note(`! ${describeRetry(event)}${isOffered ? ' Press Enter to retry now.' : ''}`)
+        if (isOffered) this.questions.offerRetry(this.#retryNow)
         if (event.owner) return
         // Streamed text cannot be removed from the screen.
-        if (hasStreamed) note('  The answer starts over:')
-        hasStreamed = false
+        if (this.#hasStreamed) this.#note('  The answer starts over:')
+        this.#hasStreamed = false
         return
       }
       case 'warning':
-        note(`! ${redact(event.message)}`)
+        this.#note(`! ${redact(event.message)}`)
         return
       default:
         // Other events are shown by the page only.
@@ -113,15 +118,18 @@ export const createTurnOutput = (
     }
   }
 
-  const mask = createStreamMask()
-  return {
-    ...questions,
-    endLine() {
-      questions.endRetryOffer()
-      mask.flush().forEach(show)
-      endLine()
-    },
-    event: event => mask.push(event).forEach(show),
-    warning: message => note(`! ${redact(message)}`),
+  /** Call at the end of the answer: the next line starts at the left. */
+  endLine(): void {
+    this.questions.endRetryOffer()
+    for (const masked of this.#mask.flush()) this.#show(masked)
+    this.#endLine()
+  }
+
+  event(event: AgentEvent): void {
+    for (const masked of this.#mask.push(event)) this.#show(masked)
+  }
+
+  warning(message: string): void {
+    this.#note(`! ${redact(message)}`)
   }
 }

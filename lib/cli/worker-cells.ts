@@ -101,117 +101,148 @@ const isFree = (host: string, port: number): Promise<boolean> =>
   })
 
 /** Cells that ended, and not in order. */
-const createFailures = (clock: Clock) => {
-  const at = new Map<string, { last: number; isRepeated: boolean }>()
-  return {
-    /** Whether it was so a short time ago as well. */
-    note(cell: string): boolean {
-      const now = clock.monotonic()
-      for (const [each, { last }] of at) if (now - last >= STEADY_MS) at.delete(each)
-      const isRepeated = at.has(cell)
-      at.set(cell, { last: now, isRepeated })
-      return isRepeated
-    },
-    /** Those that keep ending. */
-    avoided: (): string[] =>
-      [...at].flatMap(([cell, { last, isRepeated }]) =>
-        isRepeated && clock.monotonic() - last < AVOID_MS ? [cell] : [],
-      ),
+class Failures {
+  readonly #clock: Clock
+  readonly #at = new Map<string, { last: number; isRepeated: boolean }>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Whether it was so a short time ago as well. */
+  note(cell: string): boolean {
+    const now = this.#clock.monotonic()
+    for (const [each, { last }] of this.#at) if (now - last >= STEADY_MS) this.#at.delete(each)
+    const isRepeated = this.#at.has(cell)
+    this.#at.set(cell, { last: now, isRepeated })
+    return isRepeated
+  }
+
+  /** Those that keep ending. */
+  avoided(): string[] {
+    return [...this.#at].flatMap(([cell, { last, isRepeated }]) =>
+      isRepeated && this.#clock.monotonic() - last < AVOID_MS ? [cell] : [],
+    )
   }
 }
 
 /** The cells of this worker. `onEnd` is called with the name of one that did not end in order. */
-export const createCells = (
-  config: Config,
-  {
-    clock,
-    name,
-    log,
-    onEnd,
-  }: { clock: Clock; name: string; log: Log; onEnd: (failed: string | null) => void },
-) => {
-  const capacity = config.cluster?.worker.capacity ?? 0
-  const running = new Map<string, Running>()
-  const failures = createFailures(clock)
-  let isStopping = false
+export class Cells {
+  readonly #config: Config
+  readonly #name: string
+  readonly #log: Log
+  readonly #onEnd: (failed: string | null) => void
+  readonly capacity: number
+  readonly #running = new Map<string, Running>()
+  readonly #failures: Failures
+  #isStopping = false
+  readonly #reserved = new Set<number>()
 
-  const reserved = new Set<number>()
+  constructor(
+    config: Config,
+    clock: Clock,
+    name: string,
+    log: Log,
+    onEnd: (failed: string | null) => void,
+  ) {
+    this.#config = config
+    this.#name = name
+    this.#log = log
+    this.#onEnd = onEnd
+    this.capacity = config.cluster?.worker.capacity ?? 0
+    this.#failures = new Failures(clock)
+  }
+
   /** Other programs of this machine, such as a forwarder, may listen at some of them. */
-  const freePort = async (): Promise<number> => {
-    if (config.port === 0) return 0
-    for (let port = config.port; ; port += 1) {
-      if (reserved.has(port)) continue
-      reserved.add(port)
-      if (port >= MAX_PORT || (await isFree(config.host, port))) return port
-      reserved.delete(port)
+  async #freePort(): Promise<number> {
+    if (this.#config.port === 0) return 0
+    for (let port = this.#config.port; ; port += 1) {
+      if (this.#reserved.has(port)) continue
+      this.#reserved.add(port)
+      if (port >= MAX_PORT || (await isFree(this.#config.host, port))) return port
+      this.#reserved.delete(port)
     }
   }
-  const failed = (cell: string, why: string): void => {
-    const next = failures.note(cell)
+
+  #failed(cell: string, why: string): void {
+    const next = this.#failures.note(cell)
       ? 'This worker does not start it again for half a minute'
       : 'Starting it again'
-    log.warn(`The cell ${cell} ended: ${why}. ${next}`)
-    onEnd(cell)
+    this.#log.warn(`The cell ${cell} ended: ${why}. ${next}`)
+    this.#onEnd(cell)
   }
-  const follow = async (cell: string, one: Running): Promise<void> => {
+
+  async #follow(cell: string, one: Running): Promise<void> {
     const exit = await one.ended.catch(messageOf)
-    running.delete(cell)
-    reserved.delete(one.port)
-    if (one.isAgain && !isStopping) await start(cell)
-    else if (typeof exit !== 'string' && exit.code === 0) onEnd(null)
+    this.#running.delete(cell)
+    this.#reserved.delete(one.port)
+    if (one.isAgain && !this.#isStopping) await this.#start(cell)
+    else if (typeof exit !== 'string' && exit.code === 0) this.#onEnd(null)
     // Its turns are not parked, as it had not begun to serve or took too long: another worker starts it at once.
-    else if (isStopping) onEnd(cell)
-    else if (typeof exit === 'string') failed(cell, exit)
-    else failed(cell, exit.signal ?? `exit code ${exit.code}`)
+    else if (this.#isStopping) this.#onEnd(cell)
+    else if (typeof exit === 'string') this.#failed(cell, exit)
+    else this.#failed(cell, exit.signal ?? `exit code ${exit.code}`)
   }
-  const start = async (cell: string): Promise<void> => {
-    const port = await freePort()
+
+  async #start(cell: string): Promise<void> {
+    const port = await this.#freePort()
     try {
       // It becomes the name of a directory.
       if (!isCellName(cell)) throw new Error('this is no name of a cell')
-      if (isStopping) return
-      const one = startCell(config, cell, name, port)
-      running.set(cell, one)
-      log.info(`Starting the cell ${cell} (process ${one.pid})`)
-      void follow(cell, one)
+      if (this.#isStopping) return
+      const one = startCell(this.#config, cell, this.#name, port)
+      this.#running.set(cell, one)
+      this.#log.info(`Starting the cell ${cell} (process ${one.pid})`)
+      void this.#follow(cell, one)
     } catch (error) {
-      reserved.delete(port)
-      failed(cell, messageOf(error))
+      this.#reserved.delete(port)
+      this.#failed(cell, messageOf(error))
     }
   }
+
   /** In order, and by force when that takes too long. */
-  const stop = (one: Running): void => {
+  #stop(one: Running): void {
     if (one.isEnding) return
     one.isEnding = true
     signalProcess(one.pid, 'SIGTERM')
     killLate(one, END_MS)
   }
-  return {
-    capacity,
-    count: () => running.size,
-    names: () => [...running.keys()],
-    avoided: failures.avoided,
-    async start({ cell, hasEnded }: Taken): Promise<void> {
-      const earlier = running.get(cell)
-      if (!earlier) return start(cell)
-      // One that has not ended in order hangs.
-      if (!hasEnded) return earlier.kill()
-      earlier.isAgain = true
-      killLate(earlier, LEAVE_MS)
-    },
-    /** Its turns are parked, and it is not started again. */
-    remove(cell: string): void {
-      const one = running.get(cell)
-      if (!one || one.isEnding) return
-      log.info(`The cell ${cell} was removed; ending it`)
-      stop(one)
-    },
-    /** Resolves when all have ended. */
-    async close(): Promise<void> {
-      isStopping = true
-      const all = [...running.values()]
-      for (const one of all) stop(one)
-      await Promise.allSettled(all.map(({ ended }) => ended))
-    },
+
+  /** The cells that keep ending here. */
+  avoided(): string[] {
+    return this.#failures.avoided()
+  }
+
+  count(): number {
+    return this.#running.size
+  }
+
+  names(): string[] {
+    return [...this.#running.keys()]
+  }
+
+  async start({ cell, hasEnded }: Taken): Promise<void> {
+    const earlier = this.#running.get(cell)
+    if (!earlier) return this.#start(cell)
+    // One that has not ended in order hangs.
+    if (!hasEnded) return earlier.kill()
+    earlier.isAgain = true
+    killLate(earlier, LEAVE_MS)
+  }
+
+  /** Its turns are parked, and it is not started again. */
+  remove(cell: string): void {
+    const one = this.#running.get(cell)
+    if (!one || one.isEnding) return
+    this.#log.info(`The cell ${cell} was removed; ending it`)
+    this.#stop(one)
+  }
+
+  /** Resolves when all have ended. */
+  async close(): Promise<void> {
+    this.#isStopping = true
+    const all = [...this.#running.values()]
+    for (const one of all) this.#stop(one)
+    await Promise.allSettled(all.map(({ ended }) => ended))
   }
 }

@@ -1,7 +1,7 @@
 /** `agent-webui worker`: starts cells that requests wait for or that have something to do, each as a process with a directory of its own. */
 import { hostname } from 'node:os'
 import { type Clock, systemClock, toSeconds } from '../base/clock.ts'
-import { createWake } from '../base/wake.ts'
+import { Wake } from '../base/wake.ts'
 import { clusterAddress, clusterUrl } from '../app/cell.ts'
 import { openLocalHealth } from '../app/local-health.ts'
 import { Supervisor } from '../app/supervisor.ts'
@@ -16,7 +16,7 @@ import { prepareStateDir, urlOf } from '../operations/preflight.ts'
 import { redact, redactValue } from '../base/redact/redact.ts'
 import { acquireLock } from '../store/instance-lock.ts'
 import type { Interrupts } from './run.ts'
-import { createCells } from './worker-cells.ts'
+import { Cells } from './worker-cells.ts'
 
 /** Requests wake it as well. */
 const POLL_MS = 1_000
@@ -33,55 +33,65 @@ const nameOf = ({ cluster }: Config): string => {
 class NameTaken extends Error {}
 
 /** The connection on which the worker has its name. */
-const createLink = (
-  url: string,
-  name: string,
-  { clock, onAsked }: { clock: Clock; onAsked: () => void },
-) => {
-  let now: { db: Database; record: WorkerRecord } | null = null
-  let tries = 0
-  let hasBegun = false
-  const connected = async (): Promise<{ db: Database; record: WorkerRecord; hasName: boolean }> => {
-    const db = await connect(url, onAsked)
+class Link {
+  readonly #url: string
+  readonly #name: string
+  readonly #clock: Clock
+  readonly #onAsked: () => void
+  #now: { db: Database; record: WorkerRecord } | null = null
+  #tries = 0
+  #hasBegun = false
+
+  constructor(url: string, name: string, clock: Clock, onAsked: () => void) {
+    this.#url = url
+    this.#name = name
+    this.#clock = clock
+    this.#onAsked = onAsked
+  }
+
+  async #connected(): Promise<{ db: Database; record: WorkerRecord; hasName: boolean }> {
+    const db = await connect(this.#url, this.#onAsked)
     try {
       // One that has cells keeps them, also where the tables were made newer since.
-      if (!hasBegun || !(await isMigrated(db))) await migrate(db)
-      const record = new WorkerRecord(db, { clock })
-      return { db, record, hasName: await record.begin(name) }
+      if (!this.#hasBegun || !(await isMigrated(db))) await migrate(db)
+      const record = new WorkerRecord(db, { clock: this.#clock })
+      return { db, record, hasName: await record.begin(this.#name) }
     } catch (error) {
       db.end()
       throw error
     }
   }
-  return {
-    /** Null while an earlier process has the name. */
-    async open(): Promise<WorkerRecord | null> {
-      if (now && !now.db.ended.aborted) return now.record
-      const { db, record, hasName } = await connected()
-      if (hasName) {
-        tries = 0
-        hasBegun = true
-        now = { db, record }
-        return record
-      }
-      db.end()
-      tries += 1
-      if (tries < NAME_TRIES) return null
-      throw new NameTaken(
-        `Another worker is named ${name}; set AGENT_WEBUI_CLUSTER_WORKER to a name of its own.`,
-      )
-    },
-    async end(): Promise<void> {
-      await now?.record.end(name)
-    },
-    /** Not while the database is away. */
-    async report(work: (record: WorkerRecord) => Promise<void>): Promise<void> {
-      if (now) await work(now.record)
-    },
-    close(): void {
-      now?.db.end()
-      now = null
-    },
+
+  /** Null while an earlier process has the name. */
+  async open(): Promise<WorkerRecord | null> {
+    if (this.#now && !this.#now.db.ended.aborted) return this.#now.record
+    const { db, record, hasName } = await this.#connected()
+    if (hasName) {
+      this.#tries = 0
+      this.#hasBegun = true
+      this.#now = { db, record }
+      return record
+    }
+    db.end()
+    this.#tries += 1
+    if (this.#tries < NAME_TRIES) return null
+    throw new NameTaken(
+      `Another worker is named ${this.#name}; set AGENT_WEBUI_CLUSTER_WORKER to a name of its own.`,
+    )
+  }
+
+  async end(): Promise<void> {
+    await this.#now?.record.end(this.#name)
+  }
+
+  /** Not while the database is away. */
+  async report(work: (record: WorkerRecord) => Promise<void>): Promise<void> {
+    if (this.#now) await work(this.#now.record)
+  }
+
+  close(): void {
+    this.#now?.db.end()
+    this.#now = null
   }
 }
 
@@ -115,23 +125,18 @@ export const work = async (
     { addon },
   )
   const supervisor = new Supervisor(config, log.warn)
-  const nap = createWake(clock)
+  const nap = new Wake(clock)
   const failures: string[] = []
-  const cells = createCells(config, {
-    clock,
-    name,
-    log,
-    onEnd(failed) {
-      if (failed !== null) failures.push(failed)
-      nap.wake()
-    },
+  const cells = new Cells(config, clock, name, log, failed => {
+    if (failed !== null) failures.push(failed)
+    nap.wake()
   })
   const state = (): WorkerState => {
     const { capacity, labels } = cluster.worker
     const used = isOutdated ? capacity : cells.count()
     return { name, address, capacity, used, labels, avoids: cells.avoided() }
   }
-  const link = createLink(clusterUrl(cluster), name, { clock, onAsked: nap.wake })
+  const link = new Link(clusterUrl(cluster), name, clock, () => nap.wake())
   let isStopping = false
   let isAway = false
   /** The tables are those of a newer version. */

@@ -1,4 +1,5 @@
 /** Runs a request of a program as a turn of the agent: session, images, functions, and what happens when a connection closes. */
+import type { ContinuedWork } from '../turns/continued-turns.ts'
 import { parseDataUrl } from '../base/data-url.ts'
 import { join } from 'node:path'
 import { readImageFile } from '../agent/image-file.ts'
@@ -11,24 +12,29 @@ import type { Homes } from '../profiles/homes.ts'
 import type { ApiToken } from '../schema/api-token.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { ToolOutput } from '../sessions/tool-output.ts'
-import type { Turns } from '../turns/turns.ts'
+import type { StartedTurn, Turns } from '../turns/turns.ts'
 import type { Turn } from '../turns/turn.ts'
 import type { ApiEvent, ApiRequest, ApiResult } from './api-request.ts'
 import { type Conversations, type Head, historyKey } from './conversations.ts'
-import { demanded, toDemands, type RequestDemands } from './demands.ts'
+import { checkedAnswer, readRequirements, type AnswerRequirements } from './answer-requirements.ts'
 import { followTurn } from './follow-turn.ts'
-import { createLocator } from './locate-session.ts'
+import { OWNER_FIELD, SessionLocator } from './locate-session.ts'
 import type { ModelNames } from './model-names.ts'
 import { splitMessages, toResult } from './new-messages.ts'
 import { badParameter } from './parse.ts'
 import { withPdfText } from './pdfs.ts'
-import { createResume, type ResumeOptions } from './resume.ts'
 
-export type ClientApiOptions = ResumeOptions & {
+export type ClientApiOptions = {
   sessions: Sessions
-  turns: Pick<Turns, 'cancel'>
-  turnStarter: Pick<TurnStarter, 'turn'>
-  homes: Pick<Homes, 'open'>
+  turns: Turns
+  turnStarter: TurnStarter
+  homes: Homes
+  tokens: {
+    /** Null for one that is not accepted any more. */
+    find: (id: string) => ApiToken | null
+    /** Aborted when it ends. */
+    signal: (id: string) => AbortSignal
+  }
   workspaces: {
     last: (home: Home) => string
     /** Throws a 400 when it cannot be used. */
@@ -38,7 +44,7 @@ export type ClientApiOptions = ResumeOptions & {
   modelNames: ModelNames
   /** Throws a UserError when the model cannot be called; empty: the default model. */
   endpointOf: (home: Home, model: string | null) => ModelEndpoint
-  toolOutput: Pick<ToolOutput, 'saveImage' | 'dirOf'>
+  toolOutput: ToolOutput
   readDocument: ReadDocument
   /** Downloads an image under the URL rules of the home. */
   fetchImage: (
@@ -104,30 +110,45 @@ const rejectForExternalAgent = ({ functions, instructions }: ApiRequest, param: 
     : badParameter(param, 'This model is an external agent, which takes no system messages.')
 }
 
-export const createClientApi = (options: ClientApiOptions) => {
-  const { turns, conversations } = options
-  const locate = createLocator(options)
-  const running = new Map<string, number>()
+export class ClientApi {
+  readonly #options: ClientApiOptions
+  readonly #turns: ClientApiOptions['turns']
+  readonly #conversations: Conversations
+  readonly #locator: SessionLocator
+  readonly #running = new Map<string, number>()
+
+  constructor(options: ClientApiOptions) {
+    this.#options = options
+    const { turns, conversations } = options
+    this.#turns = turns
+    this.#conversations = conversations
+    this.#locator = new SessionLocator(options.sessions, conversations)
+  }
+
+  /** The model names of a token. */
+  models({ profile }: ApiToken): Promise<string[]> {
+    return this.#options.modelNames.list(this.#options.homes.open(profile))
+  }
 
   /** Throws a 429 when the token has too many running requests. Returns the function that gives the place back. */
-  const enter = (token: string): (() => void) => {
-    const count = running.get(token) ?? 0
+  #enter(token: string): () => void {
+    const count = this.#running.get(token) ?? 0
     if (count >= MAX_RUNNING)
       throw tooMany(`This token has ${MAX_RUNNING} requests running. Wait until one ends.`)
-    running.set(token, count + 1)
+    this.#running.set(token, count + 1)
     return () => {
-      const left = (running.get(token) ?? 1) - 1
-      if (left > 0) running.set(token, left)
-      else running.delete(token)
+      const left = (this.#running.get(token) ?? 1) - 1
+      if (left > 0) this.#running.set(token, left)
+      else this.#running.delete(token)
     }
   }
 
   /** Reads all images before anything is stored: a bad one rejects the request. */
-  const readImages = async (
+  async #readImages(
     home: Home,
     urls: readonly string[],
     { disconnected, param }: RunOptions,
-  ): Promise<{ data: Buffer; ending: string }[]> => {
+  ): Promise<{ data: Buffer; ending: string }[]> {
     if (urls.length > MAX_IMAGES)
       throw badParameter(param, `A message can contain ${MAX_IMAGES} images.`)
     const images: { data: Buffer; ending: string }[] = []
@@ -137,7 +158,7 @@ export const createClientApi = (options: ClientApiOptions) => {
         throw badParameter(param, 'An image must be a base64 data URL or an http(s) URL.')
       const { data } = given
         ? { data: Buffer.from(given.data, 'base64') }
-        : await options.fetchImage(home, url, MAX_IMAGE_BYTES, disconnected)
+        : await this.#options.fetchImage(home, url, MAX_IMAGE_BYTES, disconnected)
       const image = readImageFile(data)
       if (!image || data.length > MAX_IMAGE_BYTES)
         throw badParameter(param, 'An image must be PNG, JPEG, GIF or WebP, and at most 10 MB.')
@@ -146,25 +167,26 @@ export const createClientApi = (options: ClientApiOptions) => {
     return images
   }
 
-  const storeImages = (sessionId: string, images: { data: Buffer; ending: string }[]): string[] =>
-    images.flatMap(({ data, ending }) => {
-      const name = options.toolOutput.saveImage(sessionId, data, ending)
-      return name === null ? [] : [join(options.toolOutput.dirOf(sessionId), name)]
+  #storeImages(sessionId: string, images: { data: Buffer; ending: string }[]): string[] {
+    return images.flatMap(({ data, ending }) => {
+      const name = this.#options.toolOutput.saveImage(sessionId, data, ending)
+      return name === null ? [] : [join(this.#options.toolOutput.dirOf(sessionId), name)]
     })
+  }
 
   /** Remembers how far the conversation is, before the client can send the next request. */
-  const remember = (turn: Turn, request: ApiRequest, token: ApiToken, result: ApiResult): Head => {
+  #remember(turn: Turn, request: ApiRequest, token: ApiToken, result: ApiResult): Head {
     const head = { session: turn.sessionId, message: turn.messageIds.at(-1) ?? '' }
     const { text, calls } = result
     const answer = { role: 'assistant' as const, text, calls }
     if (request.previous === null && request.conversation === null)
-      conversations.save(token.id, historyKey([...request.messages, answer]), head)
+      this.#conversations.save(token.id, historyKey([...request.messages, answer]), head)
     return head
   }
 
   /** Stops the turn with the connection or the token. Returns a function that ends this. */
-  const stopWith = ({ streamId }: Turn, { token, disconnected, revoked }: RunOptions) => {
-    const stop = () => void turns.cancel(streamId)
+  #stopWith({ streamId }: Turn, { token, disconnected, revoked }: RunOptions) {
+    const stop = () => void this.#turns.cancel(streamId)
     const signals = token.disconnect === 'stop' ? [disconnected, revoked] : [revoked]
     for (const signal of signals) {
       if (signal.aborted) stop()
@@ -176,104 +198,146 @@ export const createClientApi = (options: ClientApiOptions) => {
   }
 
   /** Follows the turn to its end, also without a reader. */
-  const settle = async (
+  async #settle(
     turn: Turn,
     request: ApiRequest,
-    demands: RequestDemands,
+    demands: AnswerRequirements,
     given: RunOptions,
     onEnd: (head: Head, result: ApiResult) => void,
-  ): Promise<void> => {
-    for await (const event of demanded(followTurn(turn.log, NEVER), demands)) {
+  ): Promise<void> {
+    for await (const event of checkedAnswer(followTurn(turn.log, NEVER), demands)) {
       if (event.type !== 'done') continue
-      onEnd(remember(turn, request, given.token, event.result), event.result)
+      onEnd(this.#remember(turn, request, given.token, event.result), event.result)
     }
   }
 
-  return {
-    resume: createResume(options),
+  /**
+   * What the turn of a session continues with after a restart, which needs nothing of what its request brought; null when
+   * its token has ended. Its answer is read in the chat.
+   */
+  resume(sessionId: string): ContinuedWork | null {
+    const { sessions, tokens, turnStarter } = this.#options
+    const { [OWNER_FIELD]: id } = sessions.head(sessionId).meta
+    const token = typeof id === 'string' ? tokens.find(id) : null
+    if (!token) return null
+    const revoked = tokens.signal(token.id)
+    const { approvals } = token
+    return {
+      unattended: null,
+      client: {
+        instructions: '',
+        tools: [],
+        demands: {},
+        oneCall: false,
+        approvals,
+        continues: true,
+      },
+      endpoint: () => turnStarter.endpointToResume(sessionId),
+      onRun: started => started && this.#endWith(revoked, started),
+    }
+  }
 
-    /**
-     * Starts the turn. Throws a UserError before it starts; later failures are events. `onEnd` is called before the last
-     * event is sent.
-     */
-    async run(
-      asked: ApiRequest,
-      given: RunOptions,
-      onEnd: OnEnd = () => undefined,
-    ): Promise<RunningRequest> {
-      const { token, param, revoked } = given
-      const leave = enter(token.id)
-      let isStarted = false
-      try {
-        const home = options.homes.open(token.profile)
-        const model = await options.modelNames.resolve(home, asked.model)
-        const messages = await withPdfText(asked.messages, options.readDocument, given.disconnected)
-        const request = { ...asked, model, messages }
-        const demands = await toDemands(request)
-        const isAgent = isExternal(() => options.endpointOf(home, model || null))
-        if (isAgent) rejectForExternalAgent(request, param)
-        const split = splitMessages(request.messages, param)
-        const images = await readImages(home, split.images, given)
-        if (revoked.aborted) throw unauthorized('The token was revoked.')
-        const workspace = token.workspace || options.workspaces.last(home)
-        // Before a session is created for it.
-        options.workspaces.check(home, workspace)
-        const { sessionId, replace, names } = locate({ request, split, token, workspace, param })
-        // Before the turn: the name also selects this session while it runs, and after it failed.
-        if (request.conversation !== null)
-          conversations.save(token.id, `conversation:${request.conversation}`, {
-            session: sessionId,
-            message: '',
-          })
-        const { turn } = await options.turnStarter.turn({
-          sessionId,
-          role: 'member',
-          replace,
-          text: split.text,
-          attachments: storeImages(sessionId, images),
-          results: split.results.map(result => toResult(result, names.get(result.callId))),
-          model,
-          effort: request.effort,
-          client: {
-            instructions: [request.instructions, ...(isAgent ? [] : demands.instructions)]
-              .filter(Boolean)
-              .join('\n\n'),
-            demands: demands.demands,
-            tools: request.functions,
-            oneCall: request.oneCall,
-            approvals: token.approvals,
-            // The effort of a request is not kept, nor what it demands.
-            continues:
-              token.disconnect === 'continue' &&
-              request.effort === undefined &&
-              request.format === null,
-          },
+  #endWith(revoked: AbortSignal, { turn, result }: StartedTurn): void {
+    const stop = () => void this.#turns.cancel(turn.streamId)
+    if (revoked.aborted) stop()
+    revoked.addEventListener('abort', stop, { once: true })
+    void result.finally(() => revoked.removeEventListener('abort', stop))
+  }
+
+  /**
+   * Starts the turn. Throws a UserError before it starts; later failures are events. `onEnd` is called before the last
+   * event is sent.
+   */
+  async run(
+    asked: ApiRequest,
+    given: RunOptions,
+    onEnd: OnEnd = () => undefined,
+  ): Promise<RunningRequest> {
+    const { token, param, revoked } = given
+    const leave = this.#enter(token.id)
+    let isStarted = false
+    try {
+      const home = this.#options.homes.open(token.profile)
+      const model = await this.#options.modelNames.resolve(home, asked.model)
+      const messages = await withPdfText(
+        asked.messages,
+        this.#options.readDocument,
+        given.disconnected,
+      )
+      const request = { ...asked, model, messages }
+      const demands = await readRequirements(request)
+      const isAgent = isExternal(() => this.#options.endpointOf(home, model || null))
+      if (isAgent) rejectForExternalAgent(request, param)
+      const split = splitMessages(request.messages, param)
+      const images = await this.#readImages(home, split.images, given)
+      if (revoked.aborted) throw unauthorized('The token was revoked.')
+      const workspace = token.workspace || this.#options.workspaces.last(home)
+      // Before a session is created for it.
+      this.#options.workspaces.check(home, workspace)
+      const { sessionId, replace, names } = this.#locator.locate({
+        request,
+        split,
+        token,
+        workspace,
+        param,
+      })
+      // Before the turn: the name also selects this session while it runs, and after it failed.
+      if (request.conversation !== null)
+        this.#conversations.save(token.id, `conversation:${request.conversation}`, {
+          session: sessionId,
+          message: '',
         })
-        isStarted = true
-        const release = stopWith(turn, given)
-        const answer: Answer = {
-          id: turn.streamId,
-          sessionId: turn.sessionId,
-          createdAt: turn.startedAt,
-        }
-        const settled = settle(turn, request, demands, given, (head, result) =>
-          onEnd(answer, head, result),
-        )
-          .catch(error => options.log('could not follow a turn', { error: String(error) }))
-          .finally(() => {
-            release()
-            leave()
-          })
-        const follow = async function* (): AsyncGenerator<ApiEvent> {
-          for await (const event of demanded(followTurn(turn.log, given.disconnected), demands)) {
-            if (event.type !== 'text') await settled
-            yield event
-          }
-        }
-        return { ...answer, events: follow() }
-      } finally {
-        if (!isStarted) leave()
+      const { turn } = await this.#options.turnStarter.turn({
+        sessionId,
+        role: 'member',
+        replace,
+        text: split.text,
+        attachments: this.#storeImages(sessionId, images),
+        results: split.results.map(result => toResult(result, names.get(result.callId))),
+        model,
+        effort: request.effort,
+        client: {
+          instructions: [request.instructions, ...(isAgent ? [] : demands.instructions)]
+            .filter(Boolean)
+            .join('\n\n'),
+          demands: demands.demands,
+          tools: request.functions,
+          oneCall: request.oneCall,
+          approvals: token.approvals,
+          // The effort of a request is not kept, nor what it demands.
+          continues:
+            token.disconnect === 'continue' &&
+            request.effort === undefined &&
+            request.format === null,
+        },
+      })
+      isStarted = true
+      const release = this.#stopWith(turn, given)
+      const answer: Answer = {
+        id: turn.streamId,
+        sessionId: turn.sessionId,
+        createdAt: turn.startedAt,
       }
-    },
+      const settled = this.#settle(turn, request, demands, given, (head, result) =>
+        onEnd(answer, head, result),
+      )
+        .catch(error => this.#options.log('could not follow a turn', { error: String(error) }))
+        .finally(() => {
+          release()
+          leave()
+        })
+      const follow = async function* (): AsyncGenerator<ApiEvent> {
+        for await (const event of checkedAnswer(
+          followTurn(turn.log, given.disconnected),
+          demands,
+        )) {
+          if (event.type !== 'text') await settled
+          yield event
+        }
+      }
+      return { ...answer, events: follow() }
+    } finally {
+      if (!isStarted) leave()
+    }
   }
 }

@@ -48,8 +48,6 @@ const identity = (message: ApiMessage): unknown[] => {
 export const historyKey = (messages: readonly ApiMessage[]): string =>
   `history:${sha256(JSON.stringify(messages.map(identity)))}`
 
-export type Conversations = ReturnType<typeof openConversations>
-
 type Row = Head & { body: string | null }
 
 const prepare = (db: Database) => ({
@@ -65,64 +63,77 @@ const prepare = (db: Database) => ({
 })
 
 /** Entries belong to a token; another one does not find them. The file is opened on first use, and replaced when it is damaged. */
-export const openConversations = (
-  path: string,
-  {
-    addon,
-    log,
-  }: {
-    addon: string | undefined
-    log: (message: string, extra?: Record<string, unknown>) => void
-  },
-) => {
-  let statements: ReturnType<typeof prepare> | undefined
+export class Conversations {
+  readonly #path: string
+  readonly #addon: string | undefined
+  readonly #log: (message: string, extra?: Record<string, unknown>) => void
+  #statements: ReturnType<typeof prepare> | undefined
 
-  const openFile = (file: string) =>
-    prepare(openDatabase(file, { migrations: [SCHEMA], pragmas: PRAGMAS, addon }))
+  constructor(
+    path: string,
+    addon: string | undefined,
+    log: (message: string, extra?: Record<string, unknown>) => void,
+  ) {
+    this.#path = path
+    this.#addon = addon
+    this.#log = log
+  }
 
-  const open = () => {
+  #openFile(file: string) {
+    return prepare(
+      openDatabase(file, { migrations: [SCHEMA], pragmas: PRAGMAS, addon: this.#addon }),
+    )
+  }
+
+  #open() {
     try {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      return openFile(path)
+      mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
+      return this.#openFile(this.#path)
     } catch (error) {
-      log('starting over with what is known of conversations', { error: messageOf(error) })
-      if (isUnwritable(error)) return openFile(':memory:')
-      removeDatabase(path)
-      return openFile(path)
+      this.#log('starting over with what is known of conversations', { error: messageOf(error) })
+      if (isUnwritable(error)) return this.#openFile(':memory:')
+      removeDatabase(this.#path)
+      return this.#openFile(this.#path)
     }
   }
 
-  const replace = (): void => {
-    statements?.close()
-    statements = undefined
-    removeDatabase(path)
+  #replace(): void {
+    this.#statements?.close()
+    this.#statements = undefined
+    removeDatabase(this.#path)
   }
 
   /** A damaged file is replaced once, by an empty one. */
-  const use = <T>(work: (db: ReturnType<typeof prepare>) => T): T => {
+  #use<T>(work: (db: ReturnType<typeof prepare>) => T): T {
     try {
-      statements ??= open()
-      return work(statements)
+      this.#statements ??= this.#open()
+      return work(this.#statements)
     } catch (error) {
       if (!isCorrupt(error)) throw error
-      replace()
-      statements = open()
-      return work(statements)
+      this.#replace()
+      this.#statements = this.#open()
+      return work(this.#statements)
     }
   }
 
-  return {
-    find: (token: string, key: string): Row | undefined => use(({ find }) => find.get(token, key)),
-    /** `body`: what is returned for it later, as JSON text. */
-    save(token: string, key: string, { session, message }: Head, body?: string): void {
-      const kept = body !== undefined && body.length <= MAX_BODY_CHARS ? body : null
-      use(({ put, trim }) => {
-        put.run(token, key, session, message, kept)
-        trim.run(MAX_ENTRIES)
-      })
-    },
-    remove: (token: string, key: string): boolean =>
-      use(({ remove }) => remove.run(token, key).changes > 0),
-    close: () => void statements?.close(),
+  find(token: string, key: string): Row | undefined {
+    return this.#use(({ find }) => find.get(token, key))
+  }
+
+  /** `body`: what is returned for it later, as JSON text. */
+  save(token: string, key: string, { session, message }: Head, body?: string): void {
+    const kept = body !== undefined && body.length <= MAX_BODY_CHARS ? body : null
+    this.#use(({ put, trim }) => {
+      put.run(token, key, session, message, kept)
+      trim.run(MAX_ENTRIES)
+    })
+  }
+
+  remove(token: string, key: string): boolean {
+    return this.#use(({ remove }) => remove.run(token, key).changes > 0)
+  }
+
+  close(): undefined {
+    this.#statements?.close()
   }
 }

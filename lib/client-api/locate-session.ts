@@ -10,11 +10,6 @@ import { type Conversations, type Head, historyKey } from './conversations.ts'
 import { textOf } from './parse.ts'
 import { callsOf, checkResults, type SplitMessages, toTranscript } from './new-messages.ts'
 
-export type LocateOptions = {
-  sessions: Sessions
-  conversations: Conversations
-}
-
 /** `names`: the function of each open call, by its id. `replace`: the first message of the turn that is repeated. */
 export type Located = Found & { names: ReadonlyMap<string, string> }
 type Found = { sessionId: string; replace?: string }
@@ -55,13 +50,23 @@ const isReplaceable = (after: readonly Message[], { request, split }: Given): bo
   return request.previous === null && !after.slice(answer).some(({ role }) => role === 'user')
 }
 
-export const createLocator = ({ sessions, conversations }: LocateOptions) => {
-  const isOwn = (session: string, token: ApiToken): boolean => {
-    const row = sessions.row(session)
-    return row?.profile === token.profile && sessions.head(session).meta[OWNER_FIELD] === token.id
+export class SessionLocator {
+  readonly #sessions: Sessions
+  readonly #conversations: Conversations
+
+  constructor(sessions: Sessions, conversations: Conversations) {
+    this.#sessions = sessions
+    this.#conversations = conversations
   }
 
-  const create = ({ request, split, token, workspace }: Given): string => {
+  #isOwn(session: string, token: ApiToken): boolean {
+    const row = this.#sessions.row(session)
+    return (
+      row?.profile === token.profile && this.#sessions.head(session).meta[OWNER_FIELD] === token.id
+    )
+  }
+
+  #create({ request, split, token, workspace }: Given): string {
     const { history } = split
     const first = history.find(message => message.role === 'user')
     const meta = {
@@ -73,22 +78,22 @@ export const createLocator = ({ sessions, conversations }: LocateOptions) => {
       ...(first && { title: provisionalTitle(textOf(first.parts)) }),
     }
     return history.length === 0
-      ? sessions.create(meta).session_id
-      : sessions.adopt(null, meta, toTranscript(history)).session_id
+      ? this.#sessions.create(meta).session_id
+      : this.#sessions.adopt(null, meta, toTranscript(history)).session_id
   }
 
-  const branch = (session: string, count: number, token: ApiToken): string => {
-    const { session_id: id } = sessions.branch(session, { keep_count: count })
+  #branch(session: string, count: number, token: ApiToken): string {
+    const { session_id: id } = this.#sessions.branch(session, { keep_count: count })
     const patch = { source_tag: 'api', [OWNER_FIELD]: token.id }
-    sessions.append(id, [{ t: 'meta', patch }])
+    this.#sessions.append(id, [{ t: 'meta', patch }])
     return id
   }
 
   /** The session at this point: itself, without a turn that is repeated, or a branch. Null when the point is gone. */
-  const resume = ({ session, message }: Head, given: Given): Found | null => {
+  #resume({ session, message }: Head, given: Given): Found | null {
     const { token } = given
-    if (!isOwn(session, token)) return null
-    const { messages } = sessions.load(session)
+    if (!this.#isOwn(session, token)) return null
+    const { messages } = this.#sessions.load(session)
     const at = messages.findIndex(({ id }) => id === message)
     if (at < 0) return null
     const after = messages.slice(at + 1)
@@ -96,28 +101,28 @@ export const createLocator = ({ sessions, conversations }: LocateOptions) => {
     if (!next) return { sessionId: session }
     return isReplaceable(after, given)
       ? { sessionId: session, replace: next.id }
-      : { sessionId: branch(session, at + 1, token) }
+      : { sessionId: this.#branch(session, at + 1, token) }
   }
 
   /** The session that a program names, under a name of its own or by the session's id. */
-  const named = (name: string, { token }: Given): Found | null => {
-    const head = conversations.find(token.id, `conversation:${name}`)
-    const session = head?.session ?? sessions.resolve(name)
-    return session !== undefined && isOwn(session, token) ? { sessionId: session } : null
+  #named(name: string, { token }: Given): Found | null {
+    const head = this.#conversations.find(token.id, `conversation:${name}`)
+    const session = head?.session ?? this.#sessions.resolve(name)
+    return session !== undefined && this.#isOwn(session, token) ? { sessionId: session } : null
   }
 
-  const keptMessages = ({ sessionId, replace }: Found): readonly Message[] => {
-    const { messages } = sessions.load(sessionId)
+  #keptMessages({ sessionId, replace }: Found): readonly Message[] {
+    const { messages } = this.#sessions.load(sessionId)
     const end = messages.findIndex(({ id }) => id === replace)
     return end < 0 ? messages : messages.slice(0, end)
   }
 
-  const find = (given: Given): Found | null => {
+  #find(given: Given): Found | null {
     const { request, split, token } = given
     const { conversation, previous } = request
     if (previous !== null) {
-      const head = conversations.find(token.id, `response:${previous}`)
-      const found = head ? resume(head, given) : null
+      const head = this.#conversations.find(token.id, `response:${previous}`)
+      const found = head ? this.#resume(head, given) : null
       if (found === null)
         throw missing(`There is no response with the id "${previous.slice(0, 100)}".`, {
           param: 'previous_response_id',
@@ -125,19 +130,19 @@ export const createLocator = ({ sessions, conversations }: LocateOptions) => {
         })
       return found
     }
-    if (conversation !== null) return named(conversation, given)
+    if (conversation !== null) return this.#named(conversation, given)
     checkResults(split.results, callsOf(split.history), given.param)
     if (split.history.length === 0) return null
-    const head = conversations.find(token.id, historyKey(split.history))
-    return head ? resume(head, given) : null
+    const head = this.#conversations.find(token.id, historyKey(split.history))
+    return head ? this.#resume(head, given) : null
   }
 
   /** Synchronous up to the start of the turn, except for a new session. Throws a 400 or 404. */
-  return (given: Given): Located => {
+  locate(given: Given): Located {
     const { request, split, param } = given
-    const found = find(given)
+    const found = this.#find(given)
     const isExplicit = request.previous !== null || request.conversation !== null
-    const calls = found === null ? [] : openCalls(keptMessages(found))
+    const calls = found === null ? [] : openCalls(this.#keptMessages(found))
     const ids = split.results.map(({ callId }) => callId)
     const fits = calls.length === ids.length && calls.every(({ id }) => ids.includes(id))
     if (found !== null && (fits || isExplicit)) {
@@ -147,6 +152,6 @@ export const createLocator = ({ sessions, conversations }: LocateOptions) => {
     // A named conversation that is new, or a history that this server does not know.
     checkResults(split.results, callsOf(split.history), param)
     const names = new Map(callsOf(split.history).map(({ id, name }) => [id, name]))
-    return { sessionId: create(given), names }
+    return { sessionId: this.#create(given), names }
   }
 }

@@ -1,6 +1,6 @@
 /** The life of an owner: sends what is written, gives signs of life, and connects again when the database was away. */
 import { type Clock, every } from '../base/clock.ts'
-import { createWake } from '../base/wake.ts'
+import { Wake } from '../base/wake.ts'
 import { messageOf } from '../errors.ts'
 import { onWrite } from '../store/write-reports.ts'
 import { connect, type Database, sqlState } from './database.ts'
@@ -105,7 +105,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   const sender = new Sender({ ...options, pending })
   const lease = new Lease(clock)
   const lost = new AbortController()
-  const wake = createWake(clock)
+  const wake = new Wake(clock)
   let db: Database | null = options.db
   let address: string | null = null
   let announced: string | null = null

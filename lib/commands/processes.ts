@@ -12,7 +12,7 @@ import {
   terminateGroup,
   waitForClose,
 } from '../base/process.ts'
-import { createTerminalScreen } from '../base/terminal-screen.ts'
+import { TerminalScreen } from '../base/terminal-screen.ts'
 import type {
   Processes,
   ProcessHandover,
@@ -47,7 +47,7 @@ type Entry = {
   /** Output so far, truncated at the front in large steps. */
   text: string
   /** Keeps lines that may still change, until someone reads them. */
-  screen: ReturnType<typeof createTerminalScreen>
+  screen: TerminalScreen
   /** Characters truncated at the front. */
   droppedChars: number
   /** Characters of the whole output that were polled. */
@@ -55,21 +55,6 @@ type Entry = {
   /** Input since the last line end. */
   typed: string
   ended: Promise<void>
-}
-
-export type ProcessRegistry = ReturnType<typeof createProcessRegistry>
-
-export type ProcessesOptions = {
-  clock: Clock
-  /** The current id of a session: its id can change. */
-  resolve?: (sessionId: string) => string | undefined
-  /** A process with `notify` has exited. Must not throw. */
-  onEnded?: (sessionId: string, view: ProcessView) => void
-  /** Ends commands that have left their process group; called last. */
-  endOthers?: () => Promise<void>
-  finishedRetentionMs?: number
-  maxProcesses?: number
-  maxAdopted?: number
 }
 
 const isRunning = ({ endedAt }: Entry): boolean => endedAt === null
@@ -173,7 +158,7 @@ const createEntry = (
     endedAt: null,
     exitCode: null,
     text: '',
-    screen: createTerminalScreen(text => addOutput(entry, text)),
+    screen: new TerminalScreen(text => addOutput(entry, text)),
     droppedChars: 0,
     polledChars: 0,
     typed: '',
@@ -211,140 +196,192 @@ const waitForSpawn = (child: ChildProcess): Promise<void> =>
     child.once('error', reject)
   })
 
-export const createProcessRegistry = (options: ProcessesOptions) => {
-  const { clock, onEnded, resolve } = options
-  const { finishedRetentionMs = FINISHED_RETENTION_MS, maxProcesses = MAX_PROCESSES } = options
-  const { maxAdopted = MAX_ADOPTED } = options
-  const entries = new Map<string, Entry>()
-  let isClosed = false
+export type ProcessesOptions = {
+  clock: Clock
+  /** The current id of a session: its id can change. */
+  resolve?: (sessionId: string) => string | undefined
+  /** A process with `notify` has exited. Must not throw. */
+  onEnded?: (sessionId: string, view: ProcessView) => void
+  /** Ends commands that have left their process group; called last. */
+  endOthers?: () => Promise<void>
+  finishedRetentionMs?: number
+  maxProcesses?: number
+  maxAdopted?: number
+}
 
-  const currentId = (sessionId: string) => resolve?.(sessionId) ?? sessionId
-  const begun = (elapsedMs = 0): Begun => ({
-    startedAt: clock.now() - elapsedMs,
-    begunAt: clock.monotonic() - elapsedMs,
-  })
-  const isOwnedBy = (owner: string) => (entry: Entry) => currentId(entry.owner) === currentId(owner)
+export class ProcessRegistry {
+  readonly #options: ProcessesOptions
+  readonly #clock: Clock
+  readonly #onEnded: ((sessionId: string, view: ProcessView) => void) | undefined
+  readonly #resolve: ((sessionId: string) => string | undefined) | undefined
+  readonly #finishedRetentionMs: number
+  readonly #maxProcesses: number
+  readonly #maxAdopted: number
+  readonly #entries = new Map<string, Entry>()
+  #isClosed = false
 
-  const toView = (entry: Entry): ProcessView => ({
-    session_id: entry.id,
-    command: entry.given.command,
-    cwd: entry.given.cwd,
-    pid: entry.child.pid ?? 0,
-    status: isRunning(entry) ? 'running' : 'exited',
-    exit_code: entry.exitCode,
-    uptime: Math.round(toSeconds((entry.endedAt ?? clock.monotonic()) - entry.begunAt)),
-    started_at: toSeconds(entry.startedAt),
-  })
+  constructor(options: ProcessesOptions) {
+    this.#options = options
+    const { clock, onEnded, resolve } = options
+    this.#clock = clock
+    this.#onEnded = onEnded
+    this.#resolve = resolve
+    const { finishedRetentionMs = FINISHED_RETENTION_MS, maxProcesses = MAX_PROCESSES } = options
+    this.#finishedRetentionMs = finishedRetentionMs
+    this.#maxProcesses = maxProcesses
+    const { maxAdopted = MAX_ADOPTED } = options
+    this.#maxAdopted = maxAdopted
+  }
 
-  const dropExpired = (): void => {
-    for (const entry of entries.values())
-      if (entry.endedAt !== null && clock.monotonic() - entry.endedAt > finishedRetentionMs)
-        entries.delete(entry.id)
+  #currentId(sessionId: string) {
+    return this.#resolve?.(sessionId) ?? sessionId
+  }
+
+  #begun(elapsedMs = 0): Begun {
+    return {
+      startedAt: this.#clock.now() - elapsedMs,
+      begunAt: this.#clock.monotonic() - elapsedMs,
+    }
+  }
+
+  #isOwnedBy(owner: string) {
+    return (entry: Entry) => this.#currentId(entry.owner) === this.#currentId(owner)
+  }
+
+  #toView(entry: Entry): ProcessView {
+    return {
+      session_id: entry.id,
+      command: entry.given.command,
+      cwd: entry.given.cwd,
+      pid: entry.child.pid ?? 0,
+      status: isRunning(entry) ? 'running' : 'exited',
+      exit_code: entry.exitCode,
+      uptime: Math.round(toSeconds((entry.endedAt ?? this.#clock.monotonic()) - entry.begunAt)),
+      started_at: toSeconds(entry.startedAt),
+    }
+  }
+
+  #dropExpired(): void {
+    for (const entry of this.#entries.values())
+      if (
+        entry.endedAt !== null &&
+        this.#clock.monotonic() - entry.endedAt > this.#finishedRetentionMs
+      )
+        this.#entries.delete(entry.id)
   }
 
   /** Evicts the oldest finished process when the registry is full. Throws when all are running. */
-  const requireCapacity = (): void => {
-    dropExpired()
-    if (entries.size < maxProcesses) return
-    const finished = [...entries.values()].find(entry => !isRunning(entry))
+  #requireCapacity(): void {
+    this.#dropExpired()
+    if (this.#entries.size < this.#maxProcesses) return
+    const finished = [...this.#entries.values()].find(entry => !isRunning(entry))
     if (!finished)
-      throw new Error(`${maxProcesses} processes are running already. End one with process kill.`)
-    entries.delete(finished.id)
+      throw new Error(
+        `${this.#maxProcesses} processes are running already. End one with process kill.`,
+      )
+    this.#entries.delete(finished.id)
   }
 
-  const watch = async (entry: Entry, closed: Promise<Exit>): Promise<void> => {
+  async #watch(entry: Entry, closed: Promise<Exit>): Promise<void> {
     // A failed spawn is reported by `start`.
     const exit = await closed.catch(() => null)
     if (!exit) return
     entry.exitCode = exit.code ?? (exit.signal === 'SIGKILL' ? 137 : 143)
-    entry.endedAt = clock.monotonic()
+    entry.endedAt = this.#clock.monotonic()
     if (exit.note !== undefined) entry.screen.write(`\n${exit.note}\n`)
-    if (entry.given.notify && !isClosed) onEnded?.(entry.owner, toView(entry))
+    if (entry.given.notify && !this.#isClosed) this.#onEnded?.(entry.owner, this.#toView(entry))
   }
 
-  const start = async (owner: string, given: ProcessStart): Promise<ProcessView> => {
-    if (isClosed) throw new Error('The server is shutting down.')
-    requireCapacity()
-    const entry = spawnEntry(owner, given, begun())
-    entry.ended = watch(entry, waitForClose(entry.child))
+  async #start(owner: string, given: ProcessStart): Promise<ProcessView> {
+    if (this.#isClosed) throw new Error('The server is shutting down.')
+    this.#requireCapacity()
+    const entry = spawnEntry(owner, given, this.#begun())
+    entry.ended = this.#watch(entry, waitForClose(entry.child))
     // Registered before the spawn is confirmed: the limit must hold for processes started at the same time.
-    entries.set(entry.id, entry)
+    this.#entries.set(entry.id, entry)
     try {
       await waitForSpawn(entry.child)
     } catch (error) {
-      entries.delete(entry.id)
+      this.#entries.delete(entry.id)
       throw error
     }
     entry.child.on('error', () => undefined)
-    return toView(entry)
+    return this.#toView(entry)
   }
 
-  const adopt = (owner: string, given: ProcessHandover): ProcessView => {
-    if (isClosed) throw new Error('The server is shutting down.')
-    const adopted = ofSession(owner).filter(entry => entry.isAdopted && isRunning(entry))
-    if (adopted.length >= maxAdopted)
-      throw new Error(`${maxAdopted} commands were moved to the background already.`)
-    requireCapacity()
-    const entry = adoptEntry(owner, given, begun(given.elapsedMs))
-    entry.ended = watch(entry, given.closed)
-    entries.set(entry.id, entry)
-    return toView(entry)
+  #adopt(owner: string, given: ProcessHandover): ProcessView {
+    if (this.#isClosed) throw new Error('The server is shutting down.')
+    const adopted = this.#ofSession(owner).filter(entry => entry.isAdopted && isRunning(entry))
+    if (adopted.length >= this.#maxAdopted)
+      throw new Error(`${this.#maxAdopted} commands were moved to the background already.`)
+    this.#requireCapacity()
+    const entry = adoptEntry(owner, given, this.#begun(given.elapsedMs))
+    entry.ended = this.#watch(entry, given.closed)
+    this.#entries.set(entry.id, entry)
+    return this.#toView(entry)
   }
 
-  const find = (owner: string, id: string): Entry => {
-    dropExpired()
-    const entry = entries.get(id)
-    if (!entry || !isOwnedBy(owner)(entry))
+  #find(owner: string, id: string): Entry {
+    this.#dropExpired()
+    const entry = this.#entries.get(id)
+    if (!entry || !this.#isOwnedBy(owner)(entry))
       throw new Error(`There is no process ${id} in this conversation. List them with action list.`)
     return entry
   }
 
-  const ofSession = (owner: string): Entry[] => [...entries.values()].filter(isOwnedBy(owner))
+  #ofSession(owner: string): Entry[] {
+    return [...this.#entries.values()].filter(this.#isOwnedBy(owner))
+  }
 
-  return {
-    /** The processes of one session; those of others are not visible. */
-    of: (owner: string): Processes => ({
-      start: given => start(owner, given),
-      adopt: given => adopt(owner, given),
-      list() {
-        dropExpired()
-        return ofSession(owner).map(toView)
+  /** The processes of one session; those of others are not visible. */
+  of(owner: string): Processes {
+    return {
+      start: given => this.#start(owner, given),
+      adopt: given => this.#adopt(owner, given),
+      list: () => {
+        this.#dropExpired()
+        return this.#ofSession(owner).map(entry => this.#toView(entry))
       },
-      view: id => toView(find(owner, id)),
-      accessOf: id => find(owner, id).given.access,
-      read: id => outputOf(find(owner, id)),
-      poll: id => pollOutput(find(owner, id)),
-      pendingInput: id => find(owner, id).typed,
-      async write(id, data) {
-        const entry = find(owner, id)
+      view: id => this.#toView(this.#find(owner, id)),
+      accessOf: id => this.#find(owner, id).given.access,
+      read: id => outputOf(this.#find(owner, id)),
+      poll: id => pollOutput(this.#find(owner, id)),
+      pendingInput: id => this.#find(owner, id).typed,
+      write: async (id, data) => {
+        const entry = this.#find(owner, id)
         await writeInput(entry, data)
         const all = entry.typed + data
         entry.typed = all.slice(all.lastIndexOf('\n') + 1).slice(-MAX_INPUT_CHARS)
       },
-      endInput: id => endInput(find(owner, id)),
-      async wait(id, timeoutMs, signal) {
-        const entry = find(owner, id)
-        await waitForEnd(clock, entry, timeoutMs, signal)
-        return toView(entry)
+      endInput: id => endInput(this.#find(owner, id)),
+      wait: async (id, timeoutMs, signal) => {
+        const entry = this.#find(owner, id)
+        await waitForEnd(this.#clock, entry, timeoutMs, signal)
+        return this.#toView(entry)
       },
-      async kill(id) {
-        const entry = find(owner, id)
+      kill: async id => {
+        const entry = this.#find(owner, id)
         await terminate(entry)
-        return toView(entry)
+        return this.#toView(entry)
       },
-    }),
-    isAnyRunning: () => [...entries.values()].some(isRunning),
-    /** Kills and forgets the processes of a session. */
-    async endSession(owner: string): Promise<void> {
-      const own = ofSession(owner)
-      await Promise.all(own.map(terminate))
-      for (const { id } of own) entries.delete(id)
-    },
-    /** Kills every process. */
-    async close(): Promise<void> {
-      isClosed = true
-      await Promise.all([...entries.values()].map(terminate))
-      await options.endOthers?.()
-    },
+    }
+  }
+
+  isAnyRunning(): boolean {
+    return [...this.#entries.values()].some(isRunning)
+  }
+
+  /** Kills and forgets the processes of a session. */
+  async endSession(owner: string): Promise<void> {
+    const own = this.#ofSession(owner)
+    await Promise.all(own.map(terminate))
+    for (const { id } of own) this.#entries.delete(id)
+  }
+
+  /** Kills every process. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#entries.values()].map(terminate))
+    await this.#options.endOthers?.()
   }
 }

@@ -1,12 +1,11 @@
 /** Scheduled jobs of every profile: one clock for all homes, one scheduler and job store per home. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { type Clock, fromSeconds } from '../base/clock.ts'
+import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import type { Home } from '../profiles/home.ts'
-import { completionsSince } from './completions.ts'
-import { type EndedRun, History, passedId, type Runner } from './history.ts'
+import { type EndedRun, History, type Run, type Runner, passedId } from './history.ts'
 import { Jobs } from './jobs.ts'
-import { jobsFile } from './jobs-file.ts'
+import { type RawJob, jobsFile } from './jobs-file.ts'
 import { readReports } from './outputs.ts'
 import type { ContinuedWork } from '../turns/continued-turns.ts'
 import { JobRunner } from './run-job.ts'
@@ -15,7 +14,33 @@ import type { Failure } from '../agent/types.ts'
 import type { UnattendedInput } from '../turns/start-turn.ts'
 import type { RunOutcome, StartedTurn } from './until-end.ts'
 import { type AdoptedRun, Scheduler } from './scheduler.ts'
-import { toIso, zoneOf } from '../base/time-zone.ts'
+import { parseInstant, toIso, zoneOf } from '../base/time-zone.ts'
+import type { Completion } from '../schema/cron.ts'
+
+const textOr = (value: unknown, otherwise: string): string =>
+  typeof value === 'string' && value !== '' ? value : otherwise
+
+/** `since` is in seconds, as clients send it. From the jobs' records, which other processes write too; finished one-shots are no longer listed and come from the history. */
+const completionsSince = (
+  since: number,
+  { jobs, runs, zone }: { jobs: readonly RawJob[]; runs: readonly Run[]; zone: string },
+): Completion[] => {
+  const seen = new Set(jobs.map(job => job.id))
+  const listed = jobs.flatMap((job): Completion[] => {
+    const at = parseInstant(job.last_run_at, zone)
+    if (at === undefined || toSeconds(at) <= since) return []
+    const status = textOr(job.last_status, 'unknown')
+    const name = textOr(job.name, 'Unknown')
+    return [{ job_id: String(job.id), name, status, completed_at: toSeconds(at) }]
+  })
+  const deleted = runs.flatMap((run): Completion[] => {
+    const { job_id, name, ended_at, how } = run
+    if (how !== 'ran' || ended_at === null || ended_at <= since || seen.has(job_id)) return []
+    seen.add(job_id)
+    return [{ job_id, name, status: run.status ?? 'unknown', completed_at: ended_at }]
+  })
+  return [...listed, ...deleted]
+}
 
 export type ContinuedTasks = {
   /** The model of a task whose turn continues. */

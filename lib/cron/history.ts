@@ -11,6 +11,7 @@
  * Times are seconds since 1970. A claim without an end whose `by` is not a live process was interrupted. The file is truncated
  * to its newest runs when it grows beyond 2 MB. Deleting it loses only the history.
  */
+import { isAlive } from '../base/is-alive.ts'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -276,14 +277,4 @@ const isDead = ({ by, claimed_at: at }: Run, began: number): boolean => {
   if (!by) return true
   if (by.pid === process.pid) return fromSeconds(at) < began
   return !isAlive(by.pid)
-}
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // EPERM: the process exists but belongs to another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
 }

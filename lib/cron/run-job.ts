@@ -6,13 +6,46 @@ import type { Home } from '../profiles/home.ts'
 import type { Unattended } from '../turns/turn.ts'
 import type { JobPlan } from './job.ts'
 import { writeReport } from './outputs.ts'
-import { composeMessage, isSilent, PREAMBLE } from './job-prompt.ts'
 import type { Run } from './history.ts'
 import type { AdoptedRun, RunHooks, RunResult } from './scheduler.ts'
-import { runScript } from './job-script.ts'
+import { type ScriptResult, runScript } from './job-script.ts'
 import { CUT, type RunOutcome, type StartedTurn, untilEnd } from './until-end.ts'
 import { redact } from '../base/redact/redact.ts'
 import type { CronOptions } from './cron.ts'
+import { codeBlock } from '../base/code-block.ts'
+
+/** A response of exactly this is not delivered. */
+const SILENT = '[SILENT]'
+
+/** Added to the system prompt for this turn. */
+const PREAMBLE = `This is a scheduled run. No one is watching and no one can answer, so do not ask questions: decide, act, and report the result in your last message. That last message is stored and delivered. If there is truly nothing to report, answer with exactly ${SILENT} and nothing else; then nothing is delivered. Commands that need approval are denied; do not look for a way around that, and name what you could not do.`
+
+const isSilent = (response: string): boolean => response.trim() === SILENT
+
+type Loaded = { name: string; content: string | null }
+
+const fence = (text: string): string => codeBlock(text.trimEnd())
+
+/** Skills in order, then the script's output, then the prompt. */
+const composeMessage = (given: {
+  prompt: string
+  skills: readonly Loaded[]
+  script: ({ name: string } & ScriptResult) | null
+}): string => {
+  const parts = given.skills.map(({ name, content }) =>
+    content === null
+      ? `The skill "${name}" is set for this task and could not be found. Say so in your answer.`
+      : `Follow the skill "${name}":\n\n${content.trim()}`,
+  )
+  if (given.script) {
+    const { name, output, error } = given.script
+    if (output.trim()) parts.push(`Output of the script ${name}:\n\n${fence(output)}`)
+    else if (!error) parts.push(`The script ${name} printed nothing.`)
+    if (error) parts.push(`The script ${name} failed; report that.\n\n${fence(error)}`)
+  }
+  if (given.prompt.trim()) parts.push(given.prompt.trim())
+  return parts.join('\n\n')
+}
 
 const IDLE_MS = 600_000
 const MAX_ERROR_CHARS = 2_000

@@ -19,7 +19,7 @@ const KILL_MS = 1_000
 const INHERITED_VARIABLES =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|TERM|TZ|TMPDIR|TEMP|TMP|LANG|LANGUAGE|LC_\w+|XDG_\w+|SYSTEMROOT|SYSTEMDRIVE|COMSPEC|PATHEXT|WINDIR|APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAMFILES|PROGRAMDATA)$/i
 
-export const serverEnvironment = (
+const serverEnvironment = (
   env: Readonly<Record<string, string>>,
   own: Readonly<Record<string, string>>,
 ): Record<string, string> => ({

@@ -1,5 +1,5 @@
 /** Tests a provider with a stored or unsaved key: makes a minimal model call, or fetches its model list. */
-import type { ModelEndpoint } from '../agent/types.ts'
+import type { Providers } from '../agent/types.ts'
 import { invalid, UserError } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
 import { toProviderId } from './provider-ids.ts'
@@ -12,7 +12,7 @@ import type { RemoteModels } from './remote-models.ts'
 import { parseHint, resolveFor } from './resolve.ts'
 import { baseUrlOf, resolveEndpoint } from './endpoint.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
-import { smallestModel, type TestCallResult } from './test-call.ts'
+import { smallestModel, testCall, type TestCallResult } from './test-call.ts'
 
 export type ConnectionTestInput = {
   provider: string
@@ -31,16 +31,6 @@ export type ProbeResult = {
   error?: string
 }
 
-export type ConnectionTestsOptions = {
-  live: RemoteModels
-  catalog: ModelCatalog
-  trial: (
-    input: { provider: string; model: string },
-    endpoint: () => ModelEndpoint,
-    signal: AbortSignal,
-  ) => Promise<TestCallResult>
-}
-
 /** The variable an unsaved key would be saved to. Unnamed custom endpoints share OPENAI_API_KEY with the command line. */
 const variablesFor = (
   home: ModelHome,
@@ -55,78 +45,87 @@ const variablesFor = (
   )
 }
 
-export const createConnectionTests = ({ live, catalog, trial }: ConnectionTestsOptions) => {
+export class ConnectionTests {
+  readonly #live: RemoteModels
+  readonly #catalog: ModelCatalog
+  readonly #providers: Providers
+
+  constructor(live: RemoteModels, catalog: ModelCatalog, providers: Providers) {
+    this.#live = live
+    this.#catalog = catalog
+    this.#providers = providers
+  }
+
   /** The home with the unsaved key and address applied. */
-  const suppose = (
+  #suppose(
     home: ModelHome,
     input: ConnectionTestInput,
     provider: string,
     model: string,
-  ): ModelHome => {
+  ): ModelHome {
     const variables = variablesFor(home, provider, input.apiKey)
     const baseUrl = input.baseUrl?.trim() ? parseBaseUrl(input.baseUrl) : null
     if (!baseUrl && Object.keys(variables).length === 0) return home
     return withProvider(home, { provider, model, baseUrl }, variables)
   }
 
-  const modelFor = async (home: ModelHome, provider: string, wanted: string): Promise<string> => {
+  async #modelFor(home: ModelHome, provider: string, wanted: string): Promise<string> {
     const setup = readSetup(home)
     if (wanted) return parseHint(parseModelId(wanted), setup.custom)?.model ?? wanted
-    const configured = resolveFor(home, effectiveDefault(home, catalog.defaults(home)))
+    const configured = resolveFor(home, effectiveDefault(home, this.#catalog.defaults(home)))
     if (configured.model && configured.provider && toProviderId(configured.provider) === provider)
       return configured.model
-    const id = smallestModel((await catalog.of(home, provider)).ids)
+    const id = smallestModel((await this.#catalog.of(home, provider)).ids)
     return parseHint(id, setup.custom)?.model ?? id
   }
 
-  const named = (text: string): string => {
+  #named(text: string): string {
     const provider = toProviderId(text)
     if (!provider) throw invalid('provider is required', { code: 'missing_fields' })
     return provider
   }
 
-  return {
-    /** Makes a minimal model call. Provider failures are part of the result; it does not throw for them. */
-    async call(
-      home: ModelHome,
-      input: ConnectionTestInput,
-      signal: AbortSignal,
-    ): Promise<TestCallResult> {
-      const provider = named(input.provider)
-      const supposed = suppose(home, input, provider, input.model ?? '')
-      const model = await modelFor(supposed, provider, input.model?.trim() ?? '')
-      return trial(
-        { provider, model },
-        () => {
-          if (!model)
-            throw invalid('This provider has no model list. Name the model to test.', {
-              code: 'model_list_missing',
-            })
-          const pair = { model, provider, baseUrl: null }
-          return resolveEndpoint(supposed, catalog.defaults(home), pair)
-        },
-        signal,
-      )
-    },
+  /** Makes a minimal model call. Provider failures are part of the result; it does not throw for them. */
+  async call(
+    home: ModelHome,
+    input: ConnectionTestInput,
+    signal: AbortSignal,
+  ): Promise<TestCallResult> {
+    const provider = this.#named(input.provider)
+    const supposed = this.#suppose(home, input, provider, input.model ?? '')
+    const model = await this.#modelFor(supposed, provider, input.model?.trim() ?? '')
+    return testCall(
+      this.#providers,
+      { provider, model },
+      () => {
+        if (!model)
+          throw invalid('This provider has no model list. Name the model to test.', {
+            code: 'model_list_missing',
+          })
+        const pair = { model, provider, baseUrl: null }
+        return resolveEndpoint(supposed, this.#catalog.defaults(home), pair)
+      },
+      signal,
+    )
+  }
 
-    /** Fetches the model list. Nothing is stored. */
-    async probe(home: ModelHome, input: ConnectionTestInput): Promise<ProbeResult> {
-      const provider = named(input.provider)
-      const supposed = suppose(home, input, provider, input.model ?? '')
-      const setup = readSetup(supposed)
-      const base_url = baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
-      const none = { provider, base_url, models: [] }
-      try {
-        const found = await live.fetch(supposed, provider)
-        const models = found.map(({ id }) => ({ id, label: labelFor(setup, provider, id) }))
-        return models.length > 0
-          ? { ...none, ok: true, models, message: `${models.length} models` }
-          : { ...none, ok: false, ...failure('This provider needs an API key first.') }
-      } catch (error) {
-        if (error instanceof UserError) return { ...none, ok: false, ...failure(error.message) }
-        throw error
-      }
-    },
+  /** Fetches the model list. Nothing is stored. */
+  async probe(home: ModelHome, input: ConnectionTestInput): Promise<ProbeResult> {
+    const provider = this.#named(input.provider)
+    const supposed = this.#suppose(home, input, provider, input.model ?? '')
+    const setup = readSetup(supposed)
+    const base_url = baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
+    const none = { provider, base_url, models: [] }
+    try {
+      const found = await this.#live.fetch(supposed, provider)
+      const models = found.map(({ id }) => ({ id, label: labelFor(setup, provider, id) }))
+      return models.length > 0
+        ? { ...none, ok: true, models, message: `${models.length} models` }
+        : { ...none, ok: false, ...failure('This provider needs an API key first.') }
+    } catch (error) {
+      if (error instanceof UserError) return { ...none, ok: false, ...failure(error.message) }
+      throw error
+    }
   }
 }
 

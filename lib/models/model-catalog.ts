@@ -24,37 +24,50 @@ export type ProviderModels = {
   count: number
 }
 
-export type ModelCatalogOptions = {
-  clock: Clock
-  live: RemoteModels
-  prices: Prices
-  config: DefaultConfig
-  /** Windows that servers reported; absent: none. */
-  windows?: Pick<ServedWindows, 'known' | 'ask'>
-  /** External agents of a home. */
-  agents?: (home: ModelHome) => ExternalAgentSources
-  /** How long a list waits for servers, in milliseconds. Later answers are in the next list. */
-  maxWaitMs?: number
-}
-
 const MAX_WAIT_MS = 3_000
 
-export type ModelCatalog = ReturnType<typeof createModelCatalog>
+export class ModelCatalog {
+  readonly #clock: Clock
+  readonly #live: RemoteModels
+  readonly #prices: Prices
+  readonly #config: DefaultConfig
+  readonly #agents: ((home: ModelHome) => ExternalAgentSources) | undefined
+  readonly #windows: Pick<ServedWindows, 'known' | 'ask'> | undefined
+  readonly #maxWaitMs: number
 
-export const createModelCatalog = ({
-  clock,
-  live,
-  prices,
-  config,
-  agents,
-  windows,
-  maxWaitMs = MAX_WAIT_MS,
-}: ModelCatalogOptions) => {
-  const factsIn =
-    (home: ModelHome) =>
-    (provider: string, model: string): ModelFacts | null => {
-      const remote = live.cached(home, provider)?.find(({ id }) => id === model)
-      const facts = prices.find(provider, model)
+  constructor({
+    clock,
+    live,
+    prices,
+    config,
+    agents,
+    windows,
+    maxWaitMs = MAX_WAIT_MS,
+  }: {
+    clock: Clock
+    live: RemoteModels
+    prices: Prices
+    config: DefaultConfig
+    /** Windows that servers reported; absent: none. */
+    windows?: Pick<ServedWindows, 'known' | 'ask'>
+    /** External agents of a home. */
+    agents?: (home: ModelHome) => ExternalAgentSources
+    /** How long a list waits for servers, in milliseconds. Later answers are in the next list. */
+    maxWaitMs?: number
+  }) {
+    this.#clock = clock
+    this.#live = live
+    this.#prices = prices
+    this.#config = config
+    this.#agents = agents
+    this.#windows = windows
+    this.#maxWaitMs = maxWaitMs
+  }
+
+  factsIn(home: ModelHome): (provider: string, model: string) => ModelFacts | null {
+    return (provider: string, model: string): ModelFacts | null => {
+      const remote = this.#live.cached(home, provider)?.find(({ id }) => id === model)
+      const facts = this.#prices.find(provider, model)
       if (!remote?.contextLength && remote?.vision === undefined) return facts
       const contextLength = remote.contextLength || facts?.contextLength || 0
       return {
@@ -63,92 +76,98 @@ export const createModelCatalog = ({
         ...(remote.vision !== undefined && { vision: remote.vision }),
       }
     }
+  }
 
-  const beyond = (home: ModelHome): ModelInfoSources => {
-    const factsOf = factsIn(home)
+  beyond(home: ModelHome): ModelInfoSources {
+    const factsOf = this.factsIn(home)
     return {
-      ...(agents ? { agents: agents(home) } : {}),
-      live: provider => live.cached(home, provider),
+      ...(this.#agents ? { agents: this.#agents(home) } : {}),
+      live: provider => this.#live.cached(home, provider),
       window: (setup, provider, id) =>
         configuredContextLength(setup, provider, id) ||
-        windows?.known(baseUrlOf(setup, provider, { model: id, provider, baseUrl: null }), id) ||
+        this.#windows?.known(
+          baseUrlOf(setup, provider, { model: id, provider, baseUrl: null }),
+          id,
+        ) ||
         factsOf(provider, id)?.contextLength ||
         knownContextLength(id),
     }
   }
 
   /** The model of a local server that serves exactly one: it needs no configured default. */
-  const onlyModel = (home: ModelHome, setup: ModelSetup): string => {
+  #onlyModel(home: ModelHome, setup: ModelSetup): string {
     if (!setup.active || !setup.baseUrl || !isLocalUrl(setup.baseUrl)) return ''
-    const remote = live.cached(home, setup.active)
+    const remote = this.#live.cached(home, setup.active)
     return remote?.length === 1 ? (remote[0]?.id ?? '') : ''
   }
 
-  const defaults = (home: ModelHome): DefaultConfig => {
+  defaults(home: ModelHome): DefaultConfig {
     const setup = readSetup(home)
-    return defaultModelOf(setup, config)
-      ? config
-      : { defaultModel: '', modelOverride: onlyModel(home, setup) }
+    return defaultModelOf(setup, this.#config)
+      ? this.#config
+      : { defaultModel: '', modelOverride: this.#onlyModel(home, setup) }
   }
 
   /** Fetches remote lists; waits at most `maxWaitMs`. */
-  const ask = async (home: ModelHome, providers: readonly string[]): Promise<void> => {
-    const answers = Promise.all(providers.map(provider => live.load(home, provider)))
+  async #ask(home: ModelHome, providers: readonly string[]): Promise<void> {
+    const answers = Promise.all(providers.map(provider => this.#live.load(home, provider)))
     const { promise: patience, resolve } = Promise.withResolvers<void>()
-    const cancel = clock.timer(maxWaitMs, resolve)
+    const cancel = this.#clock.timer(this.#maxWaitMs, resolve)
     await Promise.race([answers, patience])
     cancel()
   }
 
   /** The window of the default model, which a new chat shows first; other models are asked for when they are used. */
-  const askDefaultWindow = async (home: ModelHome): Promise<void> => {
+  async #askDefaultWindow(home: ModelHome): Promise<void> {
     try {
       const blank = { model: '', provider: null, baseUrl: null }
-      await windows?.ask(resolveEndpoint(home, defaults(home), blank, factsIn(home)))
+      await this.#windows?.ask(
+        resolveEndpoint(home, this.defaults(home), blank, this.factsIn(home)),
+      )
     } catch (error) {
       // Without a usable default model there is no window to show.
       if (!(error instanceof UserError)) throw error
     }
   }
 
-  return {
-    defaults,
-    beyond,
-    factsIn,
-    defaultModel: (home: ModelHome): string => effectiveDefault(home, defaults(home)),
+  defaultModel(home: ModelHome): string {
+    return effectiveDefault(home, this.defaults(home))
+  }
 
-    /** The response of GET /api/models. */
-    async list(home: ModelHome): Promise<ModelList> {
-      const setup = readSetup(home)
-      const wanted = [...configuredProviders(setup)].filter(id => usesRemoteList(setup, id))
-      await Promise.all([
-        ask(home, wanted),
-        isUnconfigured(setup) ? undefined : prices.ready(),
-        askDefaultWindow(home),
-      ])
-      return modelGroups(home, defaults(home), beyond(home))
-    },
+  /** The response of GET /api/models. */
+  async list(home: ModelHome): Promise<ModelList> {
+    const setup = readSetup(home)
+    const wanted = [...configuredProviders(setup)].filter(id => usesRemoteList(setup, id))
+    await Promise.all([
+      this.#ask(home, wanted),
+      isUnconfigured(setup) ? undefined : this.#prices.ready(),
+      this.#askDefaultWindow(home),
+    ])
+    return modelGroups(home, this.defaults(home), this.beyond(home))
+  }
 
-    /** Call before a turn: loads prices, and the model list of a local server if there is no default model. */
-    async ready(home: ModelHome): Promise<void> {
-      const setup = readSetup(home)
-      if (isUnconfigured(setup)) return
-      const needsModel =
-        !defaultModelOf(setup, config) && setup.baseUrl && isLocalUrl(setup.baseUrl)
-      await Promise.all([prices.ready(), needsModel ? ask(home, [setup.active ?? '']) : undefined])
-    },
+  /** Call before a turn: loads prices, and the model list of a local server if there is no default model. */
+  async ready(home: ModelHome): Promise<void> {
+    const setup = readSetup(home)
+    if (isUnconfigured(setup)) return
+    const needsModel =
+      !defaultModelOf(setup, this.#config) && setup.baseUrl && isLocalUrl(setup.baseUrl)
+    await Promise.all([
+      this.#prices.ready(),
+      needsModel ? this.#ask(home, [setup.active ?? '']) : undefined,
+    ])
+  }
 
-    /** The models of one provider: its remote list, else config.yaml, else the built-in list. */
-    async of(home: ModelHome, name: string): Promise<ProviderModels> {
-      const setup = readSetup(home)
-      const provider = toProviderId(name)
-      const found = await live.load(home, provider)
-      const ids = found?.map(({ id }) => id) ?? []
-      const models = found?.length
-        ? ids.map(id => ({ id, label: labelFor(setup, provider, id) }))
-        : written(setup, provider)
-      return { provider, models, ids: models.map(({ id }) => id), count: models.length }
-    },
+  /** The models of one provider: its remote list, else config.yaml, else the built-in list. */
+  async of(home: ModelHome, name: string): Promise<ProviderModels> {
+    const setup = readSetup(home)
+    const provider = toProviderId(name)
+    const found = await this.#live.load(home, provider)
+    const ids = found?.map(({ id }) => id) ?? []
+    const models = found?.length
+      ? ids.map(id => ({ id, label: labelFor(setup, provider, id) }))
+      : written(setup, provider)
+    return { provider, models, ids: models.map(({ id }) => id), count: models.length }
   }
 }
 

@@ -11,13 +11,6 @@ export type ModelFacts = {
   vision?: boolean
 }
 
-export type Prices = {
-  /** Resolves when the table is loaded or failed to load; never rejects. */
-  ready(): Promise<void>
-  /** Null for an unknown model, or while the table is not loaded. `provider` is a canonical id. */
-  find(provider: string, model: string): ModelFacts | null
-}
-
 type Table = { calcPrice: typeof calcPrice }
 
 /** Canonical id → id in the price table, for providers that set their own prices. */
@@ -47,24 +40,29 @@ const base = (value: unknown): number | undefined => {
   return typeof value.base === 'number' ? value.base : undefined
 }
 
-export const createPrices = (
-  load: () => Promise<Table> = () => import('@pydantic/genai-prices'),
-): Prices => {
-  let table: Table | undefined
-  let loading: Promise<void> | undefined
-  const known = new Map<string, ModelFacts | null>()
+export class Prices {
+  readonly #load: () => Promise<Table>
+  #table: Table | undefined
+  #loading: Promise<void> | undefined
+  readonly #known = new Map<string, ModelFacts | null>()
 
-  const match = (providerId: string, model: string) => {
+  constructor(load: () => Promise<Table> = () => import('@pydantic/genai-prices')) {
+    this.#load = load
+  }
+
+  #match(providerId: string, model: string) {
     try {
-      return table?.calcPrice({ input_tokens: 1, output_tokens: 1 }, model, { providerId }) ?? null
+      return (
+        this.#table?.calcPrice({ input_tokens: 1, output_tokens: 1 }, model, { providerId }) ?? null
+      )
     } catch {
       // The table has rows whose price cannot be calculated.
       return null
     }
   }
 
-  const own = (providerId: string, model: string): ModelFacts | null => {
-    const found = match(providerId, model)
+  #own(providerId: string, model: string): ModelFacts | null {
+    const found = this.#match(providerId, model)
     if (!found) return null
     const input = base(found.model_price.input_mtok)
     const output = base(found.model_price.output_mtok)
@@ -81,20 +79,20 @@ export const createPrices = (
     return { contextLength, price }
   }
 
-  const ofMaker = (model: string): ModelFacts | null => {
+  #ofMaker(model: string): ModelFacts | null {
     const name = model.slice(model.lastIndexOf('/') + 1).replace(/:[\w.-]+$/, '')
     for (const maker of MAKERS) {
-      const contextLength = match(maker, name)?.model.context_window
+      const contextLength = this.#match(maker, name)?.model.context_window
       if (contextLength) return { contextLength }
     }
     return null
   }
 
-  const find = (provider: string, model: string): ModelFacts | null => {
+  #find(provider: string, model: string): ModelFacts | null {
     const id = PRICED.get(provider)
-    const facts = id ? own(id, model) : null
+    const facts = id ? this.#own(id, model) : null
     if (facts?.contextLength) return facts
-    const contextLength = ofMaker(model)?.contextLength ?? 0
+    const contextLength = this.#ofMaker(model)?.contextLength ?? 0
     return facts?.price
       ? { contextLength, price: facts.price }
       : contextLength
@@ -102,26 +100,27 @@ export const createPrices = (
         : null
   }
 
-  return {
-    ready() {
-      loading ??= load().then(
-        loaded => {
-          table = loaded
-        },
-        // Without the table, context lengths come from `context-windows.ts` and there are no prices.
-        () => undefined,
-      )
-      return loading
-    },
-    find(provider, model) {
-      if (!table) return null
-      const key = `${provider} ${model}`
-      const held = known.get(key)
-      if (held !== undefined) return held
-      const facts = find(provider, model)
-      // Bounded, because ids come from remote model lists.
-      if (known.size < 5_000) known.set(key, facts)
-      return facts
-    },
+  /** Resolves when the table is loaded or failed to load; never rejects. */
+  ready(): Promise<void> {
+    this.#loading ??= this.#load().then(
+      loaded => {
+        this.#table = loaded
+      },
+      // Without the table, context lengths come from `context-windows.ts` and there are no prices.
+      () => undefined,
+    )
+    return this.#loading
+  }
+
+  /** Null for an unknown model, or while the table is not loaded. `provider` is a canonical id. */
+  find(provider: string, model: string): ModelFacts | null {
+    if (!this.#table) return null
+    const key = `${provider} ${model}`
+    const held = this.#known.get(key)
+    if (held !== undefined) return held
+    const facts = this.#find(provider, model)
+    // Bounded, because ids come from remote model lists.
+    if (this.#known.size < 5_000) this.#known.set(key, facts)
+    return facts
   }
 }

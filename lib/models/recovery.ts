@@ -1,18 +1,12 @@
 /** Recovery from provider failures within a turn: rotate to another key of the provider, then to a fallback model. */
-import type { AgentRequest, ModelEndpoint, Recovery } from '../agent/types.ts'
+import type { ProviderFailure } from '../agent/failure.ts'
+import type { ModelEndpoint, Recovery, TurnRecovery } from '../agent/types.ts'
 import type { FailureType } from '../schema/failure-type.ts'
 import type { Candidate } from './credentials.ts'
 import { endpointKey } from './endpoint-key.ts'
 import { tryEndpoint, type EndpointOf, readFallbacks } from './fallbacks.ts'
 import { displayName } from './providers.ts'
 import type { PoolHome, CredentialPools } from './credential-pool/credential-pools.ts'
-
-export type RecoveryOptions = { pools: CredentialPools; home: PoolHome; endpointOf: EndpointOf }
-
-/** State of one turn. */
-export type TurnRecovery = Required<
-  Pick<AgentRequest, 'recover' | 'attemptLimit' | 'onEndpointSuccess'>
->
 
 /** A longer Retry-After is not waited for while another key or model can answer. */
 const MAX_RETRY_AFTER_MS = 10_000
@@ -64,22 +58,32 @@ const modelKey = ({ provider, model, baseUrl }: ModelEndpoint) =>
   `${provider}\0${model}\0${baseUrl}`
 const secretKey = (provider: string, key: string | null) => `${provider}\0${key ?? ''}`
 
-export const createRecovery = ({ pools, home, endpointOf }: RecoveryOptions): TurnRecovery => {
-  const lines = new WeakMap<ModelEndpoint, Tried>()
+/** Rotates keys and chooses fallbacks in one turn. */
+export class ModelRecovery implements TurnRecovery {
+  readonly #pools: CredentialPools
+  readonly #home: PoolHome
+  readonly #endpointOf: EndpointOf
+  readonly #lines = new WeakMap<ModelEndpoint, Tried>()
+
+  constructor(pools: CredentialPools, home: PoolHome, endpointOf: EndpointOf) {
+    this.#pools = pools
+    this.#home = home
+    this.#endpointOf = endpointOf
+  }
 
   /** Including the failed endpoint. */
-  const triedBy = (failed: ModelEndpoint): Tried => {
-    const line = lines.get(failed)
+  #triedBy(failed: ModelEndpoint): Tried {
+    const line = this.#lines.get(failed)
     return {
       keys: new Set([...(line?.keys ?? []), secretKey(failed.provider, failed.apiKey)]),
       models: new Set([...(line?.models ?? []), modelKey(failed)]),
     }
   }
 
-  const otherKeys = (failed: ModelEndpoint, { keys }: Tried): Candidate[] => {
+  #otherKeys(failed: ModelEndpoint, { keys }: Tried): Candidate[] {
     if (failed.apiKey === null) return []
-    const now = home.clock.now()
-    return pools.candidates(home, failed.provider, failed.baseUrl).filter(
+    const now = this.#home.clock.now()
+    return this.#pools.candidates(this.#home, failed.provider, failed.baseUrl).filter(
       ({ key, id, cooldownUntilMs }) =>
         cooldownUntilMs <= now &&
         !keys.has(secretKey(failed.provider, key)) &&
@@ -88,60 +92,63 @@ export const createRecovery = ({ pools, home, endpointOf }: RecoveryOptions): Tu
     )
   }
 
-  const otherModel = ({ models }: Tried, isFinal: boolean): ModelEndpoint | null => {
-    for (const fallback of readFallbacks(home)) {
-      const found = tryEndpoint(fallback, endpointOf)
+  #otherModel({ models }: Tried, isFinal: boolean): ModelEndpoint | null {
+    for (const fallback of readFallbacks(this.#home)) {
+      const found = tryEndpoint(fallback, this.#endpointOf)
       if (!found || models.has(modelKey(found))) continue
       // Resolve again with the pool's strategy, which counts the use.
-      return isFinal ? tryEndpoint(fallback, endpointOf, pools.pickerFor(home)) : found
+      return isFinal
+        ? tryEndpoint(fallback, this.#endpointOf, this.#pools.pickerFor(this.#home))
+        : found
     }
     return null
   }
 
-  const rotated = (failed: ModelEndpoint, tried: Tried): ModelEndpoint | null => {
+  #rotated(failed: ModelEndpoint, tried: Tried): ModelEndpoint | null {
     const { credential: _, signIn: __, ...plain } = failed
-    const chosen = pools.choose(home, failed.provider, otherKeys(failed, tried))
+    const chosen = this.#pools.choose(this.#home, failed.provider, this.#otherKeys(failed, tried))
     const { provider, baseUrl: url } = failed
     return chosen
-      ? { ...plain, ...endpointKey(chosen, { dir: home.dir, provider, url, isOneOfMany: true }) }
+      ? {
+          ...plain,
+          ...endpointKey(chosen, { dir: this.#home.dir, provider, url, isOneOfMany: true }),
+        }
       : null
   }
 
-  const next = (type: FailureType, failed: ModelEndpoint, tried: Tried): Recovery | null => {
-    const sameModel = KEY_FAILURES.has(type) ? rotated(failed, tried) : null
+  #next(type: FailureType, failed: ModelEndpoint, tried: Tried): Recovery | null {
+    const sameModel = KEY_FAILURES.has(type) ? this.#rotated(failed, tried) : null
     if (sameModel) {
       const message = `A key of ${displayName(failed.provider)} ${WHY_KEY[type]}; continuing with another one.`
       return { endpoint: sameModel, kind: 'rotated', message }
     }
-    const endpoint = otherModel(tried, true)
+    const endpoint = this.#otherModel(tried, true)
     if (!endpoint) return null
     const why = WHY[type] ?? 'failed'
     const message = `${nameOf(failed)} ${why}; continuing with ${nameOf(endpoint)}.`
     return { endpoint, kind: 'fallback', message }
   }
 
-  return {
-    async recover(failure, failed) {
-      const { credential, provider, baseUrl } = failed
-      if (NOT_RECOVERED.has(failure.type)) return null
-      if (credential && KEY_FAILURES.has(failure.type))
-        pools.markExhausted(home, provider, baseUrl, credential.id, failure)
-      const tried = triedBy(failed)
-      const recovery = next(failure.type, failed, tried)
-      if (recovery) lines.set(recovery.endpoint, tried)
-      return recovery
-    },
+  async recover(failure: ProviderFailure, failed: ModelEndpoint): Promise<Recovery | null> {
+    const { credential, provider, baseUrl } = failed
+    if (NOT_RECOVERED.has(failure.type)) return null
+    if (credential && KEY_FAILURES.has(failure.type))
+      this.#pools.markExhausted(this.#home, provider, baseUrl, credential.id, failure)
+    const tried = this.#triedBy(failed)
+    const recovery = this.#next(failure.type, failed, tried)
+    if (recovery) this.#lines.set(recovery.endpoint, tried)
+    return recovery
+  }
 
-    attemptLimit(failure, endpoint) {
-      const tried = triedBy(endpoint)
-      const hasKey = KEY_FAILURES.has(failure.type) && otherKeys(endpoint, tried).length > 0
-      if (!hasKey && !otherModel(tried, false)) return undefined
-      if (failure.type !== 'rate_limit') return TRANSIENT_ATTEMPTS
-      return (failure.retryAfterMs ?? 0) > MAX_RETRY_AFTER_MS ? 1 : RATE_LIMIT_ATTEMPTS
-    },
+  attemptLimit(failure: ProviderFailure, endpoint: ModelEndpoint): number | undefined {
+    const tried = this.#triedBy(endpoint)
+    const hasKey = KEY_FAILURES.has(failure.type) && this.#otherKeys(endpoint, tried).length > 0
+    if (!hasKey && !this.#otherModel(tried, false)) return undefined
+    if (failure.type !== 'rate_limit') return TRANSIENT_ATTEMPTS
+    return (failure.retryAfterMs ?? 0) > MAX_RETRY_AFTER_MS ? 1 : RATE_LIMIT_ATTEMPTS
+  }
 
-    onEndpointSuccess({ credential, provider, baseUrl }) {
-      if (credential) pools.markOk(home, provider, baseUrl, credential.id)
-    },
+  onEndpointSuccess({ credential, provider, baseUrl }: ModelEndpoint): void {
+    if (credential) this.#pools.markOk(this.#home, provider, baseUrl, credential.id)
   }
 }

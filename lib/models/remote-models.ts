@@ -103,54 +103,52 @@ type CacheEntry = {
 }
 type HomeCache = { values: unknown; env: unknown; auth: unknown; held: Map<string, CacheEntry> }
 
-export type RemoteModels = {
-  /** Cached for a minute; null when no server answers. Never rejects. */
-  load(home: ModelHome, provider: string): Promise<readonly RemoteModel[] | null>
-  /** The last result for unchanged files, however old. Does not fetch. */
-  cached(home: ModelHome, provider: string): readonly RemoteModel[] | null
-  /** Fetches without the cache; throws a UserError. */
-  fetch(home: ModelHome, provider: string): Promise<readonly RemoteModel[]>
-  /** Drops the cache of one provider, or of all. */
-  forget(home: ModelHome, provider?: string): void
-}
-
 /** `keyFor` renews the token of a sign-in before it is used. */
-export const createRemoteModels = (
-  fetchModelList: FetchModelList,
-  clock: Clock,
-  keyFor: (token: SignInToken, isRejected: boolean) => Promise<string | null> = async () => null,
-): RemoteModels => {
-  const fetchList = async ({ token, ...request }: KeyedRequest) => {
-    const key = token ? await keyFor(token, false) : null
-    return fetchModelList({ ...request, headers: { ...request.headers, ...bearer(key) } })
+export class RemoteModels {
+  readonly #fetchModelList: FetchModelList
+  readonly #clock: Clock
+  readonly #keyFor: (token: SignInToken, isRejected: boolean) => Promise<string | null>
+  readonly #homes = new WeakMap<ModelHome, HomeCache>()
+
+  constructor(
+    fetchModelList: FetchModelList,
+    clock: Clock,
+    keyFor: (token: SignInToken, isRejected: boolean) => Promise<string | null> = async () => null,
+  ) {
+    this.#fetchModelList = fetchModelList
+    this.#clock = clock
+    this.#keyFor = keyFor
   }
-  const homes = new WeakMap<ModelHome, HomeCache>()
+
+  async #fetchList({ token, ...request }: KeyedRequest) {
+    const key = token ? await this.#keyFor(token, false) : null
+    return this.#fetchModelList({ ...request, headers: { ...request.headers, ...bearer(key) } })
+  }
 
   /** Unchanged files return identical objects, so a new object means an edit. */
-  const cacheOf = (home: ModelHome): Map<string, CacheEntry> => {
+  #cacheOf(home: ModelHome): Map<string, CacheEntry> {
     const [values, env, auth] = [home.values(), home.env(), home.authJson()]
     // A home has two forms that share a cache; see `Home.lenient`.
     const key = 'strict' in home ? (home.strict as ModelHome) : home
-    const files = homes.get(key)
+    const files = this.#homes.get(key)
     if (files && files.values === values && files.env === env && files.auth === auth)
       return files.held
     const held = new Map<string, CacheEntry>()
-    homes.set(key, { values, env, auth, held })
+    this.#homes.set(key, { values, env, auth, held })
     return held
   }
 
-  const requestsFor = (setup: ModelSetup, provider: string): KeyedRequest[] =>
-    [configuredRequest(setup, provider), knownListRequest(setup, provider)].filter(
+  #requestsFor(setup: ModelSetup, provider: string): KeyedRequest[] {
+    return [configuredRequest(setup, provider), knownListRequest(setup, provider)].filter(
       (request, at, all): request is KeyedRequest =>
         request !== null && all.findIndex(other => other?.url === request.url) === at,
     )
+  }
 
-  const fetchFirst = async (
-    requests: readonly KeyedRequest[],
-  ): Promise<readonly RemoteModel[] | null> => {
+  async #fetchFirst(requests: readonly KeyedRequest[]): Promise<readonly RemoteModel[] | null> {
     for (const request of requests) {
       try {
-        const models = await fetchList(request)
+        const models = await this.#fetchList(request)
         if (models.length > 0) return models
       } catch {
         // Try the next address.
@@ -159,34 +157,42 @@ export const createRemoteModels = (
     return null
   }
 
-  const isFresh = ({ models, at }: CacheEntry): boolean =>
-    clock.monotonic() - at < (models ? TTL_MS : FAILURE_TTL_MS)
+  #isFresh({ models, at }: CacheEntry): boolean {
+    return this.#clock.monotonic() - at < (models ? TTL_MS : FAILURE_TTL_MS)
+  }
 
-  return {
-    async load(home, name) {
-      const provider = toProviderId(name)
-      const held = cacheOf(home)
-      const last = held.get(provider)
-      if (last?.pending) return last.pending
-      if (last && isFresh(last)) return last.models
-      const requests = requestsFor(readSetup(home), provider)
-      // Do not cache: provider names come from requests, and the map would grow without bound.
-      if (requests.length === 0) return null
-      const pending = fetchFirst(requests)
-      held.set(provider, { models: last?.models ?? null, at: last?.at ?? 0, pending })
-      const models = await pending
-      held.set(provider, { models, at: clock.monotonic(), pending: null })
-      return models
-    },
-    cached: (home, name) => cacheOf(home).get(toProviderId(name))?.models ?? null,
-    async fetch(home, name) {
-      const setup = readSetup(home)
-      const [request] = requestsFor(setup, toProviderId(name))
-      return request ? fetchList(request) : []
-    },
-    forget(home, name) {
-      if (name === undefined) homes.delete(home)
-      else cacheOf(home).delete(toProviderId(name))
-    },
+  /** Cached for a minute; null when no server answers. Never rejects. */
+  async load(home: ModelHome, name: string): Promise<readonly RemoteModel[] | null> {
+    const provider = toProviderId(name)
+    const held = this.#cacheOf(home)
+    const last = held.get(provider)
+    if (last?.pending) return last.pending
+    if (last && this.#isFresh(last)) return last.models
+    const requests = this.#requestsFor(readSetup(home), provider)
+    // Do not cache: provider names come from requests, and the map would grow without bound.
+    if (requests.length === 0) return null
+    const pending = this.#fetchFirst(requests)
+    held.set(provider, { models: last?.models ?? null, at: last?.at ?? 0, pending })
+    const models = await pending
+    held.set(provider, { models, at: this.#clock.monotonic(), pending: null })
+    return models
+  }
+
+  /** The last result for unchanged files, however old. Does not fetch. */
+  cached(home: ModelHome, name: string): readonly RemoteModel[] | null {
+    return this.#cacheOf(home).get(toProviderId(name))?.models ?? null
+  }
+
+  /** Fetches without the cache; throws a UserError. */
+  async fetch(home: ModelHome, name: string): Promise<never[] | RemoteModel[]> {
+    const setup = readSetup(home)
+    const [request] = this.#requestsFor(setup, toProviderId(name))
+    return request ? this.#fetchList(request) : []
+  }
+
+  /** Drops the cache of one provider, or of all. */
+  forget(home: ModelHome, name?: string): void {
+    if (name === undefined) this.#homes.delete(home)
+    else this.#cacheOf(home).delete(toProviderId(name))
   }
 }

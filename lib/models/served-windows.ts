@@ -47,35 +47,40 @@ const canAsk = ({ provider, baseUrl, apiMode }: Place): boolean =>
     PROGRAMS.test(provider) ||
     ['Ollama', 'LM Studio'].includes(endpointName(baseUrl) ?? ''))
 
-export type ServedWindows = Windows & {
-  /** Tokens of an asked or learned window; 0 when unknown. Does not ask. */
-  known: (baseUrl: string, model: string) => number
-  /** Asks, and waits for an Ollama model to load: only then its window is certain, and its first call would wait as long. */
-  settle: (endpoint: ModelEndpoint, signal: AbortSignal) => Promise<ServerWindow | null>
-}
+export class ServedWindows implements Windows {
+  readonly #dispatcher: Dispatcher | undefined
+  readonly #clock: Clock
+  readonly #askMs: number
+  readonly #entries = new Map<string, Entry>()
+  readonly #kinds = new Map<string, ServerKind>()
 
-export const createServedWindows = ({
-  dispatcher,
-  clock,
-  askMs = ASK_MS,
-}: {
-  dispatcher?: Dispatcher | undefined
-  clock: Clock
-  askMs?: number
-}): ServedWindows => {
-  const entries = new Map<string, Entry>()
-  const kinds = new Map<string, ServerKind>()
+  constructor({
+    dispatcher,
+    clock,
+    askMs = ASK_MS,
+  }: {
+    dispatcher?: Dispatcher | undefined
+    clock: Clock
+    askMs?: number
+  }) {
+    this.#dispatcher = dispatcher
+    this.#clock = clock
+    this.#askMs = askMs
+  }
 
-  const find = (baseUrl: string, model: string) => entries.get(`${baseUrl} ${model}`)
+  #find(baseUrl: string, model: string) {
+    return this.#entries.get(`${baseUrl} ${model}`)
+  }
 
-  const learnedBy = (entry: Entry | undefined): number =>
-    entry && clock.monotonic() - entry.learnedAt < LEARNED_MS ? entry.learned : 0
+  #learnedBy(entry: Entry | undefined): number {
+    return entry && this.#clock.monotonic() - entry.learnedAt < LEARNED_MS ? entry.learned : 0
+  }
 
-  const entryOf = ({ baseUrl, model }: Place): Entry => {
-    const found = find(baseUrl, model)
+  #entryOf({ baseUrl, model }: Place): Entry {
+    const found = this.#find(baseUrl, model)
     if (found) return found
-    const [oldest] = entries.keys()
-    if (entries.size >= MAX_ENTRIES && oldest !== undefined) entries.delete(oldest)
+    const [oldest] = this.#entries.keys()
+    if (this.#entries.size >= MAX_ENTRIES && oldest !== undefined) this.#entries.delete(oldest)
     const entry = {
       answer: null,
       at: -Infinity,
@@ -84,87 +89,92 @@ export const createServedWindows = ({
       learnedBeside: 0,
       learnedAt: 0,
     }
-    entries.set(`${baseUrl} ${model}`, entry)
+    this.#entries.set(`${baseUrl} ${model}`, entry)
     return entry
   }
 
-  const requestFor = (
+  #requestFor(
     { baseUrl, model, apiKey, headers }: ModelEndpoint,
     signal: AbortSignal,
-  ): ServerRequest => ({
-    baseUrl,
-    model,
-    headers: { ...(apiKey && { authorization: `Bearer ${apiKey}` }), ...headers },
-    signal,
-    dispatcher,
-  })
+  ): ServerRequest {
+    return {
+      baseUrl,
+      model,
+      headers: { ...(apiKey && { authorization: `Bearer ${apiKey}` }), ...headers },
+      signal,
+      dispatcher: this.#dispatcher,
+    }
+  }
 
-  const fetchAnswer = async (endpoint: ModelEndpoint): Promise<ServerWindow | null> => {
-    const server = requestFor(endpoint, AbortSignal.timeout(askMs))
+  async #fetchAnswer(endpoint: ModelEndpoint): Promise<ServerWindow | null> {
+    const server = this.#requestFor(endpoint, AbortSignal.timeout(this.#askMs))
     const root = serverRoot(endpoint.baseUrl)
-    const kind = kinds.get(root)
+    const kind = this.#kinds.get(root)
     const answer =
       (kind && (await askServerWindow(server, kind))) ?? (await askServerWindow(server))
-    if (answer) kinds.set(root, answer.kind)
+    if (answer) this.#kinds.set(root, answer.kind)
     return answer
   }
 
-  const ask = async (endpoint: ModelEndpoint): Promise<ServerWindow | null> => {
+  async ask(endpoint: ModelEndpoint): Promise<ServerWindow | null> {
     if (!canAsk(endpoint)) return null
-    const entry = entryOf(endpoint)
+    const entry = this.#entryOf(endpoint)
     if (entry.pending) return entry.pending
-    if (clock.monotonic() - entry.at < (entry.answer ? FRESH_MS : FAILURE_MS)) return entry.answer
-    entry.pending = fetchAnswer(endpoint)
+    if (this.#clock.monotonic() - entry.at < (entry.answer ? FRESH_MS : FAILURE_MS))
+      return entry.answer
+    entry.pending = this.#fetchAnswer(endpoint)
     const answer = await entry.pending
     entry.pending = null
-    entry.at = clock.monotonic()
+    entry.at = this.#clock.monotonic()
     // A server that is slow for once keeps its last answer.
     entry.answer = answer ?? entry.answer
     if (answer && answer.tokens !== entry.learnedBeside) entry.learned = 0
     return entry.answer
   }
 
-  return {
-    ask,
-    learn(endpoint, tokens) {
-      const entry = entryOf(endpoint)
-      entry.learned = tokens
-      entry.learnedAt = clock.monotonic()
-      entry.learnedBeside = entry.answer?.tokens ?? 0
-    },
-    read(endpoint, tokens) {
-      const entry = find(endpoint.baseUrl, endpoint.model)
-      if (entry && tokens > entry.learned) entry.learned = 0
-    },
-    known(baseUrl, model) {
-      const entry = find(baseUrl, model)
-      return learnedBy(entry) || entry?.answer?.tokens || 0
-    },
-    apply(given) {
-      const entry = find(given.baseUrl, given.model)
-      const vision = given.hasConfiguredVision ? undefined : entry?.answer?.vision
-      const endpoint = vision === undefined ? given : { ...given, vision }
-      const { ollamaContext = 0, hasConfiguredWindow, contextLength } = endpoint
-      if (ollamaContext > 0 && entry?.answer?.kind === 'ollama')
-        return {
-          ...endpoint,
-          apiMode: 'ollama_chat',
-          contextLength: Math.min(ollamaContext, entry.answer.trained || ollamaContext),
-        }
-      const served = hasConfiguredWindow ? 0 : (entry?.answer?.tokens ?? 0)
-      const believed = served || contextLength
-      const learned = learnedBy(entry) || believed
-      return { ...endpoint, contextLength: believed > 0 ? Math.min(believed, learned) : learned }
-    },
-    async settle(endpoint, signal) {
-      const answer = await ask(endpoint)
-      const isLoadedLater =
-        answer?.kind === 'ollama' && !answer.isCertain && !endpoint.ollamaContext
-      if (!isLoadedLater || endpoint.hasConfiguredWindow) return answer
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(LOAD_MS)])
-      await loadOllamaModel(requestFor(endpoint, limit))
-      entryOf(endpoint).at = -Infinity
-      return ask(endpoint)
-    },
+  learn(endpoint: ModelEndpoint, tokens: number): void {
+    const entry = this.#entryOf(endpoint)
+    entry.learned = tokens
+    entry.learnedAt = this.#clock.monotonic()
+    entry.learnedBeside = entry.answer?.tokens ?? 0
+  }
+
+  read(endpoint: ModelEndpoint, tokens: number): void {
+    const entry = this.#find(endpoint.baseUrl, endpoint.model)
+    if (entry && tokens > entry.learned) entry.learned = 0
+  }
+
+  /** Tokens of an asked or learned window; 0 when unknown. Does not ask. */
+  known(baseUrl: string, model: string): number {
+    const entry = this.#find(baseUrl, model)
+    return this.#learnedBy(entry) || entry?.answer?.tokens || 0
+  }
+
+  apply(given: ModelEndpoint): ModelEndpoint {
+    const entry = this.#find(given.baseUrl, given.model)
+    const vision = given.hasConfiguredVision ? undefined : entry?.answer?.vision
+    const endpoint = vision === undefined ? given : { ...given, vision }
+    const { ollamaContext = 0, hasConfiguredWindow, contextLength } = endpoint
+    if (ollamaContext > 0 && entry?.answer?.kind === 'ollama')
+      return {
+        ...endpoint,
+        apiMode: 'ollama_chat',
+        contextLength: Math.min(ollamaContext, entry.answer.trained || ollamaContext),
+      }
+    const served = hasConfiguredWindow ? 0 : (entry?.answer?.tokens ?? 0)
+    const believed = served || contextLength
+    const learned = this.#learnedBy(entry) || believed
+    return { ...endpoint, contextLength: believed > 0 ? Math.min(believed, learned) : learned }
+  }
+
+  /** Asks, and waits for an Ollama model to load: only then its window is certain, and its first call would wait as long. */
+  async settle(endpoint: ModelEndpoint, signal: AbortSignal): Promise<ServerWindow | null> {
+    const answer = await this.ask(endpoint)
+    const isLoadedLater = answer?.kind === 'ollama' && !answer.isCertain && !endpoint.ollamaContext
+    if (!isLoadedLater || endpoint.hasConfiguredWindow) return answer
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(LOAD_MS)])
+    await loadOllamaModel(this.#requestFor(endpoint, limit))
+    this.#entryOf(endpoint).at = -Infinity
+    return this.ask(endpoint)
   }
 }

@@ -1,5 +1,6 @@
 /** A minimal model call that checks key, address and model. */
 import { toSeconds } from '../base/clock.ts'
+import { hintFor } from '../agent/failure.ts'
 import type { ModelEndpoint, Providers } from '../agent/types.ts'
 import { asObject } from '../base/json.ts'
 import { messageOf, UserError } from '../errors.ts'
@@ -19,12 +20,6 @@ export type TestCallResult = {
   hint?: string
 }
 
-export type TestCallOptions = {
-  providers: Providers
-  hintFor: (type: FailureType) => string | undefined
-  timeoutMs?: number
-}
-
 const TIMEOUT_MS = 30_000
 /** Reasoning models spend tokens before the first word. */
 const MAX_TOKENS = 64
@@ -35,58 +30,57 @@ export const smallestModel = (ids: readonly string[]): string =>
 
 const inWords = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${toSeconds(ms).toFixed(1)} s`)
 
-export const createTestCall =
-  ({ providers, hintFor, timeoutMs = TIMEOUT_MS }: TestCallOptions) =>
-  /** `endpoint` may throw a UserError. Provider failures are part of the result; it does not reject for them. */
-  async (
-    requested: { provider: string; model: string },
-    endpoint: () => ModelEndpoint,
-    signal: AbortSignal,
-  ): Promise<TestCallResult> => {
-    const startedMs = performance.now()
-    const took = () => Math.round(performance.now() - startedMs)
-    const failed = (
-      message: string,
-      type: FailureType = 'error',
-      hint: unknown = hintFor(type),
-    ): TestCallResult => {
-      const details = {
-        message,
-        error: message,
-        type,
-        ...(typeof hint === 'string' ? { hint } : {}),
-      }
-      return { ok: false, ...requested, duration_ms: took(), ...details }
+/** `endpoint` may throw a UserError. Provider failures are part of the result; it does not reject for them. */
+export const testCall = async (
+  providers: Providers,
+  requested: { provider: string; model: string },
+  endpoint: () => ModelEndpoint,
+  signal: AbortSignal,
+): Promise<TestCallResult> => {
+  const startedMs = performance.now()
+  const took = () => Math.round(performance.now() - startedMs)
+  const failed = (
+    message: string,
+    type: FailureType = 'error',
+    hint: unknown = hintFor(type),
+  ): TestCallResult => {
+    const details = {
+      message,
+      error: message,
+      type,
+      ...(typeof hint === 'string' ? { hint } : {}),
     }
-    const enough = new AbortController()
-    const timeout = AbortSignal.timeout(timeoutMs)
-    try {
-      const target = endpoint()
-      const provide = providers[target.apiMode]
-      if (!provide) return failed('External agents can’t be tested with a single call.')
-      const stream = provide({
-        endpoint: { ...target, maxTokens: MAX_TOKENS, effort: 'none' },
-        messages: [{ role: 'user', content: 'Reply with the single word OK.' }],
-        tools: [],
-        isConnectionTest: true,
-        signal: AbortSignal.any([signal, timeout, enough.signal]),
-        workspace: '/',
-      })
-      for await (const delta of stream) if (delta.type !== 'usage') break
-      const { provider, model } = target
-      const duration_ms = took()
-      const message = `${model} responded in ${inWords(duration_ms)}.`
-      return { ok: true, provider, model, duration_ms, message }
-    } catch (error) {
-      if (signal.aborted) throw signal.reason
-      if (error instanceof UserError) return failed(error.message)
-      if (timeout.aborted)
-        return failed(`No response within ${Math.round(toSeconds(timeoutMs))} seconds.`, 'network')
-      const type = FailureType.safeParse(error instanceof Error && 'type' in error && error.type)
-      // Providers throw `ProviderFailure` only; anything else is a bug.
-      if (!type.success) throw error
-      return failed(messageOf(error), type.data, asObject(error).hint)
-    } finally {
-      enough.abort()
-    }
+    return { ok: false, ...requested, duration_ms: took(), ...details }
   }
+  const enough = new AbortController()
+  const timeout = AbortSignal.timeout(TIMEOUT_MS)
+  try {
+    const target = endpoint()
+    const provide = providers[target.apiMode]
+    if (!provide) return failed('External agents can’t be tested with a single call.')
+    const stream = provide({
+      endpoint: { ...target, maxTokens: MAX_TOKENS, effort: 'none' },
+      messages: [{ role: 'user', content: 'Reply with the single word OK.' }],
+      tools: [],
+      isConnectionTest: true,
+      signal: AbortSignal.any([signal, timeout, enough.signal]),
+      workspace: '/',
+    })
+    for await (const delta of stream) if (delta.type !== 'usage') break
+    const { provider, model } = target
+    const duration_ms = took()
+    const message = `${model} responded in ${inWords(duration_ms)}.`
+    return { ok: true, provider, model, duration_ms, message }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    if (error instanceof UserError) return failed(error.message)
+    if (timeout.aborted)
+      return failed(`No response within ${Math.round(toSeconds(TIMEOUT_MS))} seconds.`, 'network')
+    const type = FailureType.safeParse(error instanceof Error && 'type' in error && error.type)
+    // Providers throw `ProviderFailure` only; anything else is a bug.
+    if (!type.success) throw error
+    return failed(messageOf(error), type.data, asObject(error).hint)
+  } finally {
+    enough.abort()
+  }
+}

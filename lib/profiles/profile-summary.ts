@@ -1,4 +1,5 @@
 /** Summary of a profile for the profile list. */
+import { isAlive } from '../base/is-alive.ts'
 import { statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -26,12 +27,10 @@ const pidIn = (text: string): number => {
 /** Whether the messaging gateway of a home runs, by its pid file. */
 export const isGatewayRunning = (dir: string): boolean => {
   try {
-    const pid = pidIn(readText(join(dir, 'gateway.pid'), { maxBytes: 64 * 1024 }).text ?? '')
-    // kill(0) and negative numbers address process groups.
-    return Number.isSafeInteger(pid) && pid > 0 && process.kill(pid, 0)
-  } catch (error) {
-    // ESRCH: no such process. EPERM: a running process of another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    return isAlive(pidIn(readText(join(dir, 'gateway.pid'), { maxBytes: 64 * 1024 }).text ?? ''))
+  } catch {
+    // An unreadable file is that of no gateway.
+    return false
   }
 }
 

@@ -1,9 +1,7 @@
 /** Stores settings.json: validated, written key by key from an allow-list. */
 import { isObject, isObjectOrArray } from '../base/json.ts'
+import { DEFAULT_SETTINGS, PERSONAL_SETTINGS, SETTING_NAMES } from '../base/setting-defaults.ts'
 import {
-  DEFAULT_SETTINGS,
-  PERSONAL_SETTINGS,
-  SETTING_NAMES,
   type SettingName,
   settingOf,
   SETTINGS,

@@ -1,6 +1,6 @@
 /** A chat that was exported for a program of the former format, and went on there: what was added is appended to its journal. */
 import type { Message } from '../schema/message.ts'
-import { openJournal, readLines } from '../store/journal.ts'
+import { Journal, readLines } from '../store/journal.ts'
 import { readWhole } from '../store/read-text.ts'
 import { type Entry, formatEntry, type MessageEntry, parseEntry } from './entries.ts'
 import { foldFile, withFile } from './files.ts'
@@ -41,7 +41,7 @@ export const continueJournal = (id: string, jsonl: string, json: string): boolea
     const n = journal.summary.nextN + at
     return formatEntry({ ...entry, n, message: { ...entry.message, id: `m${n}` } })
   })
-  const file = openJournal(jsonl)
+  const file = new Journal(jsonl)
   try {
     file.append(lines)
   } finally {

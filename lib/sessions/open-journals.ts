@@ -1,6 +1,6 @@
 /** Journals that stay open while a turn writes to them, and short-lived ones for single appends. */
 import { missing } from '../errors.ts'
-import { type Journal, openJournal } from '../store/journal.ts'
+import { Journal } from '../store/journal.ts'
 import type { Catalog } from './catalog.ts'
 import type { CatalogEntry } from './catalog-rows.ts'
 import type { CatalogSync } from './catalog-sync.ts'
@@ -26,7 +26,7 @@ export const createOpenJournals = (options: OpenJournalsOptions) => {
   const { files, catalog, catalogSync, watch, write } = options
   const journals = new Map<string, OpenJournal>()
 
-  const open = (id: string): Journal => openJournal(files.jsonl(id), { write })
+  const open = (id: string): Journal => new Journal(files.jsonl(id), { write })
 
   /**
    * Opens the journal, which repairs its tail, and rereads the session when its file is not in the state the catalog

@@ -3,7 +3,7 @@ import { closeSync, fsyncSync } from 'node:fs'
 import { conflict, invalid, missing } from '../errors.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { syncDir } from '../store/atomic-write.ts'
-import { openJournal } from '../store/journal.ts'
+import { Journal } from '../store/journal.ts'
 import { openFile } from '../store/read-text.ts'
 import { type Entry, formatEntry, type NewEntry } from './entries.ts'
 import { createEntryNumbers } from './entry-numbers.ts'
@@ -90,7 +90,7 @@ export const createWriter = (options: WriterOptions) => {
       const path = files.jsonl(id)
       const [header] = numbers.assign(id, [entry], emptySummary(id)) as [Entry]
       return watch.ignoreOwn(() => {
-        const journal = openJournal(path, { create: true, write })
+        const journal = new Journal(path, { create: true, write })
         try {
           journal.append([formatEntry(header)])
           const summary = emptySummary(id)

@@ -1,4 +1,5 @@
 /** A lock between processes, shared with the host agent: flock(1) on a lock file, or a marker file where flock is missing. */
+import { isAlive } from '../base/is-alive.ts'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -82,16 +83,6 @@ const lockWithFlock = (path: string, program: string, timeoutMs: number) =>
     })
     child.stdin.write('\n')
   })
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // EPERM: the process exists and belongs to another user.
-    return codeOf(error) === 'EPERM'
-  }
-}
 
 const isStale = (mark: string): boolean => {
   if (mark === SELF) return false

@@ -28,18 +28,6 @@ export type Line = {
   bytes: Buffer
 }
 
-export type Journal = {
-  readonly path: string
-  /** Bytes after the last append. */
-  readonly size: number
-  /** Writes all lines in one `write`. When it throws, the file is unchanged. */
-  append(lines: readonly string[]): void
-  /** Resolves when everything appended before the call is on the disk (fdatasync). */
-  sync(): Promise<void>
-  stat(): Stamp
-  close(): void
-}
-
 type Write = (fd: number, data: Uint8Array) => number
 
 export type JournalOptions = {
@@ -164,94 +152,111 @@ const repairTail = (fd: number, path: string): number => {
 }
 
 /** Opens a journal for appending and repairs its tail. Throws the file system's error when it is missing, or exists and `create` is set. */
-export const openJournal = (
-  path: string,
-  { create = false, isFollowed = true, write = writeSync }: JournalOptions = {},
-): Journal => {
-  const { O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants
-  const fd = openFile(path, O_RDWR | O_APPEND | (create ? O_CREAT | O_EXCL : 0))
-  let size: number
-  try {
-    size = repairTail(fd, path)
-  } catch (error) {
-    closeSync(fd)
-    throw error
-  }
-  let broken = false
-  let closed = false
-  let flight: Promise<void> | null = null
-  let next: Promise<void> | null = null
+export class Journal {
+  readonly path: string
+  readonly #write: Write
+  readonly #isFollowed: boolean
+  readonly #fd: number
+  #size: number
+  #broken = false
+  #closed = false
+  #flight: Promise<void> | null = null
+  #next: Promise<void> | null = null
 
-  /** Truncates the part of a batch that reached the file. */
-  const undo = (written: number): void => {
-    if (written === 0) return
+  constructor(
+    path: string,
+    { create = false, isFollowed = true, write = writeSync }: JournalOptions = {},
+  ) {
+    this.path = path
+    this.#write = write
+    this.#isFollowed = isFollowed
+    const { O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants
+    this.#fd = openFile(path, O_RDWR | O_APPEND | (create ? O_CREAT | O_EXCL : 0))
     try {
-      ftruncateSync(fd, fstatSync(fd).size - written)
-    } catch {
-      // Half a line is left in the file. Nothing may be appended until the next open repairs it.
-      broken = true
+      this.#size = repairTail(this.#fd, path)
+    } catch (error) {
+      closeSync(this.#fd)
+      throw error
     }
   }
 
-  const flush = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      fdatasync(fd, error => {
-        flight = null
-        if (closed && !next) closeSync(fd)
+  /** Truncates the part of a batch that reached the file. */
+  #undo(written: number): void {
+    if (written === 0) return
+    try {
+      ftruncateSync(this.#fd, fstatSync(this.#fd).size - written)
+    } catch {
+      // Half a line is left in the file. Nothing may be appended until the next open repairs it.
+      this.#broken = true
+    }
+  }
+
+  #flush(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      fdatasync(this.#fd, error => {
+        this.#flight = null
+        if (this.#closed && !this.#next) closeSync(this.#fd)
         if (error) reject(error)
         else resolve()
       })
     })
+  }
 
-  return {
-    path,
-    get size() {
-      return size
-    },
-    append(lines) {
-      if (closed) throw new Error(`Expected an open journal: ${path}`)
-      if (broken) throw unavailable("Couldn't write this file. It is read-only for now.")
-      if (lines.length === 0) return
-      const data = Buffer.from(`${lines.join('\n')}\n`)
-      let written = 0
-      try {
-        written = write(fd, data)
-      } catch (error) {
-        if (isDiskFull(error))
-          throw diskFull(`The disk is full or read-only; nothing was saved in ${dirname(path)}`)
-        throw error
-      }
-      if (written < data.length) {
-        undo(written)
-        throw diskFull(`The disk is full; nothing was saved in ${dirname(path)}`)
-      }
-      size += written
-      if (isFollowed) reportWrite(path)
-    },
-    sync() {
-      if (closed) return Promise.reject(new Error(`Expected an open journal: ${path}`))
-      if (!flight) {
-        flight = flush()
-        return flight
-      }
-      // The running flush may have started before these lines were written. All callers share one more after it.
-      next ??= flight
-        .catch(() => {
-          // Reported to its own caller.
-        })
-        .then(() => {
-          next = null
-          flight = flush()
-          return flight
-        })
-      return next
-    },
-    stat: () => fdStamp(fd),
-    close() {
-      if (closed) return
-      closed = true
-      // Closing during fdatasync could reuse the descriptor number for another file.
-      if (!flight && !next) closeSync(fd)
-    },
+  /** Bytes after the last append. */
+  get size() {
+    return this.#size
+  }
+
+  /** Writes all lines in one `write`. When it throws, the file is unchanged. */
+  append(lines: readonly string[]): void {
+    if (this.#closed) throw new Error(`Expected an open journal: ${this.path}`)
+    if (this.#broken) throw unavailable("Couldn't write this file. It is read-only for now.")
+    if (lines.length === 0) return
+    const data = Buffer.from(`${lines.join('\n')}\n`)
+    let written = 0
+    try {
+      written = this.#write(this.#fd, data)
+    } catch (error) {
+      if (isDiskFull(error))
+        throw diskFull(`The disk is full or read-only; nothing was saved in ${dirname(this.path)}`)
+      throw error
+    }
+    if (written < data.length) {
+      this.#undo(written)
+      throw diskFull(`The disk is full; nothing was saved in ${dirname(this.path)}`)
+    }
+    this.#size += written
+    if (this.#isFollowed) reportWrite(this.path)
+  }
+
+  /** Resolves when everything appended before the call is on the disk (fdatasync). */
+  sync(): Promise<void> {
+    if (this.#closed) return Promise.reject(new Error(`Expected an open journal: ${this.path}`))
+    if (!this.#flight) {
+      this.#flight = this.#flush()
+      return this.#flight
+    }
+    // The running flush may have started before these lines were written. All callers share one more after it.
+    this.#next ??= this.#flight
+      .catch(() => {
+        // Reported to its own caller.
+      })
+      .then(() => {
+        this.#next = null
+        this.#flight = this.#flush()
+        return this.#flight
+      })
+    return this.#next
+  }
+
+  stat(): Stamp {
+    return fdStamp(this.#fd)
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    // Closing during fdatasync could reuse the descriptor number for another file.
+    if (!this.#flight && !this.#next) closeSync(this.#fd)
   }
 }

@@ -12,7 +12,7 @@ import { createTextPool } from '../base/text-pool.ts'
 import { maskLeaving } from '../base/redact/redact.ts'
 import type { Hub } from '../http/hub.ts'
 import type { TurnEvent } from '../schema/event.ts'
-import { openJournal } from '../store/journal.ts'
+import { Journal } from '../store/journal.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 export type LoggedEvent = { pos: number; type: TurnEvent['type']; data: TurnEvent['data'] }
@@ -65,7 +65,7 @@ export type EventLog = ReturnType<typeof createEventLog>
 export const createEventLog = (path: string, header: LogHeader, onAppend: OnAppend = () => {}) => {
   const resumed = existsSync(path) ? readLiveFile(path) : undefined
   // Nothing follows its writes: it is in no copy and no backup, and no attributes of it are kept.
-  const file = openJournal(path, { create: !resumed, isFollowed: false })
+  const file = new Journal(path, { create: !resumed, isFollowed: false })
   if (!resumed) file.append([JSON.stringify({ v: 1, ...header })])
   let pos = resumed?.events.at(-1)?.pos ?? 0
   let closed = false

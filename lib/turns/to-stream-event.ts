@@ -2,7 +2,7 @@
 import { toSeconds } from '../base/clock.ts'
 import { formatTokens } from '../agent/tokens.ts'
 import type { AgentEvent, SubagentRef } from '../agent/types.ts'
-import { createStreamRedactor, type StreamRedactor } from '../base/redact/redact.ts'
+import { StreamRedactor } from '../base/redact/redact.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { PendingRetry } from '../schema/retry.ts'
@@ -70,7 +70,7 @@ export const toCompressedEvent = (
 type RetryEvent = Extract<AgentEvent, { type: 'retry' }>
 
 /** `now`: milliseconds since 1970. */
-export const toPendingRetry = (
+const toPendingRetry = (
   { attempt, attempts, delayMs, reason, provider, message }: RetryEvent,
   now: number,
 ): PendingRetry => ({
@@ -194,7 +194,7 @@ export const createStreamMask = () => {
     const kind = kindOf(event)
     const former = open.get(source)
     const before = former && former.kind !== kind ? end(source) : []
-    const own = open.get(source) ?? { kind, last: event, stream: createStreamRedactor() }
+    const own = open.get(source) ?? { kind, last: event, stream: new StreamRedactor() }
     own.last = event
     open.set(source, own)
     const text = own.stream.push(event.text)

@@ -81,7 +81,7 @@ type Hiding = {
   homes?: readonly string[]
 }
 
-export const createFileScope = (
+export const fileScope = (
   workspace: string,
   { hidden = [], shown = [], homes = [] }: Hiding = {},
 ): FileScope => {
@@ -102,42 +102,46 @@ export const createFileScope = (
   }
 }
 
-type Places = Pick<Config, 'stateDir' | 'baseHome' | 'configPath' | 'tlsKey'>
+/** The file scopes of the sessions. */
+export class FileScopes {
+  readonly #config: Pick<Config, 'stateDir' | 'baseHome' | 'configPath' | 'tlsKey'>
+  readonly #pathsOfOtherProfiles: (home: ScopeHome) => string[]
+  /** Workspace and home of a session, as a request from `requester` sees it; refuses an unknown one. */
+  readonly sessionOf: (requester: ScopeHome, id: string) => { workspace: string; home: ScopeHome }
 
-export type FileScopesOptions = {
-  config: Places
-  /** Workspace and home of a session, as a request from `asking` sees it; refuses an unknown one. */
-  sessionOf: (requester: ScopeHome, id: string) => { workspace: string; home: ScopeHome }
-  /** Paths of other profiles. */
-  pathsOfOtherProfiles: (home: ScopeHome) => string[]
-}
+  constructor(
+    config: Pick<Config, 'stateDir' | 'baseHome' | 'configPath' | 'tlsKey'>,
+    sessionOf: (requester: ScopeHome, id: string) => { workspace: string; home: ScopeHome },
+    pathsOfOtherProfiles: (home: ScopeHome) => string[],
+  ) {
+    this.#config = config
+    this.sessionOf = sessionOf
+    this.#pathsOfOtherProfiles = pathsOfOtherProfiles
+  }
 
-export const createFileScopes = ({
-  config,
-  sessionOf,
-  pathsOfOtherProfiles,
-}: FileScopesOptions) => {
   /** A folder beside what the service keeps in its state directory is like any other. */
-  const isShown = (workspace: string): boolean => {
-    const [state, real] = [realPath(config.stateDir), realPath(workspace)]
+  #isShown(workspace: string): boolean {
+    const [state, real] = [realPath(this.#config.stateDir), realPath(workspace)]
     return isInside(state, real) && !isProtectedPath(state, real)
   }
-  const scopeFor = (home: ScopeHome, workspace: string): FileScope =>
-    createFileScope(workspace, {
-      shown: isShown(workspace) ? [workspace] : [],
+
+  scopeFor(home: ScopeHome, workspace: string): FileScope {
+    const { stateDir, baseHome, configPath, tlsKey } = this.#config
+    return fileScope(workspace, {
+      shown: this.#isShown(workspace) ? [workspace] : [],
       hidden: [
-        config.stateDir,
+        stateDir,
         // A workspace inside another profile was chosen on purpose.
-        ...pathsOfOtherProfiles(home).filter(place => !isInside(place, workspace)),
-        ...[config.configPath, config.tlsKey].filter(place => place !== null),
+        ...this.#pathsOfOtherProfiles(home).filter(place => !isInside(place, workspace)),
+        ...[configPath, tlsKey].filter(place => place !== null),
       ],
-      homes: [config.baseHome, home.dir],
+      homes: [baseHome, home.dir],
     })
-  return {
-    scopeFor: scopeFor,
-    of(requester: ScopeHome, sessionId: string): FileScope {
-      const { workspace, home } = sessionOf(requester, sessionId)
-      return scopeFor(home, workspace)
-    },
+  }
+
+  /** The scope of a session's workspace. */
+  of(requester: ScopeHome, sessionId: string): FileScope {
+    const { workspace, home } = this.sessionOf(requester, sessionId)
+    return this.scopeFor(home, workspace)
   }
 }

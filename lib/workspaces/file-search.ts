@@ -43,32 +43,24 @@ const toFound = (text: string, ranges: number[]): FoundFile => {
 /** Where the name begins that a path ends with. */
 const nameStart = (path: string): number => path.lastIndexOf('/', path.length - 2) + 1
 
-export const createFileSearch = (listFiles: ListFiles, clock: Pick<Clock, 'timer'>) => {
-  const kept = new Map<string, Promise<Paths>>()
+/** Finds files of a workspace by their names; the list of a workspace is kept for a short time. */
+export class FileSearch {
+  readonly #listFiles: ListFiles
+  readonly #clock: Clock
+  readonly #lists = new Map<string, Promise<Paths>>()
 
-  /** Hidden paths differ between homes, so they are part of the key. */
-  const list = (key: string, { root, isHidden }: FileScope): Promise<Paths> => {
-    const known = kept.get(key)
-    if (known) return known
-    const started = listFiles({
-      root,
-      denied: isHidden,
-      signal: AbortSignal.timeout(LISTING_MS * 5),
-      until: performance.now() + LISTING_MS,
-    }).then(pathsOf)
-    kept.set(key, started)
-    const forget = () => void kept.delete(key)
-    started.then(() => clock.timer(KEPT_MS, forget), forget)
-    return started
+  constructor(listFiles: ListFiles, clock: Clock) {
+    this.#listFiles = listFiles
+    this.#clock = clock
   }
 
   /** Best first: matches in the name before matches in the folders above it. `isPartial`: the workspace has more files than were listed. */
-  return async (
+  async find(
     home: string,
     area: FileScope,
     { query, limit }: { query: string; limit: number },
-  ): Promise<{ files: FoundFile[]; isPartial: boolean }> => {
-    const { texts, isPartial } = await list(`${home}\0${area.root}`, area)
+  ): Promise<{ files: FoundFile[]; isPartial: boolean }> {
+    const { texts, isPartial } = await this.#list(`${home}\0${area.root}`, area)
     const matches = fuzzyMatches(texts, query)
     const inName = Map.groupBy(
       matches,
@@ -79,6 +71,20 @@ export const createFileSearch = (listFiles: ListFiles, clock: Pick<Clock, 'timer
       .map(({ at, ranges }) => toFound(texts[at]!, ranges))
     return { files, isPartial }
   }
-}
 
-export type FileSearch = ReturnType<typeof createFileSearch>
+  /** Hidden paths differ between homes, so they are part of the key. */
+  #list(key: string, { root, isHidden }: FileScope): Promise<Paths> {
+    const known = this.#lists.get(key)
+    if (known) return known
+    const started = this.#listFiles({
+      root,
+      denied: isHidden,
+      signal: AbortSignal.timeout(LISTING_MS * 5),
+      until: performance.now() + LISTING_MS,
+    }).then(pathsOf)
+    this.#lists.set(key, started)
+    const forget = () => void this.#lists.delete(key)
+    started.then(() => this.#clock.timer(KEPT_MS, forget), forget)
+    return started
+  }
+}

@@ -6,7 +6,7 @@ import { type OpenFile, openFile } from '../http/file.ts'
 import { withUserErrors, withUserErrorsAsync } from '../store/file-error.ts'
 import { openDirHandle, openEntry } from '../store/dir-handle.ts'
 import { isInside, realPath } from '../store/path-within.ts'
-import { type FileScope, isSecretName, createFileScope } from './file-scope.ts'
+import { type FileScope, isSecretName, fileScope } from './file-scope.ts'
 import { realDirectory } from './workspace-paths.ts'
 
 export type RawFile = {
@@ -62,7 +62,7 @@ export const mediaFile = (
 ): RawFile => {
   if (!isAbsolute(path) || path.includes('\0')) throw notAllowed()
   if (outputDir !== undefined && realDirectory(outputDir) && isInside(outputDir, path))
-    return rawFile(createFileScope(outputDir), realPath(path))
+    return rawFile(fileScope(outputDir), realPath(path))
   const folders = HOME_FOLDERS.map(name => join(homeDir, name))
   const roots = [workspace.root, ...folders, ...(hasTmp ? ['/tmp'] : [])].flatMap(
     root => realDirectory(root) ?? [],
@@ -72,7 +72,7 @@ export const mediaFile = (
   if (root === undefined || isSecretName(basename(real)) || workspace.isHidden(real))
     throw notAllowed()
   try {
-    return rawFile({ ...createFileScope(root), isHidden: workspace.isHidden }, real)
+    return rawFile({ ...fileScope(root), isHidden: workspace.isHidden }, real)
   } catch (error) {
     if (error instanceof Error && /not found$/i.test(error.message)) throw missing('not found')
     throw error

@@ -1,4 +1,5 @@
 /** Projects: a list in one file, which other programs may edit. */
+import type { JsonFile } from '../store/json-file.ts'
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { type Clock, toSeconds } from '../base/clock.ts'
@@ -6,17 +7,6 @@ import { isObject } from '../base/json.ts'
 import { invalid, missing } from '../errors.ts'
 import { PROJECT_COLOR, PROJECT_NAME_CHARS, type Project } from '../schema/project.ts'
 import { jsonFile } from '../store/json-file.ts'
-
-export type ProjectsOptions = {
-  /** `<state>/projects.json` */
-  path: string
-  /** Sessions of a project, as on disk now. */
-  members: (id: string) => readonly string[]
-  unassign: (sessionId: string) => void
-  clock: Pick<Clock, 'now'>
-}
-
-export type Projects = ReturnType<typeof createProjects>
 
 /** Sessions that are written before yielding to the event loop. */
 const BATCH_SIZE = 100
@@ -71,65 +61,89 @@ const checkProjectColor = (raw: string | null): string | null => {
   return raw
 }
 
-export const createProjects = ({ path, members, unassign, clock }: ProjectsOptions) => {
-  const file = jsonFile(path, parseProjects)
+export class Projects {
+  /** `<state>/projects.json` */
+  readonly #path: string
+  /** Sessions of a project, as on disk now. */
+  readonly #members: (id: string) => readonly string[]
+  readonly #unassign: (sessionId: string) => void
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #file: JsonFile<Stored>
 
-  const find = (id: string): Project => {
-    const found = file.read().projects.find(project => project.project_id === id)
+  constructor(
+    path: string,
+    members: (id: string) => readonly string[],
+    unassign: (sessionId: string) => void,
+    clock: Pick<Clock, 'now'>,
+  ) {
+    this.#path = path
+    this.#members = members
+    this.#unassign = unassign
+    this.#clock = clock
+    this.#file = jsonFile(path, parseProjects)
+  }
+
+  #find(id: string): Project {
+    const found = this.#file.read().projects.find(project => project.project_id === id)
     if (!found) throw missing('Project not found', { code: 'project_not_found' })
     return found
   }
 
   /** Replaces or removes one project; unrecognized entries are preserved. */
-  const replace = (id: string, by: Project | undefined): void =>
-    file.write(
-      file.read().raw.flatMap(entry => {
+  #replace(id: string, by: Project | undefined): void {
+    this.#file.write(
+      this.#file.read().raw.flatMap(entry => {
         const isIt = isObject(entry) && textAt(entry, 'project_id') === id
         return isIt ? (by ?? []) : [entry]
       }),
     )
+  }
 
-  return {
-    list: (): readonly Project[] => file.read().projects,
-    /** Null when the file is readable. */
-    problem(): { file: string; reason: string; in_force: boolean } | null {
-      const reason = file.problem()
-      return reason === null ? null : { file: path, reason, in_force: !file.isLost() }
-    },
+  list(): readonly Project[] {
+    return this.#file.read().projects
+  }
 
-    create({ name, color }: { name: string; color?: string | null | undefined }): Project {
-      const project = {
-        project_id: randomBytes(6).toString('hex'),
-        name: checkProjectName(name),
-        color: checkProjectColor(color ?? null),
-        created_at: toSeconds(clock.now()),
-      }
-      file.write([...file.read().raw, project])
-      return project
-    },
+  /** Null when the file is readable. */
+  problem(): { file: string; reason: string; in_force: boolean } | null {
+    const reason = this.#file.problem()
+    return reason === null ? null : { file: this.#path, reason, in_force: !this.#file.isLost() }
+  }
 
-    /** The color is unchanged unless given; null clears it. */
-    rename(id: string, { name, color }: { name: string; color?: string | null | undefined }) {
-      const wanted = checkProjectName(name)
-      const newColor = color === undefined ? undefined : checkProjectColor(color)
-      const project = find(id)
-      const next = {
-        ...project,
-        name: wanted,
-        color: newColor === undefined ? project.color : newColor,
-      }
-      replace(id, next)
-      return next
-    },
+  create({ name, color }: { name: string; color?: string | null | undefined }): Project {
+    const project = {
+      project_id: randomBytes(6).toString('hex'),
+      name: checkProjectName(name),
+      color: checkProjectColor(color ?? null),
+      created_at: toSeconds(this.#clock.now()),
+    }
+    this.#file.write([...this.#file.read().raw, project])
+    return project
+  }
 
-    /** Unassigns the sessions first, so that a crash never leaves sessions with a missing project. */
-    async remove(id: string): Promise<void> {
-      find(id)
-      for (let ids = members(id); ids.length > 0; ids = members(id)) {
-        for (const sessionId of ids.slice(0, BATCH_SIZE)) unassign(sessionId)
-        await setImmediate()
-      }
-      replace(id, undefined)
-    },
+  /** The color is unchanged unless given; null clears it. */
+  rename(
+    id: string,
+    { name, color }: { name: string; color?: string | null | undefined },
+  ): { name: string; color: string | null; project_id: string; created_at: number } {
+    const wanted = checkProjectName(name)
+    const newColor = color === undefined ? undefined : checkProjectColor(color)
+    const project = this.#find(id)
+    const next = {
+      ...project,
+      name: wanted,
+      color: newColor === undefined ? project.color : newColor,
+    }
+    this.#replace(id, next)
+    return next
+  }
+
+  /** Unassigns the sessions first, so that a crash never leaves sessions with a missing project. */
+  async remove(id: string): Promise<void> {
+    this.#find(id)
+    for (let ids = this.#members(id); ids.length > 0; ids = this.#members(id)) {
+      for (const sessionId of ids.slice(0, BATCH_SIZE)) this.#unassign(sessionId)
+      await setImmediate()
+    }
+    this.#replace(id, undefined)
   }
 }

@@ -20,39 +20,31 @@ const TRASH_ID = /^[0-9a-f]{24}$/
 /** What is known of an entry in the trash; it is written before the entry moves there. */
 type About = { workspace: string; path: string; at: number }
 
-export type FileTrash = {
-  /** Refuses folders unless `recursive`. */
-  remove(
-    area: FileScope,
-    path: string,
-    recursive: boolean,
-  ): Promise<{ path: string; trash_id: string }>
-  /** Back to where it was, in the same workspace; refuses when the name is taken. `mayChange` throws when the person may not change that path. */
-  restore(
-    area: FileScope,
-    trashId: string,
-    mayChange?: (paths: readonly string[]) => void,
-  ): Promise<{ path: string }>
-  /** Removes what has been here for a day; how many entries. */
-  sweep(): Promise<number>
-}
-
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
-export const createTrash = ({
-  dir,
-  clock,
-}: {
-  dir: string
-  clock: Pick<Clock, 'now'>
-}): FileTrash => {
-  const placeOf = (id: string): string => join(dir, id)
-  const itemOf = (id: string): string => join(dir, id, 'item')
-  const oneAtATime = mutex()
+export class Trash {
+  readonly #dir: string
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #oneAtATime = mutex()
 
-  const readAbout = (id: string): About | undefined => {
+  constructor(dir: string, clock: Pick<Clock, 'now'>) {
+    this.#dir = dir
+    this.#clock = clock
+  }
+
+  #placeOf(id: string): string {
+    return join(this.#dir, id)
+  }
+
+  #itemOf(id: string): string {
+    return join(this.#dir, id, 'item')
+  }
+
+  #readAbout(id: string): About | undefined {
     try {
-      const { workspace, path, at } = JSON.parse(readWholeText(join(placeOf(id), 'about.json')))
+      const { workspace, path, at } = JSON.parse(
+        readWholeText(join(this.#placeOf(id), 'about.json')),
+      )
       return { workspace: String(workspace), path: String(path), at: Number(at) }
     } catch {
       // Killed before it was written: then the entry is still where it was.
@@ -61,7 +53,7 @@ export const createTrash = ({
   }
 
   /** Another disk: a copy that is whole first, then the removal. */
-  const carry = async (from: string, to: string): Promise<void> => {
+  async #carry(from: string, to: string): Promise<void> {
     const partial = `${to}.partial`
     try {
       await copyEntry(from, partial)
@@ -73,8 +65,13 @@ export const createTrash = ({
     await rm(from, { recursive: true, force: true })
   }
 
-  const remove = (area: FileScope, path: string, recursive: boolean) =>
-    withUserErrorsAsync(async () => {
+  /** Refuses folders unless `recursive`. */
+  remove(
+    area: FileScope,
+    path: string,
+    recursive: boolean,
+  ): Promise<{ path: string; trash_id: string }> {
+    return withUserErrorsAsync(async () => {
       using held = openDirHandle(area, path, { link: true, isChange: true })
       const stat = requireOwn(area, held)
       if (stat.isDirectory() && !recursive)
@@ -82,31 +79,42 @@ export const createTrash = ({
           code: 'invalid_request',
         })
       const id = randomBytes(12).toString('hex')
-      mkdirSync(placeOf(id), { recursive: true, mode: 0o700 })
-      const about: About = { workspace: area.root, path: held.path, at: toSeconds(clock.now()) }
-      writeAtomic(join(placeOf(id), 'about.json'), JSON.stringify(about))
+      mkdirSync(this.#placeOf(id), { recursive: true, mode: 0o700 })
+      const about: About = {
+        workspace: area.root,
+        path: held.path,
+        at: toSeconds(this.#clock.now()),
+      }
+      writeAtomic(join(this.#placeOf(id), 'about.json'), JSON.stringify(about))
       try {
-        renameSync(held.at, itemOf(id))
+        renameSync(held.at, this.#itemOf(id))
       } catch (error) {
         if (errorCode(error) !== 'EXDEV') {
-          await rm(placeOf(id), { recursive: true, force: true })
+          await rm(this.#placeOf(id), { recursive: true, force: true })
           throw error
         }
-        await carry(held.at, itemOf(id)).catch(async (failure: unknown) => {
+        await this.#carry(held.at, this.#itemOf(id)).catch(async (failure: unknown) => {
           // The whole copy stays when only the removal failed half-way: it may be the last one.
-          if (!isThere(itemOf(id))) await rm(placeOf(id), { recursive: true, force: true })
+          if (!isThere(this.#itemOf(id)))
+            await rm(this.#placeOf(id), { recursive: true, force: true })
           throw failure
         })
       }
       held.sync()
       return { path: held.path, trash_id: id }
     })
+  }
 
-  const restore: FileTrash['restore'] = (area, id, mayChange) =>
-    withUserErrorsAsync(() =>
-      oneAtATime(id, async () => {
-        const about = TRASH_ID.test(id) ? readAbout(id) : undefined
-        if (!about || about.workspace !== area.root || !isThere(itemOf(id)))
+  /** Back to where it was, in the same workspace; refuses when the name is taken. `mayChange` throws when the person may not change that path. */
+  restore(
+    area: FileScope,
+    id: string,
+    mayChange?: (paths: readonly string[]) => void,
+  ): Promise<{ path: string }> {
+    return withUserErrorsAsync(() =>
+      this.#oneAtATime(id, async () => {
+        const about = TRASH_ID.test(id) ? this.#readAbout(id) : undefined
+        if (!about || about.workspace !== area.root || !isThere(this.#itemOf(id)))
           throw missing('It is not in the trash any more', { code: 'trash_entry_gone' })
         mayChange?.([about.path])
         using held = openDirHandle(area, about.path, { link: true, create: 'any' })
@@ -116,36 +124,34 @@ export const createTrash = ({
             values: { name: basename(held.full) },
           })
         try {
-          moveUnlessTaken(itemOf(id), held.at)
+          moveUnlessTaken(this.#itemOf(id), held.at)
         } catch (error) {
           if (errorCode(error) === 'EEXIST') throw taken()
           if (errorCode(error) !== 'EXDEV') throw error
           if (isThere(held.at)) throw taken()
           const beside = held.sibling(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
-          await carry(itemOf(id), beside)
+          await this.#carry(this.#itemOf(id), beside)
           moveUnlessTaken(beside, held.at)
         }
         held.sync()
-        await rm(placeOf(id), { recursive: true, force: true })
+        await rm(this.#placeOf(id), { recursive: true, force: true })
         return { path: held.path }
       }),
     )
-
-  const trashedAt = (id: string): number => {
-    const about = readAbout(id)
-    return about ? fromSeconds(about.at) : statSync(placeOf(id)).mtimeMs
   }
 
-  return {
-    remove,
-    restore,
-    async sweep() {
-      if (!isThere(dir)) return 0
-      const old = readdirSync(dir).filter(
-        id => TRASH_ID.test(id) && clock.now() - trashedAt(id) > KEPT_MS,
-      )
-      for (const id of old) await rm(placeOf(id), { recursive: true, force: true })
-      return old.length
-    },
+  #trashedAt(id: string): number {
+    const about = this.#readAbout(id)
+    return about ? fromSeconds(about.at) : statSync(this.#placeOf(id)).mtimeMs
+  }
+
+  /** Removes what has been here for a day; how many entries. */
+  async sweep(): Promise<number> {
+    if (!isThere(this.#dir)) return 0
+    const old = readdirSync(this.#dir).filter(
+      id => TRASH_ID.test(id) && this.#clock.now() - this.#trashedAt(id) > KEPT_MS,
+    )
+    for (const id of old) await rm(this.#placeOf(id), { recursive: true, force: true })
+    return old.length
   }
 }

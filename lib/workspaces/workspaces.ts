@@ -24,28 +24,6 @@ export type WorkspaceHome = {
 /** With the keys of other programs, which stay. */
 type Stored = { path: string; name: string; [key: string]: unknown }
 
-export type Workspaces = {
-  /** Cleaned; a list that has nothing left shows the default workspace as Home. */
-  list(home: WorkspaceHome): Workspace[]
-  add(home: WorkspaceHome, path: string, name?: string): Workspace[]
-  remove(home: WorkspaceHome, path: string): Workspace[]
-  rename(home: WorkspaceHome, path: string, name: string): Workspace[]
-  /** In the order of `paths`; what they do not name comes after, in the order it had. */
-  reorder(home: WorkspaceHome, paths: readonly string[]): Workspace[]
-  /** What the profile's configuration names, else the default of the service. */
-  defaultOf(home: WorkspaceHome): string
-  last(home: WorkspaceHome): string
-  setLast(home: WorkspaceHome, path: string): void
-  /** The real path a session may work in; throws a UserError otherwise. */
-  check(home: WorkspaceHome, path: string): string
-  /** The same; undefined for no path, and where `check` refuses. */
-  allowed(home: WorkspaceHome, path: string | undefined): string | undefined
-  /** Why its list cannot be read, and whether an earlier version of it still counts; null when all is well. */
-  problem(home: WorkspaceHome): { file: string; reason: string; in_force: boolean } | null
-  /** At most twelve directories that begin like this. */
-  suggest(home: WorkspaceHome, prefix: string): string[]
-}
-
 /** A folder name that an earlier version's tests left in people's lists. */
 const ARTIFACT = 'webui-mvp-test'
 
@@ -91,19 +69,35 @@ const normalizeList = (
 
 type Files = { list: JsonFile<ReturnType<typeof parseList>>; last: () => string; lastPath: string }
 
-export const createWorkspaces = (
-  config: Pick<Config, 'stateDir' | 'baseHome' | 'userHome'>,
-  /** The workspace of sessions and profiles without one. */
-  defaultWorkspace: () => string,
-  /** Whether other people use the service: those of one profile were not given the folder that another used last. */
-  hasMembers: () => boolean = () => false,
-): Workspaces => {
-  const { stateDir, baseHome, userHome } = config
-  const profilesDir = join(baseHome, 'profiles')
-  const opened = new Map<string, Files>()
+export class Workspaces {
+  readonly #defaultWorkspace: () => string
+  readonly #hasMembers: () => boolean
+  readonly #stateDir: string
+  readonly #baseHome: string
+  readonly #userHome: string
+  readonly #profilesDir: string
+  readonly #opened = new Map<string, Files>()
+  readonly #global: Files
 
-  const open = (dir: string): Files => {
-    const known = opened.get(dir)
+  constructor(
+    config: Pick<Config, 'stateDir' | 'baseHome' | 'userHome'>,
+    /** The workspace of sessions and profiles without one. */
+    defaultWorkspace: () => string,
+    /** Whether other people use the service: those of one profile were not given the folder that another used last. */
+    hasMembers: () => boolean = () => false,
+  ) {
+    this.#defaultWorkspace = defaultWorkspace
+    this.#hasMembers = hasMembers
+    const { stateDir, baseHome, userHome } = config
+    this.#stateDir = stateDir
+    this.#baseHome = baseHome
+    this.#userHome = userHome
+    this.#profilesDir = join(this.#baseHome, 'profiles')
+    this.#global = this.#open(this.#stateDir)
+  }
+
+  #open(dir: string): Files {
+    const known = this.#opened.get(dir)
     if (known) return known
     const lastPath = join(dir, 'last_workspace.txt')
     const files = {
@@ -111,148 +105,168 @@ export const createWorkspaces = (
       last: cachedFile(lastPath, ({ text }) => text?.trim() ?? '', { maxBytes: 16 * 1024 }),
       lastPath,
     }
-    opened.set(dir, files)
+    this.#opened.set(dir, files)
     return files
   }
-  const global = open(stateDir)
-  const filesOf = (home: WorkspaceHome): Files =>
-    home.name === 'default' ? global : open(join(home.dir, 'webui_state'))
+
+  #filesOf(home: WorkspaceHome): Files {
+    return home.name === 'default' ? this.#global : this.#open(join(home.dir, 'webui_state'))
+  }
 
   /** Lists the base profile had before the state directory moved; a named profile inherits none. */
-  const legacy = (home: WorkspaceHome): Stored[] => {
+  #legacy(home: WorkspaceHome): Stored[] {
     if (home.name !== 'default') return []
-    const places = [join(baseHome, 'webui'), join(baseHome, 'webui_state')]
+    const places = [join(this.#baseHome, 'webui'), join(this.#baseHome, 'webui_state')]
     for (const dir of places) {
-      const found = dir === stateDir ? undefined : open(dir).list.read()
+      const found = dir === this.#stateDir ? undefined : this.#open(dir).list.read()
       if (found) return found.entries
     }
     return []
   }
 
-  const defaultOf = (home: WorkspaceHome): string => {
+  /** What the profile's configuration names, else the default of the service. */
+  defaultOf(home: WorkspaceHome): string {
     const { workspace, default_workspace, terminal } = home.lenient.settings()
     const wanted = [workspace, default_workspace, terminal.cwd === '.' ? '' : terminal.cwd]
     for (const path of wanted) {
-      const found = path ? realDirectory(expandPath(path, userHome)) : undefined
-      if (found && !isProtectedPath(realPath(stateDir), found)) return found
+      const found = path ? realDirectory(expandPath(path, this.#userHome)) : undefined
+      if (found && !isProtectedPath(realPath(this.#stateDir), found)) return found
     }
-    return defaultWorkspace()
+    return this.#defaultWorkspace()
   }
 
   /** What is on disk, cleaned; written back when cleaning changed anything. */
-  const stored = (home: WorkspaceHome): Stored[] => {
-    const { list } = filesOf(home)
+  #stored(home: WorkspaceHome): Stored[] {
+    const { list } = this.#filesOf(home)
     const found = list.read()
-    const entries = found?.entries ?? legacy(home)
-    const kept = normalizeList(entries, profilesDir, home)
+    const entries = found?.entries ?? this.#legacy(home)
+    const kept = normalizeList(entries, this.#profilesDir, home)
     const isChanged = JSON.stringify(kept) !== JSON.stringify(entries)
     const isMigrated = !found && entries.length > 0
     if ((isChanged || isMigrated) && list.problem() === null) list.write(kept)
     return kept
   }
 
-  const shown = (home: WorkspaceHome): Stored[] => {
-    const kept = stored(home)
-    return kept.length > 0 ? kept : [{ path: defaultOf(home), name: 'Home' }]
+  #shown(home: WorkspaceHome): Stored[] {
+    const kept = this.#stored(home)
+    return kept.length > 0 ? kept : [{ path: this.defaultOf(home), name: 'Home' }]
   }
 
-  const list = (home: WorkspaceHome): Workspace[] => shown(home).map(toWorkspace)
-
-  const write = (home: WorkspaceHome, entries: readonly Stored[]): Workspace[] => {
-    filesOf(home).list.write(entries)
-    return list(home)
+  /** Cleaned; a list that has nothing left shows the default workspace as Home. */
+  list(home: WorkspaceHome): Workspace[] {
+    return this.#shown(home).map(toWorkspace)
   }
 
-  const trust = (home: WorkspaceHome) => ({
-    userHome,
-    defaultWorkspace: defaultWorkspace(),
-    stateDir,
-    saved: shown(home).map(({ path }) => path),
-  })
+  #write(home: WorkspaceHome, entries: readonly Stored[]): Workspace[] {
+    this.#filesOf(home).list.write(entries)
+    return this.list(home)
+  }
 
-  const check = (home: WorkspaceHome, path: string): string => {
-    if (!path.trim()) return defaultOf(home)
-    const real = checkWorkspace(path, trust(home))
-    if (belongsToOtherProfile(profilesDir, home, real))
+  #trust(home: WorkspaceHome) {
+    return {
+      userHome: this.#userHome,
+      defaultWorkspace: this.#defaultWorkspace(),
+      stateDir: this.#stateDir,
+      saved: this.#shown(home).map(({ path }) => path),
+    }
+  }
+
+  /** The real path a session may work in; throws a UserError otherwise. */
+  check(home: WorkspaceHome, path: string): string {
+    if (!path.trim()) return this.defaultOf(home)
+    const real = checkWorkspace(path, this.#trust(home))
+    if (belongsToOtherProfile(this.#profilesDir, home, real))
       throw invalid('Path belongs to another profile', { code: 'workspace_of_profile' })
     return real
   }
 
-  const allowed = (home: WorkspaceHome, path: string | undefined): string | undefined => {
+  /** The same; undefined for no path, and where `check` refuses. */
+  allowed(home: WorkspaceHome, path: string | undefined): string | undefined {
     try {
-      return path?.trim() ? check(home, path) : undefined
+      return path?.trim() ? this.check(home, path) : undefined
     } catch (error) {
       if (error instanceof UserError) return undefined
       throw error
     }
   }
 
-  return {
-    list,
-    defaultOf,
-    check,
-    allowed,
-    add(home, path, name) {
-      const real = checkDirectory(path, {
-        userHome,
-        defaultWorkspace: defaultWorkspace(),
-        stateDir,
-      })
-      const entries = shown(home)
-      if (entries.some(entry => entry.path === real))
-        throw invalid('Workspace already in list', { code: 'workspace_exists' })
-      if (belongsToOtherProfile(profilesDir, home, real))
-        throw invalid('Path belongs to another profile', { code: 'workspace_of_profile' })
-      return write(home, [...entries, { path: real, name: name?.trim() || basename(real) || real }])
-    },
-    remove(home, path) {
-      const entries = shown(home)
-      const rest = entries.filter(entry => entry.path !== path)
-      return rest.length === entries.length ? entries.map(toWorkspace) : write(home, rest)
-    },
-    rename(home, path, name) {
-      const label = name.trim()
-      if (!path.trim() || !label)
-        throw invalid('path and name are required', { code: 'missing_fields' })
-      const entries = shown(home)
-      if (!entries.some(entry => entry.path === path))
-        throw missing('Workspace not found', { code: 'workspace_not_found' })
-      return write(
-        home,
-        entries.map(entry => (entry.path === path ? { ...entry, name: label } : entry)),
-      )
-    },
-    reorder(home, paths) {
-      const entries = shown(home)
-      const placeOf = ({ path }: Stored) => (paths.includes(path) ? paths.indexOf(path) : Infinity)
-      const sorted = entries.toSorted((a, b) => {
-        const [left, right] = [placeOf(a), placeOf(b)]
-        return left === right ? 0 : left - right
-      })
-      return sorted.some((entry, n) => entry !== entries[n])
-        ? write(home, sorted)
-        : sorted.map(toWorkspace)
-    },
-    last(home) {
-      for (const read of [filesOf(home).last, ...(hasMembers() ? [] : [global.last])]) {
-        // The service-wide one may have been left there by another profile, and one in a copied home may be the original's.
-        const found = allowed(home, read())
-        if (found !== undefined) return found
-      }
-      return defaultOf(home)
-    },
-    setLast(home, path) {
-      const { last, lastPath } = filesOf(home)
-      if (last() !== path) replaceText(lastPath, `${path}\n`)
-    },
-    problem(home) {
-      const { list: file } = filesOf(home)
-      const reason = file.problem()
-      return reason === null ? null : { file: file.path, reason, in_force: !file.isLost() }
-    },
-    suggest: (home, prefix) =>
-      suggestDirectories(prefix, trust(home)).filter(
-        path => !belongsToOtherProfile(profilesDir, home, path),
-      ),
+  add(home: WorkspaceHome, path: string, name?: string): Workspace[] {
+    const real = checkDirectory(path, {
+      userHome: this.#userHome,
+      defaultWorkspace: this.#defaultWorkspace(),
+      stateDir: this.#stateDir,
+    })
+    const entries = this.#shown(home)
+    if (entries.some(entry => entry.path === real))
+      throw invalid('Workspace already in list', { code: 'workspace_exists' })
+    if (belongsToOtherProfile(this.#profilesDir, home, real))
+      throw invalid('Path belongs to another profile', { code: 'workspace_of_profile' })
+    return this.#write(home, [
+      ...entries,
+      { path: real, name: name?.trim() || basename(real) || real },
+    ])
+  }
+
+  remove(home: WorkspaceHome, path: string): Workspace[] {
+    const entries = this.#shown(home)
+    const rest = entries.filter(entry => entry.path !== path)
+    return rest.length === entries.length ? entries.map(toWorkspace) : this.#write(home, rest)
+  }
+
+  rename(home: WorkspaceHome, path: string, name: string): Workspace[] {
+    const label = name.trim()
+    if (!path.trim() || !label)
+      throw invalid('path and name are required', { code: 'missing_fields' })
+    const entries = this.#shown(home)
+    if (!entries.some(entry => entry.path === path))
+      throw missing('Workspace not found', { code: 'workspace_not_found' })
+    return this.#write(
+      home,
+      entries.map(entry => (entry.path === path ? { ...entry, name: label } : entry)),
+    )
+  }
+
+  /** In the order of `paths`; what they do not name comes after, in the order it had. */
+  reorder(home: WorkspaceHome, paths: readonly string[]): Workspace[] {
+    const entries = this.#shown(home)
+    const placeOf = ({ path }: Stored) => (paths.includes(path) ? paths.indexOf(path) : Infinity)
+    const sorted = entries.toSorted((a, b) => {
+      const [left, right] = [placeOf(a), placeOf(b)]
+      return left === right ? 0 : left - right
+    })
+    return sorted.some((entry, n) => entry !== entries[n])
+      ? this.#write(home, sorted)
+      : sorted.map(toWorkspace)
+  }
+
+  last(home: WorkspaceHome): string {
+    for (const read of [
+      this.#filesOf(home).last,
+      ...(this.#hasMembers() ? [] : [this.#global.last]),
+    ]) {
+      // The service-wide one may have been left there by another profile, and one in a copied home may be the original's.
+      const found = this.allowed(home, read())
+      if (found !== undefined) return found
+    }
+    return this.defaultOf(home)
+  }
+
+  setLast(home: WorkspaceHome, path: string): void {
+    const { last, lastPath } = this.#filesOf(home)
+    if (last() !== path) replaceText(lastPath, `${path}\n`)
+  }
+
+  /** Why its list cannot be read, and whether an earlier version of it still counts; null when all is well. */
+  problem(home: WorkspaceHome): { file: string; reason: string; in_force: boolean } | null {
+    const { list: file } = this.#filesOf(home)
+    const reason = file.problem()
+    return reason === null ? null : { file: file.path, reason, in_force: !file.isLost() }
+  }
+
+  /** At most twelve directories that begin like this. */
+  suggest(home: WorkspaceHome, prefix: string): string[] {
+    return suggestDirectories(prefix, this.#trust(home)).filter(
+      path => !belongsToOtherProfile(this.#profilesDir, home, path),
+    )
   }
 }

@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { crc32, inflateRawSync } from 'node:zlib'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createFileScope } from '../../lib/workspaces/file-scope.ts'
+import { fileScope } from '../../lib/workspaces/file-scope.ts'
 import { zipFolder } from '../../lib/workspaces/zip.ts'
 import { type Desk, HOSTILE_NAMES, openDesk } from './_files.ts'
 
@@ -224,7 +224,7 @@ zips(
       code: 'not_a_folder',
     })
     for (const path of ['gone', '..', 'up', '/etc']) assert.is((await get(path)).status, 404, path)
-    const area = createFileScope(root)
+    const area = fileScope(root)
     for (const limits of [
       { entries: 2, bytes: 1e9 },
       { entries: 100, bytes: 5 },

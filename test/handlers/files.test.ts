@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createTrash } from '../../lib/workspaces/trash.ts'
+import { Trash } from '../../lib/workspaces/trash.ts'
 import { type Desk, ESCAPES, HOSTILE_NAMES, namesIn, openDesk } from './_files.ts'
 
 const test = suite<Desk>('files over HTTP')
@@ -388,7 +388,7 @@ test('purges the trash after a day', async ({ app, id }) => {
   const begun = join(app.state, 'file-trash', 'a'.repeat(24))
   mkdirSync(begun)
   utimesSync(begun, new Date(0), new Date(0))
-  const trash = createTrash({ dir: join(app.state, 'file-trash'), clock: systemClock })
+  const trash = new Trash(join(app.state, 'file-trash'), systemClock)
   assert.is(await trash.sweep(), 2)
   assert.equal(readdirSync(join(app.state, 'file-trash')), [young.trash_id])
 })

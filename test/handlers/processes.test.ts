@@ -1,7 +1,7 @@
 /** Background programs: asked about like any command, owned by one session, read, fed, ended, and gone with it. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createProcessRegistry } from '../../lib/commands/processes.ts'
+import { ProcessRegistry } from '../../lib/commands/processes.ts'
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../lib/base/clock.ts'
@@ -168,7 +168,7 @@ const never = new AbortController().signal
 test('bounds memory and number; forgets finished processes', async () => {
   const clock = createTestClock()
   const ended: unknown[] = []
-  const all = createProcessRegistry({
+  const all = new ProcessRegistry({
     clock,
     maxProcesses: 2,
     onEnded: (session, { exit_code }) => ended.push([session, exit_code]),
@@ -203,7 +203,7 @@ test('bounds memory and number; forgets finished processes', async () => {
 })
 
 test('kills a process that ignores SIGTERM', async () => {
-  const all = createProcessRegistry({ clock: systemClock })
+  const all = new ProcessRegistry({ clock: systemClock })
   const own = all.of('a')
   const { session_id, pid } = await own.start(
     started('trap "" TERM; echo on; while :; do sleep 60; done'),

@@ -2,7 +2,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
 import type { Clock } from '../../base/clock.ts'
-import { createTerminalScreen } from '../../base/terminal-screen.ts'
+import { TerminalScreen } from '../../base/terminal-screen.ts'
 import { coloredHead, stripAllButColors, RESET, coloredTail } from '../colors.ts'
 
 const MAX_CHARS = 50_000
@@ -50,7 +50,7 @@ export const createOutput = (clock: Pick<Clock, 'timer'>, live: (text: string) =
       tail = tail.slice(-TAIL_CHARS - 64)
     }
   }
-  const screen = createTerminalScreen(keep)
+  const screen = new TerminalScreen(keep)
 
   const add = (text: string) => {
     screen.write(text)

@@ -188,7 +188,7 @@ export const restoreDirectory = (
   chatMemo: Map<string, unknown>,
   workspace: string,
   history: readonly Pick<WireMessage, 'role' | 'content' | 'tool_calls' | 'tool_call_id'>[],
-  hostPath: CommandRunner['hostPath'] = path => path,
+  runner?: CommandRunner,
 ): void => {
   if (chatMemo.has('shell')) return
   const calls = new Set(
@@ -202,6 +202,6 @@ export const restoreDirectory = (
   // A result without it says nothing: the command was refused, or it went on in the background.
   const last = cwds.at(-1)
   const named = last === undefined ? workspace : String(JSON.parse(last))
-  if (named === workspace || !isInside(workspace, hostPath(named))) return
+  if (named === workspace || !isInside(workspace, runner?.hostPath(named) ?? named)) return
   saveShellState({ memo: chatMemo, workspace }, { cwd: named, changes: new Map() })
 }

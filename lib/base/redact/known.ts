@@ -15,72 +15,84 @@ export type SecretSource = () => readonly string[]
 /** Checking the files costs a few system calls: too many for every delta. */
 const RECHECK_MS = 100
 
-export const createKnown = (clock: Pick<Clock, 'monotonic'>) => {
-  const sources = new Set<SecretSource>()
-  let seen: (readonly string[])[] = []
-  let checkedAt = -Infinity
-  let secrets: readonly string[] = []
-  let version = 0
+export class KnownSecrets {
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #sources = new Set<SecretSource>()
+  #seen: (readonly string[])[] = []
+  #checkedAt = -Infinity
+  #secrets: readonly string[] = []
+  #version = 0
   // Made on first use: until then, it is not known which secrets there are.
-  let finder: Finder | undefined
-  let cut: CutFinder | undefined
-  let values: ReturnType<typeof createKnownFinder> | undefined
+  #finder: Finder | undefined
+  #cut: CutFinder | undefined
+  #values: ReturnType<typeof createKnownFinder> | undefined
 
-  const check = (): void => {
-    const now = [...sources].map(source => source())
-    const isSame = now.length === seen.length && now.every((each, at) => each === seen[at])
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock
+  }
+
+  #check(): void {
+    const now = [...this.#sources].map(source => source())
+    const isSame =
+      now.length === this.#seen.length && now.every((each, at) => each === this.#seen[at])
     if (isSame) return
-    seen = now
-    secrets = [...new Set(now.flat().flatMap(secretsInValue))]
-    version += 1
-    finder = undefined
-    cut = undefined
-    values = undefined
+    this.#seen = now
+    this.#secrets = [...new Set(now.flat().flatMap(secretsInValue))]
+    this.#version += 1
+    this.#finder = undefined
+    this.#cut = undefined
+    this.#values = undefined
   }
 
-  const recheck = (): void => {
-    const now = clock.monotonic()
-    if (now - checkedAt < RECHECK_MS) return
+  #recheck(): void {
+    const now = this.#clock.monotonic()
+    if (now - this.#checkedAt < RECHECK_MS) return
     // Set first: reading a file may log, and the log calls finder().
-    checkedAt = now
-    check()
+    this.#checkedAt = now
+    this.#check()
   }
 
-  return {
-    /** Returns an unsubscribe function; a closed service keeps no secrets in memory. */
-    watch(source: SecretSource): () => void {
-      sources.add(source)
-      checkedAt = -Infinity
-      return () => {
-        sources.delete(source)
-        checkedAt = -Infinity
-      }
-    },
-    /** Rechecks on the next use, because a source has just changed. */
-    refresh(): void {
-      checkedAt = -Infinity
-    },
-    secrets: (): readonly string[] => secrets,
-    /** Another number when the secrets are others. */
-    version(): number {
-      recheck()
-      return version
-    },
-    finder(): Finder {
-      recheck()
-      finder ??= createFinder(secrets)
-      return finder
-    },
-    /** Known values in a text, and nothing that is only recognized by its format. */
-    values(text: string): readonly Span[] {
-      recheck()
-      values ??= createKnownFinder(secrets)
-      return values(text)
-    },
-    /** As of the last call of `finder`. */
-    cut(): CutFinder {
-      cut ??= createCutFinder(secrets)
-      return cut
-    },
+  /** Returns an unsubscribe function; a closed service keeps no secrets in memory. */
+  watch(source: SecretSource): () => void {
+    this.#sources.add(source)
+    this.#checkedAt = -Infinity
+    return () => {
+      this.#sources.delete(source)
+      this.#checkedAt = -Infinity
+    }
+  }
+
+  /** Rechecks on the next use, because a source has just changed. */
+  refresh(): void {
+    this.#checkedAt = -Infinity
+  }
+
+  secrets(): readonly string[] {
+    return this.#secrets
+  }
+
+  /** Another number when the secrets are others. */
+  version(): number {
+    this.#recheck()
+    return this.#version
+  }
+
+  finder(): Finder {
+    this.#recheck()
+    this.#finder ??= createFinder(this.#secrets)
+    return this.#finder
+  }
+
+  /** Known values in a text, and nothing that is only recognized by its format. */
+  values(text: string): readonly Span[] {
+    this.#recheck()
+    this.#values ??= createKnownFinder(this.#secrets)
+    return this.#values(text)
+  }
+
+  /** As of the last call of `finder`. */
+  cut(): CutFinder {
+    this.#cut ??= createCutFinder(this.#secrets)
+    return this.#cut
   }
 }

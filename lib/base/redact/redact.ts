@@ -1,11 +1,11 @@
 /** Masks secrets in text that leaves the service or is sent to a model. The only code that masks. */
 import { systemClock } from '../clock.ts'
 import { isObjectOrArray } from '../json.ts'
-import { createKnown, type SecretSource } from './known.ts'
+import { KnownSecrets, type SecretSource } from './known.ts'
 import { isMasked } from './shapes.ts'
 import { isCuttable, merged, SHORTEST_SHOWN, SHOWN_FIRST, type Span } from './spans.ts'
 
-const known = createKnown(systemClock)
+const known = new KnownSecrets(systemClock)
 
 /** Masks the values of this source everywhere. Returns an unsubscribe function. */
 export const watchSecrets = (source: SecretSource): (() => void) => known.watch(source)
@@ -148,13 +148,6 @@ export const maskLeavingBytes = (bytes: Buffer): Buffer => {
   return bytes
 }
 
-export type StreamRedactor = {
-  /** Returns the part of the text so far that can no longer change. */
-  push: (text: string) => string
-  /** Returns the rest, at the end of the stream. */
-  end: () => string
-}
-
 /** Characters of emitted text kept as context: a name (`PASSWORD=`) decides about the value after it. */
 const LOOKBACK_CHARS = 256
 
@@ -162,13 +155,14 @@ const LOOKBACK_CHARS = 256
  * Redacts a stream: the concatenated output equals `redact` of the whole text. It holds back what may be the start of a
  * secret, at most the length of the longest one.
  */
-export const createStreamRedactor = (): StreamRedactor => {
-  let before = ''
-  let isCut = false
-  let held = ''
-  const take = (final: boolean): string => {
-    const text = before + held
-    const sent = before.length
+export class StreamRedactor {
+  #before = ''
+  #isCut = false
+  #held = ''
+
+  #take(final: boolean): string {
+    const text = this.#before + this.#held
+    const sent = this.#before.length
     const { spans: whole, pending } = known.finder().analyze(text, final)
     const pieces = final ? known.cut().end(text) : []
     const spans = pieces.length === 0 ? whole : merged([...whole, ...pieces])
@@ -177,7 +171,7 @@ export const createStreamRedactor = (): StreamRedactor => {
     let at = sent
     for (const { from, to, as } of spans) {
       // The context was cut, so a match at its start is unreliable.
-      if (to <= sent || (isCut && from === 0)) continue
+      if (to <= sent || (this.#isCut && from === 0)) continue
       if (to > stop) break
       const mask = maskOf(text.slice(from, to), as)
       if (from >= sent) out += text.slice(at, from) + mask
@@ -185,17 +179,21 @@ export const createStreamRedactor = (): StreamRedactor => {
       at = to
     }
     out += text.slice(at, Math.max(at, stop))
-    isCut ||= stop > LOOKBACK_CHARS
-    before = text.slice(Math.max(0, stop - LOOKBACK_CHARS), stop)
-    held = text.slice(stop)
+    this.#isCut ||= stop > LOOKBACK_CHARS
+    this.#before = text.slice(Math.max(0, stop - LOOKBACK_CHARS), stop)
+    this.#held = text.slice(stop)
     return out
   }
-  return {
-    push(text) {
-      held += text
-      return take(false)
-    },
-    end: () => take(true),
+
+  /** Returns the part of the text so far that can no longer change. */
+  push(text: string): string {
+    this.#held += text
+    return this.#take(false)
+  }
+
+  /** Returns the rest, at the end of the stream. */
+  end(): string {
+    return this.#take(true)
   }
 }
 

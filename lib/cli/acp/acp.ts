@@ -7,11 +7,11 @@ import { messageOf, UserError } from '../../errors.ts'
 import { redact } from '../../base/redact/redact.ts'
 import type { ServeArguments } from '../arguments.ts'
 import { openHome } from '../open-home.ts'
-import { createRecordedSessions } from '../recorded-sessions.ts'
+import { RecordedSessions } from '../recorded-sessions.ts'
 import type { Interrupts } from '../run.ts'
 import { reserveOutput } from '../reserve-output.ts'
 import { createTerminalEngine } from '../terminal-engine.ts'
-import { createMethods, type Methods, SetupError, toFork, toSetModel } from './methods.ts'
+import { AcpMethods, type Methods, SetupError, toFork, toSetModel } from './methods.ts'
 import { TurnFailure } from './session.ts'
 
 export type AcpOptions = {
@@ -69,7 +69,7 @@ export const acp = async (
     problem: line => log(line),
   })
   const home = await openHome(engine, profile)
-  const sessions = createRecordedSessions({
+  const sessions = new RecordedSessions({
     engine,
     home,
     source: 'acp',
@@ -152,7 +152,7 @@ export const acp = async (
     .onNotification('session/cancel', ({ params }) => methods?.cancel(params))
   let capabilities: Sdk.ClientCapabilities = {}
   app.onConnect(({ client }) => {
-    methods = createMethods({
+    methods = new AcpMethods({
       engine,
       home,
       sessions,

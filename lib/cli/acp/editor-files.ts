@@ -17,7 +17,7 @@ export type EditorFilesOptions = {
 }
 
 /** Undefined when the client offers no files. */
-export const createEditorFiles = ({
+export const editorFiles = ({
   client,
   capabilities,
   sessionId,

@@ -1,12 +1,30 @@
 /** The sessions that a client has open: created, loaded from state.db, and closed. */
+import type { Home } from '../../profiles/home.ts'
+import type { RecordedSessions } from '../recorded-sessions.ts'
 import type * as acp from '@agentclientprotocol/sdk'
 import { calledByName } from '../../profiles/slash-commands.ts'
 import { conflict, missing } from '../../errors.ts'
 import { redact } from '../../base/redact/redact.ts'
 import type { Message } from '../../schema/message.ts'
 import { requireDirectory } from '../require-directory.ts'
-import { toServers } from './client-servers.ts'
 import { EditorSession, type SessionContext } from './session.ts'
+import type { McpServer } from '@agentclientprotocol/sdk'
+
+const toMap = (pairs: readonly { name: string; value: string }[]): Record<string, string> =>
+  Object.fromEntries(pairs.map(({ name, value }) => [name, value]))
+
+/** Commands start in the directory of the session. */
+const toServers = (servers: readonly McpServer[], cwd: string): Record<string, unknown> =>
+  Object.fromEntries(
+    servers.map(server => {
+      if ('command' in server) {
+        const { command, args, env } = server
+        return [server.name, { command, args, env: toMap(env), cwd }]
+      }
+      const transport = server.type === 'sse' ? { transport: 'sse' } : {}
+      return [server.name, { url: server.url, headers: toMap(server.headers), ...transport }]
+    }),
+  )
 
 /** How a session ended, as recorded. */
 const CLOSED = 'acp_close'
@@ -20,12 +38,27 @@ const COMPACT: acp.AvailableCommand = {
 
 type Resumed = { session: EditorSession; messages: readonly Message[] }
 
-export const createOpenSessions = (context: SessionContext) => {
-  const { engine, home, sessions } = context
-  const open = new Map<string, EditorSession>()
+export class OpenSessions {
+  readonly #context: SessionContext
+  readonly #engine
+  readonly #home: Home
+  readonly #sessions: RecordedSessions
+  readonly #open = new Map<string, EditorSession>()
+  #resuming: Promise<unknown> = Promise.resolve()
 
-  const commands = (): acp.AvailableCommand[] => {
-    const called = calledByName(engine.skills.list(home), engine.skills.commands(home))
+  constructor(context: SessionContext) {
+    this.#context = context
+    const { engine, home, sessions } = context
+    this.#engine = engine
+    this.#home = home
+    this.#sessions = sessions
+  }
+
+  #commands(): acp.AvailableCommand[] {
+    const called = calledByName(
+      this.#engine.skills.list(this.#home),
+      this.#engine.skills.commands(this.#home),
+    )
     return [
       COMPACT,
       ...called.map(({ name, description, args_hint: hint }) => ({
@@ -36,94 +69,94 @@ export const createOpenSessions = (context: SessionContext) => {
     ]
   }
 
-  const add = (session: EditorSession): EditorSession => {
-    open.set(session.id, session)
+  #add(session: EditorSession): EditorSession {
+    this.#open.set(session.id, session)
     return session
   }
 
-  const close = (session: EditorSession): void => {
+  close(session: EditorSession): void {
     session.cancel()
-    open.delete(session.id)
-    if (session.servers) engine.mcp.forget(session.servers.dir)
-    sessions.end(session.id, CLOSED)
+    this.#open.delete(session.id)
+    if (session.servers) this.#engine.mcp.forget(session.servers.dir)
+    this.#sessions.end(session.id, CLOSED)
   }
 
-  let resuming: Promise<unknown> = Promise.resolve()
-
-  const resume = async (request: acp.ResumeSessionRequest): Promise<Resumed> => {
+  async #resume(request: acp.ResumeSessionRequest): Promise<Resumed> {
     const { sessionId, cwd, mcpServers = [] } = request
     requireDirectory(cwd, 'cwd')
-    const before = open.get(sessionId)
+    const before = this.#open.get(sessionId)
     if (before?.isRunning)
       throw conflict('A prompt is running in this session. Wait for its end, or cancel it.')
-    if (before) close(before)
+    if (before) this.close(before)
     // Everything is in state.db; another program may have continued the session.
-    await sessions.flush()
-    await engine.sessions.erase(sessionId)
-    const { session, messages } = sessions.resume(sessionId, { cwd, model: null })
+    await this.#sessions.flush()
+    await this.#engine.sessions.erase(sessionId)
+    const { session, messages } = this.#sessions.resume(sessionId, { cwd, model: null })
     const servers = toServers(mcpServers, cwd)
     return {
-      session: add(new EditorSession(context, session, { servers, hasTitle: true })),
+      session: this.#add(new EditorSession(this.#context, session, { servers, hasTitle: true })),
       messages,
     }
   }
 
-  return {
-    get: (id: string): EditorSession | undefined => open.get(id),
-    all: (): EditorSession[] => [...open.values()],
-    close,
+  get(id: string): EditorSession | undefined {
+    return this.#open.get(id)
+  }
 
-    /** Call it last: it follows the response, because some clients ignore updates of a session they do not know yet. */
-    announceCommands(session: EditorSession): void {
-      setImmediate(() =>
-        session.push({
-          sessionUpdate: 'available_commands_update',
-          availableCommands: commands(),
-        }),
-      )
-    },
+  all(): EditorSession[] {
+    return [...this.#open.values()]
+  }
 
-    require(id: string): EditorSession {
-      const session = open.get(id)
-      if (!session) throw missing(`The session ${id} is not open. Create or load one first.`)
-      return session
-    },
+  /** Call it last: it follows the response, because some clients ignore updates of a session they do not know yet. */
+  announceCommands(session: EditorSession): void {
+    setImmediate(() =>
+      session.push({
+        sessionUpdate: 'available_commands_update',
+        availableCommands: this.#commands(),
+      }),
+    )
+  }
 
-    create(
-      { cwd, mcpServers }: acp.NewSessionRequest,
-      { id, model }: { id: string; model: string | null },
-    ): EditorSession {
-      requireDirectory(cwd, 'cwd')
-      const servers = toServers(mcpServers, cwd)
-      const session = sessions.create({ id, cwd, model })
-      return add(new EditorSession(context, session, { servers, hasTitle: false }))
-    },
+  require(id: string): EditorSession {
+    const session = this.#open.get(id)
+    if (!session) throw missing(`The session ${id} is not open. Create or load one first.`)
+    return session
+  }
 
-    /** A copy under a new id, with the model of an open session. Throws a 404 when there is none. */
-    async fork(
-      { sessionId, cwd, mcpServers = [] }: acp.ResumeSessionRequest,
-      id: string,
-    ): Promise<EditorSession> {
-      requireDirectory(cwd, 'cwd')
-      const original = open.get(sessionId)
-      if (original?.isRunning)
-        throw conflict('A prompt is running in this session. Wait for its end, or cancel it.')
-      await sessions.flush()
-      const place = { id, cwd, model: original?.model ?? null }
-      // A session without a message is open, but not stored.
-      const session =
-        sessions.copy(sessionId, place) ?? (original ? sessions.create(place) : undefined)
-      if (!session) throw missing(`There is no session "${sessionId}".`)
-      const servers = toServers(mcpServers, cwd)
-      return add(new EditorSession(context, session, { servers, hasTitle: true }))
-    },
+  create(
+    { cwd, mcpServers }: acp.NewSessionRequest,
+    { id, model }: { id: string; model: string | null },
+  ): EditorSession {
+    requireDirectory(cwd, 'cwd')
+    const servers = toServers(mcpServers, cwd)
+    const session = this.#sessions.create({ id, cwd, model })
+    return this.#add(new EditorSession(this.#context, session, { servers, hasTitle: false }))
+  }
 
-    /** Opens a stored session, or again one that is open, with the servers and the directory of this request. */
-    resume(request: acp.ResumeSessionRequest): Promise<Resumed> {
-      // One after the other: two requests for one session would both add it.
-      const resumed = resuming.then(() => resume(request))
-      resuming = resumed.catch(() => undefined)
-      return resumed
-    },
+  /** A copy under a new id, with the model of an open session. Throws a 404 when there is none. */
+  async fork(
+    { sessionId, cwd, mcpServers = [] }: acp.ResumeSessionRequest,
+    id: string,
+  ): Promise<EditorSession> {
+    requireDirectory(cwd, 'cwd')
+    const original = this.#open.get(sessionId)
+    if (original?.isRunning)
+      throw conflict('A prompt is running in this session. Wait for its end, or cancel it.')
+    await this.#sessions.flush()
+    const place = { id, cwd, model: original?.model ?? null }
+    // A session without a message is open, but not stored.
+    const session =
+      this.#sessions.copy(sessionId, place) ?? (original ? this.#sessions.create(place) : undefined)
+    if (!session) throw missing(`There is no session "${sessionId}".`)
+    const servers = toServers(mcpServers, cwd)
+    return this.#add(new EditorSession(this.#context, session, { servers, hasTitle: true }))
+  }
+
+  /** Opens a stored session, or again one that is open, with the servers and the directory of this request. */
+  resume(request: acp.ResumeSessionRequest): Promise<Resumed> {
+    // One after the other: two requests for one session would both add it.
+    const resumed = this.#resuming.then(() => this.#resume(request))
+    this.#resuming = resumed.catch(() => undefined)
+    return resumed
   }
 }

@@ -30,38 +30,37 @@ const merge = (first: SessionUpdate, second: SessionUpdate): SessionUpdate | nul
   return isReplaced ? second : null
 }
 
-export type Outbox = {
-  push: (update: SessionUpdate) => void
-  /** Resolves when everything so far is sent: requests and responses must not overtake updates. */
-  sent: () => Promise<void>
-}
-
 /** `send` resolves when the client can take more; it rejects when the client is gone, and later updates are dropped. */
-export const createOutbox = (send: (update: SessionUpdate) => Promise<void>): Outbox => {
-  const waiting: SessionUpdate[] = []
-  let sending: Promise<void> | null = null
-  let isGone = false
+export class Outbox {
+  readonly #send: (update: SessionUpdate) => Promise<void>
+  readonly #waiting: SessionUpdate[] = []
+  #sending: Promise<void> | null = null
+  #isGone = false
 
-  const sendAll = async (): Promise<void> => {
-    for (let next = waiting.shift(); next && !isGone; next = waiting.shift())
-      await send(next).catch(() => {
-        isGone = true
-        waiting.length = 0
-      })
-    sending = null
+  constructor(send: (update: SessionUpdate) => Promise<void>) {
+    this.#send = send
   }
 
-  return {
-    push(update) {
-      if (isGone) return
-      const last = waiting.at(-1)
-      const merged = last ? merge(last, update) : null
-      if (merged) waiting[waiting.length - 1] = merged
-      else waiting.push(update)
-      sending ??= sendAll()
-    },
-    async sent() {
-      while (sending) await sending
-    },
+  async #sendAll(): Promise<void> {
+    for (let next = this.#waiting.shift(); next && !this.#isGone; next = this.#waiting.shift())
+      await this.#send(next).catch(() => {
+        this.#isGone = true
+        this.#waiting.length = 0
+      })
+    this.#sending = null
+  }
+
+  push(update: SessionUpdate): void {
+    if (this.#isGone) return
+    const last = this.#waiting.at(-1)
+    const merged = last ? merge(last, update) : null
+    if (merged) this.#waiting[this.#waiting.length - 1] = merged
+    else this.#waiting.push(update)
+    this.#sending ??= this.#sendAll()
+  }
+
+  /** Resolves when everything so far is sent: requests and responses must not overtake updates. */
+  async sent(): Promise<void> {
+    while (this.#sending) await this.#sending
   }
 }

@@ -23,12 +23,12 @@ import type { Questions } from '../../turns/questions.ts'
 import type { RecordedSession, RecordedSessions, RecordedTurn } from '../recorded-sessions.ts'
 import type { TerminalEngine } from '../terminal-engine.ts'
 import { inClientTerminals } from './client-terminals.ts'
-import { createEditorFiles } from './editor-files.ts'
+import { editorFiles } from './editor-files.ts'
 import { type ModeId, type SettingLists, settingLists } from './options.ts'
-import { createOutbox, type Outbox } from './outbox.ts'
+import { Outbox } from './outbox.ts'
 import { readPrompt } from './prompt-blocks.ts'
 import { askApproval, askQuestion, type QuestionsOptions } from './questions.ts'
-import { createTurnUpdates, type TurnUpdates } from './turn-updates.ts'
+import { TurnUpdates } from './turn-updates.ts'
 
 /** In the form of `mcp_servers` in config.yaml. */
 type McpServers = Readonly<Record<string, unknown>>
@@ -91,7 +91,7 @@ export class EditorSession {
     this.#context = context
     this.#session = session
     this.#hasTitle = hasTitle
-    this.#outbox = createOutbox(update =>
+    this.#outbox = new Outbox(update =>
       client.notify('session/update', { sessionId: session.id, update }),
     )
     if (Object.keys(servers).length > 0)
@@ -207,12 +207,12 @@ export class EditorSession {
     if (!running) return request
     const { client, capabilities, log } = this.#context
     const { planMode } = request
-    running.updates = createTurnUpdates({
-      place: request,
-      push: update => this.push(update),
-      notice: text => this.#notice(text),
-    })
-    const editor = createEditorFiles({
+    running.updates = new TurnUpdates(
+      request,
+      update => this.push(update),
+      text => this.#notice(text),
+    )
+    const editor = editorFiles({
       client,
       capabilities: capabilities().fs,
       sessionId: this.id,
@@ -229,8 +229,8 @@ export class EditorSession {
                   client,
                   sessionId: this.id,
                   env: this.#context.env,
-                  isShown: updates.has,
-                  show: updates.showTerminal,
+                  isShown: id => updates.has(id),
+                  show: (...of) => updates.showTerminal(...of),
                   log,
                 })
               : tool,
@@ -286,7 +286,7 @@ export class EditorSession {
       sessionId: this.id,
       signal: running.cancel.signal,
       call: isKnown ? { id: callId, content: running.updates?.contentOf(callId) ?? [] } : null,
-      sent: this.#outbox.sent,
+      sent: () => this.#outbox.sent(),
       onAnswer: () => {
         if (isKnown)
           this.push({

@@ -18,13 +18,6 @@ import {
 
 type Event<T extends AgentEvent['type']> = Extract<AgentEvent, { type: T }>
 
-export type TurnUpdatesOptions = {
-  place: Place
-  push: (update: SessionUpdate) => void
-  /** Shows a sentence that is not part of the answer. */
-  notice: (text: string) => void
-}
-
 /** A call that has started. */
 type OpenCall = {
   edit: Edit
@@ -48,28 +41,36 @@ const planOf = (name: string, raw: unknown): PlanEntry[] | null => {
   )
 }
 
-export type TurnUpdates = ReturnType<typeof createTurnUpdates>
-
-export const createTurnUpdates = ({ place, push, notice }: TurnUpdatesOptions) => {
-  const mask = createStreamMask()
-  const calls = new Map<string, OpenCall>()
-  const names = new Map<string, string>()
-  let hasStreamed = false
+export class TurnUpdates {
+  readonly #place: Place
+  readonly #push: (update: SessionUpdate) => void
+  /** Shows a sentence that is not part of the answer. */
+  readonly #notice: (text: string) => void
+  readonly #mask = createStreamMask()
+  readonly #calls = new Map<string, OpenCall>()
+  readonly #names = new Map<string, string>()
+  #hasStreamed = false
   /** Why the model stopped, as far as it is not the end of its answer. */
-  let stop: 'max_tokens' | 'max_turn_requests' | 'refusal' | null = null
+  #stop: 'max_tokens' | 'max_turn_requests' | 'refusal' | null = null
 
-  const startCall = ({ callId, name, preview, args, owner }: Event<'tool'>): void => {
-    const edit = editOf(name, args, place)
-    calls.set(callId, {
+  constructor(place: Place, push: (update: SessionUpdate) => void, notice: (text: string) => void) {
+    this.#place = place
+    this.#push = push
+    this.#notice = notice
+  }
+
+  #startCall({ callId, name, preview, args, owner }: Event<'tool'>): void {
+    const edit = editOf(name, args, this.#place)
+    this.#calls.set(callId, {
       edit,
       output: '',
       hasTerminal: false,
       isNested: owner !== undefined,
       isError: false,
     })
-    names.set(callId, name)
-    if (stop === 'max_tokens') stop = null
-    push({
+    this.#names.set(callId, name)
+    if (this.#stop === 'max_tokens') this.#stop = null
+    this.#push({
       sessionUpdate: 'tool_call',
       toolCallId: callId,
       title: titleOf(name, preview),
@@ -77,26 +78,26 @@ export const createTurnUpdates = ({ place, push, notice }: TurnUpdatesOptions) =
       kind: kindOf(name),
       status: 'in_progress',
       rawInput: redactValue(args),
-      locations: locationsOf(name, args, place),
+      locations: locationsOf(name, args, this.#place),
       ...(edit.planned.length > 0 && { content: edit.planned }),
       ...(owner && { _meta: { parentToolCallId: owner.parent } }),
     })
   }
 
-  const showOutput = ({ callId, text }: Event<'tool_output'>): void => {
-    const call = calls.get(callId)
+  #showOutput({ callId, text }: Event<'tool_output'>): void {
+    const call = this.#calls.get(callId)
     if (!call || call.hasTerminal) return
     call.output = (call.output + text).slice(-MAX_OUTPUT_CHARS)
-    push({
+    this.#push({
       sessionUpdate: 'tool_call_update',
       toolCallId: callId,
       content: codeContent(call.output),
     })
   }
 
-  const endCall = (callId: string, isError: boolean, content: ToolCallContent[], raw?: unknown) => {
-    calls.delete(callId)
-    push({
+  #endCall(callId: string, isError: boolean, content: ToolCallContent[], raw?: unknown) {
+    this.#calls.delete(callId)
+    this.#push({
       sessionUpdate: 'tool_call_update',
       toolCallId: callId,
       status: isError ? 'failed' : 'completed',
@@ -105,95 +106,111 @@ export const createTurnUpdates = ({ place, push, notice }: TurnUpdatesOptions) =
     })
   }
 
-  const completeCall = ({ callId, isError }: Event<'tool_complete'>): void => {
-    const call = calls.get(callId)
+  #completeCall({ callId, isError }: Event<'tool_complete'>): void {
+    const call = this.#calls.get(callId)
     if (!call) return
     // Its result follows as a message.
     if (!call.isNested) call.isError = isError
-    else endCall(callId, isError, isError ? [] : [...call.edit.done(), ...codeContent(call.output)])
+    else
+      this.#endCall(
+        callId,
+        isError,
+        isError ? [] : [...call.edit.done(), ...codeContent(call.output)],
+      )
   }
 
-  const showResult = (callId: string, content: string): void => {
-    const call = calls.get(callId)
+  #showResult(callId: string, content: string): void {
+    const call = this.#calls.get(callId)
     const result = readResult(redact(content))
     const isError = call?.isError ?? result.isError
     const changes = isError ? [] : (call?.edit.done() ?? [])
     const shown = call?.hasTerminal ? [] : codeContent(result.text)
-    endCall(callId, isError, changes.length > 0 ? changes : shown, result.raw)
-    const entries = planOf(names.get(callId) ?? '', result.raw)
-    if (entries) push({ sessionUpdate: 'plan', entries })
+    this.#endCall(callId, isError, changes.length > 0 ? changes : shown, result.raw)
+    const entries = planOf(this.#names.get(callId) ?? '', result.raw)
+    if (entries) this.#push({ sessionUpdate: 'plan', entries })
   }
 
-  const showMessage = ({ message }: Event<'message'>): void => {
+  #showMessage({ message }: Event<'message'>): void {
     const { role, content, tool_call_id: callId, refusal } = message
-    if (role === 'tool' && callId !== undefined) showResult(callId, String(content))
+    if (role === 'tool' && callId !== undefined) this.#showResult(callId, String(content))
     if (role !== 'assistant') return
-    hasStreamed = false
-    if (refusal) stop = 'refusal'
+    this.#hasStreamed = false
+    if (refusal) this.#stop = 'refusal'
   }
 
-  const showRetry = (event: Event<'retry'>): void => {
-    notice(describeRetry(event))
-    if (event.owner || !hasStreamed) return
+  #showRetry(event: Event<'retry'>): void {
+    this.#notice(describeRetry(event))
+    if (event.owner || !this.#hasStreamed) return
     // Streamed text cannot be taken back.
-    push({
+    this.#push({
       sessionUpdate: 'agent_message_chunk',
       messageId: event.messageId,
       content: { type: 'text', text: '\n\n*The answer starts over:*\n\n' },
     })
-    hasStreamed = false
+    this.#hasStreamed = false
   }
 
-  const showText = (event: Event<'token' | 'reasoning'>): void => {
+  #showText(event: Event<'token' | 'reasoning'>): void {
     // Text of parallel subagents would be interleaved.
     if (event.text === '' || event.owner) return
     const isAnswer = event.type === 'token'
-    if (isAnswer) hasStreamed = true
-    push({
+    if (isAnswer) this.#hasStreamed = true
+    this.#push({
       sessionUpdate: isAnswer ? 'agent_message_chunk' : 'agent_thought_chunk',
       messageId: event.messageId,
       content: { type: 'text', text: event.text },
     })
   }
 
-  const showWarning = ({ kind, message }: Event<'warning'>): void => {
-    if (kind === 'step_limit') stop = 'max_turn_requests'
-    if (kind === 'cut') stop = 'max_tokens'
-    notice(redact(message))
+  #showWarning({ kind, message }: Event<'warning'>): void {
+    if (kind === 'step_limit') this.#stop = 'max_turn_requests'
+    if (kind === 'cut') this.#stop = 'max_tokens'
+    this.#notice(redact(message))
   }
 
-  const show = (event: AgentEvent): void => {
-    if (event.type === 'token' || event.type === 'reasoning') showText(event)
-    else if (event.type === 'tool') startCall(event)
-    else if (event.type === 'tool_output') showOutput(event)
-    else if (event.type === 'tool_complete') completeCall(event)
-    else if (event.type === 'message') showMessage(event)
-    else if (event.type === 'retry') showRetry(event)
-    else if (event.type === 'warning') showWarning(event)
-    else if (event.type === 'compressing') notice('Summarizing earlier messages.')
+  #show(event: AgentEvent): void {
+    if (event.type === 'token' || event.type === 'reasoning') this.#showText(event)
+    else if (event.type === 'tool') this.#startCall(event)
+    else if (event.type === 'tool_output') this.#showOutput(event)
+    else if (event.type === 'tool_complete') this.#completeCall(event)
+    else if (event.type === 'message') this.#showMessage(event)
+    else if (event.type === 'retry') this.#showRetry(event)
+    else if (event.type === 'warning') this.#showWarning(event)
+    else if (event.type === 'compressing') this.#notice('Summarizing earlier messages.')
   }
 
-  return {
-    event: (event: AgentEvent): void => mask.push(event).forEach(show),
-    /** Shows what is held back, and ends the calls of a stopped turn. */
-    end(): void {
-      mask.flush().forEach(show)
-      for (const callId of [...calls.keys()]) endCall(callId, true, [])
-    },
-    /** Shows a terminal of the client in the call that runs there. */
-    showTerminal(callId: string, terminalId: string): void {
-      const call = calls.get(callId)
-      if (!call) return
-      call.hasTerminal = true
-      push({
-        sessionUpdate: 'tool_call_update',
-        toolCallId: callId,
-        content: [{ type: 'terminal', terminalId }],
-      })
-    },
-    stopReason: () => stop,
-    /** The differences that a call shows, for its approval. */
-    contentOf: (callId: string): ToolCallContent[] => calls.get(callId)?.edit.planned ?? [],
-    has: (callId: string): boolean => calls.has(callId),
+  event(event: AgentEvent): void {
+    for (const masked of this.#mask.push(event)) this.#show(masked)
+  }
+
+  /** Shows what is held back, and ends the calls of a stopped turn. */
+  end(): void {
+    for (const masked of this.#mask.flush()) this.#show(masked)
+    for (const callId of [...this.#calls.keys()]) this.#endCall(callId, true, [])
+  }
+
+  /** Shows a terminal of the client in the call that runs there. */
+  showTerminal(callId: string, terminalId: string): void {
+    const call = this.#calls.get(callId)
+    if (!call) return
+    call.hasTerminal = true
+    this.#push({
+      sessionUpdate: 'tool_call_update',
+      toolCallId: callId,
+      content: [{ type: 'terminal', terminalId }],
+    })
+  }
+
+  stopReason(): 'max_tokens' | 'refusal' | 'max_turn_requests' | null {
+    return this.#stop
+  }
+
+  /** The differences that a call shows, for its approval. */
+  contentOf(callId: string): ToolCallContent[] {
+    return this.#calls.get(callId)?.edit.planned ?? []
+  }
+
+  has(callId: string): boolean {
+    return this.#calls.has(callId)
   }
 }

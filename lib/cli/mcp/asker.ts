@@ -27,6 +27,17 @@ export type Answer = {
   notes: string[]
 }
 
+type Running = { context: ServerContext; steps: number; notes: string[]; signal: AbortSignal }
+
+const CHOICES: Readonly<Record<ApprovalChoice, string>> = {
+  once: 'Allow once',
+  session: 'Allow for this session',
+  always: 'Always allow',
+  deny: 'Deny',
+}
+
+type FormFields = Record<string, { type: 'string'; title: string; enum?: string[] }>
+
 export type AskerOptions = {
   engine: TerminalEngine
   sessions: RecordedSessions
@@ -42,53 +53,65 @@ export type AskerOptions = {
   log: (line: string) => void
 }
 
-type Running = { context: ServerContext; steps: number; notes: string[]; signal: AbortSignal }
+export class Asker {
+  readonly #options: AskerOptions
+  readonly #engine
+  readonly #sessions: RecordedSessions
+  readonly #recorded: () => RecordedEntry[]
+  readonly #isOfServer: (id: string) => boolean
+  readonly #cwd: string
+  readonly #hasForms: () => boolean
+  readonly #log: (line: string) => void
+  readonly #open = new Map<string, RecordedSession>()
+  readonly #running = new Map<string, Running>()
 
-const CHOICES: Readonly<Record<ApprovalChoice, string>> = {
-  once: 'Allow once',
-  session: 'Allow for this session',
-  always: 'Always allow',
-  deny: 'Deny',
-}
+  constructor(options: AskerOptions) {
+    this.#options = options
+    const { engine, sessions, recorded, isOfServer, cwd, hasForms, log } = options
+    this.#engine = engine
+    this.#sessions = sessions
+    this.#recorded = recorded
+    this.#isOfServer = isOfServer
+    this.#cwd = cwd
+    this.#hasForms = hasForms
+    this.#log = log
+  }
 
-export type Asker = ReturnType<typeof createAsker>
-
-export const createAsker = (options: AskerOptions) => {
-  const { engine, sessions, recorded, isOfServer, cwd, hasForms, log } = options
-  const open = new Map<string, RecordedSession>()
-  const running = new Map<string, Running>()
-
-  const sessionFor = ({ session_id: id, workspace, model }: Request): RecordedSession => {
+  #sessionFor({ session_id: id, workspace, model }: Request): RecordedSession {
     const place = workspace === undefined ? undefined : requireDirectory(workspace, 'workspace')
-    const known = id === undefined ? undefined : open.get(id)
+    const known = id === undefined ? undefined : this.#open.get(id)
     const session =
       known ??
       (id === undefined
-        ? sessions.create({ id: randomUUID(), cwd: place ?? cwd, model: options.model })
-        : resume(id, place))
+        ? this.#sessions.create({
+            id: randomUUID(),
+            cwd: place ?? this.#cwd,
+            model: this.#options.model,
+          })
+        : this.#resume(id, place))
     if (place !== undefined && place !== session.cwd)
       throw invalid(`The session ${session.id} works in ${session.cwd}. Leave workspace out.`)
     if (model !== undefined) session.model = model
-    open.set(session.id, session)
+    this.#open.set(session.id, session)
     return session
   }
 
-  const resume = (id: string, place: string | undefined): RecordedSession => {
-    if (isOfServer(id))
+  #resume(id: string, place: string | undefined): RecordedSession {
+    if (this.#isOfServer(id))
       throw invalid(
         `The session ${id} belongs to the server, which alone continues it: open it in the page. read_session returns its messages.`,
       )
-    const known = recorded().find(entry => entry.id === id)?.cwd
-    return sessions.resume(id, { cwd: place ?? (known || cwd), model: null }).session
+    const known = this.#recorded().find(entry => entry.id === id)?.cwd
+    return this.#sessions.resume(id, { cwd: place ?? (known || this.#cwd), model: null }).session
   }
 
   /** Null when the client cannot be asked, or declines. */
-  const askForm = async (
+  async #askForm(
     { context, signal }: Running,
     message: string,
-    properties: Record<string, { type: 'string'; title: string; enum?: string[] }>,
+    properties: FormFields,
     timeoutMs: number,
-  ): Promise<Record<string, unknown> | null> => {
+  ): Promise<Record<string, unknown> | null> {
     const { action, content } = await context.mcpReq.elicitInput(
       { mode: 'form', message, requestedSchema: { type: 'object', properties } },
       // Zero means no limit; the SDK has no such value.
@@ -97,121 +120,124 @@ export const createAsker = (options: AskerOptions) => {
     return action === 'accept' ? asObject(content) : null
   }
 
-  return {
-    /** Runs a whole turn. Throws a UserError or an Error with the reason when there is no answer. */
-    async ask(request: Request, context: ServerContext): Promise<Answer> {
-      const { signal } = context.mcpReq
-      if (request.prompt.trim() === '') throw invalid('The prompt is empty.')
-      const session = sessionFor(request)
-      if (running.has(session.id))
-        throw conflict(`A turn is running in the session ${session.id}. Wait for its end.`)
-      const state: Running = { context, steps: 0, notes: [], signal }
-      running.set(session.id, state)
-      try {
-        const { turn, result } = await sessions.send(session, request.prompt, {
-          requireModel: true,
-        })
-        const stop = () => void engine.turns.cancel(turn.streamId)
-        if (signal.aborted) stop()
-        signal.addEventListener('abort', stop, { once: true })
-        const outcome = await result
-        signal.removeEventListener('abort', stop)
-        if (signal.aborted) throw new Error('The request was cancelled.')
-        if (outcome?.status !== 'finished') {
-          const { message, hint } = outcome?.failure ?? { message: 'The turn failed.' }
-          throw new Error([message, hint].filter(Boolean).join(' '))
-        }
-        return { session_id: session.id, text: redact(outcome.text), notes: state.notes }
-      } finally {
-        running.delete(session.id)
+  /** Runs a whole turn. Throws a UserError or an Error with the reason when there is no answer. */
+  async ask(request: Request, context: ServerContext): Promise<Answer> {
+    const { signal } = context.mcpReq
+    if (request.prompt.trim() === '') throw invalid('The prompt is empty.')
+    const session = this.#sessionFor(request)
+    if (this.#running.has(session.id))
+      throw conflict(`A turn is running in the session ${session.id}. Wait for its end.`)
+    const state: Running = { context, steps: 0, notes: [], signal }
+    this.#running.set(session.id, state)
+    try {
+      const { turn, result } = await this.#sessions.send(session, request.prompt, {
+        requireModel: true,
+      })
+      const stop = () => void this.#engine.turns.cancel(turn.streamId)
+      if (signal.aborted) stop()
+      signal.addEventListener('abort', stop, { once: true })
+      const outcome = await result
+      signal.removeEventListener('abort', stop)
+      if (signal.aborted) throw new Error('The request was cancelled.')
+      if (outcome?.status !== 'finished') {
+        const { message, hint } = outcome?.failure ?? { message: 'The turn failed.' }
+        throw new Error([message, hint].filter(Boolean).join(' '))
       }
-    },
+      return { session_id: session.id, text: redact(outcome.text), notes: state.notes }
+    } finally {
+      this.#running.delete(session.id)
+    }
+  }
 
-    // ── For the engine's observer ─────────────────────────────────────────────────────────────────────────────────────
-
-    /** Each tool call is a step of the progress. */
-    event(event: AgentEvent, id: string): void {
-      const state = running.get(id)
-      const progressToken = state?.context.mcpReq._meta?.progressToken
-      if (!state || event.type !== 'tool') return
-      state.steps += 1
-      if (progressToken === undefined) return
-      const message = redact(`${event.name} ${event.preview ?? ''}`.trim())
-      state.context.mcpReq
-        .notify({
-          method: 'notifications/progress',
-          params: { progressToken, progress: state.steps, message },
-        })
-        // The client is gone: the end of the connection ends the turn.
-        .catch(() => undefined)
-    },
-
-    warn(message: string): void {
-      log(message)
-      for (const { notes } of running.values()) notes.push(redact(message))
-    },
-
-    approve: (async (ask, timeoutMs) => {
-      const state = running.get(ask.session_id)
-      if (!state) return 'deny'
-      const { command, description, cwd: place, diff } = ask
-      if (!hasForms()) {
-        state.notes.push(
-          `Denied, because this client cannot show approvals: ${command} (${description})`,
-        )
-        throw new Unapproved('noOne')
-      }
-      const choices = ask.choices ?? ApprovalChoice.options
-      const message = [description, command, diff, place && `In ${place}`].filter(Boolean)
-      try {
-        const answer = await askForm(
-          state,
-          message.join('\n\n'),
-          {
-            decision: {
-              type: 'string',
-              title: 'Decision',
-              enum: choices.map(choice => CHOICES[choice]),
-            },
+  // ── For the engine's observer ─────────────────────────────────────────────────────────────────────────────────────
+  /** Asks for an approval in a form. */
+  async approve(
+    ask: Parameters<Questions['approve']>[0],
+    timeoutMs: number,
+  ): Promise<ApprovalChoice> {
+    const state = this.#running.get(ask.session_id)
+    if (!state) return 'deny'
+    const { command, description, cwd: place, diff } = ask
+    if (!this.#hasForms()) {
+      state.notes.push(
+        `Denied, because this client cannot show approvals: ${command} (${description})`,
+      )
+      throw new Unapproved('noOne')
+    }
+    const choices = ask.choices ?? ApprovalChoice.options
+    const message = [description, command, diff, place && `In ${place}`].filter(Boolean)
+    try {
+      const answer = await this.#askForm(
+        state,
+        message.join('\n\n'),
+        {
+          decision: {
+            type: 'string',
+            title: 'Decision',
+            enum: choices.map(choice => CHOICES[choice]),
           },
-          timeoutMs,
-        )
-        return choices.find(choice => CHOICES[choice] === answer?.decision) ?? 'deny'
-      } catch (error) {
-        if (state.signal.aborted) return 'deny'
-        state.notes.push(`Denied without an answer: ${command}`)
-        log(`An approval got no answer: ${messageOf(error)}`)
-        const isLate = error instanceof Error && 'code' in error && error.code === 'REQUEST_TIMEOUT'
-        throw new Unapproved(isLate ? 'timeout' : 'noOne')
-      }
-    }) satisfies Questions['approve'],
+        },
+        timeoutMs,
+      )
+      return choices.find(choice => CHOICES[choice] === answer?.decision) ?? 'deny'
+    } catch (error) {
+      if (state.signal.aborted) return 'deny'
+      state.notes.push(`Denied without an answer: ${command}`)
+      this.#log(`An approval got no answer: ${messageOf(error)}`)
+      const isLate = error instanceof Error && 'code' in error && error.code === 'REQUEST_TIMEOUT'
+      throw new Unapproved(isLate ? 'timeout' : 'noOne')
+    }
+  }
 
-    clarify: (async ({ session_id, question, choices_offered: choices }, timeoutMs) => {
-      const state = running.get(session_id)
-      if (!state || !hasForms()) return null
-      const own = {
-        type: 'string' as const,
-        title: choices.length > 0 ? 'Another answer' : 'Answer',
-      }
-      const choice = { type: 'string' as const, title: 'Answer', enum: [...choices] }
-      const properties: Parameters<typeof askForm>[2] =
-        choices.length > 0 ? { choice, answer: own } : { answer: own }
-      try {
-        const answer = await askForm(state, question, properties, timeoutMs)
-        return asString(answer?.answer).trim() || asString(answer?.choice) || null
-      } catch (error) {
-        log(`A question got no answer: ${messageOf(error)}`)
-        return null
-      }
-    }) satisfies Questions['clarify'],
+  async clarify(
+    { session_id, question, choices_offered: choices }: Parameters<Questions['clarify']>[0],
+    timeoutMs: number,
+  ): Promise<string | null> {
+    const state = this.#running.get(session_id)
+    if (!state || !this.#hasForms()) return null
+    const own = {
+      type: 'string' as const,
+      title: choices.length > 0 ? 'Another answer' : 'Answer',
+    }
+    const choice = { type: 'string' as const, title: 'Answer', enum: [...choices] }
+    const properties: FormFields = choices.length > 0 ? { choice, answer: own } : { answer: own }
+    try {
+      const answer = await this.#askForm(state, question, properties, timeoutMs)
+      return asString(answer?.answer).trim() || asString(answer?.choice) || null
+    } catch (error) {
+      this.#log(`A question got no answer: ${messageOf(error)}`)
+      return null
+    }
+  }
 
-    /** Stops everything that runs, at the end of the connection. */
-    close(): void {
-      for (const id of running.keys()) {
-        const stream = engine.turns.streamOf(id)
-        if (stream !== null) engine.turns.cancel(stream)
-      }
-      for (const id of open.keys()) sessions.end(id, 'mcp_close')
-    },
+  /** Each tool call is a step of the progress. */
+  event(event: AgentEvent, id: string): void {
+    const state = this.#running.get(id)
+    const progressToken = state?.context.mcpReq._meta?.progressToken
+    if (!state || event.type !== 'tool') return
+    state.steps += 1
+    if (progressToken === undefined) return
+    const message = redact(`${event.name} ${event.preview ?? ''}`.trim())
+    state.context.mcpReq
+      .notify({
+        method: 'notifications/progress',
+        params: { progressToken, progress: state.steps, message },
+      })
+      // The client is gone: the end of the connection ends the turn.
+      .catch(() => undefined)
+  }
+
+  warn(message: string): void {
+    this.#log(message)
+    for (const { notes } of this.#running.values()) notes.push(redact(message))
+  }
+
+  /** Stops everything that runs, at the end of the connection. */
+  close(): void {
+    for (const id of this.#running.keys()) {
+      const stream = this.#engine.turns.streamOf(id)
+      if (stream !== null) this.#engine.turns.cancel(stream)
+    }
+    for (const id of this.#open.keys()) this.#sessions.end(id, 'mcp_close')
   }
 }

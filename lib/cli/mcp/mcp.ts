@@ -8,12 +8,12 @@ import { redact } from '../../base/redact/redact.ts'
 import { createStoredSessions } from '../../sessions/stored-sessions.ts'
 import type { ServeArguments } from '../arguments.ts'
 import { openHome } from '../open-home.ts'
-import { createRecordedSessions } from '../recorded-sessions.ts'
+import { RecordedSessions } from '../recorded-sessions.ts'
 import { reserveOutput } from '../reserve-output.ts'
 import type { Interrupts } from '../run.ts'
 import { createTerminalEngine } from '../terminal-engine.ts'
-import { type Asker, createAsker } from './asker.ts'
-import { createSessionLibrary } from './session-library.ts'
+import { Asker } from './asker.ts'
+import { SessionLibrary } from './session-library.ts'
 
 export type McpOptions = {
   config: Config
@@ -81,7 +81,7 @@ export const mcp = async (
     problem: line => log(line),
   })
   const home = await openHome(engine, profile)
-  const sessions = createRecordedSessions({
+  const sessions = new RecordedSessions({
     engine,
     home,
     source: 'mcp',
@@ -90,17 +90,17 @@ export const mcp = async (
   })
   const stored = createStoredSessions({ stateDir: config.stateDir, addon })
   const recorded = () => listRecorded(sessions.file, addon, ['cli', 'acp', 'mcp'])
-  const library = createSessionLibrary({
+  const library = new SessionLibrary(
     home,
     stored,
-    hostSessions: engine.hostSessions,
-    recordedPlaces: () => new Map(recorded().map(({ id, cwd: place }) => [id, place])),
-  })
+    engine.hostSessions,
+    () => new Map(recorded().map(({ id, cwd: place }) => [id, place])),
+  )
   const server = new McpServer(
     { name: 'agent-webui', title: 'Agent Web UI', version },
     { instructions: INSTRUCTIONS },
   )
-  const own = createAsker({
+  const own = new Asker({
     engine,
     sessions,
     recorded,

@@ -9,16 +9,6 @@ import type { Message } from '../../schema/message.ts'
 import type { SessionRow } from '../../schema/session.ts'
 import type { StoredSessions } from '../../sessions/stored-sessions.ts'
 
-export type SessionLibraryOptions = {
-  home: Home
-  /** Those of the server. */
-  stored: StoredSessions
-  /** Those in state.db. */
-  hostSessions: HostSessions
-  /** Where sessions of command-line programs worked, by id. */
-  recordedPlaces: () => ReadonlyMap<string, string>
-}
-
 export type SessionEntry = {
   session_id: string
   title: string
@@ -83,15 +73,30 @@ const toMessage = (message: Message): MessageEntry => ({
   ...(message.timestamp !== undefined && { at: isoTime(message.timestamp) }),
 })
 
-export const createSessionLibrary = ({
-  home,
-  stored,
-  hostSessions,
-  recordedPlaces,
-}: SessionLibraryOptions) => {
+export class SessionLibrary {
+  readonly #home: Home
+  /** Those of the server. */
+  readonly #stored: StoredSessions
+  /** Those in state.db. */
+  readonly #hostSessions: HostSessions
+  /** Where sessions of command-line programs worked, by id. */
+  readonly #recordedPlaces: () => ReadonlyMap<string, string>
+
+  constructor(
+    home: Home,
+    stored: StoredSessions,
+    hostSessions: HostSessions,
+    recordedPlaces: () => ReadonlyMap<string, string>,
+  ) {
+    this.#home = home
+    this.#stored = stored
+    this.#hostSessions = hostSessions
+    this.#recordedPlaces = recordedPlaces
+  }
+
   /** Rows of state.db have the workspace in which the page would continue, not the one of the program. */
-  const withPlaces = () => {
-    const places = recordedPlaces()
+  #withPlaces() {
+    const places = this.#recordedPlaces()
     return (row: SessionRow): SessionRow => ({
       ...row,
       workspace: places.get(row.session_id) ?? '',
@@ -99,59 +104,63 @@ export const createSessionLibrary = ({
   }
 
   /** A session that the server imported from state.db is one of the server's. */
-  const rows = (): SessionRow[] => {
-    const own = stored.rows(home.name)
+  #rows(): SessionRow[] {
+    const own = this.#stored.rows(this.#home.name)
     const known = new Set(own.map(({ session_id }) => session_id))
-    const others = hostSessions.rows(home).filter(({ session_id }) => !known.has(session_id))
-    return [...own, ...others.map(withPlaces())].sort((a, b) => b.updated_at - a.updated_at)
+    const others = this.#hostSessions
+      .rows(this.#home)
+      .filter(({ session_id }) => !known.has(session_id))
+    return [...own, ...others.map(this.#withPlaces())].sort((a, b) => b.updated_at - a.updated_at)
   }
 
-  return {
-    list(limit: number, offset: number): { sessions: SessionEntry[]; total: number } {
-      const all = rows()
-      return { sessions: all.slice(offset, offset + limit).map(toEntry), total: all.length }
-    },
+  list(limit: number, offset: number): { sessions: SessionEntry[]; total: number } {
+    const all = this.#rows()
+    return { sessions: all.slice(offset, offset + limit).map(toEntry), total: all.length }
+  }
 
-    /** The last messages before the index `before`, oldest first. Throws a 404. */
-    read(id: string, limit: number, before: number | undefined) {
-      const own = stored.session(id, home.name)
-      const found = own ?? hostSessions.session(home, id)
-      if (!found) throw missing(`There is no session "${id}".`)
-      const end = Math.min(before ?? found.messages.length, found.messages.length)
-      const from = Math.max(0, end - limit)
-      return {
-        session: toEntry(own ? own.row : withPlaces()(found.row)),
-        messages: found.messages.slice(from, end).map(toMessage),
-        /** Pass it as `before` for older messages; null: there are none. */
-        older: from > 0 ? from : null,
-      }
-    },
+  /** The last messages before the index `before`, oldest first. Throws a 404. */
+  read(
+    id: string,
+    limit: number,
+    before: number | undefined,
+  ): { session: SessionEntry; messages: MessageEntry[]; older: number | null } {
+    const own = this.#stored.session(id, this.#home.name)
+    const found = own ?? this.#hostSessions.session(this.#home, id)
+    if (!found) throw missing(`There is no session "${id}".`)
+    const end = Math.min(before ?? found.messages.length, found.messages.length)
+    const from = Math.max(0, end - limit)
+    return {
+      session: toEntry(own ? own.row : this.#withPlaces()(found.row)),
+      messages: found.messages.slice(from, end).map(toMessage),
+      /** Pass it as `before` for older messages; null: there are none. */
+      older: from > 0 ? from : null,
+    }
+  }
 
-    /** Best first: the server's sessions are ranked, others follow by time. */
-    async search(
-      query: string,
-      limit: number,
-    ): Promise<{ hits: (SessionEntry & { snippet: string })[] }> {
-      const own = await stored.search(query, home.name, limit)
-      const known = new Set(stored.rows(home.name).map(({ session_id }) => session_id))
-      const words = query.replaceAll('"', ' ').split(/\s+/).filter(Boolean)
-      // Those that ask_agent continues are in the transcripts of the engine, too.
-      const options = { words, roles: [], maxMessages: 1, limit, imported: true }
-      const found = await hostSessions.find(home, options)
-      const placed = withPlaces()
-      const hits = [
-        ...own.map(({ row, snippet }) => ({
-          ...toEntry(row),
-          snippet: snippet.map(({ text }) => text).join(''),
+  /** Best first: the server's sessions are ranked, others follow by time. */
+  async search(
+    query: string,
+    limit: number,
+  ): Promise<{ hits: (SessionEntry & { snippet: string })[] }> {
+    const own = await this.#stored.search(query, this.#home.name, limit)
+    const known = new Set(this.#stored.rows(this.#home.name).map(({ session_id }) => session_id))
+    const words = query.replaceAll('"', ' ').split(/\s+/).filter(Boolean)
+    // Those that ask_agent continues are in the transcripts of the engine, too.
+    const options = { words, roles: [], maxMessages: 1, limit, imported: true }
+    const found = await this.#hostSessions.find(this.#home, options)
+    const placed = this.#withPlaces()
+    const hits = [
+      ...own.map(({ row, snippet }) => ({
+        ...toEntry(row),
+        snippet: snippet.map(({ text }) => text).join(''),
+      })),
+      ...found
+        .filter(({ row }) => !known.has(row.session_id))
+        .map(({ row, messages }) => ({
+          ...toEntry(placed(row)),
+          snippet: shorten(redact(messages[0]?.text ?? '')).slice(0, 300),
         })),
-        ...found
-          .filter(({ row }) => !known.has(row.session_id))
-          .map(({ row, messages }) => ({
-            ...toEntry(placed(row)),
-            snippet: shorten(redact(messages[0]?.text ?? '')).slice(0, 300),
-          })),
-      ]
-      return { hits: hits.slice(0, limit) }
-    },
+    ]
+    return { hits: hits.slice(0, limit) }
   }
 }

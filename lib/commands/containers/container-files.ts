@@ -33,29 +33,39 @@ type Dirs = {
   empty: string
 }
 
-export const createContainerFiles = ({
-  name,
-  settings,
-  workspace,
-  shows,
-}: {
-  name: string
-  settings: ContainerSettings
-  workspace: string
-  shows: () => readonly Shown[]
-}) => {
-  let base = ''
+export class ContainerFiles {
+  readonly #name: string
+  readonly #settings: ContainerSettings
+  readonly #workspace: string
+  readonly #shows: () => readonly Shown[]
+  #base = ''
+  readonly #homeDir: string
+
+  constructor(
+    name: string,
+    settings: ContainerSettings,
+    workspace: string,
+    shows: () => readonly Shown[],
+  ) {
+    this.#name = name
+    this.#settings = settings
+    this.#workspace = workspace
+    this.#shows = shows
+    this.#homeDir = join(settings.dir, 'home')
+  }
 
   /** Created again when it was deleted, as after a restart of the computer. */
-  const dirs = (): Dirs => {
-    if (base === '')
-      base = settings.outlasts ? join(settings.dir, name) : mkdtempSync(join(tmpdir(), DIR_PREFIX))
+  dirs(): Dirs {
+    if (this.#base === '')
+      this.#base = this.#settings.outlasts
+        ? join(this.#settings.dir, this.#name)
+        : mkdtempSync(join(tmpdir(), DIR_PREFIX))
     const [shared, exchange, tmp, empty] = ['shared', 'exchange', 'tmp', 'empty'].map(each =>
-      join(base, each),
+      join(this.#base, each),
     ) as [string, string, string, string]
     const all = { shared, exchange, tmp, empty }
     if (existsSync(tmp)) return all
-    mkdirSync(base, { recursive: true, mode: 0o700 })
+    mkdirSync(this.#base, { recursive: true, mode: 0o700 })
     for (const dir of Object.values(all)) mkdirSync(dir, { recursive: true })
     writeFileSync(join(empty, 'file'), '')
     // Only the user can enter `base`; inside, the user of the image may be another one.
@@ -64,27 +74,25 @@ export const createContainerFiles = ({
     return all
   }
 
-  const homeDir = join(settings.dir, 'home')
-
-  const mounts = (): Mount[] => {
-    const { shared, exchange, tmp, empty } = dirs()
-    if (settings.keepsHome) mkdirSync(homeDir, { recursive: true, mode: 0o700 })
+  mounts(): Mount[] {
+    const { shared, exchange, tmp, empty } = this.dirs()
+    if (this.#settings.keepsHome) mkdirSync(this.#homeDir, { recursive: true, mode: 0o700 })
     const toMount = ({ isHidden, source, target, isReadOnly }: Shown): Mount => {
       if (!isHidden) return { source, target, isReadOnly }
       const isDir = statSync(source).isDirectory()
       return { source: isDir ? empty : join(empty, 'file'), target, isReadOnly: true }
     }
     const aliasOf = (mount: Mount): Mount[] =>
-      isInside(workspace, mount.target)
-        ? [{ ...mount, target: join('/workspace', relative(workspace, mount.target)) }]
+      isInside(this.#workspace, mount.target)
+        ? [{ ...mount, target: join('/workspace', relative(this.#workspace, mount.target)) }]
         : []
-    const shown = shows().map(toMount)
+    const shown = this.#shows().map(toMount)
     const all = [
       { source: tmp, target: '/tmp' },
-      ...(settings.keepsHome ? [{ source: homeDir, target: CONTAINER_HOME }] : []),
+      ...(this.#settings.keepsHome ? [{ source: this.#homeDir, target: CONTAINER_HOME }] : []),
       ...shown,
       // With what is read-only or hidden in it: a mount of the workspace does not contain other mounts.
-      ...(settings.hasWorkspaceAlias ? shown.flatMap(aliasOf) : []),
+      ...(this.#settings.hasWorkspaceAlias ? shown.flatMap(aliasOf) : []),
       { source: shared, target: shared, isReadOnly: true },
       { source: exchange, target: exchange },
     ]
@@ -92,21 +100,20 @@ export const createContainerFiles = ({
     return [...new Map(all.map(mount => [mount.target, mount])).values()]
   }
 
-  return {
-    dirs,
-    mounts,
-    /** The directory that contains them. */
-    base(): string {
-      dirs()
-      return base
-    },
-    /** Notes which process uses a container that outlasts it, because its labels cannot change. */
-    claim(): void {
-      dirs()
-      writeFileSync(join(base, USER_FILE), String(process.pid))
-    },
-    remove(): void {
-      if (base !== '' && !settings.outlasts) rmSync(base, { recursive: true, force: true })
-    },
+  /** The directory that contains them. */
+  base(): string {
+    this.dirs()
+    return this.#base
+  }
+
+  /** Notes which process uses a container that outlasts it, because its labels cannot change. */
+  claim(): void {
+    this.dirs()
+    writeFileSync(join(this.#base, USER_FILE), String(process.pid))
+  }
+
+  remove(): void {
+    if (this.#base !== '' && !this.#settings.outlasts)
+      rmSync(this.#base, { recursive: true, force: true })
   }
 }

@@ -11,7 +11,7 @@ import {
   reasonIn,
 } from './engine.ts'
 import type { Images } from './image.ts'
-import { createContainerFiles, type Shown } from './container-files.ts'
+import { ContainerFiles, type Shown } from './container-files.ts'
 import { type Mount, runArguments } from './run-arguments.ts'
 import { DESCRIBE, SIGNAL } from './scripts.ts'
 import type { ContainerSettings } from './settings.ts'
@@ -51,49 +51,71 @@ export type Running = {
 /** Folders that are part of every image. */
 const OF_IMAGE = /^\/(?:usr|bin|sbin|lib\d*|etc|proc|sys|dev|var|run|boot)?$/
 
-export type ContainerServices = {
-  clock: Clock
-  images: Images
-  warn: (line: string) => void
-  /** Rejects with a sentence when it cannot be used. */
-  engine: () => Promise<EngineCli>
-}
+export class Container {
+  readonly name: string
+  readonly #settings: ContainerSettings
+  readonly #workspace: string
+  readonly #labels: Readonly<Record<string, string>>
+  readonly #clock: Clock
+  readonly #images: Images
+  readonly #warn: (line: string) => void
+  readonly #open: () => Promise<EngineCli>
+  readonly #files: ContainerFiles
+  #cli: EngineCli | undefined
+  #running: Running | undefined
+  #checkedAt = Number.NEGATIVE_INFINITY
+  #starting: Promise<Running> | undefined
+  #lastUsed: number
 
-export type Container = ReturnType<typeof createContainer>
+  constructor(
+    { name, settings, workspace, shows, labels }: ContainerPlan,
+    {
+      clock,
+      images,
+      warn,
+      engine: open,
+    }: {
+      clock: Clock
+      images: Images
+      warn: (line: string) => void
+      /** Rejects with a sentence when it cannot be used. */
+      engine: () => Promise<EngineCli>
+    },
+  ) {
+    this.name = name
+    this.#settings = settings
+    this.#workspace = workspace
+    this.#labels = labels
+    this.#clock = clock
+    this.#images = images
+    this.#warn = warn
+    this.#open = open
+    this.#files = new ContainerFiles(this.name, settings, workspace, shows)
+    this.#lastUsed = clock.monotonic()
+  }
 
-export const createContainer = (
-  { name, settings, workspace, shows, labels }: ContainerPlan,
-  { clock, images, warn, engine: open }: ContainerServices,
-) => {
-  const files = createContainerFiles({ name, settings, workspace, shows })
-  let cli: EngineCli | undefined
-  let running: Running | undefined
-  let checkedAt = Number.NEGATIVE_INFINITY
-  let starting: Promise<Running> | undefined
-  let lastUsed = clock.monotonic()
-
-  const userOf = async (engine: EngineCli): Promise<{ user: string | null; more: string[] }> => {
+  async #userOf(engine: EngineCli): Promise<{ user: string | null; more: string[] }> {
     const own = `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`
-    if (settings.runsAsHostUser === false) return { user: null, more: [] }
+    if (this.#settings.runsAsHostUser === false) return { user: null, more: [] }
     const rootless = await isRootless(engine)
     if (!rootless) return { user: own, more: [] }
     // Without root, the user of this computer is root inside, unless the user wants to have the same number there.
-    return settings.runsAsHostUser && engine.engine === 'podman'
+    return this.#settings.runsAsHostUser && engine.engine === 'podman'
       ? { user: own, more: ['--userns', 'keep-id'] }
       : { user: '0:0', more: [] }
   }
 
   /** Runs the container, without the limits that the system cannot apply, unless the file names them. */
-  const create = async (engine: EngineCli): Promise<void> => {
-    const { user, more } = await userOf(engine)
-    const { named } = settings
-    const limits = { hasLimits: true, hasDiskLimit: settings.diskMb > 0, hasTried: false }
+  async #create(engine: EngineCli): Promise<void> {
+    const { user, more } = await this.#userOf(engine)
+    const { named } = this.#settings
+    const limits = { hasLimits: true, hasDiskLimit: this.#settings.diskMb > 0, hasTried: false }
     for (;;) {
       const args = runArguments({
-        settings: { ...settings, extraArgs: [...more, ...settings.extraArgs] },
-        name,
-        labels: { ...labels, [`${LABEL}.dir`]: files.base() },
-        mounts: files.mounts(),
+        settings: { ...this.#settings, extraArgs: [...more, ...this.#settings.extraArgs] },
+        name: this.name,
+        labels: { ...this.#labels, [`${LABEL}.dir`]: this.#files.base() },
+        mounts: this.#files.mounts(),
         user,
         hasSelinux: existsSync('/sys/fs/selinux/enforce'),
         ...limits,
@@ -101,17 +123,19 @@ export const createContainer = (
       const { code, stderr } = await engine.run(args, START_TIMEOUT_MS)
       if (code === 0) return
       // A failed start may leave a container that was created.
-      await engine.run(['rm', '--force', name])
+      await engine.run(['rm', '--force', this.name])
       if (limits.hasDiskLimit && isDiskLimitUnsupported(stderr)) {
-        if (named.has('container_disk') && settings.diskMb !== USUAL_DISK_MB)
-          throw refusal('terminal.container_disk', stderr)
+        if (named.has('container_disk') && this.#settings.diskMb !== USUAL_DISK_MB)
+          throw this.#refusal('terminal.container_disk', stderr)
         if (named.has('container_disk'))
-          warn(`the container runs without the limit terminal.container_disk: ${reasonIn(stderr)}`)
+          this.#warn(
+            `the container runs without the limit terminal.container_disk: ${reasonIn(stderr)}`,
+          )
         limits.hasDiskLimit = false
       } else if (limits.hasLimits && isLimitUnsupported(stderr)) {
         if (named.has('container_cpu') || named.has('container_memory'))
-          throw refusal('terminal.container_cpu or terminal.container_memory', stderr)
-        warn(`the container runs without limits of CPU and memory: ${reasonIn(stderr)}`)
+          throw this.#refusal('terminal.container_cpu or terminal.container_memory', stderr)
+        this.#warn(`the container runs without limits of CPU and memory: ${reasonIn(stderr)}`)
         limits.hasLimits = false
       } else if (isNameTaken(stderr) && !limits.hasTried) limits.hasTried = true
       else
@@ -121,24 +145,25 @@ export const createContainer = (
     }
   }
 
-  const refusal = (keys: string, stderr: string) =>
-    unavailable(
+  #refusal(keys: string, stderr: string) {
+    return unavailable(
       `${keys} can't be applied here: ${reasonIn(stderr)}. Set 0 to run commands without this limit.`,
     )
+  }
 
-  const isRunning = async (engine: EngineCli): Promise<boolean | null> => {
+  async #isRunning(engine: EngineCli): Promise<boolean | null> {
     const { code, stdout } = await engine.run([
       'container',
       'inspect',
       '--format',
       '{{.State.Running}}',
-      name,
+      this.name,
     ])
     return code === 0 ? stdout.toString().trim() === 'true' : null
   }
 
-  const describe = async (engine: EngineCli): Promise<Running> => {
-    const { code, stdout, stderr } = await engine.run(['exec', name, 'sh', '-c', DESCRIBE])
+  async #describe(engine: EngineCli): Promise<Running> {
+    const { code, stdout, stderr } = await engine.run(['exec', this.name, 'sh', '-c', DESCRIBE])
     if (code !== 0)
       throw unavailable(`The container for commands can't run a shell: ${reasonIn(stderr)}.`)
     const [shell, ...lines] = stdout.toString().split('\n')
@@ -149,82 +174,104 @@ export const createContainer = (
     return { cli: engine, env: Object.fromEntries(variables), hasBash: shell === 'bash' }
   }
 
-  const start = async (): Promise<Running> => {
-    cli = await open()
-    const state = await isRunning(cli)
-    if (state && running) return running
-    if (OF_IMAGE.test(workspace))
+  async #start(): Promise<Running> {
+    this.#cli = await this.#open()
+    const state = await this.#isRunning(this.#cli)
+    if (state && this.#running) return this.#running
+    if (OF_IMAGE.test(this.#workspace))
       throw unavailable(
-        `The workspace ${workspace} can't be used in a container, because every image has its own. Choose another one.`,
+        `The workspace ${this.#workspace} can't be used in a container, because every image has its own. Choose another one.`,
       )
-    await images.require(cli, settings.image)
-    if (settings.outlasts) files.claim()
-    if (state !== null && settings.outlasts) {
-      const started = state ? null : await cli.run(['start', name], START_TIMEOUT_MS)
+    await this.#images.require(this.#cli, this.#settings.image)
+    if (this.#settings.outlasts) this.#files.claim()
+    if (state !== null && this.#settings.outlasts) {
+      const started = state ? null : await this.#cli.run(['start', this.name], START_TIMEOUT_MS)
       if (started && started.code !== 0) {
-        await cli.run(['rm', '--force', name])
-        await create(cli)
+        await this.#cli.run(['rm', '--force', this.name])
+        await this.#create(this.#cli)
       }
     } else {
-      if (state !== null) await cli.run(['rm', '--force', name])
-      await create(cli)
+      if (state !== null) await this.#cli.run(['rm', '--force', this.name])
+      await this.#create(this.#cli)
     }
-    running = await describe(cli)
-    return running
+    this.#running = await this.#describe(this.#cli)
+    return this.#running
   }
 
-  return {
-    name,
-    shared: () => files.dirs().shared,
-    exchange: () => files.dirs().exchange,
-    /** What it shows of this computer, for mapping paths; the deepest first. */
-    places: (): Mount[] =>
-      [
-        ...files.mounts(),
-        ...settings.volumes
-          .filter(({ source }) => source.includes('/'))
-          .map(({ source, target }) => ({ source, target })),
-      ].sort((a, b) => b.target.length - a.target.length),
-    /** Rejects with a sentence when it cannot run. Cheap while it runs. */
-    async ensure(): Promise<Running> {
-      lastUsed = clock.monotonic()
-      if (running && clock.monotonic() - checkedAt < CHECK_VALID_MS) return running
-      starting ??= start().finally(() => {
-        starting = undefined
-        checkedAt = clock.monotonic()
-      })
-      return starting
-    },
-    /** What is known since the last `ensure`. */
-    known: (): Running | undefined => running,
-    /** Sends a signal to the processes of a command. Resolves to false when that failed although the container runs. */
-    async signal(mark: string, signal: string): Promise<boolean> {
-      if (!cli) return true
-      const args = ['exec', name, 'sh', '-c', SIGNAL, 'sh', signal.replace(/^SIG/, ''), mark]
-      const { code } = await cli.run(args, SIGNAL_TIMEOUT_MS)
-      return code === 0 || (await isRunning(cli)) !== true
-    },
-    /** Milliseconds without a command; 0 while one runs. */
-    async idleMs(): Promise<number> {
-      const since = clock.monotonic() - lastUsed
-      if (!cli || starting) return 0
-      const { code, stdout } = await cli.run(['exec', name, 'sh', '-c', SIGNAL, 'sh', '0', ''])
-      return code === 0 && Number(stdout.toString()) > 0 ? 0 : since
-    },
-    /** With everything that runs in it. One that outlasts the service is stopped only. */
-    async remove(): Promise<void> {
-      await starting?.catch(() => undefined)
-      running = undefined
-      if (cli)
-        await (settings.outlasts
-          ? cli.run(['stop', '--time', '1', name])
-          : cli.run(['rm', '--force', name]))
-      files.remove()
-    },
-    /** Everything in it ends at once; the next command starts it again. */
-    async kill(): Promise<void> {
-      running = undefined
-      if (cli) await cli.run(['kill', name])
-    },
+  shared(): string {
+    return this.#files.dirs().shared
+  }
+
+  exchange(): string {
+    return this.#files.dirs().exchange
+  }
+
+  /** What it shows of this computer, for mapping paths; the deepest first. */
+  places(): Mount[] {
+    return [
+      ...this.#files.mounts(),
+      ...this.#settings.volumes
+        .filter(({ source }) => source.includes('/'))
+        .map(({ source, target }) => ({ source, target })),
+    ].sort((a, b) => b.target.length - a.target.length)
+  }
+
+  /** Rejects with a sentence when it cannot run. Cheap while it runs. */
+  async ensure(): Promise<Running> {
+    this.#lastUsed = this.#clock.monotonic()
+    if (this.#running && this.#clock.monotonic() - this.#checkedAt < CHECK_VALID_MS)
+      return this.#running
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = undefined
+      this.#checkedAt = this.#clock.monotonic()
+    })
+    return this.#starting
+  }
+
+  /** What is known since the last `ensure`. */
+  known(): Running | undefined {
+    return this.#running
+  }
+
+  /** Sends a signal to the processes of a command. Resolves to false when that failed although the container runs. */
+  async signal(mark: string, signal: string): Promise<boolean> {
+    if (!this.#cli) return true
+    const args = ['exec', this.name, 'sh', '-c', SIGNAL, 'sh', signal.replace(/^SIG/, ''), mark]
+    const { code } = await this.#cli.run(args, SIGNAL_TIMEOUT_MS)
+    return code === 0 || (await this.#isRunning(this.#cli)) !== true
+  }
+
+  /** Milliseconds without a command; 0 while one runs. */
+  async idleMs(): Promise<number> {
+    const since = this.#clock.monotonic() - this.#lastUsed
+    if (!this.#cli || this.#starting) return 0
+    const { code, stdout } = await this.#cli.run([
+      'exec',
+      this.name,
+      'sh',
+      '-c',
+      SIGNAL,
+      'sh',
+      '0',
+      '',
+    ])
+    return code === 0 && Number(stdout.toString()) > 0 ? 0 : since
+  }
+
+  /** With everything that runs in it. One that outlasts the service is stopped only. */
+  async remove(): Promise<void> {
+    await this.#starting?.catch(() => undefined)
+    this.#running = undefined
+    if (this.#cli)
+      await (this.#settings.outlasts
+        ? this.#cli.run(['stop', '--time', '1', this.name])
+        : this.#cli.run(['rm', '--force', this.name]))
+    this.#files.remove()
+  }
+
+  /** Everything in it ends at once; the next command starts it again. */
+  async kill(): Promise<void> {
+    this.#running = undefined
+    if (this.#cli) await this.#cli.run(['kill', this.name])
   }
 }

@@ -1,4 +1,5 @@
 /** The containers of this process: one per profile, workspace, and settings; removed when unused, at the end, and after a crash. */
+import { isAlive } from '../../base/is-alive.ts'
 import { rmSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -6,19 +7,14 @@ import { sha256 } from '../../base/sha256.ts'
 import { type Clock, every } from '../../base/clock.ts'
 import { messageOf } from '../../errors.ts'
 import { readText } from '../../store/read-text.ts'
-import { type Container, type ContainerPlan, createContainer, LABEL } from './container.ts'
+import { Container, type ContainerPlan, LABEL } from './container.ts'
 import { DIR_PREFIX, USER_FILE } from './container-files.ts'
 import { type EngineCli, openEngine } from './engine.ts'
-import { createImages } from './image.ts'
+import { Images } from './image.ts'
 import type { ContainerSettings, Engine } from './settings.ts'
 
 const CHECK_IDLE_MS = 30_000
 const CLOSE_TIMEOUT_MS = 10_000
-
-export type ContainersOptions = {
-  clock: Clock
-  log: (line: string, extra?: Record<string, unknown>) => void
-}
 
 export type ContainerRequest = Omit<ContainerPlan, 'name' | 'labels'> & {
   /** The home of the profile. */
@@ -51,60 +47,57 @@ export const containerLabels = ({
 const userOf = (dir: string): number =>
   Number(readText(join(dir, USER_FILE), { maxBytes: 20 }).text ?? 0) || 0
 
-/** Whether a process with this id runs. */
-const isAlive = (pid: number): boolean => {
-  if (pid === 0) return false
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+export class Containers {
+  readonly #clock: Clock
+  readonly #log: (line: string, extra?: Record<string, unknown>) => void
+  readonly #images: Images
+  readonly #open = new Map<string, { container: Container; idleMs: number }>()
+  readonly #cleaned = new Map<string, Promise<void>>()
+  readonly #engines = new Map<string, Promise<EngineCli>>()
+  #isClosed = false
+  readonly #stopRemoving: () => void
+
+  constructor(options: {
+    clock: Clock
+    log: (line: string, extra?: Record<string, unknown>) => void
+  }) {
+    const { clock, log } = options
+    this.#clock = clock
+    this.#log = log
+    this.#images = new Images(this.#clock, this.#log)
+    this.#stopRemoving = every(this.#clock, CHECK_IDLE_MS, () => void this.removeUnused())
   }
-}
-
-export type Containers = ReturnType<typeof createContainers>
-
-export const createContainers = (options: ContainersOptions) => {
-  const { clock, log } = options
-  const images = createImages({ clock, log })
-  const open = new Map<string, { container: Container; idleMs: number }>()
-  const cleaned = new Map<string, Promise<void>>()
-  const engines = new Map<string, Promise<EngineCli>>()
-  let isClosed = false
 
   /** The program is looked for once; whether its service answers is found out with each use. */
-  const engineFor = (env: Readonly<Record<string, string>>, wanted: Engine): Promise<EngineCli> => {
+  #engineFor(env: Readonly<Record<string, string>>, wanted: Engine): Promise<EngineCli> {
     const key = JSON.stringify([wanted, env.PATH, env.DOCKER_HOST, env.HERMES_DOCKER_BINARY])
-    const opened = engines.get(key) ?? openEngine(env, wanted)
-    engines.set(key, opened)
-    opened.catch(() => engines.delete(key))
+    const opened = this.#engines.get(key) ?? openEngine(env, wanted)
+    this.#engines.set(key, opened)
+    opened.catch(() => this.#engines.delete(key))
     return opened
   }
 
-  const report = (what: string) => (error: unknown) => log(what, { error: messageOf(error) })
+  #report(what: string) {
+    return (error: unknown) => this.#log(what, { error: messageOf(error) })
+  }
 
-  const removeUnused = async (): Promise<void> => {
-    for (const [key, { container, idleMs }] of open) {
+  async removeUnused(): Promise<void> {
+    for (const [key, { container, idleMs }] of this.#open) {
       try {
         if ((await container.idleMs()) <= idleMs) continue
-        open.delete(key)
+        this.#open.delete(key)
         await container.remove()
       } catch (error) {
-        report('an unused container was not removed')(error)
+        this.#report('an unused container was not removed')(error)
       }
     }
   }
-  const stopRemoving = every(clock, CHECK_IDLE_MS, () => void removeUnused())
 
   /**
    * Removes containers of this home whose process has ended, and their directories. Of those that outlast it, ends what a
    * killed process left running, and removes the ones that these settings would never start again.
    */
-  const removeLeftovers = async (
-    cli: EngineCli,
-    home: string,
-    settings: ContainerSettings,
-  ): Promise<void> => {
+  async #removeLeftovers(cli: EngineCli, home: string, settings: ContainerSettings): Promise<void> {
     const filter = `label=${LABEL}.home=${digest(home)}`
     const listed = await cli.run(['ps', '--all', '--quiet', '--filter', filter])
     const ids = listed.stdout.toString().split('\n').filter(Boolean)
@@ -128,7 +121,7 @@ export const createContainers = (options: ContainersOptions) => {
         continue
       }
       await cli.run(['rm', '--force', id])
-      log(
+      this.#log(
         outlasts
           ? 'removed a container of earlier settings'
           : 'removed a container that a killed process had left',
@@ -141,61 +134,58 @@ export const createContainers = (options: ContainersOptions) => {
   }
 
   /** Once per home, before its first container. */
-  const cleanUp = (
+  cleanUp(
     home: string,
     settings: ContainerSettings,
     env: Readonly<Record<string, string>>,
-  ): Promise<void> => {
+  ): Promise<void> {
     if (!settings.removesLeftovers) return Promise.resolve()
-    const known = cleaned.get(home)
+    const known = this.#cleaned.get(home)
     if (known) return known
-    const done = engineFor(env, settings.engine)
-      .then(cli => removeLeftovers(cli, home, settings))
+    const done = this.#engineFor(env, settings.engine)
+      .then(cli => this.#removeLeftovers(cli, home, settings))
       .catch((error: unknown) => {
-        cleaned.delete(home)
+        this.#cleaned.delete(home)
         throw error
       })
-    cleaned.set(home, done)
+    this.#cleaned.set(home, done)
     return done
   }
 
-  return {
-    cleanUp,
-    removeUnused,
-    /** The container for this request, which may not have been started yet. */
-    of({ home, ...request }: ContainerRequest): Container {
-      const { settings, workspace, readable } = request
-      const owner = settings.outlasts ? null : process.pid
-      // Services in containers may share one docker service, and have the same home and process id.
-      const place = owner === null ? home : [hostname(), home]
-      const name = `agent-webui-${digest([place, owner, settings, workspace, readable])}`
-      const known = open.get(name)
-      if (known) return known.container
-      const labels = containerLabels({ home, owner, settings })
-      const container = createContainer(
-        { ...request, name, labels },
-        {
-          clock,
-          images,
-          warn: log,
-          engine: () => engineFor(request.env, settings.engine),
-        },
-      )
-      open.set(name, { container, idleMs: settings.idleMs })
-      return container
-    },
-    /** Removes all. Everything that runs in them ends. */
-    async close(): Promise<void> {
-      if (isClosed) return
-      isClosed = true
-      stopRemoving()
-      images.close()
-      const removals = [...open.values()].map(({ container }) =>
-        container.remove().catch(report('a container was not removed')),
-      )
-      open.clear()
-      const late = new Promise(resolve => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())
-      await Promise.race([Promise.all(removals), late])
-    },
+  /** The container for this request, which may not have been started yet. */
+  of({ home, ...request }: ContainerRequest): Container {
+    const { settings, workspace, readable } = request
+    const owner = settings.outlasts ? null : process.pid
+    // Services in containers may share one docker service, and have the same home and process id.
+    const place = owner === null ? home : [hostname(), home]
+    const name = `agent-webui-${digest([place, owner, settings, workspace, readable])}`
+    const known = this.#open.get(name)
+    if (known) return known.container
+    const labels = containerLabels({ home, owner, settings })
+    const container = new Container(
+      { ...request, name, labels },
+      {
+        clock: this.#clock,
+        images: this.#images,
+        warn: this.#log,
+        engine: () => this.#engineFor(request.env, settings.engine),
+      },
+    )
+    this.#open.set(name, { container, idleMs: settings.idleMs })
+    return container
+  }
+
+  /** Removes all. Everything that runs in them ends. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#stopRemoving()
+    this.#images.close()
+    const removals = [...this.#open.values()].map(({ container }) =>
+      container.remove().catch(this.#report('a container was not removed')),
+    )
+    this.#open.clear()
+    const late = new Promise(resolve => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())
+    await Promise.race([Promise.all(removals), late])
   }
 }

@@ -9,64 +9,68 @@ const PULL_TIMEOUT_MS = 60 * 60_000
 
 type Pull = { done: Promise<void>; startedAt: number }
 
-export type ImagesOptions = { clock: Clock; log: (line: string) => void }
+export class Images {
+  readonly #clock: Clock
+  readonly #log: (line: string) => void
+  readonly #pulls = new Map<string, Pull>()
+  readonly #closing = new AbortController()
 
-export type Images = ReturnType<typeof createImages>
+  constructor(clock: Clock, log: (line: string) => void) {
+    this.#clock = clock
+    this.#log = log
+  }
 
-export const createImages = ({ clock, log }: ImagesOptions) => {
-  const pulls = new Map<string, Pull>()
-  const closing = new AbortController()
-
-  const pull = async (cli: EngineCli, image: string): Promise<void> => {
-    log(`downloading the container image ${image}`)
-    const result = await cli.run(['pull', '--quiet', image], PULL_TIMEOUT_MS, closing.signal)
+  async #pull(cli: EngineCli, image: string): Promise<void> {
+    this.#log(`downloading the container image ${image}`)
+    const result = await cli.run(['pull', '--quiet', image], PULL_TIMEOUT_MS, this.#closing.signal)
     if (result.code !== 0)
       throw unavailable(
         `The container image ${image} (terminal.docker_image) is not here and can't be downloaded: ${reasonIn(result.stderr)}.`,
       )
-    log(`downloaded the container image ${image}`)
+    this.#log(`downloaded the container image ${image}`)
   }
 
-  const start = (cli: EngineCli, image: string): Pull => {
+  #start(cli: EngineCli, image: string): Pull {
     const key = `${cli.program} ${image}`
-    const running = pulls.get(key)
+    const running = this.#pulls.get(key)
     if (running) return running
     const started: Pull = {
-      done: pull(cli, image).finally(() => pulls.delete(key)),
-      startedAt: clock.monotonic(),
+      done: this.#pull(cli, image).finally(() => this.#pulls.delete(key)),
+      startedAt: this.#clock.monotonic(),
     }
     // A command that waits no longer reads the reason with its next attempt.
-    started.done.catch((error: unknown) => log(messageOf(error)))
-    pulls.set(key, started)
+    started.done.catch((error: unknown) => this.#log(messageOf(error)))
+    this.#pulls.set(key, started)
     return started
   }
 
-  return {
-    /** Ends the downloads. */
-    close: () => closing.abort(),
-    /** Resolves when the image is here. Rejects with a sentence while a long download runs, and when it failed. */
-    async require(cli: EngineCli, image: string): Promise<void> {
-      const found = await cli.run(['image', 'inspect', '--format', '{{.Id}}', image])
-      if (found.code === 0) return
-      if (!isMissingImage(found.stderr))
-        throw unavailable(
-          `The container image ${image} (terminal.docker_image) can't be read: ${reasonIn(found.stderr)}.`,
-        )
-      const { done, startedAt } = start(cli, image)
-      const late = Promise.withResolvers<never>()
-      const cancel = clock.timer(WAIT_MS, () => {
-        const seconds = Math.round(toSeconds(clock.monotonic() - startedAt))
-        late.reject(
-          conflict(
-            `The container image ${image} is being downloaded, for ${seconds} s so far. Nothing runs until it is here. Run the command again in a minute.`,
-          ),
-        )
-      })
-      try {
-        await Promise.race([done, late.promise])
-      } finally {
-        cancel()
-      }
-    },
+  /** Ends the downloads. */
+  close(): void {
+    this.#closing.abort()
+  }
+
+  /** Resolves when the image is here. Rejects with a sentence while a long download runs, and when it failed. */
+  async require(cli: EngineCli, image: string): Promise<void> {
+    const found = await cli.run(['image', 'inspect', '--format', '{{.Id}}', image])
+    if (found.code === 0) return
+    if (!isMissingImage(found.stderr))
+      throw unavailable(
+        `The container image ${image} (terminal.docker_image) can't be read: ${reasonIn(found.stderr)}.`,
+      )
+    const { done, startedAt } = this.#start(cli, image)
+    const late = Promise.withResolvers<never>()
+    const cancel = this.#clock.timer(WAIT_MS, () => {
+      const seconds = Math.round(toSeconds(this.#clock.monotonic() - startedAt))
+      late.reject(
+        conflict(
+          `The container image ${image} is being downloaded, for ${seconds} s so far. Nothing runs until it is here. Run the command again in a minute.`,
+        ),
+      )
+    })
+    try {
+      await Promise.race([done, late.promise])
+    } finally {
+      cancel()
+    }
   }
 }

@@ -17,6 +17,23 @@ import type { ContainerSettings, Engine } from './settings.ts'
 
 type Env = Readonly<Record<string, string>>
 
+const VARIABLE = /^[A-Za-z_]\w*$/
+/** Facts about the session, with which programs of this service and of the host agent find it. */
+const ABOUT_SESSION = /^(?:AGENT_\w+|HERMES_\w+|TERMINAL_CWD|TZ)$/
+const belongsInside = (name: string): boolean =>
+  ABOUT_SESSION.test(name) || Object.hasOwn(NO_TERMINAL_ENV, name)
+
+/** A file that a shell reads. The environment is passed this way because arguments are visible to every user. */
+const exportsOf = (env: Env): string =>
+  Object.entries(env)
+    .filter(([name, value]) => VARIABLE.test(name) && !value.includes('\0'))
+    .map(([name, value]) => `export ${name}=${shellQuote(value)}\n`)
+    .join('')
+
+/** The same bytes for every image and engine. */
+const NOTE =
+  'Commands run in a container: only the workspace and configured volumes are those of this computer, and its programs and home directory are its own.'
+
 export type RunnerOptions = {
   containers: Pick<Containers, 'of' | 'cleanUp'>
   /** The home of the profile. */
@@ -37,84 +54,98 @@ export type RunnerOptions = {
   /** Values for `docker_forward_env`, and what else of this computer commands get. */
   forwarded: (names: readonly string[]) => Env
   /** A Git directory that a command may change, made in a directory that the container shows. Null: there is no repository. */
-  privateGit?: (parent: string) => { env: Env; finish: OnEnd } | null
+  privateGitFor?: (parent: string) => { env: Env; finish: OnEnd } | null
   log: (line: string, extra?: Record<string, unknown>) => void
 }
 
-const VARIABLE = /^[A-Za-z_]\w*$/
-/** Facts about the session, with which programs of this service and of the host agent find it. */
-const ABOUT_SESSION = /^(?:AGENT_\w+|HERMES_\w+|TERMINAL_CWD|TZ)$/
-const belongsInside = (name: string): boolean =>
-  ABOUT_SESSION.test(name) || Object.hasOwn(NO_TERMINAL_ENV, name)
+export class ContainerRunner implements CommandRunner {
+  readonly #options: RunnerOptions
+  readonly #containers
+  readonly #home: string
+  readonly #workspace: string
+  readonly #turnEnv: Readonly<Record<string, string>>
+  readonly #forwarded: (names: readonly string[]) => Env
+  readonly #log: (line: string, extra?: Record<string, unknown>) => void
+  readonly kind: Engine
+  readonly note
+  readonly network: boolean
+  readonly sharesFolders: boolean
+  readonly hasOwnSystem: true
 
-/** A file that a shell reads. The environment is passed this way because arguments are visible to every user. */
-const exportsOf = (env: Env): string =>
-  Object.entries(env)
-    .filter(([name, value]) => VARIABLE.test(name) && !value.includes('\0'))
-    .map(([name, value]) => `export ${name}=${shellQuote(value)}\n`)
-    .join('')
+  constructor(options: RunnerOptions) {
+    this.#options = options
+    const { containers, home, workspace, env: turnEnv, forwarded, log, engine } = options
+    this.#containers = containers
+    this.#home = home
+    this.#workspace = workspace
+    this.#turnEnv = turnEnv
+    this.#forwarded = forwarded
+    this.#log = log
+    this.kind = engine
+    this.note = NOTE
+    this.network = options.hasNetwork
+    this.sharesFolders = options.sharesFolders
+    this.hasOwnSystem = true
+  }
 
-/** The same bytes for every image and engine. */
-const NOTE =
-  'Commands run in a container: only the workspace and configured volumes are those of this computer, and its programs and home directory are its own.'
-
-export const createContainerRunner = (options: RunnerOptions): CommandRunner => {
-  const { containers, home, workspace, env: turnEnv, forwarded, log, engine } = options
-
-  const planFor = (more: readonly string[]): ContainerRequest => {
-    const readable = [...options.readable, ...more].filter(path => !isInside(workspace, path))
+  #planFor(more: readonly string[]): ContainerRequest {
+    const readable = [...this.#options.readable, ...more].filter(
+      path => !isInside(this.#workspace, path),
+    )
     return {
-      home,
-      settings: options.settings(),
-      workspace,
+      home: this.#home,
+      settings: this.#options.settings(),
+      workspace: this.#workspace,
       readable: readable.toSorted(),
-      shows: () => options.shows(readable),
-      env: turnEnv,
+      shows: () => this.#options.shows(readable),
+      env: this.#turnEnv,
     }
   }
-  const containerFor = (readable: readonly string[] = []): Container =>
-    containers.of(planFor(readable))
 
-  const ensure = async (container: Container): Promise<Running> => {
-    await containers.cleanUp(home, options.settings(), turnEnv)
+  #containerFor(readable: readonly string[] = []): Container {
+    return this.#containers.of(this.#planFor(readable))
+  }
+
+  async #ensure(container: Container): Promise<Running> {
+    await this.#containers.cleanUp(this.#home, this.#options.settings(), this.#turnEnv)
     return container.ensure()
   }
 
   /** What every command starts with. */
-  const ownEnv = ({ env }: Running, given: Env): Env => {
-    const { forwards, env: configured } = options.settings()
+  #ownEnv({ env }: Running, given: Env): Env {
+    const { forwards, env: configured } = this.#options.settings()
     const facts = Object.fromEntries(Object.entries(given).filter(([name]) => belongsInside(name)))
-    return { ...env, HOME: CONTAINER_HOME, ...facts, ...forwarded(forwards), ...configured }
+    return { ...env, HOME: CONTAINER_HOME, ...facts, ...this.#forwarded(forwards), ...configured }
   }
 
-  const envOf = (running: Running, given: Env): Env => {
-    const own = ownEnv(running, given)
+  #envOf(running: Running, given: Env): Env {
+    const own = this.#ownEnv(running, given)
     // A value of this computer, such as PATH, means nothing in the container; one that a command was given does.
     const added = Object.entries(given).filter(
-      ([name, value]) => value !== turnEnv[name] && value !== own[name],
+      ([name, value]) => value !== this.#turnEnv[name] && value !== own[name],
     )
     return { ...own, ...Object.fromEntries(added) }
   }
 
-  const requirePlace = (container: Container, cwd: string): void => {
+  #requirePlace(container: Container, cwd: string): void {
     if (
       !container.places().some(({ source, target }) => source === target && isInside(source, cwd))
     )
       throw unavailable(
-        `${cwd} is not in the container. Commands can work in the workspace ${workspace}; terminal.docker_volumes in config.yaml can add folders.`,
+        `${cwd} is not in the container. Commands can work in the workspace ${this.#workspace}; terminal.docker_volumes in config.yaml can add folders.`,
       )
   }
 
-  const containerNow = (): Container | null => {
+  #containerNow(): Container | null {
     try {
-      return containerFor()
+      return this.#containerFor()
     } catch {
       // `problem` says which setting is not understood. Until it is, nothing runs, so there is no container.
       return null
     }
   }
 
-  const signaler = (container: Container, mark: string): PlacedProgram['onSignal'] => {
+  #signaler(container: Container, mark: string): PlacedProgram['onSignal'] {
     // One after the other: a SIGTERM must not arrive after the SIGKILL.
     let last: Promise<unknown> = Promise.resolve()
     return (pid, signal) => {
@@ -125,12 +156,14 @@ export const createContainerRunner = (options: RunnerOptions): CommandRunner => 
         .then(deliver)
         .catch(async (error: unknown) => {
           if (signal !== 'SIGKILL') return
-          log('a command in a container could not be ended, so its container was', {
+          this.#log('a command in a container could not be ended, so its container was', {
             error: messageOf(error),
           })
           await container.kill()
         })
-        .catch((error: unknown) => log('a container did not end', { error: messageOf(error) }))
+        .catch((error: unknown) =>
+          this.#log('a container did not end', { error: messageOf(error) }),
+        )
         .then(() => {
           // The docker program has no more to wait for, but may hang with its service.
           if (signal === 'SIGKILL') killGroup({ pid }, signal)
@@ -139,17 +172,17 @@ export const createContainerRunner = (options: RunnerOptions): CommandRunner => 
     }
   }
 
-  const place = async (placement: CommandPlacement): Promise<PlacedProgram> => {
+  async place(placement: CommandPlacement): Promise<PlacedProgram> {
     const { program, cwd, hasInput, hasReport, readable, changesGit } = placement
-    const container = containerFor(readable)
-    const running = await ensure(container)
-    requirePlace(container, cwd)
+    const container = this.#containerFor(readable)
+    const running = await this.#ensure(container)
+    this.#requirePlace(container, cwd)
     const mark = randomBytes(12).toString('hex')
     const file = join(container.exchange(), `env-${mark}`)
     const report = hasReport ? join(container.exchange(), `report-${mark}`) : ''
     // Its directory is private on this computer. The user of the image may not be this one.
-    const git = changesGit ? (options.privateGit?.(container.exchange()) ?? null) : null
-    const variables = { ...envOf(running, placement.env), ...git?.env }
+    const git = changesGit ? (this.#options.privateGitFor?.(container.exchange()) ?? null) : null
+    const variables = { ...this.#envOf(running, placement.env), ...git?.env }
     writeFileSync(file, exportsOf(variables), { mode: 0o644, flag: 'wx' })
     const { cli } = running
     const inside = ['sh', '-c', ENTER, 'sh', file, cwd, report, program.file, ...program.args]
@@ -158,37 +191,34 @@ export const createContainerRunner = (options: RunnerOptions): CommandRunner => 
       file: '/bin/sh',
       args: ['-c', AROUND, 'sh', file, report, cli.program, ...exec, ...inside],
       cwd: '/',
-      env: turnEnv,
-      onSignal: signaler(container, mark),
+      env: this.#turnEnv,
+      onSignal: this.#signaler(container, mark),
       ...(git && { onEnd: git.finish }),
     }
   }
 
-  return {
-    kind: engine,
-    note: NOTE,
-    network: options.hasNetwork,
-    sharesFolders: options.sharesFolders,
-    hasOwnSystem: true,
-    async problem() {
-      try {
-        await ensure(containerFor())
-        return null
-      } catch (error) {
-        return messageOf(error)
-      }
-    },
-    environment(given) {
-      const known = containerNow()?.known()
-      return known ? ownEnv(known, given) : given
-    },
-    sharedDir: () => containerFor().shared(),
-    hostPath(path) {
-      const found = containerNow()
-        ?.places()
-        .find(({ target }) => path === target || path.startsWith(`${target}/`))
-      return found ? `${found.source}${path.slice(found.target.length)}` : path
-    },
-    place,
+  async problem(): Promise<string | null> {
+    try {
+      await this.#ensure(this.#containerFor())
+      return null
+    } catch (error) {
+      return messageOf(error)
+    }
+  }
+
+  environment(given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    const known = this.#containerNow()?.known()
+    return known ? this.#ownEnv(known, given) : given
+  }
+
+  sharedDir(): string {
+    return this.#containerFor().shared()
+  }
+
+  hostPath(path: string): string {
+    const found = this.#containerNow()
+      ?.places()
+      .find(({ target }) => path === target || path.startsWith(`${target}/`))
+    return found ? `${found.source}${path.slice(found.target.length)}` : path
   }
 }

@@ -25,34 +25,34 @@ const ordered = (value: unknown): unknown => {
 export const valueId = ({ key, value }: Pick<UnsupportedGuard, 'key' | 'value'>): string =>
   sha256(JSON.stringify([key, ordered(value)]) ?? '').slice(0, 32)
 
-export type AcceptedGuards = {
-  has(profile: string, guard: UnsupportedGuard): boolean
-  /** Throws a UserError (409) when the value has changed since it was shown. */
-  set(profile: string, guard: UnsupportedGuard, shown: string, accepted: boolean): void
-  problem(): string | null
-}
-
 /** An unreadable file accepts nothing. */
-export const createAcceptedGuards = (path: string): AcceptedGuards => {
-  const file: JsonFile<AcceptedGuardsFile> = jsonFile(path, value =>
-    AcceptedGuardsFile.parse(value ?? {}),
-  )
-  const all = (): AcceptedGuardsFile => (file.problem() === null ? file.read() : {})
-  return {
-    has: (profile, guard) => {
-      const own = all()[profile]
-      return own !== undefined && Object.hasOwn(own, guard.key) && own[guard.key] === valueId(guard)
-    },
-    set(profile, guard, shown, accepted) {
-      const id = valueId(guard)
-      if (shown !== id)
-        throw conflict(`${guard.key} has changed. Review its value again.`, {
-          code: 'guard_changed',
-        })
-      const before = file.read()
-      const { [guard.key]: _, ...others } = before[profile] ?? {}
-      file.write({ ...before, [profile]: accepted ? { ...others, [guard.key]: id } : others })
-    },
-    problem: file.problem,
+export class AcceptedGuards {
+  readonly #file: JsonFile<AcceptedGuardsFile>
+  readonly problem: () => string | null
+
+  constructor(path: string) {
+    this.#file = jsonFile(path, value => AcceptedGuardsFile.parse(value ?? {}))
+    this.problem = this.#file.problem
+  }
+
+  #all(): AcceptedGuardsFile {
+    return this.#file.problem() === null ? this.#file.read() : {}
+  }
+
+  has(profile: string, guard: UnsupportedGuard): boolean {
+    const own = this.#all()[profile]
+    return own !== undefined && Object.hasOwn(own, guard.key) && own[guard.key] === valueId(guard)
+  }
+
+  /** Throws a UserError (409) when the value has changed since it was shown. */
+  set(profile: string, guard: UnsupportedGuard, shown: string, accepted: boolean): void {
+    const id = valueId(guard)
+    if (shown !== id)
+      throw conflict(`${guard.key} has changed. Review its value again.`, {
+        code: 'guard_changed',
+      })
+    const before = this.#file.read()
+    const { [guard.key]: _, ...others } = before[profile] ?? {}
+    this.#file.write({ ...before, [profile]: accepted ? { ...others, [guard.key]: id } : others })
   }
 }

@@ -39,29 +39,6 @@ export type Signing = {
 
 type Look = { inForce: Values; changes: SettingChange[] }
 
-export type AcceptedSettings = {
-  /** The values in force for a profile whose config.yaml at `file` has these, and the changes that wait. */
-  look(profile: string, file: string, values: Values): Look
-  /** A person changed the file with this program. */
-  edited(profile: string, before: Values, after: Values): void
-  /** A person confirmed these values. */
-  accept(profile: string, values: Values): void
-  /** A new profile: what was confirmed for `source`, which it copies, or nothing. */
-  created(profile: string, source?: string): void
-  forget(profile: string): void
-  /** Whether anything was confirmed for this profile. */
-  knows(profile: string): boolean
-  /** Whether there is nothing yet, not even a damaged file: then every value counts as confirmed. */
-  isNew(): boolean
-  /** Accepts what these profiles say of settings that an earlier version did not guard. */
-  extend(homes: readonly { name: string; values: Values }[]): void
-  /** Writes the file again when it is missing. */
-  keep(): void
-  /** Why the file cannot be used, or null. */
-  problem(): string | null
-  readonly path: string
-}
-
 /** Identifies the changes that a person was shown. */
 export const changesId = (changes: readonly SettingChange[]): string =>
   createHash('sha256')
@@ -98,108 +75,154 @@ const isAdministered = (file: string): boolean => {
 }
 
 /** `mayConfirm` false: for a program of the agent, whose edits confirm nothing. */
-export const openAcceptedSettings = (
-  stateDir: string,
-  signing: Signing,
-  { mayConfirm = true }: { mayConfirm?: boolean } = {},
-): AcceptedSettings => {
-  const path = join(stateDir, 'accepted-settings.json')
-  let version = VERSION
-  const digestOf = (key: Buffer, profiles: Profiles, of: number): string =>
-    createHmac('sha256', key)
-      .update(`accepted-settings${of === 1 ? '' : of}\0${JSON.stringify(profiles)}`)
-      .digest('hex')
-  const isOurs = ({ digest, version: of, profiles }: z.output<typeof Stored>): boolean => {
-    const key = signing.key()
-    return key !== undefined && isSameSecret(digest, digestOf(key, profiles, of))
+export class AcceptedSettings {
+  readonly #signing: Signing
+  readonly #mayConfirm: boolean
+  readonly path: string
+  #version = VERSION
+  #good: Profiles | undefined
+  readonly #file: () => { problem: string | null }
+  /** By profile: the same answer while neither the file nor what was confirmed changes. */
+  readonly #looks = new Map<string, { values: Values; accepted: JsonObject | null; look: Look }>()
+
+  constructor(
+    stateDir: string,
+    signing: Signing,
+    { mayConfirm = true }: { mayConfirm?: boolean } = {},
+  ) {
+    this.#signing = signing
+    this.#mayConfirm = mayConfirm
+    this.path = join(stateDir, 'accepted-settings.json')
+    this.#file = cachedFile(this.path, value => this.#parse(value), { isWatched: true })
   }
 
-  let good: Profiles | undefined
-  const parse = ({ text, problem }: FileText): { problem: string | null } => {
+  #digestOf(key: Buffer, profiles: Profiles, of: number): string {
+    return createHmac('sha256', key)
+      .update(`accepted-settings${of === 1 ? '' : of}\0${JSON.stringify(profiles)}`)
+      .digest('hex')
+  }
+
+  #isOurs({ digest, version: of, profiles }: z.output<typeof Stored>): boolean {
+    const key = this.#signing.key()
+    return key !== undefined && isSameSecret(digest, this.#digestOf(key, profiles, of))
+  }
+
+  #parse({ text, problem }: FileText): { problem: string | null } {
     if (text === null)
-      return { problem: problem ?? (good === undefined && signing.isMarked() ? MISSING : null) }
+      return {
+        problem: problem ?? (this.#good === undefined && this.#signing.isMarked() ? MISSING : null),
+      }
     try {
       const stored = Stored.parse(JSON.parse(text))
-      if (!isOurs(stored)) return { problem: FOREIGN }
-      good = stored.profiles
-      version = stored.version
+      if (!this.#isOurs(stored)) return { problem: FOREIGN }
+      this.#good = stored.profiles
+      this.#version = stored.version
       return { problem: null }
     } catch (error) {
       return { problem: jsonReason(error, text) }
     }
   }
-  const file = cachedFile(path, parse, { isWatched: true })
+
   /** Null: nothing was ever confirmed. */
-  const read = (): { profiles: Profiles | null; problem: string | null } => {
-    const { problem } = file()
-    return { profiles: good ?? (problem === null ? null : {}), problem }
+  #read(): { profiles: Profiles | null; problem: string | null } {
+    const { problem } = this.#file()
+    return { profiles: this.#good ?? (problem === null ? null : {}), problem }
   }
-  const save = (profiles: Profiles): void => {
-    good = profiles
-    const key = signing.key()
-    if (!key || !mayConfirm) return
-    const stored = { digest: digestOf(key, profiles, version), version, profiles }
-    writeAtomic(path, `${JSON.stringify(stored, null, 1)}\n`)
-    signing.mark()
+
+  #save(profiles: Profiles): void {
+    this.#good = profiles
+    const key = this.#signing.key()
+    if (!key || !this.#mayConfirm) return
+    const stored = {
+      digest: this.#digestOf(key, profiles, this.#version),
+      version: this.#version,
+      profiles,
+    }
+    writeAtomic(this.path, `${JSON.stringify(stored, null, 1)}\n`)
+    this.#signing.mark()
   }
-  const set = (profile: string, part: unknown): void => {
-    const before = read().profiles ?? {}
+
+  #set(profile: string, part: unknown): void {
+    const before = this.#read().profiles ?? {}
     if (!isDeepStrictEqual(before[profile], part))
-      save({ ...before, [profile]: part as JsonObject })
+      this.#save({ ...before, [profile]: part as JsonObject })
   }
-  const ofProfile = (profile: string): JsonObject | null => {
-    const { profiles } = read()
+
+  #ofProfile(profile: string): JsonObject | null {
+    const { profiles } = this.#read()
     if (profiles === null) return null
     return Object.hasOwn(profiles, profile) ? (profiles[profile] ?? NOTHING) : NOTHING
   }
 
-  /** By profile: the same answer while neither the file nor what was confirmed changes. */
-  const looks = new Map<string, { values: Values; accepted: JsonObject | null; look: Look }>()
+  /** The values in force for a profile whose config.yaml at `file` has these, and the changes that wait. */
+  look(profile: string, configPath: string, values: Readonly<JsonObject>): Look {
+    const accepted = this.#ofProfile(profile)
+    const last = this.#looks.get(profile)
+    if (last?.values === values && last.accepted === accepted) return last.look
+    const look =
+      accepted === null || isAdministered(configPath)
+        ? { inForce: values, changes: [] }
+        : withAccepted(values, this.#version < VERSION ? withLaterPart(accepted, values) : accepted)
+    this.#looks.set(profile, { values, accepted, look })
+    return look
+  }
 
-  return {
-    path,
-    look(profile, configPath, values) {
-      const accepted = ofProfile(profile)
-      const last = looks.get(profile)
-      if (last?.values === values && last.accepted === accepted) return last.look
-      const look =
-        accepted === null || isAdministered(configPath)
-          ? { inForce: values, changes: [] }
-          : withAccepted(values, version < VERSION ? withLaterPart(accepted, values) : accepted)
-      looks.set(profile, { values, accepted, look })
-      return look
-    },
-    edited(profile, before, after) {
-      const accepted = ofProfile(profile)
-      if (accepted === null || !mayConfirm) return
-      set(profile, mergeEdit(accepted, guardedPart(before), guardedPart(after)))
-    },
-    accept: (profile, values) => set(profile, guardedPart(values)),
-    created(profile, source) {
-      if (read().profiles !== null) set(profile, source === undefined ? {} : ofProfile(source))
-    },
-    forget(profile) {
-      const { profiles } = read()
-      if (profiles === null || !Object.hasOwn(profiles, profile)) return
-      const { [profile]: _, ...others } = profiles
-      save(others)
-    },
-    knows: profile => Object.hasOwn(read().profiles ?? {}, profile),
-    isNew: () => read().profiles === null,
-    extend(homes) {
-      const { profiles } = read()
-      if (profiles === null || version >= VERSION) return
-      const extended = homes.map(({ name, values }) => [
-        name,
-        withLaterPart(ofProfile(name) ?? NOTHING, values),
-      ])
-      version = VERSION
-      save({ ...profiles, ...Object.fromEntries(extended) })
-    },
-    keep() {
-      const { problem } = file()
-      if (problem === null && good !== undefined && !existsSync(path)) save(good)
-    },
-    problem: () => read().problem,
+  /** A person changed the file with this program. */
+  edited(profile: string, before: Readonly<JsonObject>, after: Readonly<JsonObject>): void {
+    const accepted = this.#ofProfile(profile)
+    if (accepted === null || !this.#mayConfirm) return
+    this.#set(profile, mergeEdit(accepted, guardedPart(before), guardedPart(after)))
+  }
+
+  /** A person confirmed these values. */
+  accept(profile: string, values: Values): void {
+    this.#set(profile, guardedPart(values))
+  }
+
+  /** A new profile: what was confirmed for `source`, which it copies, or nothing. */
+  created(profile: string, source: string | undefined): void {
+    if (this.#read().profiles !== null)
+      this.#set(profile, source === undefined ? {} : this.#ofProfile(source))
+  }
+
+  forget(profile: string): void {
+    const { profiles } = this.#read()
+    if (profiles === null || !Object.hasOwn(profiles, profile)) return
+    const { [profile]: _, ...others } = profiles
+    this.#save(others)
+  }
+
+  /** Whether anything was confirmed for this profile. */
+  knows(profile: string): boolean {
+    return Object.hasOwn(this.#read().profiles ?? {}, profile)
+  }
+
+  /** Whether there is nothing yet, not even a damaged file: then every value counts as confirmed. */
+  isNew(): boolean {
+    return this.#read().profiles === null
+  }
+
+  /** Accepts what these profiles say of settings that an earlier version did not guard. */
+  extend(homes: readonly { name: string; values: Values }[]): void {
+    const { profiles } = this.#read()
+    if (profiles === null || this.#version >= VERSION) return
+    const extended = homes.map(({ name, values }) => [
+      name,
+      withLaterPart(this.#ofProfile(name) ?? NOTHING, values),
+    ])
+    this.#version = VERSION
+    this.#save({ ...profiles, ...Object.fromEntries(extended) })
+  }
+
+  /** Writes the file again when it is missing. */
+  keep(): void {
+    const { problem } = this.#file()
+    if (problem === null && this.#good !== undefined && !existsSync(this.path))
+      this.#save(this.#good)
+  }
+
+  /** Why the file cannot be used, or null. */
+  problem(): string | null {
+    return this.#read().problem
   }
 }

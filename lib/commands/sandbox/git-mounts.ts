@@ -4,8 +4,8 @@ import { realPath } from '../../store/path-within.ts'
 import type { GitDirectories, Repository } from './git-directories.ts'
 import { gitOf, type Mount, type Place } from './mounts.ts'
 import {
-  createFirstGit,
-  createPrivateGit,
+  firstGitIn,
+  privateGitFor,
   type PrivateGit,
   repositoriesInIndex,
   variablesFor,
@@ -47,12 +47,12 @@ const privateGit = (repository: Repository, mounts: readonly Mount[]): Private[]
   if (!mounts.some(({ path, source = path, access }) => source === at && access === 'read'))
     return []
   const shown = [{ path: REAL_GIT, access: 'read', source: at } as const]
-  return [{ ...createPrivateGit(repository, { shown: REAL_GIT }), at, below: null, shown }]
+  return [{ ...privateGitFor(repository, { shown: REAL_GIT }), at, below: null, shown }]
 }
 
 const firstGit = (workspace: string, parent: string): Private => {
   const at = join(workspace, '.git')
-  return { ...createFirstGit(at, parent), at, below: workspace, shown: [] }
+  return { ...firstGitIn(at, parent), at, below: workspace, shown: [] }
 }
 
 const withPrivate = (mounts: Mount[], { dir, at, below, shown }: Private): Mount[] => {
@@ -96,7 +96,7 @@ export const nameGit = ({ git, mounts, workspace, changesGit }: Given): GitPlace
   )
   if (!changesGit || !git?.repository)
     return { mounts: [...mounts, ...guarded], env: {}, finish: async () => null }
-  const { dir, finish } = createPrivateGit(git.repository, { shown: git.repository.common })
+  const { dir, finish } = privateGitFor(git.repository, { shown: git.repository.common })
   return {
     mounts: [...mounts, ...guarded, { path: dir, access: 'write' }],
     env: variablesFor(git, dir),

@@ -60,39 +60,44 @@ const isUsable = (own: string, home: string | undefined): boolean => {
   })
 }
 
-export const createOwnDirectories = (linksTools: boolean) => {
-  let root: string | null = null
-  const made = new Map<string, OwnDirectories>()
+/** The directories of all owners of one service. */
+export class SandboxDirectories {
+  readonly #linksTools: boolean
+  #root: string | null = null
+  readonly #made = new Map<string, OwnDirectories>()
 
-  return {
-    /** The directories of an owner. `home` is the real one, whose Git identity is copied. */
-    of(owner: string, home: string | undefined): OwnDirectories {
-      const known = made.get(owner)
-      if (known && (linksTools || isUsable(known.home, home))) return known
-      // A command made it unusable: the next one gets a new home. The old one may still be mounted, so it is only renamed.
-      if (known) renameSync(known.home, `${known.home}-${randomUUID()}`)
-      root ??= realpathSync(mkdtempSync(join(parentDir(), 'agent-sandbox-')))
-      const name = sha256(owner).slice(0, 12)
-      const dir = join(root, name)
-      const own = {
-        root,
-        home: join(dir, 'home'),
-        tmp: join(dir, 'tmp'),
-        shared: join(root, 's'),
-        network: join(root, 'n'),
-      }
-      // Before the first command: later, a command could have replaced a directory with a symlink.
-      for (const path of Object.values(own)) mkdirSync(path, { recursive: true, mode: 0o700 })
-      const text = home === undefined ? null : gitConfiguration(home)
-      if (text !== null) writeFileSync(join(own.home, '.gitconfig'), text, { flag: 'wx' })
-      if (linksTools && home !== undefined) linkTools(home, own.home)
-      made.set(owner, own)
-      return own
-    },
-    close(): void {
-      if (root !== null) rmSync(root, { recursive: true, force: true })
-      root = null
-      made.clear()
-    },
+  constructor(linksTools: boolean) {
+    this.#linksTools = linksTools
+  }
+
+  /** The directories of an owner. `home` is the real one, whose Git identity is copied. */
+  of(owner: string, home: string | undefined): OwnDirectories {
+    const known = this.#made.get(owner)
+    if (known && (this.#linksTools || isUsable(known.home, home))) return known
+    // A command made it unusable: the next one gets a new home. The old one may still be mounted, so it is only renamed.
+    if (known) renameSync(known.home, `${known.home}-${randomUUID()}`)
+    this.#root ??= realpathSync(mkdtempSync(join(parentDir(), 'agent-sandbox-')))
+    const name = sha256(owner).slice(0, 12)
+    const dir = join(this.#root, name)
+    const own = {
+      root: this.#root,
+      home: join(dir, 'home'),
+      tmp: join(dir, 'tmp'),
+      shared: join(this.#root, 's'),
+      network: join(this.#root, 'n'),
+    }
+    // Before the first command: later, a command could have replaced a directory with a symlink.
+    for (const path of Object.values(own)) mkdirSync(path, { recursive: true, mode: 0o700 })
+    const text = home === undefined ? null : gitConfiguration(home)
+    if (text !== null) writeFileSync(join(own.home, '.gitconfig'), text, { flag: 'wx' })
+    if (this.#linksTools && home !== undefined) linkTools(home, own.home)
+    this.#made.set(owner, own)
+    return own
+  }
+
+  close(): void {
+    if (this.#root !== null) rmSync(this.#root, { recursive: true, force: true })
+    this.#root = null
+    this.#made.clear()
   }
 }

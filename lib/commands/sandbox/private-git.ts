@@ -611,7 +611,7 @@ const leftOver = (dir: string): string[] =>
  * `shown`: the path under which commands see the real common directory, read-only. `parent`: where the private one is made;
  * in the real one by default, because nothing has to be copied there.
  */
-export const createPrivateGit = (
+export const privateGitFor = (
   repository: Repository,
   { shown, parent = repository.common }: { shown: string; parent?: string },
 ): PrivateGit => {
@@ -661,7 +661,7 @@ const renameHead = (workspace: string): string[] => {
  * user's next `git status`, or which hides the repository that contains the workspace. Where the command has made a
  * repository, the service makes one with what is on the list.
  */
-export const createFirstGit = (path: string, parent: string): PrivateGit => {
+export const firstGitIn = (path: string, parent: string): PrivateGit => {
   // Its own name there keeps the directory, which is a mount point, until the last command that uses it has ended.
   const [dir, use] = [nameIn(parent), nameIn(path)]
   mkdirSync(use, { recursive: true })

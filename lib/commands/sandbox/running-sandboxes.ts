@@ -59,28 +59,25 @@ const canReplace = (shown: readonly Shown[], real: string): boolean =>
     return !shown.some(other => other.path.length > mount.path.length && isBelow(other.path, path))
   })
 
-export const createMountCheck = () => {
+export class MountCheck {
   /** Mounts of sandboxes that may not have started yet. */
-  let starting: { at: number; shown: Shown[] }[] = []
+  #starting: { at: number; shown: Shown[] }[] = []
 
-  return {
-    /** Without those inside the workspace that a running command can replace. What only hides something stays: it shows nothing. */
-    withoutReplaceable(mounts: readonly Mount[]): Mount[] {
-      const now = performance.now()
-      starting = starting.filter(({ at }) => now - at < START_MS)
-      const others = [...starting.map(({ shown }) => shown), ...runningSandboxes()]
-      const changeable = mounts.filter(({ access, source }) => access === 'write' && !source)
-      return mounts.filter(({ path, access, source = path }) => {
-        const isInWorkspace = changeable.some(
-          each => each.path !== path && isBelow(each.path, path),
-        )
-        const isFixed = access === 'hide' || !isInWorkspace
-        return isFixed || !others.some(shown => canReplace(shown, source))
-      })
-    },
-    /** A sandbox with these is about to start. */
-    starts(mounts: readonly Mount[]): void {
-      starting.push({ at: performance.now(), shown: toShown(mounts) })
-    },
+  /** Without those inside the workspace that a running command can replace. What only hides something stays: it shows nothing. */
+  withoutReplaceable(mounts: readonly Mount[]): Mount[] {
+    const now = performance.now()
+    this.#starting = this.#starting.filter(({ at }) => now - at < START_MS)
+    const others = [...this.#starting.map(({ shown }) => shown), ...runningSandboxes()]
+    const changeable = mounts.filter(({ access, source }) => access === 'write' && !source)
+    return mounts.filter(({ path, access, source = path }) => {
+      const isInWorkspace = changeable.some(each => each.path !== path && isBelow(each.path, path))
+      const isFixed = access === 'hide' || !isInWorkspace
+      return isFixed || !others.some(shown => canReplace(shown, source))
+    })
+  }
+
+  /** A sandbox with these is about to start. */
+  starts(mounts: readonly Mount[]): void {
+    this.#starting.push({ at: performance.now(), shown: toShown(mounts) })
   }
 }

@@ -20,11 +20,49 @@ import { mountGit, nameGit, planGit } from './git-mounts.ts'
 import { type Mount, type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
 import { PROXY_VARIABLES } from './network-bridge.ts'
 import type { NetworkAccess } from './network-opener.ts'
-import { createMountCheck } from './running-sandboxes.ts'
-import { createOwnDirectories } from './own-directories.ts'
+import { MountCheck } from './running-sandboxes.ts'
+import { SandboxDirectories } from './own-directories.ts'
 import { DROPPED_VARIABLES } from './places.ts'
 import { seatbeltArguments } from './seatbelt.ts'
-import { signalInside } from './signal-children.ts'
+import { readdirSync, readFileSync } from 'node:fs'
+
+const childrenOf = (pid: number): number[] => {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap(thread =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1')
+        .split(' ')
+        .filter(Boolean)
+        .map(Number),
+    )
+  } catch {
+    // It has exited.
+    return []
+  }
+}
+
+/** bwrap has two processes of its own: the one that was started, and the first one inside (process 1). */
+const DEPTH_OF_COMMAND = 2
+
+/**
+ * Signals every process inside. False when there is none yet, or for SIGKILL: killing bubblewrap ends everything inside
+ * at once, because process 1 ends with it and the kernel ends the others with process 1.
+ */
+const signalInside = (bwrap: number, signal: NodeJS.Signals): boolean => {
+  if (signal === 'SIGKILL') return false
+  let level = [bwrap]
+  for (let depth = 0; depth < DEPTH_OF_COMMAND; depth++) level = level.flatMap(childrenOf)
+  if (level.length === 0) return false
+  const open = [...level]
+  for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
+    open.push(...childrenOf(pid))
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // It has exited since.
+    }
+  }
+  return true
+}
 
 /** `env` is that of the turn: variables that a command sets for later ones must not show them more of this computer. */
 export type SandboxScope = Omit<Place, 'ownHome' | 'ownTmp'> & {
@@ -76,95 +114,112 @@ const splitVariables = (
   ]
 }
 
-export const createSandboxes = (
-  env: Readonly<Record<string, string | undefined>>,
-  system: SandboxSystem = sandboxSystem(),
-  networkAccess: Partial<NetworkAccess> = {},
-) => {
-  const isSeatbelt = system.kind === 'seatbelt'
-  const directories = createOwnDirectories(isSeatbelt)
-  const plan = isSeatbelt ? { system: MACOS_SYSTEM } : {}
-  const running = createMountCheck()
-  const networks = new Set<CommandNetwork>()
+export class Sandboxes {
+  readonly #env: Readonly<Record<string, string | undefined>>
+  readonly #system: SandboxSystem
+  readonly #networkAccess: Partial<NetworkAccess>
+  readonly #isSeatbelt: boolean
+  readonly #directories: SandboxDirectories
+  readonly #plan
+  readonly #running = new MountCheck()
+  readonly #networks = new Set<CommandNetwork>()
   /** Undefined: it is not known yet whether there is one. */
-  let problem: string | null | undefined
-  let checked: { at: number; result: Promise<Availability> } | null = null
+  #problem: string | null | undefined
+  #checked: { at: number; result: Promise<Availability> } | null = null
+
+  constructor(
+    env: Readonly<Record<string, string | undefined>>,
+    system: SandboxSystem = sandboxSystem(),
+    networkAccess: Partial<NetworkAccess> = {},
+  ) {
+    this.#env = env
+    this.#system = system
+    this.#networkAccess = networkAccess
+    this.#isSeatbelt = system.kind === 'seatbelt'
+    this.#directories = new SandboxDirectories(this.#isSeatbelt)
+    this.#plan = this.#isSeatbelt ? { system: MACOS_SYSTEM } : {}
+  }
 
   /** A success is valid for the life of the process, a failure for half a minute. */
-  const availability = async (): Promise<Availability> => {
+  async availability(): Promise<Availability> {
     const isStale = (at: number) => performance.now() - at > FAILURE_VALID_MS
-    if (checked && (await checked.result).problem !== null && isStale(checked.at)) checked = null
-    checked ??= { at: performance.now(), result: checkSandbox(env, system) }
-    const found = await checked.result
+    if (this.#checked && (await this.#checked.result).problem !== null && isStale(this.#checked.at))
+      this.#checked = null
+    this.#checked ??= { at: performance.now(), result: checkSandbox(this.#env, this.#system) }
+    const found = await this.#checked.result
     // For the life of the process: a sandbox that stops working refuses, and is not left instead.
-    if (problem !== null) problem = found.problem
+    if (this.#problem !== null) this.#problem = found.problem
     return found
   }
 
   /** Null: the command shares the network of this computer, or has none. */
-  const openNetwork = async (
+  async #openNetwork(
     { owner, env, network }: SandboxScope,
     onTarget: CheckTarget | undefined,
-  ): Promise<CommandNetwork | null> => {
+  ): Promise<CommandNetwork | null> {
     if (network === true || !onTarget) return null
     const allowed = network === false ? [] : network
-    const options = { allowed, onTarget, env, access: networkAccess }
-    const opened = isSeatbelt
+    const options = { allowed, onTarget, env, access: this.#networkAccess }
+    const opened = this.#isSeatbelt
       ? await openLocalNetwork(options)
-      : await openMountedNetwork(directories.of(owner, env.HOME).network, options)
-    networks.add(opened)
+      : await openMountedNetwork(this.#directories.of(owner, env.HOME).network, options)
+    this.#networks.add(opened)
     const close = () => {
       opened.close()
-      networks.delete(opened)
+      this.#networks.delete(opened)
     }
     return { ...opened, close }
   }
 
-  const createRunner = (scope: SandboxScope, isReadOnly: boolean): CommandRunner => {
-    const own = () => directories.of(scope.owner, scope.env.HOME)
+  #createRunner(scope: SandboxScope, isReadOnly: boolean): CommandRunner {
+    const own = () => this.#directories.of(scope.owner, scope.env.HOME)
     const place = (): Place => {
       const { root, home: ownHome, tmp: ownTmp } = own()
       // Where /tmp is visible, a command could replace the directories of the next one with symlinks.
       return { ...scope, hidden: [...scope.hidden, root], ownHome, ownTmp }
     }
     const problem = async (): Promise<string | null> =>
-      (await availability()).problem ?? workspaceProblem(scope)
+      (await this.availability()).problem ?? workspaceProblem(scope)
     return {
-      kind: system.kind,
+      kind: this.#system.kind,
       problem,
       ...(isReadOnly
         ? { note: READ_ONLY_NOTE, network: false, isReadOnly }
         : {
-            note: noteOf(system.kind, scope.network),
+            note: noteOf(this.#system.kind, scope.network),
             canLeave: true,
             network: scope.network === true,
             sharesFolders: scope.writable.length > 0,
-            ...(!isSeatbelt && { readOnly: () => createRunner(scope, true) }),
+            ...(!this.#isSeatbelt && { readOnly: () => this.#createRunner(scope, true) }),
           }),
       sets: ['TMPDIR', ...PROXY_VARIABLES],
-      reach: path => reachOf(planMounts(place(), { ...plan, isReadOnly }), path, plan.system),
+      reach: path =>
+        reachOf(planMounts(place(), { ...this.#plan, isReadOnly }), path, this.#plan.system),
       sharedDir: () => own().shared,
       hostPath: path =>
-        !isSeatbelt &&
+        !this.#isSeatbelt &&
         isInside('/tmp', path) &&
         !isInside(own().tmp, path) &&
         !isVisibleInTmp(scope, path)
           ? join(own().tmp, relative('/tmp', path))
           : path,
-      async place({ program, cwd, env: given, access, changesGit, readable = [], onTarget }) {
-        const found = await availability()
+      place: async ({ program, cwd, env: given, access, changesGit, readable = [], onTarget }) => {
+        const found = await this.availability()
         const why = found.problem ?? (await problem())
         if (found.problem !== null || why !== null) throw new Error(why ?? '')
         const variables = withoutSockets(given)
         const hasNetwork = !isReadOnly && (access === 'network' || scope.network === true)
-        const network = isReadOnly || hasNetwork ? null : await openNetwork(scope, onTarget)
+        const network = isReadOnly || hasNetwork ? null : await this.#openNetwork(scope, onTarget)
         // Node may be in a directory that is not shown otherwise.
-        const more = [...readable, ...(isSeatbelt ? [XCODE] : network ? [process.execPath] : [])]
+        const more = [
+          ...readable,
+          ...(this.#isSeatbelt ? [XCODE] : network ? [process.execPath] : []),
+        ]
         const here = place()
         const git = planGit(here)
         const mounts = planMounts(
           { ...here, readable: [...scope.readable, ...more] },
-          { ...plan, ...git, program: program.file, isReadOnly },
+          { ...this.#plan, ...git, program: program.file, isReadOnly },
         )
         const placement = {
           program: network?.start(program) ?? program,
@@ -174,20 +229,20 @@ export const createSandboxes = (
         }
         const { workspace } = scope
         const all = [...mounts, ...(network?.mounts ?? [])]
-        const shown = isSeatbelt ? all : running.withoutReplaceable(all)
+        const shown = this.#isSeatbelt ? all : this.#running.withoutReplaceable(all)
         const withGit = { ...git, mounts: shown, workspace, changesGit: changesGit === true }
         const gitPlace = isReadOnly
           ? { mounts: shown, env: {}, finish: async () => null }
-          : isSeatbelt
+          : this.#isSeatbelt
             ? nameGit(withGit)
             : mountGit(withGit, own().root)
-        if (!isSeatbelt) running.starts(gitPlace.mounts)
+        if (!this.#isSeatbelt) this.#running.starts(gitPlace.mounts)
         const planned = {
           ...placement,
           mounts: gitPlace.mounts,
           env: { ...variables, ...network?.env, ...gitPlace.env },
         }
-        const placed = isSeatbelt
+        const placed = this.#isSeatbelt
           ? underSeatbelt(planned, found, here)
           : underBubblewrap(planned, found)
         const onEnd = () => {
@@ -199,20 +254,24 @@ export const createSandboxes = (
     }
   }
 
-  return {
-    runnerFor: (scope: SandboxScope) => createRunner(scope, false),
-    availability,
-    /** Why none has worked here since the start; null: one has; undefined: that is not known yet. */
-    problem: () => problem,
-    /** The same without an earlier failure, for a person who has just installed what was missing. */
-    recheck(): Promise<Availability> {
-      checked = null
-      return availability()
-    },
-    close() {
-      for (const network of networks) network.close()
-      directories.close()
-    },
+  runnerFor(scope: SandboxScope): CommandRunner {
+    return this.#createRunner(scope, false)
+  }
+
+  /** Why none has worked here since the start; null: one has; undefined: that is not known yet. */
+  problem(): string | null | undefined {
+    return this.#problem
+  }
+
+  /** The same without an earlier failure, for a person who has just installed what was missing. */
+  recheck(): Promise<Availability> {
+    this.#checked = null
+    return this.availability()
+  }
+
+  close(): void {
+    for (const network of this.#networks) network.close()
+    this.#directories.close()
   }
 }
 

@@ -4,21 +4,54 @@ import { type Clock, toSeconds } from '../../base/clock.ts'
 import { messageOf } from '../../errors.ts'
 import type { FailureType } from '../../schema/failure-type.ts'
 import { mutex } from '../../store/mutex.ts'
-import { type Candidate, candidatesFor } from '../credentials.ts'
-import { chooseKey, strategyOf } from './strategy.ts'
+import { type Candidate, candidatesFor, firstAvailable } from '../credentials.ts'
 import { type KeyStatus, saveKeyStatus } from './auth-json.ts'
 import { type ModelHome, type ModelSetup, COOLDOWN_MS, readSetup } from '../provider-config.ts'
+import { toProviderId } from '../provider-ids.ts'
+import type { ProfileConfig } from '../../profiles/config.ts'
+
+type Strategy = ProfileConfig['credential_pool_strategies'][string]
+
+/** The provider may be written under any alias. */
+export const strategyOf = (
+  { credential_pool_strategies: strategies }: Pick<ProfileConfig, 'credential_pool_strategies'>,
+  provider: string,
+): Strategy =>
+  Object.entries(strategies).find(([id]) => toProviderId(id) === provider)?.[1] ?? 'fill_first'
+
+type Choice = {
+  strategy: Strategy
+  /** Milliseconds since 1970. */
+  now: number
+  /** The id chosen last. */
+  last: string | undefined
+  random: () => number
+}
+
+type KeyUsage = Pick<Candidate, 'id' | 'cooldownUntilMs' | 'requests'>
+
+/** Chooses among usable keys. If all are cooling down, the one whose cooldown ends first. */
+export const chooseKey = <C extends KeyUsage>(
+  candidates: readonly C[],
+  { strategy, now, last, random }: Choice,
+): C | undefined => {
+  const awake = candidates.filter(({ cooldownUntilMs }) => cooldownUntilMs <= now)
+  if (awake.length === 0) return firstAvailable(candidates, now)
+  switch (strategy) {
+    case 'round_robin': {
+      const at = candidates.findIndex(({ id }) => id === last)
+      return [...candidates.slice(at + 1), ...candidates].find(one => awake.includes(one))
+    }
+    case 'random':
+      return awake[Math.floor(random() * awake.length)]
+    case 'least_used':
+      return awake.reduce((best, one) => (one.requests < best.requests ? one : best))
+    case 'fill_first':
+      return awake[0]
+  }
+}
 
 export type PoolHome = ModelHome & { readonly dir: string }
-
-export type CredentialPoolsOptions = {
-  log: (line: string, extra?: Record<string, unknown>) => void
-  redact: (text: string) => string
-  clock: Pick<Clock, 'now'>
-  random?: () => number
-  /** Path of the `flock` program. */
-  flock?: string
-}
 
 /** Why a provider rejected a key. */
 export type KeyFailure = {
@@ -43,35 +76,56 @@ type Known = { cooldownUntilMs?: number; used: number }
 /** A stable id for a key without one. */
 const seedId = (text: string): string => sha256(text).slice(0, 6)
 
-export type CredentialPools = ReturnType<typeof createCredentialPools>
+export class CredentialPools {
+  readonly #log: (line: string, extra?: Record<string, unknown>) => void
+  readonly #redact: (text: string) => string
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #random: () => number
+  readonly #flock: string | undefined
+  readonly #known = new Map<string, Known>()
+  readonly #lastChosen = new Map<string, string>()
+  readonly #writing = new Set<Promise<void>>()
+  readonly #inTurn = mutex()
 
-export const createCredentialPools = ({
-  log,
-  redact,
-  clock,
-  random = Math.random,
-  flock,
-}: CredentialPoolsOptions) => {
-  const known = new Map<string, Known>()
-  const lastChosen = new Map<string, string>()
-  const writing = new Set<Promise<void>>()
-  const inTurn = mutex()
+  constructor({
+    log,
+    redact,
+    clock,
+    random = Math.random,
+    flock,
+  }: {
+    log: (line: string, extra?: Record<string, unknown>) => void
+    redact: (text: string) => string
+    clock: Pick<Clock, 'now'>
+    random?: () => number
+    /** Path of the `flock` program. */
+    flock?: string
+  }) {
+    this.#log = log
+    this.#redact = redact
+    this.#clock = clock
+    this.#random = random
+    this.#flock = flock
+  }
 
-  const poolIdOf = (home: PoolHome, provider: string) => `${home.dir}\0${provider}`
+  #poolIdOf(home: PoolHome, provider: string) {
+    return `${home.dir}\0${provider}`
+  }
+
   /** Contains the key, so that a replaced key starts without a status. */
-  const nameOf = (home: PoolHome, provider: string, { id, key }: Candidate) =>
-    `${poolIdOf(home, provider)}\0${id}\0${key}`
+  #nameOf(home: PoolHome, provider: string, { id, key }: Candidate) {
+    return `${this.#poolIdOf(home, provider)}\0${id}\0${key}`
+  }
 
-  const knownOf = (name: string): Known => {
-    const found = known.get(name) ?? { used: 0 }
-    known.set(name, found)
+  #knownOf(name: string): Known {
+    const found = this.#known.get(name) ?? { used: 0 }
+    this.#known.set(name, found)
     return found
   }
 
-  const withKnown =
-    (home: PoolHome, provider: string) =>
-    (candidate: Candidate): Candidate => {
-      const beyond = known.get(nameOf(home, provider, candidate))
+  #withKnown(home: PoolHome, provider: string) {
+    return (candidate: Candidate): Candidate => {
+      const beyond = this.#known.get(this.#nameOf(home, provider, candidate))
       if (!beyond) return candidate
       return {
         ...candidate,
@@ -79,33 +133,30 @@ export const createCredentialPools = ({
         requests: candidate.requests + beyond.used,
       }
     }
+  }
 
-  const candidates = (home: PoolHome, provider: string, url: string): Candidate[] =>
-    candidatesFor(readSetup(home), provider, url).map(withKnown(home, provider))
+  candidates(home: PoolHome, provider: string, url: string): Candidate[] {
+    return candidatesFor(readSetup(home), provider, url).map(this.#withKnown(home, provider))
+  }
 
-  const choose = (home: PoolHome, provider: string, among: readonly Candidate[]) => {
-    const poolId = poolIdOf(home, provider)
+  choose(home: PoolHome, provider: string, among: readonly Candidate[]): Candidate | undefined {
+    const poolId = this.#poolIdOf(home, provider)
     const chosen = chooseKey(among, {
       strategy: strategyOf(home.settings(), provider),
-      now: clock.now(),
-      last: lastChosen.get(poolId),
-      random,
+      now: this.#clock.now(),
+      last: this.#lastChosen.get(poolId),
+      random: this.#random,
     })
     if (!chosen) return undefined
-    lastChosen.set(poolId, chosen.id)
-    knownOf(nameOf(home, provider, chosen)).used++
+    this.#lastChosen.set(poolId, chosen.id)
+    this.#knownOf(this.#nameOf(home, provider, chosen)).used++
     return chosen
   }
 
   /** Saves in the background and in order. No turn waits for the lock or fails because of it. */
-  const write = (
-    home: PoolHome,
-    provider: string,
-    candidate: Candidate,
-    status: Omit<KeyStatus, 'used'>,
-  ) => {
-    const state = knownOf(nameOf(home, provider, candidate))
-    const work = inTurn(home.dir, async () => {
+  #write(home: PoolHome, provider: string, candidate: Candidate, status: Omit<KeyStatus, 'used'>) {
+    const state = this.#knownOf(this.#nameOf(home, provider, candidate))
+    const work = this.#inTurn(home.dir, async () => {
       const { used } = state
       const variable = candidate.id.startsWith('env:') ? candidate.name : null
       const id = candidate.isPooled ? candidate.id : seedId(candidate.id)
@@ -114,64 +165,65 @@ export const createCredentialPools = ({
         home.dir,
         noted,
         { ...status, used },
-        flock ? { flock } : {},
+        this.#flock ? { flock: this.#flock } : {},
       )
       if (!isWritten) return
       // The file is authoritative now; other programs may change it.
       delete state.cooldownUntilMs
       state.used -= used
     }).catch((error: unknown) =>
-      log('could not update key status in auth.json', { error: messageOf(error) }),
+      this.#log('could not update key status in auth.json', { error: messageOf(error) }),
     )
-    writing.add(work)
-    void work.finally(() => writing.delete(work))
+    this.#writing.add(work)
+    void work.finally(() => this.#writing.delete(work))
   }
 
-  const find = (home: PoolHome, provider: string, id: string, url: string) =>
-    candidates(home, provider, url).find(candidate => candidate.id === id)
+  #find(home: PoolHome, provider: string, id: string, url: string) {
+    return this.candidates(home, provider, url).find(candidate => candidate.id === id)
+  }
 
-  return {
-    candidates,
-    choose,
-    /** Chooses by the home's strategy; for `resolveEndpoint`. */
-    pickerFor:
-      (home: PoolHome) => (_setup: ModelSetup, provider: string, found: readonly Candidate[]) =>
-        choose(home, provider, found.map(withKnown(home, provider))),
+  /** Chooses by the home's strategy; for `resolveEndpoint`. */
+  pickerFor(
+    home: PoolHome,
+  ): (_setup: ModelSetup, provider: string, found: readonly Candidate[]) => Candidate | undefined {
+    return (_setup: ModelSetup, provider: string, found: readonly Candidate[]) =>
+      this.choose(home, provider, found.map(this.#withKnown(home, provider)))
+  }
 
-    /** The provider rejected the key: it cools down until the given reset time. */
-    markExhausted(
-      home: PoolHome,
-      provider: string,
-      url: string,
-      id: string,
-      failure: KeyFailure,
-    ): void {
-      const candidate = find(home, provider, id, url)
-      if (!candidate) return
-      const now = clock.now()
-      const resetMs = failure.retryAfterMs === undefined ? undefined : now + failure.retryAfterMs
-      knownOf(nameOf(home, provider, candidate)).cooldownUntilMs = resetMs ?? now + COOLDOWN_MS
-      write(home, provider, candidate, {
-        status: 'exhausted',
-        at: toSeconds(now),
-        code: failure.status,
-        reason: REASONS[failure.type] ?? failure.type,
-        message: redact(failure.message).slice(0, MAX_MESSAGE_CHARS),
-        resetAt: resetMs === undefined ? undefined : toSeconds(resetMs),
-      })
-    },
+  /** The provider rejected the key: it cools down until the given reset time. */
+  markExhausted(
+    home: PoolHome,
+    provider: string,
+    url: string,
+    id: string,
+    failure: KeyFailure,
+  ): void {
+    const candidate = this.#find(home, provider, id, url)
+    if (!candidate) return
+    const now = this.#clock.now()
+    const resetMs = failure.retryAfterMs === undefined ? undefined : now + failure.retryAfterMs
+    this.#knownOf(this.#nameOf(home, provider, candidate)).cooldownUntilMs =
+      resetMs ?? now + COOLDOWN_MS
+    this.#write(home, provider, candidate, {
+      status: 'exhausted',
+      at: toSeconds(now),
+      code: failure.status,
+      reason: REASONS[failure.type] ?? failure.type,
+      message: this.#redact(failure.message).slice(0, MAX_MESSAGE_CHARS),
+      resetAt: resetMs === undefined ? undefined : toSeconds(resetMs),
+    })
+  }
 
-    /** The provider accepted the key: clears its cooldown. */
-    markOk(home: PoolHome, provider: string, url: string, id: string): void {
-      const candidate = find(home, provider, id, url)
-      if (!candidate) return
-      delete knownOf(nameOf(home, provider, candidate)).cooldownUntilMs
-      write(home, provider, candidate, { status: 'ok', at: toSeconds(clock.now()) })
-    },
+  /** The provider accepted the key: clears its cooldown. */
+  markOk(home: PoolHome, provider: string, url: string, id: string): void {
+    const candidate = this.#find(home, provider, id, url)
+    if (!candidate) return
+    delete this.#knownOf(this.#nameOf(home, provider, candidate)).cooldownUntilMs
+    this.#write(home, provider, candidate, { status: 'ok', at: toSeconds(this.#clock.now()) })
+  }
 
-    /** Resolves when all pending writes have finished or failed. */
-    async flush(): Promise<void> {
-      while (writing.size > 0) await Promise.all([...writing])
-    },
+  /** Resolves when all pending writes have finished or failed. */
+  async flush(): Promise<void> {
+    while (this.#writing.size > 0) await Promise.all([...this.#writing])
   }
 }

@@ -1,4 +1,5 @@
 /** Makes one backup: writes it beside its final name, reads it back, and only then gives it that name. */
+import { isAlive } from '../../base/is-alive.ts'
 import { randomBytes } from 'node:crypto'
 import { existsSync, linkSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -47,16 +48,6 @@ const STALE_MS = 24 * 60 * 60_000
 
 const partialIn = (dir: string): string =>
   join(dir, `.agent-webui-backup-${process.pid}-${randomBytes(6).toString('hex')}.partial`)
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // EPERM: the process exists and belongs to another user.
-    return errorCode(error) === 'EPERM'
-  }
-}
 
 /** Deletes what killed backups left in `dir`. */
 const removeLeftovers = (dir: string, now: number): void => {

@@ -7,7 +7,6 @@ export const measures = ['tokens', 'usd'] as const
 export type Measure = (typeof measures)[number]
 
 export type Limit = { [M in Measure]?: number }
-export type Budgets = { [S in Scope]: Limit }
 
 /** A change from the page: null removes a limit, absent leaves it unchanged. */
 const Change = z.object({

@@ -367,7 +367,7 @@ export class SessionTurnContext implements TurnContext {
       offload: (callId, text) => toolOutput.save(sessionId, callId, redact(text)),
       saveImage: (callId, bytes, ending) => toolOutput.saveBytes(sessionId, callId, bytes, ending),
       images,
-      ...services.models.recovery(home),
+      recovery: services.models.recovery(home),
       maxAttempts: maxAttemptsOf(this.#scope),
       ...(unattended && UNATTENDED_RETRIES),
       compression: services.compressions.forTurn(sessionId, home, fitted.endpoint),

@@ -43,13 +43,16 @@ export const withCheckpoints = (
       if (notes.length > 0) emit({ type: 'warning', kind: 'checkpoint', message: notes.join(' ') })
     }
     const isExternal = request.endpoint.apiMode === 'acp'
-    request.signal.addEventListener('abort', recorder.stopping, { once: true })
+    request.signal.addEventListener('abort', () => recorder.stopping(), { once: true })
     try {
       // An external agent may change files without asking first.
       if (isExternal) await beforeChange('workspace')
       const canUndo = checkpoints.canUndo !== false
       // Not called by an external agent, which does not wait until a step is recorded.
-      const calls = { started: recorder.callStarted, ended: recorder.callEnded }
+      const calls = {
+        started: (id: string) => recorder.callStarted(id),
+        ended: (id: string) => recorder.callEnded(id),
+      }
       return await agent({ ...request, beforeChange, canUndo, calls }, emit)
     } finally {
       // Not awaited: the response is complete. Listing the changes waits for it instead.

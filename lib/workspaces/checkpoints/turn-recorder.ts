@@ -1,4 +1,5 @@
 /** Records the file changes of one running turn. */
+import type { Oversized } from './workspaces.ts'
 import { type Clock, toSeconds } from '../../base/clock.ts'
 import { messageOf, unavailable } from '../../errors.ts'
 import type { OpenRecord } from './records.ts'
@@ -50,16 +51,6 @@ export type TurnRecorder = {
   end: (continues?: boolean) => Promise<void>
 }
 
-export type TurnRecorderOptions = {
-  workspaces: CheckpointWorkspaces
-  clock: Clock
-  /** Milliseconds since 1970 that rise with every call. */
-  now: () => number
-  log: (line: string, extra?: Record<string, unknown>) => void
-  /** How long a turn waits for its files to be recorded; 15 s when absent. */
-  timeoutMs?: number | undefined
-}
-
 const newRecord = (start: TurnStart, root: string, at: number): OpenRecord => ({
   id: start.streamId,
   session_id: start.sessionId,
@@ -92,170 +83,229 @@ const withTimeout = async <T>(work: Promise<T>, timeoutMs: number): Promise<T> =
 }
 
 /** Follows the tool calls of a turn, and what those that run at the same time may have changed. */
-const createCallTracker = (onStep: (calls: string[], may: MayChange) => void) => {
-  const running = new Set<string>()
-  let calls: string[] = []
-  let paths = new Set<string>()
-  const flags = { workspace: false, isLost: false }
-  return {
-    mayChange(target: Target): void {
-      if (target === 'workspace') flags.workspace = true
-      else for (const path of target) paths.add(path)
-    },
-    lost(): void {
-      flags.isLost = true
-    },
-    started: (callId: string): void => void running.add(callId),
-    ended(callId: string): void {
-      running.delete(callId)
-      calls.push(callId)
-      if (running.size > 0) return
-      const step = { calls, may: { paths, ...flags } }
-      calls = []
-      if (paths.size === 0 && !flags.workspace && !flags.isLost) return
-      paths = new Set()
-      Object.assign(flags, { workspace: false, isLost: false })
-      onStep(step.calls, step.may)
-    },
+class CallTracker {
+  readonly #onStep: (calls: string[], may: MayChange) => void
+  readonly #running = new Set<string>()
+  #calls: string[] = []
+  #paths = new Set<string>()
+  readonly #flags = { workspace: false, isLost: false }
+
+  constructor(onStep: (calls: string[], may: MayChange) => void) {
+    this.#onStep = onStep
+  }
+
+  mayChange(target: Target): void {
+    if (target === 'workspace') this.#flags.workspace = true
+    else for (const path of target) this.#paths.add(path)
+  }
+
+  lost(): void {
+    this.#flags.isLost = true
+  }
+
+  started(callId: string): void {
+    this.#running.add(callId)
+  }
+
+  ended(callId: string): void {
+    this.#running.delete(callId)
+    this.#calls.push(callId)
+    if (this.#running.size > 0) return
+    const step = { calls: this.#calls, may: { paths: this.#paths, ...this.#flags } }
+    this.#calls = []
+    if (this.#paths.size === 0 && !this.#flags.workspace && !this.#flags.isLost) return
+    this.#paths = new Set()
+    Object.assign(this.#flags, { workspace: false, isLost: false })
+    this.#onStep(step.calls, step.may)
   }
 }
 
-export const createTurnRecorder = (
-  start: TurnStart,
-  { workspaces, clock, now, log, timeoutMs = TIMEOUT_MS }: TurnRecorderOptions,
-): TurnRecorder => {
-  const { home, workspace, sessionId, streamId } = start
-  const { oversized } = workspaces
-  let open: OpenRecord | undefined
-  let root: string | undefined
+export class CheckpointRecorder implements TurnRecorder {
+  readonly #start: TurnStart
+  readonly #workspaces: CheckpointWorkspaces
+  readonly #clock: Clock
+  readonly #now: () => number
+  readonly #log: (line: string, extra?: Record<string, unknown>) => void
+  readonly #timeoutMs: number
+  readonly #home: CheckpointHome
+  readonly #workspace: string
+  readonly #sessionId: string
+  readonly #streamId: string
+  readonly #oversized: Map<string, Oversized>
+  #open: OpenRecord | undefined
+  #root: string | undefined
   /** The whole workspace could not be recorded, or not in time. It is not tried again in this turn. */
-  let gaveUp = false
-  const ended = Promise.withResolvers<void>()
-  try {
-    root = workspaces.boundsOf(home, workspace).root
-    workspaces.addTurn(root, streamId)
-  } catch {
-    // The workspace does not exist: there is nothing to record.
+  #gaveUp = false
+  readonly #ended = Promise.withResolvers<void>()
+  readonly #captureStep = createStepCapture()
+  readonly #tracker: CallTracker
+
+  constructor(
+    start: TurnStart,
+    {
+      workspaces,
+      clock,
+      now,
+      log,
+      timeoutMs = TIMEOUT_MS,
+    }: {
+      workspaces: CheckpointWorkspaces
+      clock: Clock
+      /** Milliseconds since 1970 that rise with every call. */
+      now: () => number
+      log: (line: string, extra?: Record<string, unknown>) => void
+      /** How long a turn waits for its files to be recorded; 15 s when absent. */
+      timeoutMs?: number | undefined
+    },
+  ) {
+    this.#start = start
+    this.#workspaces = workspaces
+    this.#clock = clock
+    this.#now = now
+    this.#log = log
+    this.#timeoutMs = timeoutMs
+    const { home, workspace, sessionId, streamId } = start
+    this.#home = home
+    this.#workspace = workspace
+    this.#sessionId = sessionId
+    this.#streamId = streamId
+    const { oversized } = workspaces
+    this.#oversized = oversized
+    try {
+      this.#root = workspaces.boundsOf(this.#home, this.#workspace).root
+      workspaces.addTurn(this.#root, this.#streamId)
+    } catch {
+      // The workspace does not exist: there is nothing to record.
+    }
+    this.#tracker = new CallTracker((calls, may) => {
+      if (!this.#root) return
+      // Before the work waits: what changes later must count as changed after this step.
+      const at = toSeconds(now())
+      const work = workspaces.exclusive(this.#home, this.#root, async () => {
+        if (!this.#open) return
+        try {
+          await this.#captureStep(
+            await workspaces.contextOf(this.#home, this.#workspace),
+            this.#open,
+            { calls, at, may },
+          )
+        } catch (error) {
+          log('could not record the files of a step', { error: messageOf(error) })
+          this.#open.steps = [...(this.#open.steps ?? []), { calls, at, files: null }]
+        }
+      })
+      workspaces.track(work)
+      work.catch(() => undefined)
+    })
   }
 
-  const recordBefore = ({ store }: CheckpointContext): OpenRecord | undefined =>
-    start.isContinued ? store.openRecord(streamId) : undefined
+  #recordBefore({ store }: CheckpointContext): OpenRecord | undefined {
+    return this.#start.isContinued ? store.openRecord(this.#streamId) : undefined
+  }
 
-  const capture = async (target: Target): Promise<string[]> => {
-    const context = await workspaces.contextOf(home, workspace)
+  async #capture(target: Target): Promise<string[]> {
+    const context = await this.#workspaces.contextOf(this.#home, this.#workspace)
     const { root: at } = context.bounds
-    open ??= recordBefore(context) ?? newRecord(start, at, toSeconds(now()))
+    this.#open ??= this.#recordBefore(context) ?? newRecord(this.#start, at, toSeconds(this.#now()))
     const isWhole = target === 'workspace'
-    const known = oversized.get(at)
-    if (isWhole && known && clock.monotonic() - known.at < RESCAN_MS)
+    const known = this.#oversized.get(at)
+    if (isWhole && known && this.#clock.monotonic() - known.at < RESCAN_MS)
       throw new WorkspaceTooLargeError(known.reason)
-    if (isWhole) oversized.delete(at)
-    if (isWhole && open.scan) return []
+    if (isWhole) this.#oversized.delete(at)
+    if (isWhole && this.#open.scan) return []
     const notes = isWhole
-      ? await captureWorkspace(context, open)
-      : await captureFiles(context, open, target)
-    if (isWhole && gaveUp) {
+      ? await captureWorkspace(context, this.#open)
+      : await captureFiles(context, this.#open, target)
+    if (isWhole && this.#gaveUp) {
       // The timeout has passed and the command is running, so this scan is not the state before it.
-      open.scan = null
+      this.#open.scan = null
       return []
     }
-    open.notes.push(...notes)
-    if (isWhole && workspaces.turnCount(at) > 1)
-      open.notes.push('Another chat worked in this folder at the same time.')
-    context.store.writeOpenRecord(open)
+    this.#open.notes.push(...notes)
+    if (isWhole && this.#workspaces.turnCount(at) > 1)
+      this.#open.notes.push('Another chat worked in this folder at the same time.')
+    context.store.writeOpenRecord(this.#open)
     return notes
   }
 
   /** A workspace stays too large in every turn, so each session is warned about it once. */
-  const warnOnce = (at: string, reason: string): boolean => {
-    const known = oversized.get(at)
+  #warnOnce(at: string, reason: string): boolean {
+    const known = this.#oversized.get(at)
     const warned = known?.warned ?? new Set()
-    const isNew = !warned.has(sessionId)
-    oversized.set(at, {
+    const isNew = !warned.has(this.#sessionId)
+    this.#oversized.set(at, {
       reason,
-      at: known?.reason === reason ? known.at : clock.monotonic(),
+      at: known?.reason === reason ? known.at : this.#clock.monotonic(),
       warned,
     })
-    warned.add(sessionId)
+    warned.add(this.#sessionId)
     return isNew
   }
 
-  const captureStep = createStepCapture()
-  const tracker = createCallTracker((calls, may) => {
-    if (!root) return
-    // Before the work waits: what changes later must count as changed after this step.
-    const at = toSeconds(now())
-    const work = workspaces.exclusive(home, root, async () => {
-      if (!open) return
-      try {
-        await captureStep(await workspaces.contextOf(home, workspace), open, { calls, at, may })
-      } catch (error) {
-        log('could not record the files of a step', { error: messageOf(error) })
-        open.steps = [...(open.steps ?? []), { calls, at, files: null }]
-      }
-    })
-    workspaces.track(work)
-    work.catch(() => undefined)
-  })
-
-  const giveUp = (target: Target, error: unknown): string[] => {
-    if (target === 'workspace') gaveUp = true
+  #giveUp(target: Target, error: unknown): string[] {
+    if (target === 'workspace') this.#gaveUp = true
     const reason = messageOf(error)
     const isTooLarge = error instanceof WorkspaceTooLargeError
-    if (!isTooLarge) log('could not record file changes', { error: reason })
+    if (!isTooLarge) this.#log('could not record file changes', { error: reason })
     const note = isTooLarge
       ? `This folder is too large to record (${reason}). Changes made by commands can't be undone; changes made by the file tools can.`
       : `Changes of this turn can't be undone: ${reason}.`
-    open?.notes.push(note)
-    return !isTooLarge || !root || warnOnce(root, reason) ? [note] : []
+    this.#open?.notes.push(note)
+    return !isTooLarge || !this.#root || this.#warnOnce(this.#root, reason) ? [note] : []
   }
 
-  return {
-    async beforeChange(target) {
-      if (!root) return []
-      if (gaveUp && target === 'workspace') {
-        tracker.lost()
-        return []
-      }
+  callStarted(callId: string): void {
+    this.#tracker.started(callId)
+  }
+
+  callEnded(callId: string): void {
+    this.#tracker.ended(callId)
+  }
+
+  async beforeChange(target: Target): Promise<string[]> {
+    if (!this.#root) return []
+    if (this.#gaveUp && target === 'workspace') {
+      this.#tracker.lost()
+      return []
+    }
+    try {
+      this.#tracker.mayChange(target)
+      return await withTimeout(
+        this.#workspaces.exclusive(this.#home, this.#root, () => this.#capture(target)),
+        this.#timeoutMs,
+      )
+    } catch (error) {
+      this.#tracker.lost()
+      return this.#giveUp(target, error)
+    }
+  }
+
+  stopping(): void {
+    const cancel = this.#clock.timer(WIND_DOWN_MS, this.#ended.resolve)
+    this.#workspaces.track(this.#ended.promise.then(cancel))
+  }
+
+  async end(continues = false): Promise<void> {
+    // In a microtask: `work` below must be tracked before `settled` can resolve.
+    queueMicrotask(this.#ended.resolve)
+    if (!this.#root) return
+    const at = this.#root
+    const work = this.#workspaces.exclusive(this.#home, at, async () => {
       try {
-        tracker.mayChange(target)
-        return await withTimeout(
-          workspaces.exclusive(home, root, () => capture(target)),
-          timeoutMs,
-        )
+        if (continues || (!this.#open && !this.#start.isContinued)) return
+        const context = await this.#workspaces.contextOf(this.#home, this.#workspace)
+        this.#open ??= this.#recordBefore(context)
+        if (!this.#open) return
+        const maxTurns = this.#start.maxTurns ?? MAX_TURNS
+        await saveTurn(context, this.#open, { now: this.#now(), interrupted: false, maxTurns })
+        this.#workspaces.track(this.#workspaces.collectGarbage(this.#home, context))
       } catch (error) {
-        tracker.lost()
-        return giveUp(target, error)
+        this.#log('could not record the file changes of a turn', { error: messageOf(error) })
+      } finally {
+        this.#workspaces.removeTurn(at, this.#streamId)
       }
-    },
-    callStarted: tracker.started,
-    callEnded: tracker.ended,
-    stopping() {
-      const cancel = clock.timer(WIND_DOWN_MS, ended.resolve)
-      workspaces.track(ended.promise.then(cancel))
-    },
-    async end(continues = false) {
-      // In a microtask: `work` below must be tracked before `settled` can resolve.
-      queueMicrotask(ended.resolve)
-      if (!root) return
-      const at = root
-      const work = workspaces.exclusive(home, at, async () => {
-        try {
-          if (continues || (!open && !start.isContinued)) return
-          const context = await workspaces.contextOf(home, workspace)
-          open ??= recordBefore(context)
-          if (!open) return
-          const maxTurns = start.maxTurns ?? MAX_TURNS
-          await saveTurn(context, open, { now: now(), interrupted: false, maxTurns })
-          workspaces.track(workspaces.collectGarbage(home, context))
-        } catch (error) {
-          log('could not record the file changes of a turn', { error: messageOf(error) })
-        } finally {
-          workspaces.removeTurn(at, streamId)
-        }
-      })
-      workspaces.track(work)
-      await work
-    },
+    })
+    this.#workspaces.track(work)
+    await work
   }
 }

@@ -26,17 +26,29 @@ export type Oversized = { reason: string; at: number; warned: Set<string> }
 const isWithin = (path: string, root: string): boolean =>
   path === root || path.startsWith(root === '/' ? root : `${root}/`)
 
-export type CheckpointWorkspaces = ReturnType<typeof createCheckpointWorkspaces>
+export class CheckpointWorkspaces {
+  readonly #options: WorkspacesOptions
+  readonly #path: string | undefined
+  readonly #log: (line: string, extra?: Record<string, unknown>) => void
+  readonly #limits: ScanLimits | undefined
+  readonly #lock = mutex()
+  readonly #running = new Map<string, Set<string>>()
+  readonly #stores = new Map<string, Promise<CheckpointStore>>()
+  readonly #pending = new Set<Promise<unknown>>()
+  /** By workspace root. */
+  readonly oversized: Map<string, Oversized>
 
-export const createCheckpointWorkspaces = (options: WorkspacesOptions) => {
-  const { path, log, limits } = options
-  const lock = mutex()
-  const running = new Map<string, Set<string>>()
-  const stores = new Map<string, Promise<CheckpointStore>>()
-  const pending = new Set<Promise<unknown>>()
+  constructor(options: WorkspacesOptions) {
+    this.#options = options
+    const { path, log, limits } = options
+    this.#path = path
+    this.#log = log
+    this.#limits = limits
+    this.oversized = new Map<string, Oversized>()
+  }
 
-  const boundsOf = (home: CheckpointHome, workspace: string): Bounds => {
-    const { root, isHidden } = options.boundsOf(home, workspace)
+  boundsOf(home: CheckpointHome, workspace: string): Bounds {
+    const { root, isHidden } = this.#options.boundsOf(home, workspace)
     const own = realPath(join(home.dir, 'checkpoints'))
     return {
       root,
@@ -44,66 +56,70 @@ export const createCheckpointWorkspaces = (options: WorkspacesOptions) => {
     }
   }
 
-  const storeOf = (home: CheckpointHome, root: string): Promise<CheckpointStore> => {
+  storeOf(home: CheckpointHome, root: string): Promise<CheckpointStore> {
     const dir = checkpointDir(home.dir, root)
-    const known = stores.get(dir)
+    const known = this.#stores.get(dir)
     // The directory may have been deleted since it was opened.
     if (known && existsSync(join(dir, 'webui', 'turns'))) return known
-    const opening = openCheckpointStore(dir, root, { path })
-    stores.set(dir, opening)
-    opening.catch(() => stores.delete(dir))
+    const opening = openCheckpointStore(dir, root, { path: this.#path })
+    this.#stores.set(dir, opening)
+    opening.catch(() => this.#stores.delete(dir))
     return opening
   }
 
   /** Runs `work` when all earlier work on the checkpoints of this workspace has ended. */
-  const exclusive = <T>(home: CheckpointHome, root: string, work: () => Promise<T>): Promise<T> =>
-    lock(checkpointDir(home.dir, root), work)
+  exclusive<T>(home: CheckpointHome, root: string, work: () => Promise<T>): Promise<T> {
+    return this.#lock(checkpointDir(home.dir, root), work)
+  }
 
-  return {
-    /** By workspace root. */
-    oversized: new Map<string, Oversized>(),
-    boundsOf,
-    exclusive,
+  /** The store of a workspace. Opened once; a failed open is retried on the next call. */
 
-    /** The store of a workspace. Opened once; a failed open is retried on the next call. */
-    storeOf,
+  async contextOf(home: CheckpointHome, workspace: string): Promise<CheckpointContext> {
+    const bounds = this.boundsOf(home, workspace)
+    return { store: await this.storeOf(home, bounds.root), bounds, limits: this.#limits }
+  }
 
-    async contextOf(home: CheckpointHome, workspace: string): Promise<CheckpointContext> {
-      const bounds = boundsOf(home, workspace)
-      return { store: await storeOf(home, bounds.root), bounds, limits }
-    },
+  addTurn(root: string, streamId: string): void {
+    this.#running.set(root, (this.#running.get(root) ?? new Set()).add(streamId))
+  }
 
-    addTurn: (root: string, streamId: string): void =>
-      void running.set(root, (running.get(root) ?? new Set()).add(streamId)),
+  removeTurn(root: string, streamId: string): void {
+    const turns = this.#running.get(root)
+    turns?.delete(streamId)
+    if (turns?.size === 0) this.#running.delete(root)
+  }
 
-    removeTurn(root: string, streamId: string): void {
-      const turns = running.get(root)
-      turns?.delete(streamId)
-      if (turns?.size === 0) running.delete(root)
-    },
+  /** How many turns run in this workspace. */
+  turnCount(root: string): number {
+    return this.#running.get(root)?.size ?? 0
+  }
 
-    /** How many turns run in this workspace. */
-    turnCount: (root: string): number => running.get(root)?.size ?? 0,
-    /** A folder in which a turn runs that can change files of this workspace: the same, one above it, or one below it. */
-    busyFolder: (root: string): string | undefined =>
-      [...running.keys()].find(each => isWithin(each, root) || isWithin(root, each)),
-    isRunning: (streamId: string): boolean =>
-      [...running.values()].some(turns => turns.has(streamId)),
+  /** A folder in which a turn runs that can change files of this workspace: the same, one above it, or one below it. */
+  busyFolder(root: string): string | undefined {
+    return [...this.#running.keys()].find(each => isWithin(each, root) || isWithin(root, each))
+  }
 
-    /** Makes `settled` wait for this. */
-    track(work: Promise<unknown>): void {
-      pending.add(work)
-      const done = () => void pending.delete(work)
-      work.then(done, done)
-    },
+  isRunning(streamId: string): boolean {
+    return [...this.#running.values()].some(turns => turns.has(streamId))
+  }
 
-    /** Resolves when all work tracked before the call has ended, however it ended. */
-    settled: async (): Promise<void> => void (await Promise.allSettled([...pending])),
+  /** Makes `settled` wait for this. */
+  track(work: Promise<unknown>): void {
+    this.#pending.add(work)
+    const done = () => void this.#pending.delete(work)
+    work.then(done, done)
+  }
 
-    /** Never rejects. */
-    collectGarbage: (home: CheckpointHome, { store }: CheckpointContext): Promise<void> =>
-      exclusive(home, store.root, async () => store.git?.collectGarbage()).catch((error: unknown) =>
-        log('could not collect garbage in a checkpoint store', { error: messageOf(error) }),
-      ),
+  /** Resolves when all work tracked before the call has ended, however it ended. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([...this.#pending])
+  }
+
+  /** Never rejects. */
+  collectGarbage(home: CheckpointHome, { store }: CheckpointContext): Promise<void> {
+    return this.exclusive(home, store.root, async () => store.git?.collectGarbage()).catch(
+      (error: unknown) =>
+        this.#log('could not collect garbage in a checkpoint store', { error: messageOf(error) }),
+    )
   }
 }

@@ -6,24 +6,13 @@ import { isInside } from '../../store/path-within.ts'
 import { newFound, toLines } from './compare.ts'
 import { type Place, rootOf } from './programs.ts'
 import { languageOf, type Server, serversOf } from './servers.ts'
-import { LATE, type SessionServer, startSessionServer } from './session-server.ts'
+import { LATE, SessionServer } from './session-server.ts'
 
 export type DiagnosticsScope = Place & {
   /** Whose servers these are: the id of the session. */
   owner: string
   /** `lsp` of config.yaml. */
   settings: { wait_timeout: number; idle_timeout: number; servers?: unknown }
-}
-
-export type LanguageServers = {
-  checkFor: (scope: DiagnosticsScope) => CheckEdits
-  /** Kills all servers. */
-  close: () => void
-}
-
-export type LanguageServersOptions = {
-  clock: Clock
-  warn: (message: string, fields: Record<string, unknown>) => void
 }
 
 /** Of the whole service: a server of a large project has hundreds of megabytes. */
@@ -70,65 +59,79 @@ const lateAfter = (clock: Pick<Clock, 'timer'>, ms: number, signal: AbortSignal)
   return { late, release }
 }
 
-export const createLanguageServers = ({ clock, warn }: LanguageServersOptions): LanguageServers => {
+export class LanguageServers {
+  readonly #clock: Clock
+  readonly #warn: (message: string, fields: Record<string, unknown>) => void
   /** The least recently used first. */
-  const entries = new Map<string, Entry>()
-  let isClosed = false
+  readonly #entries = new Map<string, Entry>()
+  #isClosed = false
 
-  const remove = (key: string, how: 'ask' | 'kill') => {
-    const entry = entries.get(key)
+  constructor(clock: Clock, warn: (message: string, fields: Record<string, unknown>) => void) {
+    this.#clock = clock
+    this.#warn = warn
+  }
+
+  #remove(key: string, how: 'ask' | 'kill') {
+    const entry = this.#entries.get(key)
     entry?.cancelIdle?.()
-    entries.delete(key)
+    this.#entries.delete(key)
     entry?.server.stop(how)
   }
 
   /** Stops idle servers rather than busy ones. */
-  const stopExcess = () => {
-    const running = [...entries].filter(([, { server }]) => server.isRunning())
+  #stopExcess() {
+    const running = [...this.#entries].filter(([, { server }]) => server.isRunning())
     const oldest = running.toSorted(([, a], [, b]) => +a.server.isBusy() - +b.server.isBusy())
     const excess = Math.max(0, running.length - MAX_SERVERS + 1)
-    const forgotten = [...entries].slice(0, Math.max(0, entries.size - MAX_ENTRIES))
-    for (const [key] of [...oldest.slice(0, excess), ...forgotten]) remove(key, 'ask')
+    const forgotten = [...this.#entries].slice(0, Math.max(0, this.#entries.size - MAX_ENTRIES))
+    for (const [key] of [...oldest.slice(0, excess), ...forgotten]) this.#remove(key, 'ask')
   }
 
-  const serverFor = (
+  #serverFor(
     { server: { id }, root }: Group,
     scope: DiagnosticsScope,
     all: readonly Server[],
-  ): SessionServer => {
+  ): SessionServer {
     const servers = all.filter(each => each.id === id)
     const { owner, runner, settings } = scope
     const key = JSON.stringify([owner, runner?.kind ?? '', root, servers])
-    let entry = entries.get(key)
+    let entry = this.#entries.get(key)
     if (!entry) {
-      stopExcess()
-      entry = { server: startSessionServer({ servers, root, place: scope, clock, warn }) }
+      this.#stopExcess()
+      entry = {
+        server: new SessionServer({
+          servers,
+          root,
+          place: scope,
+          clock: this.#clock,
+          warn: this.#warn,
+        }),
+      }
     }
     const { server } = entry
-    entries.delete(key)
-    entries.set(key, entry)
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
     entry.cancelIdle?.()
     const stopIdle = () => {
       // What failed stays off for the session.
-      if (!server.hasFailed()) remove(key, 'ask')
+      if (!server.hasFailed()) this.#remove(key, 'ask')
     }
     if (settings.idle_timeout > 0)
-      entry.cancelIdle = clock.timer(fromSeconds(settings.idle_timeout), stopIdle)
+      entry.cancelIdle = this.#clock.timer(fromSeconds(settings.idle_timeout), stopIdle)
     return server
   }
 
-  const checkFor =
-    (scope: DiagnosticsScope): CheckEdits =>
-    async (edits, signal): Promise<EditDiagnostics> => {
+  checkFor(scope: DiagnosticsScope): CheckEdits {
+    return async (edits, signal): Promise<EditDiagnostics> => {
       const { settings, workspace } = scope
-      if (isClosed || signal.aborted) return {}
+      if (this.#isClosed || signal.aborted) return {}
       const servers = serversOf(settings.servers)
       const groups = groupsOf(edits, servers, workspace)
       if (groups.length === 0) return {}
-      const { late, release } = lateAfter(clock, fromSeconds(settings.wait_timeout), signal)
+      const { late, release } = lateAfter(this.#clock, fromSeconds(settings.wait_timeout), signal)
       const results = await Promise.all(
         groups.map(async group => {
-          const server = serverFor(group, scope, servers)
+          const server = this.#serverFor(group, scope, servers)
           const found = await server.check(group.edits, late)
           return {
             found: found && newFound(found.before, found.after),
@@ -146,12 +149,11 @@ export const createLanguageServers = ({ clock, warn }: LanguageServersOptions): 
         ...(failures.length > 0 && { diagnostics_note: failures.join(' ') }),
       }
     }
+  }
 
-  return {
-    checkFor,
-    close() {
-      isClosed = true
-      for (const key of [...entries.keys()]) remove(key, 'kill')
-    },
+  /** Kills all servers. */
+  close(): void {
+    this.#isClosed = true
+    for (const key of [...this.#entries.keys()]) this.#remove(key, 'kill')
   }
 }

@@ -19,15 +19,6 @@ type Open = {
   onPublish: () => void
 }
 
-export type Documents = {
-  /** Makes the open documents what they are on the disk, except the given ones. */
-  refresh: (except: ReadonlySet<string>) => Promise<void>
-  /** Opens, changes, or closes (null) documents. */
-  set: (files: readonly { path: string; text: string | null }[]) => void
-  /** Errors and warnings of all open documents. */
-  collect: () => Promise<Found[]>
-}
-
 /** Their diagnostics show what an edit broke elsewhere. */
 const MAX_OPEN = 8
 /** Servers send the diagnostics of a file in parts, and the first of them may be those of the text before. */
@@ -41,43 +32,52 @@ const ASK_AGAIN = new Set([-32801, -32802])
 const ASK_AGAIN_MS = 100
 const ATTEMPTS = 20
 
-export const createDocuments = (
-  clock: Clock,
-  connection: Connection,
-  languageOf: (path: string) => string | undefined,
-): Documents => {
+export class OpenDocuments {
+  readonly #clock: Clock
+  readonly #connection: Connection
+  readonly #languageOf: (path: string) => string | undefined
   /** By path, the least recently edited first. */
-  const open = new Map<string, Open>()
-  const canAsk = connection.capabilities.diagnosticProvider !== undefined
-  let isOver = false
-  let sendsVersions = false
-  void connection.ended.then(() => {
-    isOver = true
-    for (const one of open.values()) one.onPublish()
-  })
+  readonly #open = new Map<string, Open>()
+  readonly #canAsk: boolean
+  #isOver = false
+  #sendsVersions = false
 
-  connection.onPublish = ({ uri, version, items }) => {
-    for (const [path, one] of open) {
-      if (one.uri !== uri && decodeURIComponent(one.uri) !== decodeSafely(uri)) continue
-      if (version !== null) sendsVersions = true
-      if (version !== null && version !== one.version) return
-      one.published = readFound(path, one.text, items)
-      one.onPublish()
+  constructor(
+    clock: Clock,
+    connection: Connection,
+    languageOf: (path: string) => string | undefined,
+  ) {
+    this.#clock = clock
+    this.#connection = connection
+    this.#languageOf = languageOf
+    this.#canAsk = connection.capabilities.diagnosticProvider !== undefined
+    void connection.ended.then(() => {
+      this.#isOver = true
+      for (const one of this.#open.values()) one.onPublish()
+    })
+    connection.onPublish = ({ uri, version, items }) => {
+      for (const [path, one] of this.#open) {
+        if (one.uri !== uri && decodeURIComponent(one.uri) !== decodeSafely(uri)) continue
+        if (version !== null) this.#sendsVersions = true
+        if (version !== null && version !== one.version) return
+        one.published = readFound(path, one.text, items)
+        one.onPublish()
+      }
     }
   }
 
-  const put = (path: string, text: string | null): void => {
-    const one = open.get(path)
+  #put(path: string, text: string | null): void {
+    const one = this.#open.get(path)
     if (text === null) {
       if (!one) return
-      open.delete(path)
+      this.#open.delete(path)
       one.onPublish()
-      void connection.notify('textDocument/didClose', { textDocument: { uri: one.uri } })
+      void this.#connection.notify('textDocument/didClose', { textDocument: { uri: one.uri } })
       return
     }
     if (!one) {
       const uri = pathToFileURL(path).href
-      open.set(path, {
+      this.#open.set(path, {
         uri,
         version: 1,
         text,
@@ -85,48 +85,48 @@ export const createDocuments = (
         earlier: null,
         onPublish: () => undefined,
       })
-      void connection.notify('textDocument/didOpen', {
-        textDocument: { uri, languageId: languageOf(path), version: 1, text },
+      void this.#connection.notify('textDocument/didOpen', {
+        textDocument: { uri, languageId: this.#languageOf(path), version: 1, text },
       })
       return
     }
-    open.delete(path)
-    open.set(path, one)
+    this.#open.delete(path)
+    this.#open.set(path, one)
     if (one.text === text) return
     one.version += 1
     one.text = text
     one.earlier = one.published ?? one.earlier
     one.published = null
-    connection.notify('textDocument/didChange', {
+    this.#connection.notify('textDocument/didChange', {
       textDocument: { uri: one.uri, version: one.version },
       contentChanges: [{ text }],
     })
   }
 
-  const ask = async (path: string, one: Open): Promise<Found[]> => {
+  async #ask(path: string, one: Open): Promise<Found[]> {
     for (let attempt = 1; ; attempt++) {
       try {
-        const answer = await connection.request('textDocument/diagnostic', {
+        const answer = await this.#connection.request('textDocument/diagnostic', {
           textDocument: { uri: one.uri },
         })
         return readFound(path, one.text, asObject(answer).items)
       } catch (error) {
         if (!ASK_AGAIN.has(Number(asObject(error).code)) || attempt === ATTEMPTS) throw error
-        await clock.delay(ASK_AGAIN_MS)
+        await this.#clock.delay(ASK_AGAIN_MS)
       }
     }
   }
 
   /** Waits until the server has sent something about this version, and then nothing for a moment. */
-  const awaitPublished = (one: Open): Promise<Found[]> =>
-    new Promise((resolve, reject) => {
-      const isQuiet = !sendsVersions && one.earlier !== null
+  #awaitPublished(one: Open): Promise<Found[]> {
+    return new Promise((resolve, reject) => {
+      const isQuiet = !this.#sendsVersions && one.earlier !== null
       const silent = () => {
         one.onPublish = () => undefined
         if (isQuiet) resolve(one.earlier ?? [])
         else reject(new Error('nothing was sent'))
       }
-      let cancel = clock.timer(isQuiet ? UNCHANGED_MS : SILENT_MS, silent)
+      let cancel = this.#clock.timer(isQuiet ? UNCHANGED_MS : SILENT_MS, silent)
       const done = () => {
         cancel()
         one.onPublish = () => undefined
@@ -134,31 +134,35 @@ export const createDocuments = (
       }
       one.onPublish = () => {
         cancel()
-        if (isOver || one.published === null) done()
-        else cancel = clock.timer(QUIET_MS, done)
+        if (this.#isOver || one.published === null) done()
+        else cancel = this.#clock.timer(QUIET_MS, done)
       }
-      if (isOver) done()
+      if (this.#isOver) done()
     })
+  }
 
-  return {
-    async refresh(except) {
-      for (const path of [...open.keys()].filter(each => !except.has(each)))
-        put(path, await readFile(path, 'utf8').catch(() => null))
-    },
-    set(files) {
-      for (const { path, text } of files) put(path, text)
-      for (const path of [...open.keys()].slice(0, -Math.max(MAX_OPEN, files.length)))
-        put(path, null)
-    },
-    async collect() {
-      const found = await Promise.all(
-        [...open].map(([path, one]) => {
-          if (canAsk) return ask(path, one)
-          return one.published ?? awaitPublished(one)
-        }),
-      )
-      return found.flat()
-    },
+  /** Makes the open documents what they are on the disk, except the given ones. */
+  async refresh(except: ReadonlySet<string>): Promise<void> {
+    for (const path of [...this.#open.keys()].filter(each => !except.has(each)))
+      this.#put(path, await readFile(path, 'utf8').catch(() => null))
+  }
+
+  /** Opens, changes, or closes (null) documents. */
+  set(files: readonly { path: string; text: string | null }[]): void {
+    for (const { path, text } of files) this.#put(path, text)
+    for (const path of [...this.#open.keys()].slice(0, -Math.max(MAX_OPEN, files.length)))
+      this.#put(path, null)
+  }
+
+  /** Errors and warnings of all open documents. */
+  async collect(): Promise<Found[]> {
+    const found = await Promise.all(
+      [...this.#open].map(([path, one]) => {
+        if (this.#canAsk) return this.#ask(path, one)
+        return one.published ?? this.#awaitPublished(one)
+      }),
+    )
+    return found.flat()
   }
 }
 
@@ -173,7 +177,7 @@ const decodeSafely = (uri: string): string => {
 
 /** New errors and warnings of these edits, which are on the disk already: the server sees the old texts first. */
 export const compareEdits = async (
-  documents: Documents,
+  documents: OpenDocuments,
   edits: readonly EditedFile[],
 ): Promise<{ before: Found[]; after: Found[] }> => {
   await documents.refresh(new Set(edits.map(({ fullPath }) => fullPath)))

@@ -45,13 +45,22 @@ const stampsOf = async (
   return stamps
 }
 
-/** Returns a function that lists the changes since its last call; the first call lists none. */
-export const createFileChanges = (root: string, endings: ReadonlySet<string>) => {
-  let last: Stamps | undefined
-  return async (): Promise<FileEvent[]> => {
-    const now = await stampsOf(root, endings)
-    const known = last
-    last = now
+/** The files below a directory that a language server must hear about when they change. */
+export class FileChanges {
+  readonly #root: string
+  readonly #endings: ReadonlySet<string>
+  #last: Stamps | undefined
+
+  constructor(root: string, endings: ReadonlySet<string>) {
+    this.#root = root
+    this.#endings = endings
+  }
+
+  /** The changes since the last call; the first call lists none. */
+  async list(): Promise<FileEvent[]> {
+    const now = await stampsOf(this.#root, this.#endings)
+    const known = this.#last
+    this.#last = now
     if (!now || !known) return []
     const event = (path: string, type: FileEvent['type']) => ({
       uri: pathToFileURL(path).href,

@@ -59,18 +59,6 @@ type Entry = {
   isPaused: boolean
 }
 
-export type TerminalsOptions = {
-  clock: Clock
-  /** Where `script` and `stty` are looked for. */
-  path: string | undefined
-  /** False: no terminal can be opened. */
-  isEnabled: boolean
-  /** The current id of a session: its id can change. */
-  resolve?: (sessionId: string) => string | undefined
-  platform?: NodeJS.Platform
-  readWaitMs?: number
-}
-
 export type OpenTerminal = {
   command: readonly [string, ...string[]]
   cwd: string
@@ -80,8 +68,6 @@ export type OpenTerminal = {
 
 export type TerminalInput = { client: string; n: number; data: string }
 export type TerminalRead = { client: string; after: number; signal: AbortSignal }
-
-export type Terminals = ReturnType<typeof createTerminals>
 
 const toView = (entry: Entry): Terminal => ({
   terminal_id: entry.id,
@@ -152,76 +138,111 @@ const waitForOutput = (entry: Entry, waitMs: number, signal: AbortSignal): Promi
     if (signal.aborted) done()
   })
 
-export const createTerminals = (options: TerminalsOptions) => {
-  const { clock, path, isEnabled, resolve, platform, readWaitMs = READ_WAIT_MS } = options
-  const entries = new Map<string, Entry>()
+export class Terminals {
+  readonly #clock: Clock
+  readonly #path: string | undefined
+  readonly #isEnabled: boolean
+  readonly #resolve: ((sessionId: string) => string | undefined) | undefined
+  readonly #platform: NodeJS.Platform | undefined
+  readonly #readWaitMs: number
+  readonly #entries = new Map<string, Entry>()
   /** Owners of terminals that are being opened. */
-  const opening: string[] = []
-  let openedAtMs: number[] = []
-  let isClosed = false
+  readonly #opening: string[] = []
+  #openedAtMs: number[] = []
+  #isClosed = false
+  readonly #stopChecks: () => void
 
-  const currentId = (sessionId: string) => resolve?.(sessionId) ?? sessionId
-  const ofSession = (owner: string): Entry[] =>
-    [...entries.values()].filter(entry => currentId(entry.owner) === currentId(owner))
+  constructor(options: {
+    clock: Clock
+    /** Where `script` and `stty` are looked for. */
+    path: string | undefined
+    /** False: no terminal can be opened. */
+    isEnabled: boolean
+    /** The current id of a session: its id can change. */
+    resolve?: (sessionId: string) => string | undefined
+    platform?: NodeJS.Platform
+    readWaitMs?: number
+  }) {
+    const { clock, path, isEnabled, resolve, platform, readWaitMs = READ_WAIT_MS } = options
+    this.#clock = clock
+    this.#path = path
+    this.#isEnabled = isEnabled
+    this.#resolve = resolve
+    this.#platform = platform
+    this.#readWaitMs = readWaitMs
+    this.#stopChecks = every(this.#clock, CHECK_MS, () => this.#dropUnused())
+  }
 
-  const problem = (): string | null =>
-    isEnabled
-      ? terminalProblem(path, platform)
+  #currentId(sessionId: string) {
+    return this.#resolve?.(sessionId) ?? sessionId
+  }
+
+  #ofSession(owner: string): Entry[] {
+    return [...this.#entries.values()].filter(
+      entry => this.#currentId(entry.owner) === this.#currentId(owner),
+    )
+  }
+
+  problem(): string | null {
+    return this.#isEnabled
+      ? terminalProblem(this.#path, this.#platform)
       : 'The terminal is turned off on this server (AGENT_WEBUI_TERMINAL=off).'
+  }
 
-  const remove = async (entry: Entry): Promise<void> => {
+  async #remove(entry: Entry): Promise<void> {
     await entry.pty.kill()
-    entries.delete(entry.id)
+    this.#entries.delete(entry.id)
     wake(entry)
   }
 
-  const dropUnused = (): void => {
-    const at = clock.monotonic()
-    for (const entry of entries.values()) {
+  #dropUnused(): void {
+    const at = this.#clock.monotonic()
+    for (const entry of this.#entries.values()) {
       const isExpired = entry.endedAt !== null && at - entry.endedAt > ENDED_RETENTION_MS
-      if (isExpired || at - entry.usedAtMs > IDLE_MS) void remove(entry)
+      if (isExpired || at - entry.usedAtMs > IDLE_MS) void this.#remove(entry)
     }
   }
-  const stopChecks = every(clock, CHECK_MS, dropUnused)
 
-  const requireCapacity = (owner: string): void => {
-    const running = [...entries.values()].filter(({ endedAt }) => endedAt === null)
-    const own = running.filter(entry => currentId(entry.owner) === currentId(owner)).length
-    const isOwn = (id: string) => currentId(id) === currentId(owner)
-    if (own + opening.filter(isOwn).length >= MAX_PER_SESSION)
+  #requireCapacity(owner: string): void {
+    const running = [...this.#entries.values()].filter(({ endedAt }) => endedAt === null)
+    const own = running.filter(
+      entry => this.#currentId(entry.owner) === this.#currentId(owner),
+    ).length
+    const isOwn = (id: string) => this.#currentId(id) === this.#currentId(owner)
+    if (own + this.#opening.filter(isOwn).length >= MAX_PER_SESSION)
       throw tooMany(`${MAX_PER_SESSION} terminals are open in this chat. Close one first.`, {
         code: 'too_many_terminals',
         values: { max: MAX_PER_SESSION },
       })
-    if (running.length + opening.length >= MAX_TERMINALS)
+    if (running.length + this.#opening.length >= MAX_TERMINALS)
       throw tooMany(`${MAX_TERMINALS} terminals are open on this server. Close one first.`, {
         code: 'too_many_terminals',
         values: { max: MAX_TERMINALS },
       })
-    const at = clock.monotonic()
-    openedAtMs = openedAtMs.filter(each => at - each < 60_000)
-    if (openedAtMs.length >= MAX_OPENED_PER_MINUTE)
+    const at = this.#clock.monotonic()
+    this.#openedAtMs = this.#openedAtMs.filter(each => at - each < 60_000)
+    if (this.#openedAtMs.length >= MAX_OPENED_PER_MINUTE)
       throw tooMany('Too many terminals were opened. Wait a minute, then try again.', {
         code: 'too_many_terminals_opened',
       })
-    openedAtMs.push(at)
+    this.#openedAtMs.push(at)
   }
 
-  const open = async (owner: string, given: OpenTerminal): Promise<Terminal> => {
-    if (isClosed) throw unavailable('The server is shutting down.', { code: 'shutting_down' })
-    const reason = problem()
+  async #open(owner: string, given: OpenTerminal): Promise<Terminal> {
+    if (this.#isClosed) throw unavailable('The server is shutting down.', { code: 'shutting_down' })
+    const reason = this.problem()
     if (reason) throw unavailable(reason, { code: 'terminal_unavailable', values: { reason } })
-    requireCapacity(owner)
+    this.#requireCapacity(owner)
     const output = new OutputBuffer()
     const early: string[] = []
     let receive = (text: string): void => {
       early.push(text)
     }
-    opening.push(owner)
+    this.#opening.push(owner)
     try {
       const pty = await openPseudoTerminal({
         ...given,
-        ...(platform ? { platform } : {}),
+        ...(this.#platform ? { platform: this.#platform } : {}),
         onOutput: text => receive(text),
       })
       const entry: Entry = {
@@ -230,13 +251,13 @@ export const createTerminals = (options: TerminalsOptions) => {
         shell: basename(given.command[0]),
         cwd: given.cwd,
         size: given.size,
-        clock,
-        startedAt: clock.now(),
+        clock: this.#clock,
+        startedAt: this.#clock.now(),
         pty,
         output,
         exitCode: null,
         endedAt: null,
-        usedAtMs: clock.monotonic(),
+        usedAtMs: this.#clock.monotonic(),
         readers: new Map(),
         inputs: new Map(),
         waiting: new Set(),
@@ -246,57 +267,54 @@ export const createTerminals = (options: TerminalsOptions) => {
       }
       receive = text => addOutput(entry, text)
       for (const text of early) receive(text)
-      entries.set(entry.id, entry)
+      this.#entries.set(entry.id, entry)
       void pty.ended.then(code => {
         entry.exitCode = code
-        entry.endedAt = clock.monotonic()
+        entry.endedAt = this.#clock.monotonic()
         wake(entry)
       })
       // The service was stopped in between.
-      if (isClosed) await remove(entry)
+      if (this.#isClosed) await this.#remove(entry)
       return toView(entry)
     } finally {
-      opening.splice(opening.indexOf(owner), 1)
+      this.#opening.splice(this.#opening.indexOf(owner), 1)
     }
   }
 
-  const find = (owner: string, id: string): Entry => {
-    const entry = entries.get(id)
-    if (!entry || currentId(entry.owner) !== currentId(owner))
+  #find(owner: string, id: string): Entry {
+    const entry = this.#entries.get(id)
+    if (!entry || this.#currentId(entry.owner) !== this.#currentId(owner))
       throw missing('Terminal not found', { code: 'terminal_not_found' })
     return entry
   }
 
-  const read = async (
-    entry: Entry,
-    { client, after, signal }: TerminalRead,
-  ): Promise<TerminalOutput> => {
-    const reader = { position: after, atMs: clock.monotonic(), isWaiting: false }
+  async #read(entry: Entry, { client, after, signal }: TerminalRead): Promise<TerminalOutput> {
+    const reader = { position: after, atMs: this.#clock.monotonic(), isWaiting: false }
     remember(entry.readers, client, reader)
     entry.usedAtMs = reader.atMs
     if (after === entry.output.end && entry.endedAt === null) {
       reader.isWaiting = true
-      await waitForOutput(entry, readWaitMs, signal)
+      await waitForOutput(entry, this.#readWaitMs, signal)
       reader.isWaiting = false
     }
     const slice = entry.output.read(after)
-    Object.assign(reader, { position: slice.next, atMs: clock.monotonic() })
+    Object.assign(reader, { position: slice.next, atMs: this.#clock.monotonic() })
     applyFlowControl(entry)
     return { ...slice, terminal: toView(entry) }
   }
 
-  return {
-    /** Why no terminal can be opened; null when one can. */
-    problem,
-    /** The terminals of one session; those of others are not visible. */
-    of: (owner: string) => ({
-      list: (): Terminal[] => ofSession(owner).map(toView),
-      open: (given: OpenTerminal) => open(owner, given),
+  /** Why no terminal can be opened; null when one can. */
+
+  /** The terminals of one session; those of others are not visible. */
+  of(owner: string) {
+    return {
+      list: (): Terminal[] => this.#ofSession(owner).map(toView),
+      open: (given: OpenTerminal) => this.#open(owner, given),
       /** Output after a position; waits up to 20 s for some. */
-      read: (id: string, given: TerminalRead) => read(find(owner, id), given),
+      read: (id: string, given: TerminalRead) => this.#read(this.#find(owner, id), given),
       /** Writes input once: a client numbers its inputs, and repeats one whose reply was lost under the same number. */
-      write(id: string, { client, n, data }: TerminalInput): void {
-        const entry = find(owner, id)
+      write: (id: string, { client, n, data }: TerminalInput): void => {
+        const entry = this.#find(owner, id)
         if (n <= (entry.inputs.get(client) ?? 0)) return
         if (entry.endedAt !== null)
           throw conflict('The terminal has ended.', { code: 'terminal_ended' })
@@ -305,26 +323,32 @@ export const createTerminals = (options: TerminalsOptions) => {
             code: 'terminal_not_reading',
           })
         remember(entry.inputs, client, n)
-        entry.usedAtMs = clock.monotonic()
+        entry.usedAtMs = this.#clock.monotonic()
         entry.pty.write(data)
       },
-      async resize(id: string, size: TerminalSize): Promise<void> {
-        const entry = find(owner, id)
+      resize: async (id: string, size: TerminalSize): Promise<void> => {
+        const entry = this.#find(owner, id)
         if (entry.size.cols === size.cols && entry.size.rows === size.rows) return
         entry.size = size
         await entry.pty.resize(size)
       },
       /** Ends it with everything that runs in it, and forgets it. */
-      close: (id: string): Promise<void> => remove(find(owner, id)),
-    }),
-    isAnyOpen: () => [...entries.values()].some(({ endedAt }) => endedAt === null),
-    /** Ends and forgets the terminals of a session. */
-    endSession: async (owner: string): Promise<void> =>
-      void (await Promise.all(ofSession(owner).map(remove))),
-    async close(): Promise<void> {
-      isClosed = true
-      stopChecks()
-      await Promise.all([...entries.values()].map(remove))
-    },
+      close: (id: string): Promise<void> => this.#remove(this.#find(owner, id)),
+    }
+  }
+
+  isAnyOpen(): boolean {
+    return [...this.#entries.values()].some(({ endedAt }) => endedAt === null)
+  }
+
+  /** Ends and forgets the terminals of a session. */
+  async endSession(owner: string): Promise<void> {
+    await Promise.all(this.#ofSession(owner).map(entry => this.#remove(entry)))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#stopChecks()
+    await Promise.all([...this.#entries.values()].map(entry => this.#remove(entry)))
   }
 }

@@ -25,7 +25,7 @@ const limited = () => new ProviderFailure('rate_limit', 'slow down')
 /** Returns the given recoveries in order; `asked` holds the failure of each call. */
 const standIns = (...left: Recovery[]) => {
   const asked: string[] = []
-  const recover: NonNullable<AgentRequest['recover']> = async (failure, failed) => {
+  const recover: NonNullable<AgentRequest['recovery']>['recover'] = async (failure, failed) => {
     asked.push(`${failed.model} ${failure.type}`)
     return left.shift() ?? null
   }
@@ -52,9 +52,11 @@ test('`recover` gets back the endpoint it returned, although its window was corr
       learn: () => undefined,
       read: () => undefined,
     },
-    recover: async (_, endpoint) => {
-      failed.push(endpoint)
-      return chain[failed.length - 1] ?? null
+    recovery: {
+      recover: async (_, endpoint) => {
+        failed.push(endpoint)
+        return chain[failed.length - 1] ?? null
+      },
     },
   })
   assert.is(outcome.failure?.type, 'auth_mismatch')
@@ -69,10 +71,12 @@ test('with a fallback, makes only the attempts that are worthwhile', async () =>
     const { asked, recover } = standIns(to('b'))
     const failures: string[] = []
     const { outcome, waits, events } = await run(provider, {
-      recover,
-      attemptLimit: (failure, { model }) => {
-        failures.push(`${model} ${failure.type}`)
-        return attempts
+      recovery: {
+        recover,
+        attemptLimit: (failure, { model }) => {
+          failures.push(`${model} ${failure.type}`)
+          return attempts
+        },
       },
     })
     assert.is(outcome.status, 'finished')
@@ -96,7 +100,7 @@ test('without another endpoint the first failure is reported, except for an over
   ] as const) {
     const { provider } = scripted([denied], [last], [last], [last], [last])
     const { recover } = standIns(to('b'))
-    const { outcome } = await run(provider, { recover })
+    const { outcome } = await run(provider, { recovery: { recover } })
     assert.is(outcome.failure?.type, expected)
   }
 })
@@ -105,10 +109,10 @@ test('a fallback starts the message over: the streamed part is void', async () =
   const cut = new ProviderFailure('network', 'cut', { retryable: false })
   const { provider } = scripted([text('half'), cut], [text('whole')])
   const { recover } = standIns(to('b'))
-  const { events, messages } = await run(provider, { recover })
+  const { events, messages } = await run(provider, { recovery: { recover } })
   assert.is(shape(events), 'token retry warning token message')
   assert.equal([messages.length, messages[0]?.content], [1, 'whole'])
-  const alone = await run(scripted([text('half'), cut]).provider, standIns())
+  const alone = await run(scripted([text('half'), cut]).provider, { recovery: standIns() })
   assert.is(shape(alone.events), 'token', 'the last words stay where nobody takes over')
 })
 
@@ -124,9 +128,11 @@ test('reports a successful endpoint once, and again after a fallback', async () 
   const { recover } = standIns(to('b'))
   const good: string[] = []
   const { outcome } = await run(provider, {
-    recover,
-    attemptLimit: () => 1,
-    onEndpointSuccess: ({ model }) => void good.push(model),
+    recovery: {
+      recover,
+      attemptLimit: () => 1,
+      onEndpointSuccess: ({ model }) => void good.push(model),
+    },
   })
   assert.is(outcome.status, 'finished')
   assert.equal(good, ['m', 'b'])
@@ -141,7 +147,7 @@ test('never sends provider state to another address, even under the same name', 
   )
   const elsewhere = { ...to('m'), endpoint: { ...endpoint('m'), baseUrl: 'http://elsewhere' } }
   const { recover } = standIns(elsewhere)
-  const { outcome } = await run(provider, { recover, attemptLimit: () => 1 })
+  const { outcome } = await run(provider, { recovery: { recover, attemptLimit: () => 1 } })
   assert.is(outcome.status, 'finished')
   assert.match(JSON.stringify(received[1]?.messages), 'private')
   assert.not.match(JSON.stringify(received[2]?.messages), 'private')
@@ -152,10 +158,12 @@ test('stopped during recovery: calls no other endpoint', async () => {
   const { provider, received } = scripted([limited()], [text('too late')])
   const { outcome, events } = await run(provider, {
     signal: stop.signal,
-    attemptLimit: () => 1,
-    recover: async () => {
-      stop.abort(new Error('stopped'))
-      return to('b')
+    recovery: {
+      attemptLimit: () => 1,
+      recover: async () => {
+        stop.abort(new Error('stopped'))
+        return to('b')
+      },
     },
   })
   assert.is(outcome.status, 'stopped')

@@ -1,14 +1,14 @@
 /** What a terminal shows in the end is what the model reads. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createTerminalScreen } from '../../../lib/base/terminal-screen.ts'
+import { TerminalScreen } from '../../../lib/base/terminal-screen.ts'
 
 const test = suite('terminal screen')
 
 /** The output, written in pieces of this length. */
 const show = (text: string, piece = text.length || 1): string => {
   let shown = ''
-  const screen = createTerminalScreen(added => {
+  const screen = new TerminalScreen(added => {
     shown += added
   })
   for (let at = 0; at < text.length; at += piece) screen.write(text.slice(at, at + piece))
@@ -109,7 +109,7 @@ test('plain output is not touched at all, however it arrives', () => {
 
 test('what was read while it ran goes on in a new line', () => {
   let shown = ''
-  const screen = createTerminalScreen(added => {
+  const screen = new TerminalScreen(added => {
     shown += added
   })
   for (const part of ['10%', '\r20%', '\r30%']) {

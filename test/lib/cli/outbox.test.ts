@@ -2,7 +2,7 @@
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createOutbox } from '../../../lib/cli/acp/outbox.ts'
+import { Outbox } from '../../../lib/cli/acp/outbox.ts'
 import { gate } from '../../_provider.ts'
 
 const test = suite('cli/acp/outbox')
@@ -26,7 +26,7 @@ const done: SessionUpdate = {
 test('merges what waits, keeps the order, and never merges across messages, calls, or results', async () => {
   const taken: SessionUpdate[] = []
   const hold = gate()
-  const outbox = createOutbox(async update => {
+  const outbox = new Outbox(async update => {
     taken.push(update)
     await hold.opened
   })
@@ -62,7 +62,7 @@ test('merges what waits, keeps the order, and never merges across messages, call
 
 test('drops updates once the client is gone', async () => {
   let sends = 0
-  const outbox = createOutbox(async () => {
+  const outbox = new Outbox(async () => {
     sends += 1
     throw new Error('EPIPE')
   })

@@ -3,14 +3,14 @@ import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createTerminalQuestions } from '../../../lib/cli/terminal-questions.ts'
-import { createTerminal } from '../../../lib/cli/terminal.ts'
+import { TerminalQuestions } from '../../../lib/cli/terminal-questions.ts'
+import { ProcessTerminal } from '../../../lib/cli/terminal.ts'
 
 const test = suite('terminal')
 
 const streams = () => {
   const [input, output, errors] = [new PassThrough(), new PassThrough(), new PassThrough()]
-  const terminal = createTerminal(
+  const terminal = new ProcessTerminal(
     input as unknown as NodeJS.ReadStream,
     output as unknown as NodeJS.WriteStream,
     errors as unknown as NodeJS.WriteStream,
@@ -42,19 +42,19 @@ test('the typed line, also without echo', async () => {
 test('the offer to retry now ends with the wait, and does not stop the turn', async () => {
   const { terminal, input } = streams()
   const called: string[] = []
-  const questions = createTerminalQuestions({
-    terminal: { ...terminal, interactive: true },
-    note: () => undefined,
-    approvalTimeoutMs: () => 0,
-    stop: () => called.push('stop'),
-  })
+  const questions = new TerminalQuestions(
+    Object.assign(terminal, { interactive: true }),
+    () => undefined,
+    () => 0,
+    () => called.push('stop'),
+  )
   const offer = async (then: () => void) => {
     questions.offerRetry(() => called.push('retry'))
     await setImmediate()
     then()
     await setImmediate()
   }
-  await offer(questions.endRetryOffer)
+  await offer(() => questions.endRetryOffer())
   assert.equal(called, [])
   await offer(() => input.write('\n'))
   assert.equal(called, ['retry'])
@@ -65,12 +65,12 @@ test('the offer to retry now ends with the wait, and does not stop the turn', as
 test('an approval says where the command would run', async () => {
   const { terminal, input } = streams()
   const notes: string[] = []
-  const questions = createTerminalQuestions({
-    terminal: { ...terminal, interactive: true },
-    note: line => void notes.push(line),
-    approvalTimeoutMs: () => 0,
-    stop: () => undefined,
-  })
+  const questions = new TerminalQuestions(
+    Object.assign(terminal, { interactive: true }),
+    line => void notes.push(line),
+    () => 0,
+    () => undefined,
+  )
   const ask = async (runs_in?: 'outside' | 'sandbox_network') => {
     const answer = questions.approve(
       {

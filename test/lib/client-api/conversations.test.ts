@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { historyKey, openConversations } from '../../../lib/client-api/conversations.ts'
+import { historyKey, Conversations } from '../../../lib/client-api/conversations.ts'
 
 const test = suite<{ dir: string }>('conversations of programs')
 
@@ -17,7 +17,7 @@ const HEAD = { session: 's1', message: 'm4' }
 
 const open = (path: string) => {
   const lines: string[] = []
-  return { lines, ...openConversations(path, { addon: undefined, log: line => lines.push(line) }) }
+  return Object.assign(new Conversations(path, undefined, line => lines.push(line)), { lines })
 }
 
 test('finds an entry for its token only, also after it was opened again', ({ dir }) => {

@@ -111,6 +111,26 @@ hub(
   },
 )
 
+hub(
+  'data that was written as JSON before is sent as it was written, to readers and not to taps of other sources',
+  async () => {
+    const h = new Hub({ boot: BOOT, clock: createTestClock() })
+    const tapped: unknown[] = []
+    h.tap('session:a', ({ data }) => tapped.push(data))
+    const r = reader(h, 'a')
+    await r.next()
+    h.publish('session:a', { type: 'token', data: { text: 'key' }, json: '{"text":"***"}' })
+    h.publish('session:b', { type: 'token', data: { text: 'other' } })
+    assert.equal(
+      (await r.next()).map(({ data }) => data),
+      [{ source: 'session:a', n: 1, data: { text: '***' } }],
+    )
+    assert.equal(tapped, [{ text: 'key' }])
+    r.stop()
+    h.close()
+  },
+)
+
 hub('replayed frames have no id, live frames do', async () => {
   const h = new Hub({ boot: BOOT, clock: createTestClock() })
   h.publish('session:a', { type: 'token', data: { text: '1' } })

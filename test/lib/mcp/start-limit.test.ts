@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
-import { StartLimit } from '../../../lib/mcp/start-limit.ts'
+import { StartLimit } from '../../../lib/mcp/server.ts'
 
 const setUp = () => {
   const clock = createTestClock()
@@ -36,7 +36,7 @@ test('pauses longer after each failure, except the first', async () => {
 
 test('a success or a reset ends the pause', () => {
   const { limit } = setUp()
-  for (const end of [limit.recordSuccess, limit.reset]) {
+  for (const end of [() => limit.recordSuccess(), () => limit.reset()]) {
     limit.recordFailure()
     limit.recordFailure()
     assert.not(limit.mayStart())

@@ -6,10 +6,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
 import { candidatesFor, credentialFor } from '../../../lib/models/credentials.ts'
-import { chooseKey, strategyOf } from '../../../lib/models/credential-pool/strategy.ts'
 import {
-  createCredentialPools,
+  CredentialPools,
   type KeyFailure,
+  chooseKey,
+  strategyOf,
 } from '../../../lib/models/credential-pool/credential-pools.ts'
 import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { readSetup } from '../../../lib/models/provider-config.ts'
@@ -205,7 +206,7 @@ const refused: KeyFailure = { type: 'quota_exhausted', message: 'no money', stat
 
 const open = ({ dir, logged }: Context, env: Record<string, string> = {}, flock?: string) => {
   const home = new Homes({ baseHome: dir, agentHome: dir, configPath: null, env }, clock).base
-  const pools = createCredentialPools({
+  const pools = new CredentialPools({
     log: (line, extra) => void logged.push(`${line} ${JSON.stringify(extra)}`),
     redact: text => text.replaceAll('secret', '***'),
     clock,

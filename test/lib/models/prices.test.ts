@@ -3,9 +3,9 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
 import { createModelListFetcher } from '../../../lib/models/fetch-model-list.ts'
-import { createModelCatalog } from '../../../lib/models/model-catalog.ts'
-import { createRemoteModels } from '../../../lib/models/remote-models.ts'
-import { createPrices } from '../../../lib/models/prices.ts'
+import { ModelCatalog } from '../../../lib/models/model-catalog.ts'
+import { RemoteModels } from '../../../lib/models/remote-models.ts'
+import { Prices } from '../../../lib/models/prices.ts'
 import { resolveFor } from '../../../lib/models/resolve.ts'
 import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { bare, homeOf } from './_home.ts'
@@ -13,20 +13,20 @@ import { bare, homeOf } from './_home.ts'
 const test = suite('context windows and prices')
 
 const loaded = async () => {
-  const prices = createPrices()
+  const prices = new Prices()
   await prices.ready()
   return prices
 }
 
 test('a failure to load the price table breaks nothing else', async () => {
-  const prices = createPrices(() => Promise.reject(new Error('gone')))
+  const prices = new Prices(() => Promise.reject(new Error('gone')))
   await prices.ready()
   assert.is(prices.find('openai', 'gpt-5.4'), null)
 })
 
 test('loads the table on first use, once', async () => {
   let loads = 0
-  const prices = createPrices(async () => {
+  const prices = new Prices(async () => {
     loads += 1
     return import('@pydantic/genai-prices')
   })
@@ -70,7 +70,7 @@ test('the user’s configuration has precedence', async () => {
   const env = { dotenv: { OPENAI_API_KEY: 'sk-open-ai' } }
   const endpointOf = (config: Record<string, unknown>, id: string) => {
     const home = homeOf({ config, ...env })
-    return resolveEndpoint(home, bare, resolveFor(home, id), prices.find)
+    return resolveEndpoint(home, bare, resolveFor(home, id), (...of) => prices.find(...of))
   }
   const model = { provider: 'openai', default: 'gpt-5.4-mini' }
   const plain = endpointOf({ model }, 'gpt-5.4-mini')
@@ -84,8 +84,8 @@ test('the user’s configuration has precedence', async () => {
 
 test('list options have known values only', async () => {
   const clock = createTestClock()
-  const live = createRemoteModels(createModelListFetcher(), clock)
-  const catalog = createModelCatalog({ clock, live, prices: createPrices(), config: bare })
+  const live = new RemoteModels(createModelListFetcher(), clock)
+  const catalog = new ModelCatalog({ clock, live, prices: new Prices(), config: bare })
   const home = homeOf({
     config: {
       model: { provider: 'openai' },

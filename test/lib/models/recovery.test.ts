@@ -6,8 +6,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
-import { createCredentialPools } from '../../../lib/models/credential-pool/credential-pools.ts'
-import { createRecovery } from '../../../lib/models/recovery.ts'
+import { CredentialPools } from '../../../lib/models/credential-pool/credential-pools.ts'
+import { ModelRecovery } from '../../../lib/models/recovery.ts'
 import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { Homes } from '../../../lib/profiles/homes.ts'
 import { bare } from './_home.ts'
@@ -26,17 +26,15 @@ const limited = (retryAfterMs?: number) =>
 const open = ({ dir }: Context, env: Record<string, string>, config: unknown = {}) => {
   writeFileSync(join(dir, 'config.yaml'), JSON.stringify(config))
   const home = new Homes({ baseHome: dir, agentHome: dir, configPath: null, env }, systemClock).base
-  const pools = createCredentialPools({
+  const pools = new CredentialPools({
     clock: systemClock,
     log: () => undefined,
     redact: text => text,
   })
   const primary = resolveEndpoint(home, bare, { model: 'm', provider: 'gemini', baseUrl: null })
-  const recovery = createRecovery({
-    pools,
-    home,
-    endpointOf: (pair, pick) => resolveEndpoint(home, bare, pair, () => null, pick),
-  })
+  const recovery = new ModelRecovery(pools, home, (pair, pick) =>
+    resolveEndpoint(home, bare, pair, () => null, pick),
+  )
   return { recovery, primary, pools, home }
 }
 const ONE = { GEMINI_API_KEY: 'gemini-1' }

@@ -3,10 +3,10 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
 import { createModelListFetcher } from '../../../lib/models/fetch-model-list.ts'
-import { createModelCatalog } from '../../../lib/models/model-catalog.ts'
-import { createRemoteModels } from '../../../lib/models/remote-models.ts'
+import { ModelCatalog } from '../../../lib/models/model-catalog.ts'
+import { RemoteModels } from '../../../lib/models/remote-models.ts'
 import { liveLabel, tagLabel } from '../../../lib/models/model-labels.ts'
-import { createPrices } from '../../../lib/models/prices.ts'
+import { Prices } from '../../../lib/models/prices.ts'
 import { bare, homeOf } from './_home.ts'
 import { idsOf, type ListServer, startLists } from './_lists.ts'
 import { configOf } from '../../_config.ts'
@@ -18,8 +18,8 @@ test.before.each(async context => {
 test.after.each(({ lists }) => lists.close())
 
 const services = (lists: ListServer, clock = createTestClock()) => {
-  const live = createRemoteModels(createModelListFetcher({ dispatcher: lists.dispatcher }), clock)
-  const catalog = createModelCatalog({ clock, live, prices: createPrices(), config: bare })
+  const live = new RemoteModels(createModelListFetcher({ dispatcher: lists.dispatcher }), clock)
+  const catalog = new ModelCatalog({ clock, live, prices: new Prices(), config: bare })
   return { live, catalog }
 }
 
@@ -169,7 +169,7 @@ test('lists with the renewed token of a sign-in, and never with a sign-in of Ant
 }) => {
   lists.answer = idsOf('hermes-4')
   const asked: unknown[] = []
-  const live = createRemoteModels(
+  const live = new RemoteModels(
     createModelListFetcher({ dispatcher: lists.dispatcher }),
     createTestClock(),
     async (token, isRejected) => {

@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
 import type { ModelEndpoint } from '../../../lib/agent/types.ts'
-import { createServedWindows } from '../../../lib/models/served-windows.ts'
+import { ServedWindows } from '../../../lib/models/served-windows.ts'
 import {
   llamaModels,
   llamaProps,
@@ -105,7 +105,7 @@ for (const [name, answers, tokens, elsewhere] of PROGRAMS)
     withServer(
       answers,
       async server => {
-        const windows = createServedWindows({ clock: createTestClock() })
+        const windows = new ServedWindows({ clock: createTestClock() })
         const endpoint = endpointAt(server.url)
         assert.is((await windows.ask(endpoint))?.tokens, tokens)
         assert.is(windows.apply(endpoint).contextLength, tokens)
@@ -125,7 +125,7 @@ const SEEING: [name: string, answers: Record<string, unknown>, vision: boolean |
 for (const [name, answers, vision] of SEEING)
   test(`whether a model accepts images: ${name}`, () =>
     withServer(answers, async server => {
-      const windows = createServedWindows({ clock: createTestClock() })
+      const windows = new ServedWindows({ clock: createTestClock() })
       const endpoint = endpointAt(server.url)
       await windows.ask(endpoint)
       assert.is(windows.apply(endpoint).vision, vision)
@@ -142,7 +142,7 @@ test('Ollama: a model of its cloud has the whole window and is not loaded', () =
       '/api/show': { ...ollamaShown('', 262_144), remote_host: 'https://ollama.com:443' },
     },
     async server => {
-      const windows = createServedWindows({ clock: createTestClock() })
+      const windows = new ServedWindows({ clock: createTestClock() })
       const endpoint = endpointAt(server.url)
       const answer = await windows.settle(endpoint, never)
       assert.equal([answer?.tokens, answer?.isCertain], [262_144, true])
@@ -153,7 +153,7 @@ test('Ollama: a model of its cloud has the whole window and is not loaded', () =
 
 test('a server that does not say leaves the window as it is', () =>
   withServer({ '/v1/models': { data: [{ id: MODEL }] } }, async server => {
-    const windows = createServedWindows({ clock: createTestClock() })
+    const windows = new ServedWindows({ clock: createTestClock() })
     assert.is(await windows.ask(endpointAt(server.url)), null)
     assert.is(windows.apply(endpointAt(server.url)).contextLength, 131_072)
     const count = server.asked.length
@@ -167,7 +167,7 @@ test('a server that does not say leaves the window as it is', () =>
 
 test('LM Studio does not say what an unloaded model will use', () =>
   withServer({ '/api/v1/models': studioModels(MODEL, null, 131_072) }, async server => {
-    const windows = createServedWindows({ clock: createTestClock() })
+    const windows = new ServedWindows({ clock: createTestClock() })
     assert.is((await windows.ask(endpointAt(server.url)))?.tokens, 0)
     assert.is(
       windows.apply(endpointAt(server.url, { contextLength: 32_000 })).contextLength,
@@ -181,7 +181,7 @@ test('public addresses are not asked, unless the provider is such a program', as
     requests += 1
     throw new Error('no network in tests')
   }
-  const windows = createServedWindows({
+  const windows = new ServedWindows({
     clock: createTestClock(),
     dispatcher: { dispatch } as never,
   })
@@ -197,7 +197,7 @@ test('public addresses are not asked, unless the provider is such a program', as
 test('a silent server costs no more than the time limit, once', () =>
   withServer({}, async server => {
     server.silent = true
-    const windows = createServedWindows({ clock: createTestClock(), askMs: 100 })
+    const windows = new ServedWindows({ clock: createTestClock(), askMs: 100 })
     assert.is(await windows.ask(endpointAt(server.url)), null)
     const count = server.asked.length
     await windows.ask(endpointAt(server.url))
@@ -207,7 +207,7 @@ test('a silent server costs no more than the time limit, once', () =>
 test('asks again after a while, only at the paths of that program, and recognizes another one', () =>
   withServer({ '/props': llamaProps(8_192) }, async server => {
     const clock = createTestClock()
-    const windows = createServedWindows({ clock })
+    const windows = new ServedWindows({ clock })
     await windows.ask(endpointAt(server.url))
     server.asked.splice(0)
     server.answers = { '/props': llamaProps(16_384) }
@@ -226,7 +226,7 @@ test('asks again after a while, only at the paths of that program, and recognize
 test('a configured window is kept, a learned one is smaller, until the server’s answer changes', () =>
   withServer({ '/props': llamaProps(16_384) }, async server => {
     const clock = createTestClock()
-    const windows = createServedWindows({ clock })
+    const windows = new ServedWindows({ clock })
     const configured = endpointAt(server.url, { contextLength: 32_768, hasConfiguredWindow: true })
     await windows.ask(configured)
     assert.is(windows.apply(configured).contextLength, 32_768)
@@ -245,7 +245,7 @@ test('a configured window is kept, a learned one is smaller, until the server’
 
 test('a window that an error named is asked for again after an hour', async () => {
   const clock = createTestClock()
-  const windows = createServedWindows({ clock })
+  const windows = new ServedWindows({ clock })
   const endpoint = endpointAt('https://llm.example/v1')
   windows.learn(endpoint, 8_192)
   assert.is(windows.apply(endpoint).contextLength, 8_192)
@@ -254,7 +254,7 @@ test('a window that an error named is asked for again after an hour', async () =
 })
 
 test('a window that was learned too small is forgotten when a longer prompt was read', () => {
-  const windows = createServedWindows({ clock: createTestClock() })
+  const windows = new ServedWindows({ clock: createTestClock() })
   const endpoint = endpointAt('https://api.example.com/v1', { contextLength: 200_000 })
   windows.learn(endpoint, 8_192)
   windows.read(endpoint, 8_000)
@@ -271,7 +271,7 @@ test('an Ollama model that is not loaded is loaded first, because only then its 
       '/api/show': ollamaShown('stop "x"'),
     },
     async server => {
-      const windows = createServedWindows({ clock: createTestClock() })
+      const windows = new ServedWindows({ clock: createTestClock() })
       const endpoint = endpointAt(server.url)
       assert.is((await windows.ask(endpoint))?.tokens, 4_096, 'the documented default')
       const { answers } = server
@@ -293,7 +293,7 @@ test('a model that is not there, or a stopped turn, ends the wait for its loadin
   withServer(
     { '/api/version': OLLAMA_VERSION, '/api/ps': { models: [] }, '/api/show': ollamaShown('') },
     async server => {
-      const windows = createServedWindows({ clock: createTestClock() })
+      const windows = new ServedWindows({ clock: createTestClock() })
       const configured = endpointAt(server.url, { hasConfiguredWindow: true })
       assert.is((await windows.settle(configured, never))?.tokens, 4_096)
       assert.not.ok(server.paths().includes('/api/generate'), 'its window is configured')
@@ -312,7 +312,7 @@ test('ollama_num_ctx: requests go to Ollama’s own API, and only to Ollama', as
       '/api/show': ollamaShown('', 16_384),
     },
     async server => {
-      const windows = createServedWindows({ clock: createTestClock() })
+      const windows = new ServedWindows({ clock: createTestClock() })
       const endpoint = endpointAt(server.url, more)
       assert.is(windows.apply(endpoint).apiMode, 'chat_completions', 'not known yet')
       await windows.settle(endpoint, never)
@@ -322,7 +322,7 @@ test('ollama_num_ctx: requests go to Ollama’s own API, and only to Ollama', as
     },
   )
   await withServer({ '/props': llamaProps(8_192) }, async server => {
-    const windows = createServedWindows({ clock: createTestClock() })
+    const windows = new ServedWindows({ clock: createTestClock() })
     await windows.settle(endpointAt(server.url, more), never)
     const real = windows.apply(endpointAt(server.url, more))
     assert.equal([real.apiMode, real.contextLength], ['chat_completions', 8_192])

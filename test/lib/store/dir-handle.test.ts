@@ -17,7 +17,7 @@ import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openDirHandle, openEntry } from '../../../lib/store/dir-handle.ts'
-import { createFileScope } from '../../../lib/workspaces/file-scope.ts'
+import { fileScope } from '../../../lib/workspaces/file-scope.ts'
 import { moveEntry, renameEntry } from '../../../lib/workspaces/move-entries.ts'
 import { createText, readText, saveText } from '../../../lib/workspaces/text-files.ts'
 
@@ -80,7 +80,7 @@ test('hidden paths are missing, also through links', ({ root }) => {
   mkdirSync(join(root, 'state'))
   writeFileSync(join(root, 'state', 'key'), 'secret')
   symlinkSync('state', join(root, 'alias'))
-  const area = createFileScope(root, { hidden: [join(root, 'state')] })
+  const area = fileScope(root, { hidden: [join(root, 'state')] })
   for (const path of ['state', 'state/key', 'alias/key', 'alias', 'state/new.txt', 'dir/../state'])
     assert.throws(() => openDirHandle(area, path), /not found/, path)
   assert.throws(() => createText(area, 'state/new.txt', ''), /not found/)
@@ -120,7 +120,7 @@ test('while a directory is swapped repeatedly, nothing outside is read, written 
   const stop = new Int32Array(flag)
   const worker = new Worker(swapper, { eval: true, workerData: { root, outside, flag } })
   await new Promise(resolve => worker.once('message', resolve))
-  const area = createFileScope(root)
+  const area = fileScope(root)
   const before = descriptors()
   let done = 0
   const read = new Set<string>()

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { UserError } from '../../../lib/errors.ts'
-import { openJournal, readLines, readLinesBackward, fileStamp } from '../../../lib/store/journal.ts'
+import { Journal, readLines, readLinesBackward, fileStamp } from '../../../lib/store/journal.ts'
 
 const test = suite<{ dir: string; path: string }>('store/journal')
 
@@ -34,13 +34,13 @@ const read = (path: string, way: typeof readLines | typeof readLinesBackward): s
 }
 
 test('rejects a missing file, and an existing one on creation', ({ path }) => {
-  assert.throws(() => openJournal(path), /ENOENT/)
-  openJournal(path, { create: true }).close()
-  assert.throws(() => openJournal(path, { create: true }), /EEXIST/)
+  assert.throws(() => new Journal(path), /ENOENT/)
+  new Journal(path, { create: true }).close()
+  assert.throws(() => new Journal(path, { create: true }), /EEXIST/)
 })
 
 test('rejects every call after close', async ({ path }) => {
-  const journal = openJournal(path, { create: true })
+  const journal = new Journal(path, { create: true })
   journal.close()
   journal.close()
   assert.throws(() => journal.append(['x']), /open journal/)
@@ -52,7 +52,7 @@ test('rejects every call after close', async ({ path }) => {
 
 test('reverts a short write and reports a full disk', ({ path }) => {
   let space = 1000
-  const journal = openJournal(path, {
+  const journal = new Journal(path, {
     create: true,
     write: (fd, data) => {
       const count = Math.min(space, data.length)
@@ -77,7 +77,7 @@ test('reverts a short write and reports a full disk', ({ path }) => {
 })
 
 test('a failed write leaves the file unchanged', ({ path }) => {
-  const journal = openJournal(path, {
+  const journal = new Journal(path, {
     create: true,
     write: () => {
       throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
@@ -96,18 +96,18 @@ test('removes a half-written line on open; keeps a complete foreign line aside',
   dir,
 }) => {
   writeFileSync(path, '{"a":1}\n{"b":')
-  openJournal(path).close()
+  new Journal(path).close()
   assert.is(readFileSync(path, 'utf8'), '{"a":1}\n')
   assert.not.ok(existsSync(join(dir, 'a.torn')))
   appendFileSync(path, '{"whole":true}')
-  openJournal(path).close()
+  new Journal(path).close()
   assert.is(readFileSync(path, 'utf8'), '{"a":1}\n')
   assert.is(readFileSync(join(dir, 'a.torn'), 'utf8'), '{"whole":true}\n')
 })
 
 test('a file with only half a line becomes empty', ({ path }) => {
   writeFileSync(path, '{"a"')
-  const journal = openJournal(path)
+  const journal = new Journal(path)
   assert.is(journal.size, 0)
   journal.append(['{}'])
   assert.is(readFileSync(path, 'utf8'), '{}\n')
@@ -151,7 +151,7 @@ test('offsets match the lines', ({ path }) => {
 test('sync resolves for every caller, also during another sync and after close', async ({
   path,
 }) => {
-  const journal = openJournal(path, { create: true })
+  const journal = new Journal(path, { create: true })
   journal.append(['x'])
   const all = [journal.sync(), journal.sync(), journal.sync()]
   journal.close()
@@ -159,7 +159,7 @@ test('sync resolves for every caller, also during another sync and after close',
 })
 
 test('the stamp changes with every append', ({ path }) => {
-  const journal = openJournal(path, { create: true })
+  const journal = new Journal(path, { create: true })
   const before = journal.stat()
   journal.append(['x'])
   assert.is.not(journal.stat(), before)

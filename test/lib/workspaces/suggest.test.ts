@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createFileScope } from '../../../lib/workspaces/file-scope.ts'
+import { fileScope } from '../../../lib/workspaces/file-scope.ts'
 import { listDirectory } from '../../../lib/workspaces/list-directory.ts'
 import { suggestDirectories } from '../../../lib/workspaces/suggest.ts'
 
@@ -102,7 +102,7 @@ test('returns at most twelve', ({ root, user }) => {
 })
 
 const listAll = (root: string, path: string, hidden: readonly string[] = []) =>
-  listDirectory(createFileScope(root, { hidden }), path)
+  listDirectory(fileScope(root, { hidden }), path)
 
 test('a listing rejects missing paths, files and paths outside', ({ user }) => {
   for (const path of [

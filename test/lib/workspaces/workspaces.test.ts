@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
-import { createWorkspaces } from '../../../lib/workspaces/workspaces.ts'
+import { Workspaces } from '../../../lib/workspaces/workspaces.ts'
 import { isSystemPath } from '../../../lib/workspaces/workspace-paths.ts'
 import { configOf } from '../../_config.ts'
 
@@ -45,7 +45,7 @@ test.before.each(context => {
 test.after.each(({ root }) => rmSync(root, { recursive: true, force: true }))
 
 const open = ({ user, base, state, boot }: Place, stateDir = state) =>
-  createWorkspaces({ stateDir, baseHome: base, userHome: user }, () => boot)
+  new Workspaces({ stateDir, baseHome: base, userHome: user }, () => boot)
 
 const homeOf = ({ base }: Place, name = 'default', values: Record<string, unknown> = {}) => {
   const dir = name === 'default' ? base : join(base, 'profiles', name)

@@ -5,18 +5,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../../../lib/base/clock.ts'
 import type { CommandRunner } from '../../../lib/agent/tool-services.ts'
-import { createContainers } from '../../../lib/commands/containers/containers.ts'
-import { createContainerRunner } from '../../../lib/commands/containers/runner.ts'
+import { Containers } from '../../../lib/commands/containers/containers.ts'
+import { ContainerRunner } from '../../../lib/commands/containers/runner.ts'
 import { type Engine, readContainerSettings } from '../../../lib/commands/containers/settings.ts'
 import type { TerminalSettings } from '../../../lib/agent/tools/terminal.ts'
-import { createProcessRegistry } from '../../../lib/commands/processes.ts'
+import { ProcessRegistry } from '../../../lib/commands/processes.ts'
 import { type Bench, createBench } from '../../lib/agent/tools/_context.ts'
 import type { FakeState } from './_fake-docker.ts'
 
 export type Place = {
   bench: Bench
   runner: CommandRunner
-  containers: ReturnType<typeof createContainers>
+  containers: Containers
   logged: string[]
   /** The result of the terminal tool. */
   // biome-ignore lint/suspicious/noExplicitAny: tests assert the shape of results
@@ -29,7 +29,7 @@ export const createPlace = (
   engine: Engine,
   terminal: Record<string, unknown>,
   options: {
-    containers?: ReturnType<typeof createContainers>
+    containers?: Containers
     shell?: TerminalSettings
     clock?: Clock
     /** Home and workspace of another place, as after a restart of the service. */
@@ -40,11 +40,11 @@ export const createPlace = (
   const logged: string[] = []
   const log = (line: string, extra?: unknown) =>
     void logged.push(`${line} ${JSON.stringify(extra ?? '')}`)
-  const containers = options.containers ?? createContainers({ clock: systemClock, log, ...options })
+  const containers = options.containers ?? new Containers({ clock: systemClock, log, ...options })
   const own = { source: bench.workspace, target: bench.workspace }
-  const processes = createProcessRegistry({ clock: systemClock })
+  const processes = new ProcessRegistry({ clock: systemClock })
   const turnEnv = { ...bench.ctx.env, ...env, AGENT_SESSION_KEY: 's1' }
-  const runner = createContainerRunner({
+  const runner = new ContainerRunner({
     containers,
     home: bench.home,
     engine,

@@ -9,7 +9,7 @@ import { until } from '../../_wait.ts'
 import { createTestClock } from '../../_clock.ts'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import { containerLabels, createContainers } from '../../../lib/commands/containers/containers.ts'
+import { containerLabels, Containers } from '../../../lib/commands/containers/containers.ts'
 import {
   type ContainerSettings,
   readContainerSettings,
@@ -395,7 +395,7 @@ heavy(
     ]
     const found = () => docker.state().containers.map(({ name, running }) => ({ name, running }))
     docker.state({ containers })
-    await createContainers({ clock: systemClock, log: () => undefined }).cleanUp(
+    await new Containers({ clock: systemClock, log: () => undefined }).cleanUp(
       home,
       kept,
       docker.env,
@@ -407,7 +407,7 @@ heavy(
     const dirs = () => ['killed', 'used', 'earlier'].map(name => existsSync(join(kept.dir, name)))
     assert.equal(dirs(), [true, true, false])
     // Nothing starts it any more once the key is off.
-    await createContainers({ clock: systemClock, log: () => undefined }).cleanUp(
+    await new Containers({ clock: systemClock, log: () => undefined }).cleanUp(
       home,
       read({}),
       docker.env,

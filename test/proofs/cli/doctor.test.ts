@@ -9,7 +9,7 @@ import * as assert from 'uvu/assert'
 import { bundleProgram } from '../../_program.ts'
 import type { Check } from '../../../lib/cli/check.ts'
 import { openSigningKey, signing } from '../../../lib/people/signing-key.ts'
-import { openAcceptedSettings } from '../../../lib/commands/guards/accepted-settings.ts'
+import { AcceptedSettings } from '../../../lib/commands/guards/accepted-settings.ts'
 import { startApp } from '../../_app.ts'
 import { addConversation, createStateDb } from '../../_state-db.ts'
 import { createFakeDocker } from '../boundary/_place.ts'
@@ -163,7 +163,7 @@ test('names settings that nobody confirmed, and a file of confirmed ones that is
   const state = join(desk.home, 'webui')
   mkdirSync(state)
   openSigningKey(state)
-  openAcceptedSettings(state, signing(state)).accept('default', {})
+  new AcceptedSettings(state, signing(state)).accept('default', {})
   desk.config('approvals:\n  mode: "off"\n')
   const waits = await report(desk)
   assert.match(waits.about('approvals.mode')[0]?.said ?? '', /the earlier values stay in force/)

@@ -8,7 +8,7 @@ import { PostgresCluster } from '../../../lib/cluster/postgres.ts'
 import type { Owned } from '../../../lib/cluster/types.ts'
 import { readConfig } from '../../../lib/config.ts'
 import { writeAtomic } from '../../../lib/store/atomic-write.ts'
-import { openJournal } from '../../../lib/store/journal.ts'
+import { Journal } from '../../../lib/store/journal.ts'
 
 export type Machine = ReturnType<typeof createMachine>
 
@@ -55,7 +55,7 @@ export const createMachine = (
     append(session: string, ...lines: string[]): void {
       const path = join(state, 'sessions', `${session}.jsonl`)
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      const journal = openJournal(path, { create: !existsSync(path) })
+      const journal = new Journal(path, { create: !existsSync(path) })
       journal.append(lines)
       journal.close()
     },

@@ -24,7 +24,7 @@ import { buffer } from 'node:stream/consumers'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readArchive } from '../../../lib/operations/backups/read-archive.ts'
-import { openJournal } from '../../../lib/store/journal.ts'
+import { Journal } from '../../../lib/store/journal.ts'
 import { bundleProgram } from '../../_program.ts'
 import { createRandom } from '../../_random.ts'
 
@@ -67,8 +67,8 @@ proof(`${kills} kills while chats grow: only whole backups have a name`, async (
   const random = createRandom(20261123)
   const { dir, home, out } = createHome()
   const sessions = join(home, 'webui/sessions')
-  const journals = ['a', 'b', 'c'].map(name =>
-    openJournal(join(sessions, `${name}.jsonl`), { create: true }),
+  const journals = ['a', 'b', 'c'].map(
+    name => new Journal(join(sessions, `${name}.jsonl`), { create: true }),
   )
   const state = { n: 0 }
   const writer = setInterval(() => {

@@ -15,7 +15,7 @@ import { type Clock, systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { CommandRunner } from '../../../lib/agent/tool-services.ts'
-import { createLanguageServers } from '../../../lib/workspaces/diagnostics/diagnostics.ts'
+import { LanguageServers } from '../../../lib/workspaces/diagnostics/diagnostics.ts'
 import { isAlive, until } from '../../_wait.ts'
 import { createTestClock } from '../../_clock.ts'
 
@@ -31,10 +31,7 @@ const createBench = (clock: Clock = systemClock) => {
   mkdirSync(workspace)
   const record = join(root, 'record')
   const warnings: unknown[] = []
-  const servers = createLanguageServers({
-    warn: (_, fields) => warnings.push(fields.reason),
-    clock,
-  })
+  const servers = new LanguageServers(clock, (_, fields) => warnings.push(fields.reason))
   return {
     root,
     workspace,

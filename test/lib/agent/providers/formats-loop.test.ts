@@ -1,9 +1,8 @@
 /** The same unusual conversations for every wire format, through the loop. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { hintFor } from '../../../../lib/agent/failure.ts'
 import type { LoopMessage } from '../../../../lib/agent/types.ts'
-import { createTestCall } from '../../../../lib/models/test-call.ts'
+import { testCall } from '../../../../lib/models/test-call.ts'
 import type { Message } from '../../../../lib/schema/message.ts'
 import { makeTitle } from '../../../../lib/turns/generate-title.ts'
 import { ENCRYPTED, SIGNATURE } from '../../../_formats.ts'
@@ -216,13 +215,12 @@ for (const format of FORMATS) {
       [{ status: 401, body: said('authentication_error', 'bad key') }, { text: ['O', 'K'] }],
       async server => {
         const providers = { [format.apiMode]: format.create() }
-        const trial = createTestCall({ providers, hintFor })
         const asked = { provider: 'custom', model: format.model }
         const endpoint = () => endpointAt(server, { effort: 'high' })
         const never = new AbortController().signal
-        const wrong = await trial(asked, endpoint, never)
+        const wrong = await testCall(providers, asked, endpoint, never)
         assert.equal([wrong.ok, wrong.type], [false, 'auth_mismatch'])
-        assert.is((await trial(asked, endpoint, never)).ok, true)
+        assert.is((await testCall(providers, asked, endpoint, never)).ok, true)
         const { body } = server.requests[1]!
         assert.is(body.max_tokens ?? body.max_output_tokens ?? body.options.num_predict, 64)
         if (format.isNative) assert.is(body.think, false)

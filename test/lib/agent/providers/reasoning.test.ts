@@ -87,11 +87,13 @@ for (const kind of KINDS) {
           () => kind.answer('Mine.', 'done', []),
           async second => {
             const { outcome } = await converse(kind, first, {
-              recover: async () => ({
-                endpoint: { ...endpointOf(kind, second.url), provider: 'other' },
-                kind: 'fallback',
-                message: 'x',
-              }),
+              recovery: {
+                recover: async () => ({
+                  endpoint: { ...endpointOf(kind, second.url), provider: 'other' },
+                  kind: 'fallback',
+                  message: 'x',
+                }),
+              },
             })
             assert.is(outcome.text, 'done')
             assert.match(JSON.stringify(first.requests[1]!.body), 'A secret thought')

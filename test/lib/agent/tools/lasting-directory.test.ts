@@ -8,7 +8,7 @@ import type { CommandRunner } from '../../../../lib/agent/tool-services.ts'
 import { callAccesses } from '../../../../lib/agent/permissions/call-access.ts'
 import type { WireMessage } from '../../../../lib/agent/types.ts'
 import { systemClock } from '../../../../lib/base/clock.ts'
-import { createProcessRegistry } from '../../../../lib/commands/processes.ts'
+import { ProcessRegistry } from '../../../../lib/commands/processes.ts'
 import { createTerminal } from '../../../../lib/agent/tools/terminal.ts'
 import { processTool } from '../../../../lib/agent/tools/process.ts'
 import { type Bench, createBench, refused } from './_context.ts'
@@ -157,15 +157,15 @@ for (const [name, history, cwd] of HISTORIES)
 
 test('in a container: the directory is the one that the container names', () => {
   const hostPath = (path: string) => path.replace(/^\/inside/, '/w')
+  const runner = { ...({} as CommandRunner), hostPath }
   const chatMemo = new Map<string, unknown>()
   restoreDirectory(
     chatMemo,
     '/w',
     result('a', 'terminal', { output: '', cwd: '/inside/a' }),
-    hostPath,
+    runner,
   )
   assert.is(shellStateOf({ memo: chatMemo }, '/w').cwd, '/inside/a')
-  const runner = { ...({} as CommandRunner), hostPath }
   const place = { ...bench.ctx, workspace: '/w', chatMemo, runner }
   const [access] = callAccesses('terminal', { command: 'cat x' }, place)
   assert.is(access?.kind === 'command' && access.shell.cwd, '/w/a')
@@ -184,7 +184,7 @@ test('times above an hour are milliseconds', () => {
 })
 
 test('the input of a process can be ended', async () => {
-  const registry = createProcessRegistry({ clock: systemClock })
+  const registry = new ProcessRegistry({ clock: systemClock })
   bench.ctx.processes = registry.of('a')
   const act = (action: string, more: object = {}) =>
     bench.json('process', { action, session_id: id, ...more })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createProcessRegistry } from '../../../../lib/commands/processes.ts'
+import { ProcessRegistry } from '../../../../lib/commands/processes.ts'
 import { type Bench, createBench, refused } from './_context.ts'
 import { isAlive } from '../../../_wait.ts'
 
@@ -145,7 +145,7 @@ test('directory, variables, and a virtual environment last, also after a failure
 })
 
 test('without a report the state stays: a stop, a replaced shell, an own trap, a syntax error, a move to the background', async () => {
-  const registry = createProcessRegistry({ clock: systemClock })
+  const registry = new ProcessRegistry({ clock: systemClock })
   bench.ctx.processes = registry.of('a')
   await run('export KEPT=1')
   for (const command of [

@@ -9,7 +9,7 @@ import { failureHint } from '../../../../lib/agent/tools/failure-hint.ts'
 import { executeCode } from '../../../../lib/agent/tools/execute-code.ts'
 import { createTerminal } from '../../../../lib/agent/tools/terminal.ts'
 import type { CommandRunner } from '../../../../lib/agent/tool-services.ts'
-import { createProcessRegistry } from '../../../../lib/commands/processes.ts'
+import { ProcessRegistry } from '../../../../lib/commands/processes.ts'
 import {
   createTree,
   reason,
@@ -37,7 +37,7 @@ const using = async (work: (bench: Bench, tree: Tree) => Promise<void>, given: G
   const tree = createTree({ parent: PARENT, ...options })
   const runner = { ...tree.runner, ...changed }
   const bench = createBench(undefined, { timeoutS: 20, isPersistent, runner })
-  const processes = createProcessRegistry({ clock: systemClock })
+  const processes = new ProcessRegistry({ clock: systemClock })
   Object.assign(bench.ctx, {
     workspace: tree.workspace,
     env: tree.env,

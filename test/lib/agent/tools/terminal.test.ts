@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createProcessRegistry } from '../../../../lib/commands/processes.ts'
+import { ProcessRegistry } from '../../../../lib/commands/processes.ts'
 import { type Bench, createBench, refused } from './_context.ts'
 import { ended, isAlive, until } from '../../../_wait.ts'
 import { createTestClock } from '../../../_clock.ts'
@@ -41,7 +41,7 @@ const runBeyondLimit = async (command: string, printed: string | RegExp, more: o
 /** Gives the bench background processes of the session `a`. */
 const withProcesses = (options: { maxAdopted?: number } = {}) => {
   const exits: [string, number | null][] = []
-  const registry = createProcessRegistry({
+  const registry = new ProcessRegistry({
     ...options,
     clock: systemClock,
     onEnded: (_, { command, exit_code }) => exits.push([command, exit_code]),

@@ -1,7 +1,7 @@
 /** Text in pieces: what is sent is what the whole text would have been, and no piece of it shows more of a secret than its mask. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createStreamRedactor, redact, watchSecrets } from '../../../../lib/base/redact/redact.ts'
+import { StreamRedactor, redact, watchSecrets } from '../../../../lib/base/redact/redact.ts'
 import { KNOWN, SHAPED } from './_secrets.ts'
 
 const test = suite('redacted stream')
@@ -42,7 +42,7 @@ const FILLERS = [
 ]
 
 const sent = (pieces: readonly string[]): { soFar: string[]; all: string } => {
-  const stream = createStreamRedactor()
+  const stream = new StreamRedactor()
   const soFar: string[] = []
   let all = ''
   for (const piece of pieces) {
@@ -120,7 +120,7 @@ test('split at random positions, with many secrets in one text', () => {
 
 test('holds back at most one word of ordinary text', () => {
   const stop = watchSecrets(() => KNOWN)
-  const stream = createStreamRedactor()
+  const stream = new StreamRedactor()
   let given = ''
   let all = ''
   for (const word of 'Here is how the parser reads the tokens of one line, then the next one. '
@@ -134,7 +134,7 @@ test('holds back at most one word of ordinary text', () => {
 })
 
 test('redacts a secret from the moment it becomes known', () => {
-  const stream = createStreamRedactor()
+  const stream = new StreamRedactor()
   let all = stream.push('first ')
   const stop = watchSecrets(() => KNOWN)
   all += stream.push(`then ${KNOWN[0]} end`) + stream.end()

@@ -19,12 +19,12 @@ import type { CommandPlacement, CommandRunner } from '../../../../lib/agent/tool
 import { run, type RunResult } from '../../../../lib/base/process.ts'
 import type { NetworkAccess } from '../../../../lib/commands/sandbox/network-opener.ts'
 import type { SandboxSystem } from '../../../../lib/commands/sandbox/availability.ts'
-import { createSandboxes } from '../../../../lib/commands/sandbox/sandboxes.ts'
+import { Sandboxes } from '../../../../lib/commands/sandbox/sandboxes.ts'
 import { git } from '../../../_git.ts'
 
 export const SECRET = 'the-secret-word-of-this-test'
 
-const availability = await createSandboxes(process.env).availability()
+const availability = await new Sandboxes(process.env).availability()
 /** Why no sandbox can be started here; null: it can. */
 export const reason = availability.problem
 if (reason !== null) console.log(`  skipped: ${reason}`)
@@ -136,7 +136,7 @@ export const createTree = (options: TreeOptions = {}): Tree => {
     LANG: 'C.UTF-8',
     ...options.env,
   }
-  const sandboxes = createSandboxes(process.env, options.system, options.access)
+  const sandboxes = new Sandboxes(process.env, options.system, options.access)
   const alias = join(root, 'alias')
   symlinkSync(workspace, alias)
   const within = (chosen: string): Pick<Tree, 'runner' | 'exec' | 'sh'> => {

@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { isHostPattern, isListed, readTarget } from '../../../../lib/base/host-pattern.ts'
-import { kindOfAddress, kindOfHost } from '../../../../lib/commands/sandbox/network-target.ts'
+import { kindOfAddress, kindOfHost } from '../../../../lib/commands/sandbox/network-opener.ts'
 
 const test = suite('sandbox: destinations')
 

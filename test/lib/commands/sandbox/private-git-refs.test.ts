@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createPrivateGit } from '../../../../lib/commands/sandbox/private-git.ts'
+import { privateGitFor } from '../../../../lib/commands/sandbox/private-git.ts'
 import { GIT_ENV, git } from '../../../_git.ts'
 
 const test = suite('refs that two Gits change at the same time')
@@ -38,7 +38,7 @@ const meanwhile = async (
     outside('checkout', '-q', 'main')
     prepare({ outside })
     const common = join(dir, '.git')
-    const own = createPrivateGit({ common, worktree: null }, { shown: common })
+    const own = privateGitFor({ common, worktree: null }, { shown: common })
     const place: Place = {
       dir,
       outside,

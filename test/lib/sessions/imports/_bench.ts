@@ -22,7 +22,7 @@ import type { Folded } from '../../../../lib/sessions/fold.ts'
 import { readImported } from '../../../../lib/sessions/imported.ts'
 import { writeJournal } from '../../../../lib/sessions/legacy.ts'
 import { lineToShow } from '../../../../lib/sessions/versions.ts'
-import { createFileScope } from '../../../../lib/workspaces/file-scope.ts'
+import { fileScope } from '../../../../lib/workspaces/file-scope.ts'
 import { readdirSync } from 'node:fs'
 
 export type ImportBench = ReturnType<typeof openImports>
@@ -38,7 +38,7 @@ export const openImports = () => {
     workspace,
     find: id => readImported(files, id),
     write: (id, entries) => writeJournal(files.jsonl(id), entries),
-    area: () => createFileScope(workspace),
+    area: () => fileScope(workspace),
     projects: {
       list: () => projects,
       create({ name }) {

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import {
   type CheckpointsOptions,
-  createCheckpoints,
+  Checkpoints,
   type Undo,
 } from '../../../../lib/workspaces/checkpoints/checkpoints.ts'
 import { createTestClock } from '../../../_clock.ts'
@@ -51,7 +51,7 @@ export const createTurns = (options: Partial<CheckpointsOptions> = {}) => {
   const said: string[] = []
   const clock = createTestClock(1_000_000)
   const boot = () =>
-    createCheckpoints({
+    new Checkpoints({
       boundsOf: (_, path) => {
         if (!existsSync(path)) throw new Error('not there')
         return { root: realpathSync(path), isHidden: real => real.endsWith('/hidden.txt') }

@@ -3,7 +3,7 @@ import { callInstruction, type Demands, formInstruction } from '../agent/answer-
 import { answerReader, type ReadAnswer, toAnswerForm } from './answer-format.ts'
 import type { ApiEvent, ApiRequest, ApiResult } from './api-request.ts'
 
-export type RequestDemands = {
+export type AnswerRequirements = {
   demands: Demands
   /** For the system prompt of a model. An external agent is told with the message. */
   instructions: string[]
@@ -13,11 +13,11 @@ export type RequestDemands = {
 }
 
 /** Throws a 400 for a schema that is none. */
-export const toDemands = async ({
+export const readRequirements = async ({
   format,
   mustCall,
   functions,
-}: ApiRequest): Promise<RequestDemands> => {
+}: ApiRequest): Promise<AnswerRequirements> => {
   const read = format && (await answerReader(format))
   return {
     demands: {
@@ -34,9 +34,9 @@ export const toDemands = async ({
 }
 
 /** Where something is demanded only the last text of the turn is the answer, and only once it is complete. */
-export async function* demanded(
+export async function* checkedAnswer(
   events: AsyncIterable<ApiEvent>,
-  { read, mustCall }: RequestDemands,
+  { read, mustCall }: AnswerRequirements,
 ): AsyncGenerator<ApiEvent> {
   for await (const event of events) {
     if (read === null && !mustCall) yield event
