@@ -1,4 +1,6 @@
 /** Scheduled jobs of the profile: list, edit, run, and the results of their runs. */
+import { withCodes } from '../lib/base/sentences.ts'
+import { Sentences } from '../lib/schema/sentence.ts'
 import { CHANGES } from '../lib/auth/may.ts'
 import { z } from 'zod'
 import { toWireJob } from '../lib/cron/job.ts'
@@ -77,14 +79,15 @@ export const list = endpoint({
     timezone: z.string(),
     /** Why the jobs file cannot be read; null when it can. */
     problem: z.string().nullable(),
+    sentences: Sentences.optional(),
   }),
   run: ctx => {
     const { jobs, zone } = cronOf(ctx)
-    return {
+    return withCodes({
       jobs: jobs.list().map(job => show(ctx, job)),
       timezone: zone(),
       problem: jobs.problem(),
-    }
+    })
   },
 })
 

@@ -2,7 +2,8 @@
 import { join } from 'node:path'
 import { type Clock, every } from './base/clock.ts'
 import type { Home } from './profiles/home.ts'
-import type { FileProblem } from './schema/file-problem.ts'
+import { withCodes, type Words } from './base/sentences.ts'
+import type { FileProblem, UnreadableFile } from './schema/file-problem.ts'
 import type { Notify } from './schema/notice.ts'
 import type { Workspaces } from './workspaces/workspaces.ts'
 
@@ -10,10 +11,12 @@ export type FileSources = {
   homes: { list: () => Home[] }
   workspaces: Pick<Workspaces, 'problem'>
   /** Files of the service itself. */
-  own: readonly { problem: () => Omit<FileProblem, 'profile'> | null }[]
+  own: readonly { problem: () => UnreadableFile | null }[]
   /** The scheduled jobs of a home. */
-  jobsOf: (home: Home) => { problem: () => string | null; isLost: () => boolean }
+  jobsOf: (home: Home) => { problem: () => Words | null; isLost: () => boolean }
 }
+
+type Found = UnreadableFile & Pick<FileProblem, 'profile'>
 
 /** Everything a person or another program may write, at this moment. */
 export const createFileCheck = ({ homes, workspaces, jobsOf, own }: FileSources) => {
@@ -23,11 +26,11 @@ export const createFileCheck = ({ homes, workspaces, jobsOf, own }: FileSources)
     if (reason === null) return null
     return { file: join(home.dir, 'cron', 'jobs.json'), reason, in_force: !jobs.isLost() }
   }
-  const ofHome = (home: Home): FileProblem[] =>
+  const ofHome = (home: Home): Found[] =>
     [...home.problems(), workspaces.problem(home), jobsProblem(home)].flatMap(found =>
       found ? [{ profile: home.name, ...found }] : [],
     )
-  return (): FileProblem[] => {
+  return (): Found[] => {
     const shared = own.flatMap(each => each.problem() ?? [])
     return [...homes.list().flatMap(ofHome), ...shared.map(found => ({ profile: null, ...found }))]
   }
@@ -35,7 +38,7 @@ export const createFileCheck = ({ homes, workspaces, jobsOf, own }: FileSources)
 
 export type FileProblemsOptions = {
   /** The current problems. Must be cheap. */
-  check: () => FileProblem[]
+  check: () => Found[]
   log: (line: string) => void
   notify: Notify
   clock: Pick<Clock, 'timer'>
@@ -43,10 +46,10 @@ export type FileProblemsOptions = {
 
 const CHECK_MS = 2_000
 
-const keyOf = ({ file, reason, in_force }: FileProblem): string => `${file}\0${reason}\0${in_force}`
+const keyOf = ({ file, reason, in_force }: Found): string => `${file}\0${reason}\0${in_force}`
 
 /** The problem and its consequence. */
-export const toSentence = ({ file, reason, in_force }: FileProblem): string =>
+export const toSentence = ({ file, reason, in_force }: UnreadableFile): string =>
   `${file} cannot be read: ${reason}. ${
     in_force
       ? 'The last valid version stays in use.'
@@ -56,7 +59,7 @@ export const toSentence = ({ file, reason, in_force }: FileProblem): string =>
 export type FileProblems = ReturnType<typeof watchFileProblems>
 
 export const watchFileProblems = ({ check, log, notify, clock }: FileProblemsOptions) => {
-  let known = new Map<string, FileProblem>()
+  let known = new Map<string, Found>()
 
   /** The current problems. Reports changes since the last call. */
   const list = (): FileProblem[] => {
@@ -78,7 +81,7 @@ export const watchFileProblems = ({ check, log, notify, clock }: FileProblemsOpt
       log(`${file} can be read again`)
       notify('info', `${file} can be read again.`, { code: 'file_readable', values: { file } })
     }
-    return [...found.values()]
+    return [...found.values()].map(withCodes)
   }
 
   return { list, close: every(clock, CHECK_MS, list) }

@@ -1,4 +1,5 @@
 /** Projects: a list in one file, which other programs may edit. */
+import type { UnreadableFile } from './schema/file-problem.ts'
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { type Clock, toSeconds } from './base/clock.ts'
@@ -92,7 +93,7 @@ export const createProjects = ({ path, members, unassign, clock }: ProjectsOptio
   return {
     list: (): readonly Project[] => file.read().projects,
     /** Null when the file is readable. */
-    problem(): { file: string; reason: string; in_force: boolean } | null {
+    problem(): UnreadableFile | null {
       const reason = file.problem()
       return reason === null ? null : { file: path, reason, in_force: !file.isLost() }
     },

@@ -1,4 +1,5 @@
 /** Stores settings.json: validated, written key by key from an allow-list. */
+import type { UnreadableFile } from './schema/file-problem.ts'
 import { isObject, isObjectOrArray } from './base/json.ts'
 import { ACCENTS, DENSITIES, FONT_SIZES, READING_FONTS } from './base/appearance.ts'
 import { PERSONAL_SETTINGS, Settings, SKINS } from './schema/settings.ts'
@@ -17,7 +18,7 @@ export type SettingsOptions = {
 
 export type SettingsStore = {
   /** Why the file cannot be read, and whether an earlier version of it still counts; null when all is well. */
-  problem(): { file: string; reason: string; in_force: boolean } | null
+  problem(): UnreadableFile | null
   get(): Settings
   /** Saves valid values; returns the keys of invalid and unknown ones in `ignored`. */
   save(patch: Readonly<Record<string, unknown>>): { settings: Settings; ignored: string[] }

@@ -115,7 +115,7 @@ export const toApiError = async (
   const sentence = body.error ?? body.message
   const fallback =
     typeof sentence === 'string' ? sentence : [status, statusText].filter(Boolean).join(' ')
-  const message = texts?.replyText(body.code, body.values, fallback) ?? fallback
+  const message = texts?.replyText(body, fallback) ?? fallback
   const error = new ApiError(status, message, body)
   error.detail = texts?.errorDetail(status, body, route)
   return error

@@ -1,9 +1,10 @@
 /** Composition: where the commands of a home run and whether that works, for the page and `doctor`, and the switch of the sandbox. */
+import { withCodes, type Words } from '../base/sentences.ts'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
 import { type EngineCli, openEngine } from '../containers/engine.ts'
 import type { ContainerSettings } from '../containers/settings.ts'
-import { conflict, messageOf } from '../errors.ts'
+import { conflict, wordsOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { CommandPlace, CommandsHere, SandboxChange } from '../schema/command-place.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
@@ -43,7 +44,7 @@ export type CommandPlacesOptions = {
   forbids: (home: Home) => string | null
 }
 
-type ShownContainer = { container: CommandPlace['container']; problem: string | null }
+type ShownContainer = { container: CommandPlace['container']; problem: Words | null }
 
 export const createCommandPlaces = ({
   config: { userHome, outsideSandbox },
@@ -68,10 +69,10 @@ export const createCommandPlaces = ({
           problem: null,
         }
       } catch (error) {
-        return { container, problem: messageOf(error) }
+        return { container, problem: wordsOf(error) }
       }
     } catch (error) {
-      return { container: base, problem: messageOf(error) }
+      return { container: base, problem: wordsOf(error) }
     }
   }
 
@@ -86,22 +87,26 @@ export const createCommandPlaces = ({
       ])
       const place = container ? 'container' : isSandboxed(home) ? 'sandbox' : 'computer'
       const ofPlace = { computer: null, sandbox: found.problem, container: problem }[place]
-      return {
+      return withCodes({
         profile: home.name,
         source: home.config.path,
         place,
         problem: forbids(home) ?? ofPlace,
-        sandbox: { enabled: sandbox.enabled, network: sandbox.network, problem: found.problem },
+        sandbox: withCodes({
+          enabled: sandbox.enabled,
+          network: sandbox.network,
+          problem: found.problem,
+        }),
         outside: outsideOf(home),
         container,
-      }
+      })
     },
     here(home, workspace) {
       const outside = outsideOf(home)
       if (containerEngine(home) !== null) return { place: 'container', outside, problem: null }
       const problem = whyDirect({ home, workspace, owner: '' })
       const place = isSandboxed(home) && problem === null ? 'sandbox' : 'computer'
-      return { place, outside, problem }
+      return withCodes({ place, outside, problem })
     },
     async change(home, { enabled, network, outside }) {
       if (outside !== undefined) home.config.edit(['approvals', 'outside_sandbox'], outside)

@@ -1,4 +1,5 @@
 /** Composition: where the commands of a turn run. */
+import type { Sentence } from '../base/sentences.ts'
 import { isAbsolute, join } from 'node:path'
 import type { CommandRunner } from '../agent/tool-services.ts'
 import type { Config } from '../config.ts'
@@ -34,7 +35,7 @@ export type CommandRunners = {
   /** Whether commands of this home run in a sandbox, if their workspace can be protected. */
   isSandboxed: (home: Home) => boolean
   /** Why commands of this workspace run directly although a sandbox is wanted wherever it works; null: they do not, or none is. */
-  whyDirect: (scope: RunnerScope) => string | null
+  whyDirect: (scope: RunnerScope) => Sentence | null
   /** Resolves when `sandbox.enabled: auto` has an answer. Never rejects. */
   ready: Promise<void>
   /** Checks whether a sandbox works here now, whether it is on or not. */
@@ -91,7 +92,7 @@ export const createCommandRunners = ({
   }
   const isSandboxed = (home: Home): boolean => {
     const asked = wanted(home)
-    return asked === 'auto' ? typeof sandboxes.problem() !== 'string' : asked
+    return asked === 'auto' ? !sandboxes.problem() : asked
   }
 
   const scopeFor = ({ home, workspace, owner, readable = [] }: RunnerScope): SandboxScope => {
@@ -129,7 +130,7 @@ export const createCommandRunners = ({
     if (isWanted && config.looksForSandbox) await sandboxes.availability()
   }
 
-  const whyDirect = (scope: RunnerScope): string | null =>
+  const whyDirect = (scope: RunnerScope): Sentence | null =>
     wanted(scope.home) === 'auto'
       ? (sandboxes.problem() ?? workspaceProblem(scopeFor(scope)))
       : null

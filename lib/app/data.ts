@@ -1,4 +1,5 @@
 /** Composition: everything stored on disk and the event stream that publishes its changes. */
+import { withCodes } from '../base/sentences.ts'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -263,8 +264,11 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     toolOutput,
     sessions,
     projects,
-    notify: (level, message, about) =>
-      void hub.publish('notices', { type: 'notice', data: { level, message, ...about } }),
+    notify: (level, message, { code, values }) => {
+      const { sentences, ...plain } = withCodes(values ?? {})
+      const about = { code, ...(values && { values: plain }), ...(sentences && { sentences }) }
+      hub.publish('notices', { type: 'notice', data: { level, message, ...about } })
+    },
     maskSecret: own.add,
     onSessionDeleted: listener => void sessionListeners.add(listener),
     closeData() {

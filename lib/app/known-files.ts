@@ -15,7 +15,7 @@ import { OutboxFile } from '../notifications/outbox.ts'
 import { NotificationsFile } from '../notifications/store.ts'
 import { VapidFile } from '../notifications/vapid.ts'
 import { parseProjects } from '../projects.ts'
-import type { FileProblem } from '../schema/file-problem.ts'
+import type { UnreadableFile } from '../schema/file-problem.ts'
 import { parseSettings } from '../settings.ts'
 import { SharesFile } from '../shares/shares.ts'
 import { ImportsFile } from '../schema/import.ts'
@@ -102,7 +102,7 @@ const REPAIRED = 'it was repaired since; restart the service, which reads it at 
 export type KnownFile = Pick<Known, 'until' | 'isReplaced'> & {
   name: string
   path: string
-  problem: () => Omit<FileProblem, 'profile'> | null
+  problem: () => UnreadableFile | null
 }
 
 const watchFile = (path: string, { parse, isReadOnce }: Known): KnownFile['problem'] => {

@@ -11,12 +11,12 @@ export const sandboxChecks = async ({ config, home }: CheckContext): Promise<Che
     if (isOff)
       return [ok('sandbox', `off: ${DIRECT}${problem === null ? '; it would work here' : ''}`)]
     if (problem === null) return [ok('sandbox', `on: commands run in it, ${toWords(network)}`)]
-    if (enabled === 'auto') return [warn('sandbox_off', 'sandbox', `off: ${DIRECT}`, problem)]
+    if (enabled === 'auto') return [warn('sandbox_off', 'sandbox', `off: ${DIRECT}`, problem.text)]
     return [
       fail(
         'sandbox_unusable',
         'sandbox',
-        problem,
+        problem.text,
         'Until then commands are refused. docs/sandbox.md has more.',
       ),
     ]

@@ -1,4 +1,5 @@
 /** One container: started when a command needs it, checked before each command, removed at its end. */
+import { sentence } from '../base/sentences.ts'
 import { existsSync } from 'node:fs'
 import type { Clock } from '../base/clock.ts'
 import { unavailable } from '../errors.ts'
@@ -114,17 +115,12 @@ export const createContainer = (
         warn(`the container runs without limits of CPU and memory: ${reasonIn(stderr)}`)
         limits.hasLimits = false
       } else if (isNameTaken(stderr) && !limits.hasTried) limits.hasTried = true
-      else
-        throw unavailable(
-          `The container for commands did not start: ${reasonIn(stderr)}. Check terminal.docker_image and the other docker_… and container_… keys.`,
-        )
+      else throw unavailable(sentence('container.no_start', { reason: reasonIn(stderr) }))
     }
   }
 
   const refusal = (keys: string, stderr: string) =>
-    unavailable(
-      `${keys} can't be applied here: ${reasonIn(stderr)}. Set 0 to run commands without this limit.`,
-    )
+    unavailable(sentence('container.limits', { keys, reason: reasonIn(stderr) }))
 
   const isRunning = async (engine: EngineCli): Promise<boolean | null> => {
     const { code, stdout } = await engine.run([
@@ -139,8 +135,7 @@ export const createContainer = (
 
   const describe = async (engine: EngineCli): Promise<Running> => {
     const { code, stdout, stderr } = await engine.run(['exec', name, 'sh', '-c', DESCRIBE])
-    if (code !== 0)
-      throw unavailable(`The container for commands can't run a shell: ${reasonIn(stderr)}.`)
+    if (code !== 0) throw unavailable(sentence('container.no_shell', { reason: reasonIn(stderr) }))
     const [shell, ...lines] = stdout.toString().split('\n')
     const variables = lines.flatMap(line => {
       const [, key, value = ''] = /^([A-Za-z_]\w*)=(.*)$/.exec(line) ?? []
@@ -154,9 +149,7 @@ export const createContainer = (
     const state = await isRunning(cli)
     if (state && running) return running
     if (OF_IMAGE.test(workspace))
-      throw unavailable(
-        `The workspace ${workspace} can't be used in a container, because every image has its own. Choose another one.`,
-      )
+      throw unavailable(sentence('container.workspace', { folder: workspace }))
     await images.require(cli, settings.image)
     if (settings.outlasts) files.claim()
     if (state !== null && settings.outlasts) {

@@ -1,4 +1,5 @@
 /** The image of a container: downloaded when it is missing, once for all who need it. */
+import { sentence } from '../base/sentences.ts'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { conflict, messageOf, unavailable } from '../errors.ts'
 import { type EngineCli, isMissingImage, reasonIn } from './engine.ts'
@@ -21,9 +22,7 @@ export const createImages = ({ clock, log }: ImagesOptions) => {
     log(`downloading the container image ${image}`)
     const result = await cli.run(['pull', '--quiet', image], PULL_TIMEOUT_MS, closing.signal)
     if (result.code !== 0)
-      throw unavailable(
-        `The container image ${image} (terminal.docker_image) is not here and can't be downloaded: ${reasonIn(result.stderr)}.`,
-      )
+      throw unavailable(sentence('container.no_image', { image, reason: reasonIn(result.stderr) }))
     log(`downloaded the container image ${image}`)
   }
 
@@ -50,17 +49,13 @@ export const createImages = ({ clock, log }: ImagesOptions) => {
       if (found.code === 0) return
       if (!isMissingImage(found.stderr))
         throw unavailable(
-          `The container image ${image} (terminal.docker_image) can't be read: ${reasonIn(found.stderr)}.`,
+          sentence('container.image_unreadable', { image, reason: reasonIn(found.stderr) }),
         )
       const { done, startedAt } = start(cli, image)
       const late = Promise.withResolvers<never>()
       const cancel = clock.timer(WAIT_MS, () => {
         const seconds = Math.round(toSeconds(clock.monotonic() - startedAt))
-        late.reject(
-          conflict(
-            `The container image ${image} is being downloaded, for ${seconds} s so far. Nothing runs until it is here. Run the command again in a minute.`,
-          ),
-        )
+        late.reject(conflict(sentence('container.downloading', { image, seconds })))
       })
       try {
         await Promise.race([done, late.promise])

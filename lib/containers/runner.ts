@@ -1,4 +1,5 @@
 /** Runs the commands of a turn in a container (`terminal.backend: docker` or `podman`). */
+import { sentence } from '../base/sentences.ts'
 import { NO_TERMINAL_ENV } from '../base/no-terminal-env.ts'
 import { shellQuote } from '../base/shell-quote.ts'
 import { randomBytes } from 'node:crypto'
@@ -6,7 +7,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CommandPlacement, CommandRunner, PlacedProgram } from '../agent/tool-services.ts'
 import { killGroup, type OnEnd } from '../base/process.ts'
-import { messageOf, unavailable } from '../errors.ts'
+import { wordsOf, unavailable } from '../errors.ts'
 import { isInside } from '../store/path-within.ts'
 import type { Container, Running } from './container.ts'
 import type { Shown } from './container-files.ts'
@@ -100,9 +101,7 @@ export const createContainerRunner = (options: RunnerOptions): CommandRunner => 
     if (
       !container.places().some(({ source, target }) => source === target && isInside(source, cwd))
     )
-      throw unavailable(
-        `${cwd} is not in the container. Commands can work in the workspace ${workspace}; terminal.docker_volumes in config.yaml can add folders.`,
-      )
+      throw unavailable(sentence('container.folder', { folder: cwd, workspace: workspace ?? '' }))
   }
 
   const containerNow = (): Container | null => {
@@ -126,11 +125,11 @@ export const createContainerRunner = (options: RunnerOptions): CommandRunner => 
         .catch(async (error: unknown) => {
           if (signal !== 'SIGKILL') return
           log('a command in a container could not be ended, so its container was', {
-            error: messageOf(error),
+            error: wordsOf(error),
           })
           await container.kill()
         })
-        .catch((error: unknown) => log('a container did not end', { error: messageOf(error) }))
+        .catch((error: unknown) => log('a container did not end', { error: wordsOf(error) }))
         .then(() => {
           // The docker program has no more to wait for, but may hang with its service.
           if (signal === 'SIGKILL') killGroup({ pid }, signal)
@@ -175,7 +174,7 @@ export const createContainerRunner = (options: RunnerOptions): CommandRunner => 
         await ensure(containerFor())
         return null
       } catch (error) {
-        return messageOf(error)
+        return wordsOf(error)
       }
     },
     environment(given) {

@@ -1,4 +1,5 @@
 /** Unsupported guards the user accepted, by profile, key and value. A changed value must be accepted again. */
+import type { Words } from '../base/sentences.ts'
 import { sha256 } from '../base/sha256.ts'
 import { z } from 'zod'
 import { isObjectOrArray } from '../base/json.ts'
@@ -29,7 +30,7 @@ export type AcceptedGuards = {
   has(profile: string, guard: UnsupportedGuard): boolean
   /** Throws a UserError (409) when the value has changed since it was shown. */
   set(profile: string, guard: UnsupportedGuard, shown: string, accepted: boolean): void
-  problem(): string | null
+  problem(): Words | null
 }
 
 /** An unreadable file accepts nothing. */

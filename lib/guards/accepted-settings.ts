@@ -3,6 +3,7 @@
  * holder of the signing key can make, so that it says nothing when another program wrote it. What was read once stays in force
  * in this process while the file is missing or damaged.
  */
+import type { Words } from '../base/sentences.ts'
 import { createHash, createHmac } from 'node:crypto'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -58,7 +59,7 @@ export type AcceptedSettings = {
   /** Writes the file again when it is missing. */
   keep(): void
   /** Why the file cannot be used, or null. */
-  problem(): string | null
+  problem(): Words | null
   readonly path: string
 }
 
@@ -115,7 +116,7 @@ export const openAcceptedSettings = (
   }
 
   let good: Profiles | undefined
-  const parse = ({ text, problem }: FileText): { problem: string | null } => {
+  const parse = ({ text, problem }: FileText): { problem: Words | null } => {
     if (text === null)
       return { problem: problem ?? (good === undefined && signing.isMarked() ? MISSING : null) }
     try {
@@ -130,7 +131,7 @@ export const openAcceptedSettings = (
   }
   const file = cachedFile(path, parse, { isWatched: true })
   /** Null: nothing was ever confirmed. */
-  const read = (): { profiles: Profiles | null; problem: string | null } => {
+  const read = (): { profiles: Profiles | null; problem: Words | null } => {
     const { problem } = file()
     return { profiles: good ?? (problem === null ? null : {}), problem }
   }

@@ -1,4 +1,6 @@
 /** Sandboxes with bubblewrap or Seatbelt: one runner for each turn, private directories for each session. */
+import type { Sentence } from '../base/sentences.ts'
+import { failed } from '../errors.ts'
 import { join, relative } from 'node:path'
 import type {
   CheckTarget,
@@ -87,7 +89,7 @@ export const createSandboxes = (
   const running = createMountCheck()
   const networks = new Set<CommandNetwork>()
   /** Undefined: it is not known yet whether there is one. */
-  let problem: string | null | undefined
+  let problem: Sentence | null | undefined
   let checked: { at: number; result: Promise<Availability> } | null = null
 
   /** A success is valid for the life of the process, a failure for half a minute. */
@@ -127,7 +129,7 @@ export const createSandboxes = (
       // Where /tmp is visible, a command could replace the directories of the next one with symlinks.
       return { ...scope, hidden: [...scope.hidden, root], ownHome, ownTmp }
     }
-    const problem = async (): Promise<string | null> =>
+    const problem = async (): Promise<Sentence | null> =>
       (await availability()).problem ?? workspaceProblem(scope)
     return {
       kind: system.kind,
@@ -154,7 +156,7 @@ export const createSandboxes = (
       async place({ program, cwd, env: given, access, changesGit, readable = [], onTarget }) {
         const found = await availability()
         const why = found.problem ?? (await problem())
-        if (found.problem !== null || why !== null) throw new Error(why ?? '')
+        if (found.problem !== null || why !== null) throw failed(why ?? '')
         const variables = withoutSockets(given)
         const hasNetwork = !isReadOnly && (access === 'network' || scope.network === true)
         const network = isReadOnly || hasNetwork ? null : await openNetwork(scope, onTarget)

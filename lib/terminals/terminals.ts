@@ -2,6 +2,7 @@
  * Terminals of a session: shells that its person opened, with the output they have shown. They outlive the page and end
  * with the session or the service.
  */
+import { sentence, type Words } from '../base/sentences.ts'
 import { randomBytes } from 'node:crypto'
 import { basename } from 'node:path'
 import { type Clock, every, toSeconds } from '../base/clock.ts'
@@ -164,10 +165,8 @@ export const createTerminals = (options: TerminalsOptions) => {
   const ofSession = (owner: string): Entry[] =>
     [...entries.values()].filter(entry => currentId(entry.owner) === currentId(owner))
 
-  const problem = (): string | null =>
-    isEnabled
-      ? terminalProblem(path, platform)
-      : 'The terminal is turned off on this server (AGENT_WEBUI_TERMINAL=off).'
+  const problem = (): Words | null =>
+    isEnabled ? terminalProblem(path, platform) : sentence('terminal.off')
 
   const remove = async (entry: Entry): Promise<void> => {
     await entry.pty.kill()

@@ -44,7 +44,10 @@ const guardedHome = (home: Home, skillNames: GuardsOptions['skillNames']): Guard
     values,
     env,
     isToolset: name => isKnownName(settings, name),
-    ruleProblem: listProblem,
+    ruleProblem: list => {
+      const problem = listProblem(list)
+      return problem && `${problem}`
+    },
     unknownSkills(names) {
       const known = skillNames(home)
       return names.filter(name => !known.has(name))

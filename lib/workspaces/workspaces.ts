@@ -1,4 +1,5 @@
 /** The workspaces of each profile: its list on disk, its default, the one used last. */
+import type { UnreadableFile } from '../schema/file-problem.ts'
 import { basename, join, resolve, sep } from 'node:path'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
@@ -41,7 +42,7 @@ export type Workspaces = {
   /** The same; undefined for no path, and where `check` refuses. */
   allowed(home: WorkspaceHome, path: string | undefined): string | undefined
   /** Why its list cannot be read, and whether an earlier version of it still counts; null when all is well. */
-  problem(home: WorkspaceHome): { file: string; reason: string; in_force: boolean } | null
+  problem(home: WorkspaceHome): UnreadableFile | null
   /** At most twelve directories that begin like this. */
   suggest(home: WorkspaceHome, prefix: string): string[]
 }

@@ -73,7 +73,7 @@ export const unavailableRunner = async ({
   runner,
 }: Pick<ToolContext, 'runner'>): Promise<ToolResult | null> => {
   const problem = (await runner?.problem()) ?? null
-  return problem === null ? null : notRun('checks', problem, 'The command was not run.')
+  return problem === null ? null : notRun('checks', `${problem}`, 'The command was not run.')
 }
 
 export const refusedResult = ({ by, message }: Refusal): ToolResult =>

@@ -70,7 +70,7 @@ test('an unreadable file is a problem, not an empty file', ({ path }) => {
   mkdirSync(path)
   const file = jsonFile(path, numbers)
   assert.equal(file.read(), [])
-  assert.match(file.problem() ?? '', /directory/)
+  assert.match(`${file.problem()}`, /directory/)
   assert.throws(() => file.write([1]))
 })
 
