@@ -29,11 +29,12 @@ const inOwnWords = async (ctx: Ctx, schedule: string, zone: string): Promise<str
 type Stored = Parameters<typeof toWireJob>[0]
 
 const show = (ctx: Ctx, job: Stored) => {
-  const { zone, now, scheduler } = cronOf(ctx)
+  const { zone, now, scheduler, history: runs } = cronOf(ctx)
+  const wire = toWireJob(job, { now: now(), zone: zone(), running: scheduler.isBusy(job.id) })
+  const last = runs.list().find(run => run.job_id === job.id && run.error === wire.last_error)
+  const coded = wire.last_error ? last?.sentences?.error : undefined
   // Masked secrets that a client sends back are restored by `jobs.update`.
-  return redactValue(
-    toWireJob(job, { now: now(), zone: zone(), running: scheduler.isBusy(job.id) }),
-  )
+  return redactValue({ ...wire, ...(coded && { sentences: { last_error: coded } }) })
 }
 
 const text = z.string().optional()

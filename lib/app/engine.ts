@@ -1,4 +1,5 @@
 /** Composition: models, tools and turns, shared by the service and the command line. */
+import type { Words } from '../base/sentences.ts'
 import { join } from 'node:path'
 import type { Dispatcher } from 'undici'
 import { createExternalAgents, type ExternalAgents } from '../agent/acp/agents.ts'
@@ -123,10 +124,7 @@ export type Engine = {
   compressions: Compressions
   agent: Agent
   spentSince: ReturnType<typeof createSpentSince>
-  budgetFor: (
-    scope: SpendingScope,
-    ask: SpendingLimitOptions['ask'],
-  ) => () => Promise<string | null>
+  budgetFor: (scope: SpendingScope, ask: SpendingLimitOptions['ask']) => () => Promise<Words | null>
   turns: Turns
   grants: Grants
   hooks: HookRecords

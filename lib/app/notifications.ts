@@ -1,4 +1,5 @@
 /** Composition: which events of turns, questions, and tasks are reported, and how an answer in a notification counts. */
+import { Sentence } from '../base/sentences.ts'
 import { CHANGES } from '../agent/shell/labels.ts'
 import { type Language, languageOf } from '../base/languages.ts'
 import { openThrottle, type Throttle } from '../auth/throttle.ts'
@@ -66,7 +67,8 @@ const reportTurn = ({ report }: Notifications, ended: EndedTurn, profile: string
     session_id: sessionId,
     profile,
     // Masked first: a secret without its underscores, or with its end cut off, is not recognized.
-    text: failure ? failure.message : plainText(redact(text)),
+    text: failure ? `${failure.message}` : plainText(redact(text)),
+    ...(failure?.message instanceof Sentence && { coded: failure.message.coded }),
     failure: failure?.type,
   })
 }

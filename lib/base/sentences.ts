@@ -3,6 +3,8 @@
  * turn. They are sent in English, and beside it with their code and their values; the page has a translation for each code.
  */
 
+import { isObject } from './json.ts'
+
 /** In English; values are in braces. */
 export const SENTENCES = {
   'file.missing': 'it does not exist',
@@ -121,6 +123,9 @@ export const SENTENCES = {
   'budget.turn': 'The budget for this turn is used up: {used} of {limit}.',
   'budget.session': 'The budget for this chat is used up: {used} of {limit}.',
   'budget.day': 'The budget for today is used up: {used} of {limit}.',
+
+  'amount.tokens': '{count} tokens',
+  'amount.usd': '${amount}',
 
   'test.responded': '{model} responded in {duration}.',
   'test.timeout': 'No response within {seconds} seconds.',
@@ -302,3 +307,19 @@ export const withCodes = <const T extends object>(object: T): Sent<T> => {
     ...(sentences.length > 0 && { sentences: Object.fromEntries(sentences) }),
   }
 }
+
+const changed = (value: unknown, change: (text: string) => string): unknown => {
+  if (typeof value === 'string') return change(value)
+  if (!isObject(value)) return value
+  const { code, values } = value as Coded
+  return { code, ...(values && { values: changedValues(values, change) }) }
+}
+
+const changedValues = (values: object, change: (text: string) => string) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, changed(value, change)]))
+
+/** With a change of every text in it, such as hiding secrets. */
+export const changeWords = (words: Words, change: (text: string) => string): Words =>
+  words instanceof Sentence
+    ? new Sentence(change(words.text), changed(words.coded, change) as Coded)
+    : change(words)

@@ -44,7 +44,7 @@ type RetryEvent = Extract<AgentEvent, { type: 'retry' }>
 export const describeRetry = (event: RetryEvent): string => {
   const { attempt, attempts, delayMs, reason = 'error', provider = 'The provider', owner } = event
   const subject = owner ? 'Subagent: ' : ''
-  const words = event.message.trim().replace(/[.!…]+$/, '')
+  const words = `${event.message}`.trim().replace(/[.!…]+$/, '')
   const when = delayMs > 0 ? `in ${formatDuration(delayMs)}` : 'now'
   const count = attempts > attempt ? `, attempt ${attempt + 1} of ${attempts}` : ''
   return redact(`${subject}${CAUSES[reason](provider)}: ${words}. Retrying ${when}${count}.`)
@@ -105,7 +105,7 @@ export const createTurnOutput = (
         return
       }
       case 'warning':
-        note(`! ${redact(event.message)}`)
+        note(`! ${redact(`${event.message}`)}`)
         return
       default:
         // Other events are shown by the page only.

@@ -1,8 +1,9 @@
 /** Runs a job, from its script to its output file. Never rejects: errors become the result of the run. */
+import { changeWords, Sentence } from '../base/sentences.ts'
 import { type Clock, fromSeconds } from '../base/clock.ts'
 import type { CommandRunner } from '../agent/tool-services.ts'
 import type { ApprovalRequest, Failure } from '../agent/types.ts'
-import { forbidden as forbiddenRun, messageOf, UserError } from '../errors.ts'
+import { forbidden as forbiddenRun, messageOf, UserError, wordsOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { UnattendedInput } from '../conversation/start-turn.ts'
 import type { Unattended } from '../turns/turn.ts'
@@ -135,7 +136,8 @@ export const createJobRunner = (deps: RunJobOptions) => {
     came: RunOutcome,
     { denied, began }: { denied: readonly string[]; began: number },
   ): RunResult => {
-    const error = 'error' in came ? redact(came.error).slice(0, MAX_ERROR_CHARS) : null
+    const said = 'error' in came ? changeWords(came.error, redact) : null
+    const error = said === null ? null : `${said}`.slice(0, MAX_ERROR_CHARS)
     const { id, name, display: schedule, prompt } = job
     let filename: string | null = null
     let unwritten: string | null = null
@@ -150,6 +152,7 @@ export const createJobRunner = (deps: RunJobOptions) => {
     return {
       status: error === null && unwritten === null ? 'ok' : 'error',
       error: error ?? unwritten,
+      ...(said instanceof Sentence && { sentences: { error: said.coded } }),
       deliveryError: deliveryError(job, came),
       filename,
       interrupted: 'error' in came && came.interrupted === true,
@@ -175,7 +178,7 @@ export const createJobRunner = (deps: RunJobOptions) => {
       // An error boundary: a UserError is shown to the user, everything else is logged.
       if (!(error instanceof UserError))
         deps.log('a scheduled task failed', { job: job.id, error: messageOf(error) })
-      const why = error instanceof UserError ? error.message : 'The run failed; see the log.'
+      const why = error instanceof UserError ? wordsOf(error) : 'The run failed; see the log.'
       return conclude(job, { error: why }, kept)
     }
   }

@@ -14,11 +14,7 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 const isText = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number'
 
 const shapeOf = (value: unknown): string =>
-  Array.isArray(value)
-    ? 'a list'
-    : isObject(value)
-      ? 'a mapping'
-      : `"${String(value)}"`
+  Array.isArray(value) ? 'a list' : isObject(value) ? 'a mapping' : `"${String(value)}"`
 
 /** `name`: the key that was probably meant. `kind`: what the value must be. */
 type Slip = { sentence: string; values: { key: string } & ({ name: string } | { kind: Words }) }

@@ -1,4 +1,5 @@
 /** Wires the model modules together: catalog, prices, connection tests, credential pools, local servers. */
+import type { Words } from '../base/sentences.ts'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../base/clock.ts'
 import type { Providers } from '../agent/types.ts'
@@ -31,7 +32,7 @@ export type ModelServicesOptions = {
   config: Config
   providers: Providers
   dispatcher: Dispatcher | undefined
-  hintFor: (type: FailureType) => string | undefined
+  hintFor: (type: FailureType) => Words | undefined
   writeEnv: (home: Home, values: Record<string, string | null>) => Promise<void>
   log: (line: string, extra?: Record<string, unknown>) => void
   redact: (text: string) => string

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 
 /** A value may be another one of these. The codes are in `lib/base/sentences.ts` and `error-code.ts`. */
-const CodedSentence = z
+export const CodedSentence = z
   .object({ code: z.string(), values: z.record(z.string(), z.unknown()).optional() })
   .meta({ id: 'CodedSentence' })
 

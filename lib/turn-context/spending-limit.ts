@@ -2,6 +2,7 @@
  * Spending limits in tokens and money per turn, session and day (`budgets` in config.yaml). A model call beyond a limit
  * waits for the user: extend the limit once, lift it for this session, or end the turn. Subagents share the limits.
  */
+import { Sentence, sentence } from '../base/sentences.ts'
 import type { Clock } from '../base/clock.ts'
 import { Unapproved } from '../base/unapproved.ts'
 import type { Home } from '../profiles/home.ts'
@@ -26,17 +27,15 @@ type ReachedLimit = { scope: Scope; measure: Measure; used: number; limit: numbe
 /** Extensions in a session's record: the raised limit by key. */
 type Extensions = Readonly<Record<string, { upTo: number; day?: string }>>
 
-const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
-  turn: 'this turn',
-  session: 'this chat',
-  day: 'today',
+const amount = (measure: Measure, value: number): Sentence => {
+  if (measure === 'usd') return sentence('amount.usd', { amount: value.toFixed(2) })
+  const count = Math.round(value)
+  const text = `${count.toLocaleString('en')} tokens`
+  return new Sentence(text, { code: 'amount.tokens', values: { count } })
 }
 
-const amount = (measure: Measure, value: number): string =>
-  measure === 'usd' ? `$${value.toFixed(2)}` : `${Math.round(value).toLocaleString('en')} tokens`
-
-const sentence = ({ scope, measure, used, limit }: ReachedLimit): string =>
-  `The budget for ${SCOPE_LABELS[scope]} is used up: ${amount(measure, used)} of ${amount(measure, limit)}.`
+const usedUp = ({ scope, measure, used, limit }: ReachedLimit): Sentence =>
+  sentence(`budget.${scope}`, { used: amount(measure, used), limit: amount(measure, limit) })
 
 const keyOf = ({ scope, measure }: Pick<ReachedLimit, 'scope' | 'measure'>) => `${scope} ${measure}`
 
@@ -63,11 +62,11 @@ export type SpendingScope = {
 export const createSpendingLimit = (
   { turn, sessionId, home, unattended }: SpendingScope,
   deps: SpendingLimitOptions,
-): (() => Promise<string | null>) => {
+): (() => Promise<Sentence | null>) => {
   const { sessions } = deps
   const ofTurn = new Map<string, number>()
-  let ended: string | null = null
-  let asking: Promise<string | null> | null = null
+  let ended: Sentence | null = null
+  let asking: Promise<Sentence | null> | null = null
 
   const granted = (): Extensions =>
     (sessions.head(sessionId).meta.budget_granted as Extensions) ?? {}
@@ -115,11 +114,11 @@ export const createSpendingLimit = (
     }
   }
 
-  const check = async (): Promise<string | null> => {
+  const check = async (): Promise<Sentence | null> => {
     for (;;) {
       const hit = reached(home.settings().budgets)
       if (!hit) return null
-      const why = sentence(hit)
+      const why = usedUp(hit)
       const label = `budget: ${keyOf(hit)}`
       const choice = unattended
         ? 'deny'
@@ -130,7 +129,7 @@ export const createSpendingLimit = (
                 command: `Continue beyond ${amount(hit.measure, hit.limit)}`,
                 pattern_key: label,
                 pattern_keys: [label],
-                description: why,
+                description: why.text,
                 needs_owner: true,
               },
               approvalTimeoutMs(home.settings()),

@@ -1,4 +1,5 @@
 /** Builds what a turn is given: history, prompt, tools, environment, approvals and limits of its session and home. */
+import type { Words } from '../base/sentences.ts'
 import { join } from 'node:path'
 import { isServiceTarget } from '../own-processes/service-pids.ts'
 import { protectedPaths } from '../store/state-files.ts'
@@ -63,7 +64,7 @@ export type TurnContextOptions = {
   prefillFor: (scope: TurnScope) => WireMessage[]
   delegationFor: (scope: TurnScope) => Delegation
   /** Checked before each model call; resolves to the reason when the limit is reached. */
-  budgetFor: (scope: TurnScope, ask: Questions['approve']) => () => Promise<string | null>
+  budgetFor: (scope: TurnScope, ask: Questions['approve']) => () => Promise<Words | null>
   /** Called when the session's queue changed. */
   onQueue: (sessionId: string) => void
   /** Fallback keys and models when a model call fails. */

@@ -1,4 +1,5 @@
 /** Hooks around what an external agent does: before it acts through us, and after it reports the end of a call. */
+import type { Words } from '../../base/sentences.ts'
 import { Refusal } from '../../base/refusal.ts'
 import { askForHook } from '../hooked-call.ts'
 import type { BeforeCall, HookedCall } from '../hooks.ts'
@@ -55,7 +56,7 @@ export type AgentHooks = ReturnType<typeof createAgentHooks>
 export const createAgentHooks = (
   request: AgentRequest,
   name: string,
-  warn: (message: string) => void,
+  warn: (message: Words) => void,
 ) => {
   const { hooks, signal } = request
   const running = new Set<Promise<void>>()

@@ -1,4 +1,5 @@
 /** Answers an agent's permission requests with our approvals, mapped to the options it offers. */
+import type { Words } from '../../base/sentences.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type {
   PermissionOption,
@@ -42,7 +43,7 @@ export type PermissionContext = {
   >
   /** Approved commands (`allowedKey`), which need no second approval when the agent runs them in our terminal. */
   allowed: Set<string>
-  warn: (message: string) => void
+  warn: (message: Words) => void
   /** The answer that denies it, where no one is asked; its message becomes the result of the call. */
   refuse: (refusal: Refusal) => RequestPermissionOutcome
   /** The proposed change; '' if unknown. */

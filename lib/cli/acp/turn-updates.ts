@@ -159,7 +159,7 @@ export const createTurnUpdates = ({ place, push, notice }: TurnUpdatesOptions) =
   const showWarning = ({ kind, message }: Event<'warning'>): void => {
     if (kind === 'step_limit') stop = 'max_turn_requests'
     if (kind === 'cut') stop = 'max_tokens'
-    notice(redact(message))
+    notice(redact(`${message}`))
   }
 
   const show = (event: AgentEvent): void => {

@@ -1,4 +1,5 @@
 /** MCP servers of the settings: the list, test results, and the form. */
+import { type Problem, problemOf } from '../../strings/problem.ts'
 import { computed, signal } from '@preact/signals'
 import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
 import type { App } from '../../app.ts'
@@ -91,7 +92,7 @@ type McpOptions = Pick<App, 'api' | 'toasts'>
 
 const createMcp = ({ api, toasts }: McpOptions) => {
   const rows = signal<readonly McpServerRow[]>([])
-  const problem = signal<string | null>(null)
+  const problem = signal<Problem | null>(null)
   const state = signal<LoadState>('loading')
   const tests = signal<Readonly<Record<string, TestStatus>>>({})
   const draft = signal<McpDraft | null>(null)
@@ -102,7 +103,7 @@ const createMcp = ({ api, toasts }: McpOptions) => {
     runLoad(state, toasts, async () => {
       const reply = await api('GET /api/mcp/servers')
       rows.value = reply.servers
-      problem.value = reply.problem
+      problem.value = problemOf(reply)
     })
 
   const setTest = (name: string, status: TestStatus | null): void => {

@@ -1,4 +1,5 @@
 /** Scheduled tasks: the list with its actions, the run history, and the form. */
+import { type Problem, problemOf } from '../../strings/problem.ts'
 import { signal } from '@preact/signals'
 import type { Job, JobRun } from '../../../lib/schema/cron.ts'
 import type { App } from '../../app.ts'
@@ -79,7 +80,7 @@ export const createTasks = (options: TasksOptions) => {
   const { api, toasts, clock, unsaved, visible = () => true } = options
   const jobs = signal<readonly Job[]>([])
   const timezone = signal('')
-  const problem = signal<string | null>(null)
+  const problem = signal<Problem | null>(null)
   const state = signal<'loading' | 'ready' | 'failed'>('loading')
   const history = createRunHistory({ api, toasts })
   let owner = ''
@@ -90,7 +91,7 @@ export const createTasks = (options: TasksOptions) => {
       const reply = await api('GET /api/crons')
       jobs.value = sortJobs(reply.jobs)
       timezone.value = reply.timezone
-      problem.value = reply.problem
+      problem.value = problemOf(reply)
       state.value = 'ready'
     } catch (error) {
       if (state.value !== 'ready') state.value = 'failed'

@@ -1,4 +1,5 @@
 /** The terminals of a session: which there are, and which is shown. */
+import { type Problem, problemOf } from '../../strings/problem.ts'
 import { computed, signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import type { LoadState } from '../../parts/load-state.ts'
@@ -24,7 +25,7 @@ export type TerminalsOptions = {
 export const createTerminals = ({ platform, sessionId, toasts, ask }: TerminalsOptions) => {
   const { api } = platform
   const list = signal<readonly Terminal[]>([])
-  const problem = signal('')
+  const problem = signal<Problem | null>(null)
   const state = signal<LoadState>('loading')
   const isOpening = signal(false)
   const chosen = signal('')
@@ -40,7 +41,7 @@ export const createTerminals = ({ platform, sessionId, toasts, ask }: TerminalsO
       const found = await api('GET /api/terminals', { session_id: sessionId })
       if (!isNewest()) return
       list.value = found.terminals
-      problem.value = found.problem ?? ''
+      problem.value = problemOf(found)
       state.value = 'ready'
     } catch {
       // Shown in place of the list, with a button.

@@ -195,8 +195,8 @@ function Tail() {
           </Asked>
         ),
       )}
-      {parts.notices.value.map(({ id, text }) => (
-        <ServerNotice key={id} text={text} />
+      {parts.notices.value.map(({ id, text, coded }) => (
+        <ServerNotice key={id} text={text} coded={coded} />
       ))}
       {retry && (
         <RetryCard

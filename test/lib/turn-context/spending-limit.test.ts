@@ -72,7 +72,7 @@ test('once: extends the limit by its own amount', async () => {
   assert.is(await spend(150), null)
   assert.is(await spend(249), null)
   assert.is(asked.length, 1)
-  assert.match((await spend(250)) ?? '', /250 tokens/)
+  assert.match(`${await spend(250)}`, /250 tokens/)
 })
 
 test('for the session: lifts the limit in the session’s record', async () => {

@@ -175,7 +175,7 @@ export const createExternal = (traits = '', options: Partial<ExternalAgentsOptio
         outcome,
         events,
         messages,
-        warnings: events.flatMap(event => (event.type === 'warning' ? [event.message] : [])),
+        warnings: events.flatMap(event => (event.type === 'warning' ? [`${event.message}`] : [])),
         text: messages
           .filter(({ role }) => role === 'assistant')
           .map(({ content }) => content)
