@@ -62,7 +62,7 @@ test('does not ask below the limit', async () => {
 test('denied: returns the reason, and does not ask again', async () => {
   const { spend, asked } = setup({ turn: { tokens: 100 } })
   const why = 'The budget for this turn is used up: 150 tokens of 100 tokens.'
-  assert.is(await spend(150), why)
+  assert.is(`${await spend(150)}`, why)
   assert.is(await spend(150), why)
   assert.equal(asked, [why])
 })
@@ -94,7 +94,7 @@ test('an extension of the day counts for that day', async () => {
 
 test('unattended: denies without asking', async () => {
   const { spend, asked } = setup({ turn: { usd: 0.5 } }, ['once'], { unattended: {} })
-  assert.is(await spend(1, 1), 'The budget for this turn is used up: $1.00 of $0.50.')
+  assert.is(`${await spend(1}`, 1), 'The budget for this turn is used up: $1.00 of $0.50.')
   assert.equal(asked, [])
 })
 
