@@ -1,24 +1,34 @@
 /** Who may import whom. ARCHITECTURE.md describes the layers. */
 
-/** The modules of each layer above the foundation that are no domain, lowest layer first. */
-const INFRASTRUCTURE = 'config log hub prompt-injection packed assets http store'
-const ABOVE_DOMAINS = ['turns', 'turn-context', 'conversation client-api', 'cron']
-const COMPOSITION = 'app cli context start preflight'
-const FOUNDATION = 'schema errors base redact'
+/** The folders and files of lib/, lowest first: a module imports values only of its own folder and of those before it. */
+const ORDER = [
+  ['base', 'errors', 'schema'],
+  ['store', 'config'],
+  ['http'],
+  ['agent'],
+  ['profiles'],
+  ['sessions'],
+  ['models'],
+  ['mcp'],
+  ['commands'],
+  ['workspaces'],
+  ['web'],
+  ['people'],
+  ['notifications'],
+  ['operations'],
+  ['turns'],
+  ['client-api'],
+  ['cron'],
+  ['cluster'],
+  ['app', 'cli', 'context', 'start'],
+]
 
-const modules = names => `(?:${names.replaceAll(' ', '|')})(?:/|\\.ts$)`
-const within = names => `^lib/${modules(names)}`
-const NOT_A_DOMAIN = [FOUNDATION, INFRASTRUCTURE, ...ABOVE_DOMAINS, COMPOSITION].join(' ')
-const DOMAIN = `^lib/(?!${modules(NOT_A_DOMAIN)})`
-
-const LAYERS = [
-  ['foundation', within(FOUNDATION)],
-  ['infrastructure', within(INFRASTRUCTURE)],
-  ['domain', DOMAIN],
-  ...ABOVE_DOMAINS.map(names => [names, within(names)]),
-  ['composition', within(COMPOSITION)],
-  ['handlers', '^handlers/'],
-  ['router', '^router\\.ts$'],
+const within = names => `^lib/(?:${names.join('|')})(?:/|\\.ts$)`
+const after = name => ORDER.slice(ORDER.findIndex(names => names.includes(name)) + 1).flat()
+const above = name => [
+  within(after(name)),
+  '^(?:handlers|public|test|bench|eval)/',
+  '^router\\.ts$',
 ]
 
 /** The modules with full-text statements, and the worker that runs them. */
@@ -31,36 +41,22 @@ const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error',
 
 export default {
   forbidden: [
-    ...LAYERS.map(([name, path], at) =>
+    ...ORDER.slice(0, -1).map(names =>
       forbid(
-        `${name}-imports-down`,
-        'A layer imports nothing of a higher one.',
-        { path },
-        {
-          path: [
-            ...LAYERS.slice(at + 1).map(([, higher]) => higher),
-            '^(?:public|test|bench|eval)/',
-          ],
-        },
+        `${names[0]}-imports-down`,
+        'ORDER in this file. A type of a later folder is fine: it costs nothing at run time.',
+        { path: within(names) },
+        { path: above(names[0]), ...VALUE },
       ),
     ),
-    ...[INFRASTRUCTURE, 'conversation client-api'].map(names =>
+    // Also no types: what everything else stands on must be readable alone.
+    ...['base', 'store', 'http'].map(name =>
       forbid(
-        'no-value-of-the-same-layer',
-        'A module gets the functions of another module of its layer as arguments.',
-        { path: `^lib/(${names.replaceAll(' ', '|')})(?:/|\\.ts$)` },
-        { path: within(names), pathNot: '^lib/$1(?:/|\\.ts$)', ...VALUE },
+        `${name}-is-readable-alone`,
+        'The foundation knows nothing of what is built on it.',
+        { path: `^lib/${name}/` },
+        { path: above(name) },
       ),
-    ),
-    forbid(
-      'no-value-of-another-domain',
-      'A domain gets the functions of another domain as arguments. The table of providers and its names are data.',
-      { path: `${DOMAIN}([^/.]+)` },
-      {
-        path: DOMAIN,
-        pathNot: ['^lib/$1(?:/|\\.ts$)', '^lib/models/provider(?:s|-ids)\\.ts$'],
-        ...VALUE,
-      },
     ),
     forbid(
       'engine-alone',
@@ -69,7 +65,7 @@ export default {
       {
         path: '^(?:lib|handlers|router)',
         pathNot: [
-          within('schema errors base agent'),
+          within(['schema', 'errors', 'base', 'agent']),
           '^lib/store/(?:write-in-place|path-within|text-bytes|text-rewrite)\\.ts$',
         ],
       },
@@ -79,7 +75,7 @@ export default {
       'What has a lifetime or a file comes with the context.',
       { path: '^handlers/' },
       {
-        path: '^(?:handlers/|lib/(?:app|cli|store)/|lib/(?:start|preflight|config|log)\\.ts$)',
+        path: '^(?:handlers/|lib/(?:app|cli|store)/|lib/(?:start|config|operations/(?:preflight|log))\\.ts$)',
         ...VALUE,
       },
     ),
@@ -87,7 +83,7 @@ export default {
       'router-lists-handlers',
       'The route table imports handlers and starts the service.',
       { path: '^router\\.ts$' },
-      { path: '^lib/', pathNot: within('app context start preflight'), ...VALUE },
+      { path: '^lib/', pathNot: within(['app', 'context', 'start']), ...VALUE },
     ),
     forbid(
       'page-without-server',

@@ -5,7 +5,7 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc setup.mjs ./
-COPY build/inputs.mjs build/install.mjs build/node-flags.mjs build/unpack.mjs build/unneeded.mjs build/
+COPY build/inputs.mjs build/node-flags.mjs build/mermaid.tgz build/
 RUN node setup.mjs
 COPY . .
 # The release tag; shown as the service's version.

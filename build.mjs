@@ -6,7 +6,7 @@ import { buildExecutable } from './build/executable.mjs'
 import { builtName, replaceFile, root } from './build/files.mjs'
 import { fileText, pack } from './build/pack.mjs'
 import { buildPackage, PACKAGE_TARGETS } from './build/package.mjs'
-import { thisTarget } from './lib/store/sqlite-addon.ts'
+import { thisTarget } from './lib/store/unpack-native.ts'
 
 const dist = join(root, 'dist')
 

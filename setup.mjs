@@ -3,14 +3,12 @@
  * pinned Node. `--test-tools` also installs what only tests and checks need; `--build FILE` builds first unless FILE is current.
  */
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isCurrent } from './build/inputs.mjs'
-import { installPackages } from './build/install.mjs'
 import { ALLOCATOR, NODE_FLAGS } from './build/node-flags.mjs'
-import { leaveOut, removeUnread } from './build/unneeded.mjs'
 
 const root = dirname(fileURLToPath(import.meta.url))
 const modules = join(root, 'node_modules')
@@ -45,7 +43,6 @@ const readLock = path =>
   existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : { packages: {} }
 
 const lock = readLock(join(root, 'package-lock.json'))
-lock.packages = leaveOut(lock.packages)
 /** `[path, entry]`, without the root project. */
 const locked = Object.entries(lock.packages).filter(([path]) => path !== '')
 const installed = new Map(Object.entries(readLock(join(modules, '.package-lock.json')).packages))
@@ -59,6 +56,11 @@ const isNodeMissing = () =>
   !existsSync(join(bin, 'node')) &&
   locked.some(([path, entry]) => path.startsWith('node_modules/node-') && fits(entry))
 
+/** A package of the same version can have been packed again, such as build/mermaid.tgz. */
+const isSame = (found, wanted) =>
+  found.version === wanted.version &&
+  (!found.integrity || !wanted.integrity || found.integrity === wanted.integrity)
+
 /** Compares contents, not times: a checkout touches files without changing them. */
 const isInstalled = () =>
   !isNodeMissing() &&
@@ -66,23 +68,8 @@ const isInstalled = () =>
     .filter(([, wanted]) => wantsTestTools || !wanted.dev)
     .every(([path, wanted]) => {
       const found = installed.get(path)
-      return found
-        ? found.version === wanted.version
-        : wanted.optional === true || wanted.devOptional === true
+      return found ? isSame(found, wanted) : wanted.optional === true || wanted.devOptional === true
     })
-
-/**
- * Without our own bin directory: the install replaces the Node in it. npm writes many small files, one after the other; with
- * several threads, a fifth of the processor time goes into waking them.
- */
-const installEnv = () => ({
-  ...process.env,
-  UV_THREADPOOL_SIZE: '1',
-  PATH: (process.env.PATH ?? '')
-    .split(delimiter)
-    .filter(directory => directory !== bin)
-    .join(delimiter),
-})
 
 /** Shows the label at once and the seconds at the end; in a terminal they are counted. */
 const withProgress = async (label, work) => {
@@ -104,7 +91,14 @@ const runNpm = words =>
   new Promise(resolve => {
     const npm = spawn('npm', words, {
       cwd: root,
-      env: installEnv(),
+      // Without our own bin directory: the install replaces the Node in it.
+      env: {
+        ...process.env,
+        PATH: (process.env.PATH ?? '')
+          .split(delimiter)
+          .filter(directory => directory !== bin)
+          .join(delimiter),
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
       shell: process.platform === 'win32',
     })
@@ -118,82 +112,20 @@ const runNpm = words =>
     npm.on('close', code => resolve({ code, output }))
   })
 
-/** The lock file without what is left out, and with the address of each package in the registry in use: without addresses npm asks for every package first, half of the install. npm prefers a file of this name. */
-const ADDRESSED = join(root, 'npm-shrinkwrap.json')
-
-/** Undefined when npm does not say. */
-const findRegistry = async () => {
-  // npm gives the scripts that it runs the settings that differ from its defaults; asking it starts another npm.
-  const { npm_config_user_agent: by = '', npm_config_registry: given } = process.env
-  if (by.startsWith('npm/') && given) return given
-  const { output } = await runNpm(['config', 'get', 'registry', '--loglevel=error'])
-  return output.split('\n').find(line => /^https?:\/\//.test(line))
-}
-
-const addressIn = (registry, [path, entry]) => {
-  const name = entry.name ?? path.split('node_modules/').at(-1)
-  const file = `${name.split('/').at(-1)}-${entry.version}.tgz`
-  return new URL(`${name}/-/${file}`, registry.trim().replace(/\/*$/, '/')).href
-}
-
-/** False where the registry is not known. */
-const addAddresses = async () => {
-  const registry = await findRegistry()
-  if (!registry) return false
-  for (const [path, entry] of locked) {
-    // Where a registry lacks what another platform needs, npm finds it when it installs there.
-    if (entry.integrity) entry.resolved = addressIn(registry, [path, entry])
-  }
-  return true
-}
-
-/** Finds addresses of packages. The registry is not asked for while npm's cache has them all. */
-const createAddresses = () => {
-  let registry
-  return async named => {
-    registry ??= findRegistry()
-    const found = await registry
-    return found && addressIn(found, named)
-  }
-}
-
-/** As `runNpm`. */
-const runCi = async options => {
-  const hasAddresses = await addAddresses()
-  const words = ['ci', '--no-audit', '--no-fund', '--loglevel=error', ...options]
-  if (!hasAddresses) return runNpm(words)
-  try {
-    writeFileSync(ADDRESSED, JSON.stringify(lock))
-    const done = await runNpm(words)
-    // A registry may keep packages at other addresses.
-    if (!/\bE404\b/.test(done.output)) return done
-  } finally {
-    rmSync(ADDRESSED, { force: true })
-  }
-  return runNpm(words)
-}
-
-/** As `runNpm`. */
-const installAll = async (packages, withTestTools) => {
-  // Test tools need types of packages, and some have scripts.
-  if (withTestTools) return runCi([])
-  try {
-    const addressOf = createAddresses()
-    await installPackages({ modules, packages, lock, env: process.env, addressOf })
-    return { code: 0, output: '' }
-  } catch {
-    // npm has settings for what may be in the way, and says what is wrong.
-    return runCi(['--omit=dev'])
-  }
-}
-
 const install = async withTestTools => {
-  const packages = locked.filter(([, entry]) => (withTestTools || !entry.dev) && fits(entry))
-  const label = `Installing ${packages.length} packages`
-  const { code, output } = await withProgress(label, () => installAll(packages, withTestTools))
-  if (code === 0) return
-  process.stderr.write(output)
-  fail('The packages could not be installed. The lines above say why; the next start tries again.')
+  const words = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
+  // Only test tools have scripts that are needed.
+  if (!withTestTools) words.push('--omit=dev', '--ignore-scripts')
+  const { code, output } = await withProgress('Installing packages', () => runNpm(words))
+  if (code !== 0) {
+    process.stderr.write(output)
+    fail(
+      'The packages could not be installed. The lines above say why; the next start tries again.',
+    )
+  }
+  // Headers for compilers, 67 MB: nothing here is compiled.
+  const node = join(modules, `node-${process.platform}-${process.arch}`)
+  rmSync(join(node, 'include'), { recursive: true, force: true })
 }
 
 // ── Running ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -235,10 +167,9 @@ const become = (node, words, env) => {
   process.execve(node, [node, ...words], { ...env, AGENT_WEBUI_PARENT: String(process.ppid) })
 }
 
-const needsInstall = !isInstalled()
 // A developer's tree keeps its test tools.
 const withTestTools = wantsTestTools || [...installed.values()].some(({ dev }) => dev)
-if (needsInstall) await install(withTestTools)
+if (!isInstalled()) await install(withTestTools)
 const node = findNode()
 const file = join(root, args[0] ?? '')
 if (wantsBuild && !(await isCurrent(root, file))) {
@@ -252,10 +183,5 @@ const words = wantsBuild
 const env = wantsBuild ? { ...ALLOCATOR, ...process.env } : process.env
 // An older Node has no such call, and Windows none that works.
 const canBecome = typeof process.execve === 'function' && process.platform !== 'win32'
-if (wantsBuild && !needsInstall && canBecome) become(node, words, env)
-else {
-  const ended = args.length === 0 ? 0 : run(node, words, env)
-  // Beside the program, whose first answer does not wait for it.
-  if (needsInstall && !withTestTools) removeUnread(modules)
-  process.exit(await ended)
-}
+if (wantsBuild && canBecome) become(node, words, env)
+else process.exit(args.length === 0 ? 0 : await run(node, words, env))

@@ -82,21 +82,6 @@ const xtermUnderPolicy = {
     }),
 }
 
-/** mermaid in one piece with its 110 dependencies, which need not be installed then, and minified. */
-const MERMAID = join(root, 'node_modules/mermaid/dist/mermaid.esm.min.mjs')
-
-/**
- * mermaid's optional ELK layout is under the Eclipse Public License, which requires more of distributors than the MIT
- * license of this program: it is left out, and a diagram that needs it is shown as source.
- */
-const withoutElk = {
-  name: 'without-elk',
-  setup: build =>
-    build.onLoad({ filter: /[/\\]mermaid\.esm\.min[/\\]elk-\w+\.mjs$/ }, () => ({
-      contents: 'throw new Error("The ELK layout is not included")',
-    })),
-}
-
 /**
  * marked is one file that ends with an instance of everything in it, so no bundler can leave out its parser and renderer, which the page
  * does not use. Without the instance, it can. Fails when a new version ends in another way.
@@ -132,7 +117,6 @@ export const bundleBrowser = ({ minify = true } = {}) =>
     minify,
     write: false,
     metafile: true,
-    alias: { mermaid: MERMAID },
     outdir: 'static',
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
@@ -140,7 +124,7 @@ export const bundleBrowser = ({ minify = true } = {}) =>
     legalComments: 'linked',
     define: { 'process.env.NODE_ENV': minify ? '"production"' : '"development"' },
     loader: { '.woff2': 'file', '.svg': 'file', '.png': 'file' },
-    plugins: [onlyWoff2, xtermUnderPolicy, withoutElk, markedLexer, fonts, systemTheme],
+    plugins: [onlyWoff2, xtermUnderPolicy, markedLexer, fonts, systemTheme],
     logLevel: 'silent',
   })
 

@@ -1,8 +1,8 @@
 /** Launcher of the single file and the executable: unpacks the server's code part by part when it is needed, and runs it with its V8 code caches if they fit. */
 import vm from 'node:vm'
 import { setV8Flags } from '../lib/app/v8-flags.ts'
-import { isExecutable, openPacked } from '../lib/packed.ts'
-import { BRIDGE_ARGUMENT, BRIDGE_CODE } from '../lib/sandbox/network-bridge.ts'
+import { isExecutable, openPacked } from '../lib/store/packed.ts'
+import { BRIDGE_ARGUMENT, BRIDGE_CODE } from '../lib/commands/sandbox/network-bridge.ts'
 
 /** The part that runs first. */
 export const ENTRY = './router.js'

@@ -13,8 +13,8 @@ import { tmpdir } from 'node:os'
 import { basename, extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
-import { codePlatform } from '../lib/packed.ts'
-import { thisTarget } from '../lib/store/sqlite-addon.ts'
+import { codePlatform } from '../lib/store/packed.ts'
+import { thisTarget } from '../lib/store/unpack-native.ts'
 import { freePort, programEnv } from './start-program.ts'
 import { listAssets } from './browser.mjs'
 import { PAYLOAD_MARK } from './run-built.cjs'
@@ -40,7 +40,7 @@ const bundleWorker = () =>
 
 const bundleDocumentWorker = () =>
   bundle({
-    entryPoints: ['lib/documents/document-worker.ts'],
+    entryPoints: ['lib/workspaces/documents/document-worker.ts'],
     format: 'cjs',
     // PDF.js comes minified: it takes three seconds to find half a percent more.
     minifySyntax: false,

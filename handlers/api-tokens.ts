@@ -3,9 +3,9 @@ import { toSeconds } from '../lib/base/clock.ts'
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { ApiToken, TokenPath, TokenScope } from '../lib/schema/api-token.ts'
-import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
-import { recorded } from '../lib/auth/recorded.ts'
-import { signInClient } from '../lib/auth/sign-in-client.ts'
+import { SESSION_COOKIE } from '../lib/people/cookie.ts'
+import { recorded } from '../lib/people/recorded.ts'
+import { signInClient } from '../lib/people/sign-in-client.ts'
 
 const ApiAccess = z.object({ enabled: z.boolean(), tokens: z.array(ApiToken) })
 

@@ -4,10 +4,10 @@ import { z } from 'zod'
 import { type Ctx, endpoint, requireOwner } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { eventStream } from '../lib/http/reply.ts'
-import { Grant } from '../lib/turn-context/grants.ts'
+import { Grant } from '../lib/turns/context/grants.ts'
 import { visibleText } from '../lib/base/visible.ts'
 import { RuleScope } from '../lib/schema/question.ts'
-import { readRule } from '../lib/turn-context/allow-rules.ts'
+import { readRule } from '../lib/turns/context/allow-rules.ts'
 import { OneSession, SessionId } from '../lib/schema/ids.ts'
 import {
   Approval,
@@ -16,8 +16,8 @@ import {
   type Question,
   Unanswered,
 } from '../lib/schema/question.ts'
-import { rolePatch } from '../lib/turn-context/role-guards.ts'
-import { recorded } from '../lib/auth/recorded.ts'
+import { rolePatch } from '../lib/turns/context/role-guards.ts'
+import { recorded } from '../lib/people/recorded.ts'
 
 export const pending = endpoint({
   access: 'read',
@@ -172,8 +172,7 @@ async function* questionFrames(ctx: Ctx, sessionId: string, kind: Question['kind
     queue.push(text)
     wake()
   }
-  const untap = hub.tap((source, event) => {
-    if (source !== 'inbox') return
+  const untap = hub.tap('inbox', event => {
     const data = event.data as { session_id: string; kind?: string }
     if (data.session_id !== sessionId) return
     if (event.type === 'asked' && data.kind === kind) push(frame(kind, data))

@@ -1,7 +1,7 @@
 /** Prompts that run in a new session in the background, and their results. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
-import { MAX_MESSAGE_CHARS } from '../lib/conversation/message-input.ts'
+import { MAX_MESSAGE_CHARS } from '../lib/turns/message-input.ts'
 import { invalid } from '../lib/errors.ts'
 import { OneSession } from '../lib/schema/ids.ts'
 

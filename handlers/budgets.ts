@@ -1,8 +1,13 @@
 /** Budgets of the profile: how much turns may use before the agent asks, and today’s usage. */
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
-import { BudgetChanges, BudgetsOut, measures, scopes } from '../lib/turn-context/budget-settings.ts'
-import { localDay } from '../lib/turn-context/spending-limit.ts'
+import {
+  BudgetChanges,
+  BudgetsOut,
+  measures,
+  scopes,
+} from '../lib/turns/context/budget-settings.ts'
+import { localDay } from '../lib/turns/context/spending-limit.ts'
 
 const Answer = z.object({
   budgets: BudgetsOut,
@@ -14,7 +19,7 @@ const Answer = z.object({
 
 const show = (ctx: Ctx): z.output<typeof Answer> => {
   const { since } = localDay(ctx.app.clock.now())
-  const spent = ctx.app.spentSince(ctx.home.name, since)
+  const spent = ctx.app.spending.since(ctx.home.name, since)
   return {
     budgets: ctx.home.settings().budgets,
     steps: ctx.home.settings().agent.max_turns,

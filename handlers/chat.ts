@@ -1,9 +1,9 @@
 /** Turns: start, stream, cancel, or run one and wait for the result. */
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
-import { claimSession } from '../lib/conversation/claim-session.ts'
-import { DraftId } from '../lib/conversation/message-input.ts'
-import type { TurnInput } from '../lib/conversation/start-turn.ts'
+import { claimSession } from '../lib/turns/claim-session.ts'
+import { DraftId } from '../lib/turns/message-input.ts'
+import type { TurnInput } from '../lib/turns/start-turn.ts'
 import { invalid } from '../lib/errors.ts'
 import { eventStream } from '../lib/http/reply.ts'
 import { Attachments } from '../lib/schema/attachments.ts'

@@ -1,6 +1,6 @@
 /** The slash commands and callable skills. */
 import { z } from 'zod'
-import { listCommands } from '../lib/commands.ts'
+import { listCommands } from '../lib/profiles/slash-commands.ts'
 import { endpoint } from '../lib/context.ts'
 
 export const list = endpoint({

@@ -1,7 +1,7 @@
 /** Scheduled jobs of the profile: list, edit, run, and the results of their runs. */
 import { withCodes } from '../lib/base/sentences.ts'
 import { Sentences } from '../lib/schema/sentence.ts'
-import { CHANGES } from '../lib/auth/may.ts'
+import { CHANGES } from '../lib/people/may.ts'
 import { z } from 'zod'
 import { toWireJob } from '../lib/cron/job.ts'
 import { nextRuns } from '../lib/cron/next-run.ts'
@@ -13,9 +13,9 @@ import { isZone, toIso } from '../lib/base/time-zone.ts'
 import { type Ctx, endpoint, requireOwner } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { Completion, Job, JobId, JobRun } from '../lib/schema/cron.ts'
-import { redactValue } from '../lib/redact/redact.ts'
+import { redactValue } from '../lib/base/redact/redact.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
-import { toBoolean } from '../lib/settings.ts'
+import { toBoolean } from '../lib/profiles/settings.ts'
 
 const cronOf = (ctx: Ctx) => ctx.app.cron.of(ctx.home)
 
@@ -23,15 +23,21 @@ const cronOf = (ctx: Ctx) => ctx.app.cron.of(ctx.home)
 const inOwnWords = async (ctx: Ctx, schedule: string, zone: string): Promise<string> => {
   const header = ctx.req.headers['accept-language']
   const language = pageLanguage(ctx.app.personalSettings.of(ctx.person), header)
-  return (await scheduleIn(language, schedule, cronOf(ctx).now(), zone)) ?? schedule
+  return (await scheduleIn(language, schedule, ctx.app.clock.now(), zone)) ?? schedule
 }
 
 type Stored = Parameters<typeof toWireJob>[0]
 
 const show = (ctx: Ctx, job: Stored) => {
-  const { zone, now, scheduler, history: runs } = cronOf(ctx)
-  const wire = toWireJob(job, { now: now(), zone: zone(), running: scheduler.isBusy(job.id) })
-  const last = runs.list().find(run => run.job_id === job.id && run.error === wire.last_error)
+  const cron = cronOf(ctx)
+  const wire = toWireJob(job, {
+    now: ctx.app.clock.now(),
+    zone: cron.zone(),
+    running: cron.scheduler.isBusy(job.id),
+  })
+  const last = cron.history
+    .list()
+    .find(run => run.job_id === job.id && run.error === wire.last_error)
   const coded = wire.last_error ? last?.sentences?.error : undefined
   // Masked secrets that a client sends back are restored by `jobs.update`.
   return redactValue({ ...wire, ...(coded && { sentences: { last_error: coded } }) })
@@ -83,11 +89,11 @@ export const list = endpoint({
     sentences: Sentences.optional(),
   }),
   run: ctx => {
-    const { jobs, zone } = cronOf(ctx)
+    const cron = cronOf(ctx)
     return withCodes({
-      jobs: jobs.list().map(job => show(ctx, job)),
-      timezone: zone(),
-      problem: jobs.problem(),
+      jobs: cron.jobs.list().map(job => show(ctx, job)),
+      timezone: cron.zone(),
+      problem: cron.jobs.problem(),
     })
   },
 })
@@ -105,9 +111,12 @@ export const create = endpoint({
   output: One,
   run: async (ctx, input) => {
     requirePlain(ctx, input)
-    const { jobs, zone } = cronOf(ctx)
-    const schedule = await inOwnWords(ctx, input.schedule, zone())
-    return { ...ok, job: show(ctx, await jobs.create({ ...input, schedule, by: ctx.person.role })) }
+    const cron = cronOf(ctx)
+    const schedule = await inOwnWords(ctx, input.schedule, cron.zone())
+    return {
+      ...ok,
+      job: show(ctx, await cron.jobs.create({ ...input, schedule, by: ctx.person.role })),
+    }
   },
 })
 
@@ -126,14 +135,14 @@ export const update = endpoint({
   output: One,
   run: async (ctx, { job_id, enabled, schedule: given, ...fields }) => {
     const flag = enabled === undefined || enabled === null ? undefined : toBoolean(enabled)
-    const { jobs, zone } = cronOf(ctx)
+    const cron = cronOf(ctx)
     requirePlain(
       ctx,
       fields,
-      jobs.list().find(({ id }) => id === job_id),
+      cron.jobs.list().find(({ id }) => id === job_id),
     )
-    const schedule = given && (await inOwnWords(ctx, given, zone()))
-    const job = await jobs.update(job_id, {
+    const schedule = given && (await inOwnWords(ctx, given, cron.zone()))
+    const job = await cron.jobs.update(job_id, {
       ...fields,
       schedule,
       enabled: flag,
@@ -209,11 +218,11 @@ export const preview = endpoint({
         `"${timezone.slice(0, 60)}" is not a time zone; write one like Europe/Berlin.`,
         { code: 'invalid_time_zone', values: { zone: timezone.slice(0, 60) } },
       )
-    const { now, zone: own } = cronOf(ctx)
-    const zone = timezone || own()
-    const exact = await toExactSchedule(await inOwnWords(ctx, given, zone), now(), zone)
-    const schedule = parseSchedule(exact, now(), zone)
-    const next = nextRuns(schedule, now(), zone).map(at => toIso(at, zone))
+    const now = ctx.app.clock.now()
+    const zone = timezone || cronOf(ctx).zone()
+    const exact = await toExactSchedule(await inOwnWords(ctx, given, zone), now, zone)
+    const schedule = parseSchedule(exact, now, zone)
+    const next = nextRuns(schedule, now, zone).map(at => toIso(at, zone))
     const { kind, display } = schedule
     return { ...ok, kind, display, words: inWords(schedule, zone), next, timezone: zone }
   },
@@ -290,9 +299,9 @@ export const status = endpoint({
     timezone: z.string(),
   }),
   run: (ctx, { job_id }) => {
-    const { scheduler, zone } = cronOf(ctx)
-    const running = scheduler.running()
-    const shared = { queued: scheduler.queued(), timezone: zone() }
+    const cron = cronOf(ctx)
+    const running = cron.scheduler.running()
+    const shared = { queued: cron.scheduler.queued(), timezone: cron.zone() }
     if (job_id === undefined)
       return {
         running: Object.fromEntries(running.map(each => [each.job_id, each.elapsed])),
@@ -301,7 +310,7 @@ export const status = endpoint({
     const own = running.find(each => each.job_id === job_id)
     return {
       job_id,
-      running: own !== undefined || scheduler.isBusy(job_id),
+      running: own !== undefined || cron.scheduler.isBusy(job_id),
       elapsed: own?.elapsed ?? 0,
       session_id: own?.session_id ?? null,
       ...shared,

@@ -4,7 +4,7 @@ import { type Ctx, endpoint } from '../lib/context.ts'
 import { CommandPlace, SandboxChange } from '../lib/schema/command-place.ts'
 import { GuardsOut } from '../lib/schema/guard.ts'
 import { HookRow } from '../lib/schema/hook.ts'
-import { hookRows } from '../lib/turn-context/turn-hooks.ts'
+import { hookRows } from '../lib/turns/context/turn-hooks.ts'
 import {
   changePermissions,
   checkPermission,
@@ -13,9 +13,10 @@ import {
   PermissionOutcome,
   PermissionsOut,
   showPermissions,
-} from '../lib/turn-context/permissions/settings.ts'
-import { isCovered } from '../lib/turn-context/grants.ts'
-import { recorded } from '../lib/auth/recorded.ts'
+} from '../lib/turns/context/permissions/settings.ts'
+import { controlPathsOf } from '../lib/turns/context/control-files.ts'
+import { isCovered } from '../lib/turns/context/grants.ts'
+import { recorded } from '../lib/people/recorded.ts'
 
 const show = (ctx: Ctx): z.output<typeof GuardsOut> => ({
   profile: ctx.home.name,
@@ -104,9 +105,9 @@ export const tryPermissions = endpoint({
         : app.sessions.require(input.session_id).workspace
     return checkPermission(home, input, {
       workspace,
-      controlPaths: app.controlOf(home, workspace),
+      controlPaths: controlPathsOf(app.config, home, workspace),
       guards: app.guards.of(home),
-      runner: app.runnerFor({ home, workspace, owner: input.session_id ?? 'try' }),
+      runner: app.runners.runnerFor({ home, workspace, owner: input.session_id ?? 'try' }),
       outsideSandbox: app.config.outsideSandbox,
       isRemembered: ask => isCovered(ask, workspace, ids => app.grants.has(home.name, ids)),
     })

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { missing, unavailable } from '../lib/errors.ts'
-import { FALLBACK_POLL_MS } from '../lib/host-session-watcher.ts'
+import { FALLBACK_POLL_MS } from '../lib/sessions/host-db/host-session-watcher.ts'
 import { reply, eventStream } from '../lib/http/reply.ts'
 import { comment, frame } from '../lib/base/sse.ts'
 import type { SessionRow } from '../lib/schema/session.ts'

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type Ctx, endpoint, requireWorkspace } from '../lib/context.ts'
 import { invalid, UserError } from '../lib/errors.ts'
 import { readForm } from '../lib/http/multipart.ts'
-import { redactValue } from '../lib/redact/redact.ts'
+import { redactValue } from '../lib/base/redact/redact.ts'
 import { ImportState } from '../lib/schema/import.ts'
 
 const MAX_BYTES = 4 * 1024 ** 3

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { zoneOf } from '../lib/base/time-zone.ts'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
-import { daysUpTo, MAX_DAYS, requireZone, toCsv, toReport } from '../lib/insights.ts'
+import { daysUpTo, MAX_DAYS, requireZone, toCsv, toReport } from '../lib/sessions/insights.ts'
 import { bytes } from '../lib/http/reply.ts'
 
 const Amount = {

@@ -61,7 +61,7 @@ export const remote = endpoint({
   // It makes a request, so other sites must not be able to trigger it.
   effects: true,
   async run({ app, home, signal }, { url }) {
-    const { type, data } = await app.fetchImage(home, url, MAX_IMAGE_BYTES, signal)
+    const { type, data } = await app.web.imageForPage(home, url, MAX_IMAGE_BYTES, signal)
     return bytes(data, { type, policy: SANDBOX, cache: 'private, max-age=3600' })
   },
 })

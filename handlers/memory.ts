@@ -1,9 +1,9 @@
 /** The agent's notes: MEMORY.md, USER.md and SOUL.md of the profile. */
-import { CHANGES } from '../lib/auth/may.ts'
+import { CHANGES } from '../lib/people/may.ts'
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
-import { readMemory, SECTIONS, type Section, writeMemory } from '../lib/memory/memory.ts'
+import { readMemory, SECTIONS, type Section, writeMemory } from '../lib/profiles/memory/memory.ts'
 
 const Time = z.number().nullable()
 

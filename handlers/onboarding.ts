@@ -1,10 +1,10 @@
 /** First-run setup: status, configuring a provider, probing an endpoint, completion. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
-import { redactValue } from '../lib/redact/redact.ts'
+import { redactValue } from '../lib/base/redact/redact.ts'
 import { ModelList, ModelOption } from '../lib/schema/model.ts'
 import { Workspace } from '../lib/schema/workspace.ts'
-import { toBoolean } from '../lib/settings.ts'
+import { toBoolean } from '../lib/profiles/settings.ts'
 
 const Status = z.object({
   completed: z.boolean(),

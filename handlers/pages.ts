@@ -1,11 +1,12 @@
 /** HTML and static files: the app shell, the login page, the icon and the assets. */
 import { createHash } from 'node:crypto'
 import { rightsOf } from '../lib/base/rights.ts'
+import { LOOK } from '../lib/base/settings.ts'
 import { directionOf, pageLanguage } from '../lib/base/languages.ts'
-import { loginPage } from '../lib/auth/login-page.ts'
-import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
-import { proxyIdentity } from '../lib/auth/external-identity.ts'
-import { relyingPartyOf } from '../lib/auth/passkeys.ts'
+import { loginPage } from '../lib/people/login-page.ts'
+import { SESSION_COOKIE } from '../lib/people/cookie.ts'
+import { proxyIdentity } from '../lib/people/external-identity.ts'
+import { relyingPartyOf } from '../lib/people/passkeys.ts'
 import { type Ctx, endpoint, refusedRoutes } from '../lib/context.ts'
 import { missing, UserError } from '../lib/errors.ts'
 import { themeColor } from '../lib/base/theme-color.ts'
@@ -47,11 +48,10 @@ const shellOf = (name: string, summary: string) =>
     async run(ctx) {
       const template = await templateOf(ctx, name)
       const settings = ctx.app.personalSettings.of(ctx.person)
-      const { theme, accent, font_size, density, reading_font, bot_name } = settings
+      const { theme, bot_name } = settings
       const language = pageLanguage(settings, ctx.req.headers['accept-language'])
-      const look = { theme, accent, font_size, density, reading_font }
       const values = {
-        ...look,
+        ...Object.fromEntries(LOOK.map(name => [name, settings[name]])),
         base: `${ctx.client.prefix}/`,
         theme_color: themeColor(theme),
         lang: language,

@@ -1,7 +1,7 @@
 /** Personalities of the profile, and setting the one of a session. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
-import { listPersonalities, requirePersonality } from '../lib/personalities.ts'
+import { listPersonalities, requirePersonality } from '../lib/profiles/personalities.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 

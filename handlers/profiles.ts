@@ -8,7 +8,7 @@ import { DEFAULT_PROFILE, PROFILE_COOKIE } from '../lib/profiles/homes.ts'
 import { PROFILE_NAME } from '../lib/schema/ids.ts'
 import { ok } from '../lib/schema/ok.ts'
 import { Profile } from '../lib/schema/profile.ts'
-import { toBoolean } from '../lib/settings.ts'
+import { toBoolean } from '../lib/profiles/settings.ts'
 
 const Name = z.string('name is required').min(1, 'name is required')
 const Blank = z.string().optional()

@@ -1,8 +1,8 @@
 /** The queue of a session: messages that are sent when the running turn ends. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
-import { claimSession } from '../lib/conversation/claim-session.ts'
-import { DraftId, MessageInput, requireText } from '../lib/conversation/message-input.ts'
+import { claimSession } from '../lib/turns/claim-session.ts'
+import { DraftId, MessageInput, requireText } from '../lib/turns/message-input.ts'
 import { Attachments } from '../lib/schema/attachments.ts'
 import { ClientMessageId, OneSession } from '../lib/schema/ids.ts'
 import { ok } from '../lib/schema/ok.ts'

@@ -1,6 +1,6 @@
 /** File changes of turns (checkpoints): list, diff and restore. */
 import { z } from 'zod'
-import { toCheckpoint } from '../lib/checkpoints/to-checkpoint.ts'
+import { toCheckpoint } from '../lib/workspaces/checkpoints/to-checkpoint.ts'
 import { endpoint, mayChangeIn } from '../lib/context.ts'
 import {
   Checkpoint,

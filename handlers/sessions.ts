@@ -7,10 +7,10 @@ import { jsonText } from '../lib/http/reply.ts'
 import { SESSION_ID, PROFILE_NAME, SessionId } from '../lib/schema/ids.ts'
 import { Message } from '../lib/schema/message.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
-import type { SessionJson } from '../lib/conversation/session-view.ts'
+import type { SessionJson } from '../lib/turns/session-view.ts'
 import { Draft, Session, SessionRow } from '../lib/schema/session.ts'
 import { isEmptyRow } from '../lib/sessions/list-row.ts'
-import { toBoolean } from '../lib/settings.ts'
+import { toBoolean } from '../lib/profiles/settings.ts'
 
 const One = z.object({ session_id: SessionId })
 const Row = z.object({ ok: z.literal(true), session: SessionRow })

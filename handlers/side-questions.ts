@@ -1,7 +1,7 @@
 /** Side questions: asked without tools, answered as a stream, and not stored in the session. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
-import { MAX_MESSAGE_CHARS } from '../lib/conversation/message-input.ts'
+import { MAX_MESSAGE_CHARS } from '../lib/turns/message-input.ts'
 import { OneSession } from '../lib/schema/ids.ts'
 
 export const ask = endpoint({

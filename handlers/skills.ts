@@ -1,12 +1,12 @@
 /** Skills of the profile: list, read, edit, enable and delete them. */
-import { CHANGES } from '../lib/auth/may.ts'
+import { CHANGES } from '../lib/people/may.ts'
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
-import { redactValue } from '../lib/redact/redact.ts'
+import { redactValue } from '../lib/base/redact/redact.ts'
 import { Ok } from '../lib/schema/ok.ts'
 import { LinkedFile, Skill, SkillCategory, SkillRow } from '../lib/schema/skill.ts'
-import { toBoolean } from '../lib/settings.ts'
+import { toBoolean } from '../lib/profiles/settings.ts'
 
 export const list = endpoint({
   access: 'read',

@@ -1,7 +1,7 @@
 /** Steering a running turn, and interrupting it with another message. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
-import { DraftId, MessageInput, requireText } from '../lib/conversation/message-input.ts'
+import { DraftId, MessageInput, requireText } from '../lib/turns/message-input.ts'
 import { ClientMessageId } from '../lib/schema/ids.ts'
 import { ok } from '../lib/schema/ok.ts'
 import { Queued, QueuedId } from '../lib/schema/queue.ts'

@@ -4,7 +4,7 @@ import { endpoint } from '../lib/context.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Toolsets } from '../lib/schema/toolset.ts'
-import { toBoolean } from '../lib/settings.ts'
+import { toBoolean } from '../lib/profiles/settings.ts'
 
 export const list = endpoint({
   access: 'read',

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { UpdateCheck, UpdateResult, UpdateTarget } from '../lib/schema/update.ts'
-import { toBoolean } from '../lib/settings.ts'
-import { simulatedUpdates } from '../lib/updates/check.ts'
+import { toBoolean } from '../lib/profiles/settings.ts'
+import { simulatedUpdates } from '../lib/operations/updates/check.ts'
 
 const Flag = z.string().default('').transform(toBoolean)
 

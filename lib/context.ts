@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import type { App } from './app/app.ts'
 import { requireNamed } from './app/named.ts'
-import { may } from './auth/may.ts'
+import { may } from './people/may.ts'
 import { forbidden } from './errors.ts'
 import { endpointFor } from './http/endpoint.ts'
 import { BaseCtx, type CtxParameters } from './http/request-context.ts'

@@ -9,6 +9,7 @@ import { runShortcut } from './features/shell/keys.ts'
 import { createSignInGate } from './features/sign-in/auth.ts'
 import { draftsPrefix, jsonStorage, type Platform } from './platform.ts'
 import { PROFILE_KEY } from './features/profiles/profiles.ts'
+import { FRAME_TYPES } from './features/chat/chat-reducer.ts'
 import { readLook, writeLook } from './features/settings/settings.ts'
 import { loadMoreIcons } from './parts/icon.tsx'
 import { retryFailedViews } from './parts/lazy.tsx'
@@ -146,6 +147,7 @@ const app = createApp({
       stream: on =>
         createStream({
           ...on,
+          types: FRAME_TYPES,
           open: query =>
             new EventSource(urlOf(base, 'api/events', query), { withCredentials: true }),
           beforeRetry: () => app.auth.check(),

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { deserialize, serialize } from 'node:v8'
 import { listAssets } from '../build/browser.mjs'
-import type { AssetTable } from '../lib/http/static.ts'
+import type { AssetTable } from '../lib/store/packed.ts'
 
 /** Set by the test run, in a directory of its own. */
 const path = process.env.TEST_ASSETS

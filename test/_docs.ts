@@ -49,13 +49,14 @@ const readPage = (path: string): Page => {
   return page
 }
 
-/** Those of people who use the program, and of those who change it. ARCHITECTURE.md has no commands; its links are read. */
+/** Those of people who use the program, and of those who change it. */
 export const pages: readonly Page[] = globSync([
   'README.md',
   'SECURITY.md',
   'CONTRIBUTING.md',
   'ARCHITECTURE.md',
   'docs/**/*.md',
+  '{lib,handlers,public}/**/README.md',
 ])
   .toSorted()
   .map(readPage)

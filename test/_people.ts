@@ -1,8 +1,8 @@
 /** People for tests: written into people.json, and signed in. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createPasswordHasher } from '../lib/auth/password.ts'
-import { openSigningKey } from '../lib/auth/signing-key.ts'
+import { createPasswordHasher } from '../lib/people/password.ts'
+import { openSigningKey } from '../lib/people/signing-key.ts'
 import type { Role } from '../lib/schema/person.ts'
 import { PASSWORD_ITERATIONS, type TestApp } from './_app.ts'
 

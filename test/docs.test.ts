@@ -4,7 +4,7 @@
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { basename, dirname, join, normalize } from 'node:path'
 import { transformSync } from 'esbuild'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -22,12 +22,16 @@ import { parseProfileConfig } from '../lib/profiles/config.ts'
 import { unreadKeys } from '../lib/profiles/unread-keys.ts'
 import { startApp, tokenHeaders } from './_app.ts'
 import { all } from './_contract.ts'
-import { type Block, type Command, commandsOf, constantOf, pages } from './_docs.ts'
+import { type Block, type Command, commandsOf, constantOf, type Page, pages } from './_docs.ts'
 import { createDesk } from './lib/cli/_run.ts'
 
 const test = suite('documentation')
 
-const guides = pages.filter(({ path }) => path !== 'ARCHITECTURE.md')
+/** About the code: they have no commands, and name files without their folder. */
+const isNote = ({ path }: Page): boolean =>
+  path === 'ARCHITECTURE.md' || /^(?:lib|handlers|public)\//.test(path)
+const notes = pages.filter(isNote)
+const guides = pages.filter(page => !isNote(page))
 const blocks = guides.flatMap(page => page.blocks).filter(({ reason }) => reason === null)
 const read = (path: string): string => readFileSync(path, 'utf8')
 const fields = (value: unknown): Record<string, unknown> => value as Record<string, unknown>
@@ -284,7 +288,7 @@ test('each variable that is named exists, and each that exists is documented', (
     [],
   )
   const tracing = globSync([
-    'lib/telemetry/*.ts',
+    'lib/operations/telemetry/*.ts',
     'node_modules/@opentelemetry/{resources,sdk-trace-base}/build/src/**/*.js',
   ])
     .map(read)
@@ -505,6 +509,38 @@ test('each page of docs/ is named in the guide of README.md', () => {
   )
 })
 
+test('files that ARCHITECTURE.md and a README of the code name exist', () => {
+  const paths = globSync(['*.*', '.*.mjs', '{lib,handlers,public,test,build,bench}/**/*.*'])
+  const names = new Set(paths.map(path => basename(path)))
+  const isThere = (word: string): boolean =>
+    word.includes('/')
+      ? existsSync(word) || paths.some(path => path.endsWith(`/${word}`))
+      : names.has(word)
+  const missing = notes.flatMap(({ path, words }) =>
+    words
+      .filter(word => /^[\w./-]+\.(?:tsx?|mjs|cjs|grit|css)$/.test(word) && !/NAME|TAG/.test(word))
+      .filter(word => !isThere(word))
+      .map(word => `${path}: ${word}`),
+  )
+  assert.equal(missing, [])
+})
+
+test('functions that ARCHITECTURE.md names are in the file beside them', () => {
+  const sources = globSync('{lib,handlers,public}/**/*.{ts,tsx}')
+  const named = [...read('ARCHITECTURE.md').matchAll(/`(\w+)` \(`([\w-]+\.tsx?)`/g)]
+  assert.ok(named.length > 20)
+  const missing = named.filter(
+    ([, name = '', file = '']) =>
+      !sources.some(
+        path => basename(path) === file && new RegExp(`\\b${name}\\b`).test(read(path)),
+      ),
+  )
+  assert.equal(
+    missing.map(([text]) => text),
+    [],
+  )
+})
+
 test('files that are named exist', () => {
   const places =
     /^(?:systemd|launchd|helm|lib|docs|build|handlers|public|bench|eval|test)\/[\w./-]+$/
@@ -647,40 +683,40 @@ const MB = 1024 * 1024
 /** What a page says, and the constant that decides it. */
 // biome-ignore format: one line per row, to be read as a table
 const FIGURES: readonly [page: string, says: string, path: string, name: string, value: number][] = [
-  ['remote-access', 'signed in for 30 days', 'lib/auth/login-sessions.ts', 'PAIRED_LIFETIME_MS', 30 * DAY],
-  ['remote-access', 'once, for five minutes', 'lib/auth/pairing.ts', 'LIFETIME_MS', 5 * MINUTE],
-  ['remote-access', 'more than ten minutes ago', 'lib/auth/confirmed.ts', 'FRESH_MS', 10 * MINUTE],
-  ['people', 'works once, for 24 hours', 'lib/auth/invitations.ts', 'INVITATION_MS', DAY],
-  ['single-sign-on', 'within five minutes', 'lib/auth/oidc.ts', 'LIFETIME_MS', 5 * MINUTE],
-  ['single-sign-on', 'one minute of tolerance', 'lib/auth/oidc.ts', 'CLOCK_TOLERANCE_MS', MINUTE],
-  ['single-sign-on', 'for 24 hours', 'lib/auth/login-sessions.ts', 'SIGN_IN_LIFETIME_MS', DAY],
-  ['configuration', 'at most 1,024 characters', 'lib/auth/normalize-password.ts', 'MAX_PASSWORD_CHARS', 1_024],
+  ['remote-access', 'signed in for 30 days', 'lib/people/login-sessions.ts', 'PAIRED_LIFETIME_MS', 30 * DAY],
+  ['remote-access', 'once, for five minutes', 'lib/people/pairing.ts', 'LIFETIME_MS', 5 * MINUTE],
+  ['remote-access', 'more than ten minutes ago', 'lib/people/confirmed.ts', 'FRESH_MS', 10 * MINUTE],
+  ['people', 'works once, for 24 hours', 'lib/people/invitations.ts', 'INVITATION_MS', DAY],
+  ['single-sign-on', 'within five minutes', 'lib/people/oidc.ts', 'LIFETIME_MS', 5 * MINUTE],
+  ['single-sign-on', 'one minute of tolerance', 'lib/people/oidc.ts', 'CLOCK_TOLERANCE_MS', MINUTE],
+  ['single-sign-on', 'for 24 hours', 'lib/people/login-sessions.ts', 'SIGN_IN_LIFETIME_MS', DAY],
+  ['configuration', 'at most 1,024 characters', 'lib/people/normalize-password.ts', 'MAX_PASSWORD_CHARS', 1_024],
   ['install', 'kept for 24 hours', 'lib/workspaces/trash.ts', 'KEPT_MS', DAY],
-  ['install', 'five minutes after it ends', 'lib/hub.ts', 'IDLE_LOG_MS', 5 * MINUTE],
-  ['hooks', '600 at most', 'lib/hooks/config.ts', 'MAX_TIMEOUT_S', 600],
-  ['hooks', '5 times at most', 'lib/hooks/turn-hooks.ts', 'MAX_CONTINUATIONS', 5],
-  ['hooks', 'more than 1 MB', 'lib/hooks/run-command.ts', 'MAX_STDOUT_BYTES', MB],
+  ['install', 'five minutes after it ends', 'lib/http/hub.ts', 'IDLE_LOG_MS', 5 * MINUTE],
+  ['hooks', '600 at most', 'lib/profiles/hooks/config.ts', 'MAX_TIMEOUT_S', 600],
+  ['hooks', '5 times at most', 'lib/profiles/hooks/turn-hooks.ts', 'MAX_CONTINUATIONS', 5],
+  ['hooks', 'more than 1 MB', 'lib/profiles/hooks/run-command.ts', 'MAX_STDOUT_BYTES', MB],
   ['api', 'eight requests running', 'lib/client-api/client-api.ts', 'MAX_RUNNING', 8],
   ['api', 'up to 10 MB, as base64', 'lib/client-api/client-api.ts', 'MAX_IMAGE_BYTES', 10 * MB],
-  ['operations', 'At most 100 pairs', 'lib/telemetry/metrics.ts', 'MAX_MODELS', 100],
-  ['sandbox', '4,096 processes', 'lib/sandbox/availability.ts', 'MAX_PROCESSES', 4_096],
-  ['commands-and-subagents', '64 characters', 'lib/skills/front-matter.ts', 'MAX_NAME_CHARS', 64],
+  ['operations', 'At most 100 pairs', 'lib/operations/telemetry/metrics.ts', 'MAX_MODELS', 100],
+  ['sandbox', '4,096 processes', 'lib/commands/sandbox/availability.ts', 'MAX_PROCESSES', 4_096],
+  ['commands-and-subagents', '64 characters', 'lib/profiles/skills/front-matter.ts', 'MAX_NAME_CHARS', 64],
   ['cluster', '`AGENT_WEBUI_CLUSTER_CAPACITY` | `10`', 'lib/base/cluster-settings.ts', 'DEFAULT_CAPACITY', 10],
   ['cluster', '`AGENT_WEBUI_CLUSTER_IDLE` | `15`', 'lib/base/cluster-settings.ts', 'DEFAULT_IDLE_MINUTES', 15],
   ['cluster', 'At least 32 characters', 'lib/base/cluster-settings.ts', 'MIN_KEY_CHARS', 32],
   ['cluster', 'after 30 seconds they get a 503', 'lib/app/cell.ts', 'HOLD_MS', 30 * SECOND],
-  ['api', 'Five wrong tokens a minute', 'lib/auth/throttle.ts', 'MAX_ATTEMPTS', 5],
+  ['api', 'Five wrong tokens a minute', 'lib/people/throttle.ts', 'MAX_ATTEMPTS', 5],
   ['api', 'heartbeat every 15 seconds', 'lib/base/sse.ts', 'HEARTBEAT_MS', 15 * SECOND],
   ['api', 'a request can have 20 MB', 'lib/http/body.ts', 'MAX_BODY_BYTES', 20 * MB],
   ['reverse-proxies', 'bodies of 20 MB', 'lib/http/body.ts', 'MAX_BODY_BYTES', 20 * MB],
-  ['api', 'are kept for a day', 'lib/request-keys.ts', 'KEPT_MS', DAY],
+  ['api', 'are kept for a day', 'lib/http/request-keys.ts', 'KEPT_MS', DAY],
   ['cluster', 'for six seconds', 'lib/cluster/owned.ts', 'LEASE_MS', 6 * SECOND],
   ['cluster', 'up to 15 seconds', 'lib/http/forwarder.ts', 'WAIT_MS', 15 * SECOND],
   ['cluster', 'up to 2.5 seconds', 'lib/cli/forward.ts', 'DRAIN_MS', 2_500],
-  ['diagnostics', 'six in the whole service', 'lib/diagnostics/diagnostics.ts', 'MAX_SERVERS', 6],
-  ['diagnostics', 'At most 20 lines', 'lib/diagnostics/compare.ts', 'MAX_LINES', 20],
-  ['diagnostics', 'eight files edited last', 'lib/diagnostics/documents.ts', 'MAX_OPEN', 8],
-  ['diagnostics', 'about 5,000 source files', 'lib/diagnostics/file-changes.ts', 'MAX_FILES', 5_000],
+  ['diagnostics', 'six in the whole service', 'lib/workspaces/diagnostics/diagnostics.ts', 'MAX_SERVERS', 6],
+  ['diagnostics', 'At most 20 lines', 'lib/workspaces/diagnostics/compare.ts', 'MAX_LINES', 20],
+  ['diagnostics', 'eight files edited last', 'lib/workspaces/diagnostics/documents.ts', 'MAX_OPEN', 8],
+  ['diagnostics', 'about 5,000 source files', 'lib/workspaces/diagnostics/file-changes.ts', 'MAX_FILES', 5_000],
   ['mcp', 'half an hour without use', 'lib/mcp/mcp.ts', 'IDLE_MS', 30 * MINUTE],
   ['notifications', 'tried again for a day', 'lib/notifications/sender.ts', 'MAX_AGE_MS', DAY],
   ['notifications', 'after 5 s', 'lib/notifications/notifications.ts', 'FIRST_DELAY_MS', 5 * SECOND],
@@ -688,13 +724,13 @@ const FIGURES: readonly [page: string, says: string, path: string, name: string,
   ['sign-in', 'Two minutes before its token expires', 'lib/models/sign-in/sign-ins.ts', 'SKEW_MS', 2 * MINUTE],
   ['using', 'more than 20,000 characters', 'public/features/composer/long-text.ts', 'ATTACHED_CHARS', 20_000],
   ['using', 'up to 10 MB each', 'lib/agent/images.ts', 'MAX_IMAGE_BYTES', 10 * MB],
-  ['using', 'files over 10 MB', 'lib/checkpoints/scan-workspace.ts', 'fileBytes', 10 * MB],
-  ['using', 'beyond 20,000 files', 'lib/checkpoints/scan-workspace.ts', 'files', 20_000],
-  ['using', 'or 500 MB', 'lib/checkpoints/scan-workspace.ts', 'totalBytes', 500 * MB],
+  ['using', 'files over 10 MB', 'lib/workspaces/checkpoints/scan-workspace.ts', 'fileBytes', 10 * MB],
+  ['using', 'beyond 20,000 files', 'lib/workspaces/checkpoints/scan-workspace.ts', 'files', 20_000],
+  ['using', 'or 500 MB', 'lib/workspaces/checkpoints/scan-workspace.ts', 'totalBytes', 500 * MB],
   ['using', 'the last 20 chats', 'public/sw/kept.ts', 'MAX_SESSIONS', 20],
   ['offline', 'the last 20 you opened', 'public/sw/kept.ts', 'MAX_SESSIONS', 20],
-  ['operations', '`tool-output/` | 256 MB', 'lib/tool-output.ts', 'MAX_TOTAL_BYTES', 256 * MB],
-  ['moving-here', 'larger than 64 MB', 'lib/imports/imports.ts', 'MAX_CONVERSATION_BYTES', 64 * MB],
+  ['operations', '`tool-output/` | 256 MB', 'lib/sessions/tool-output.ts', 'MAX_TOTAL_BYTES', 256 * MB],
+  ['moving-here', 'larger than 64 MB', 'lib/sessions/imports/imports.ts', 'MAX_CONVERSATION_BYTES', 64 * MB],
   ['install', '| 78 | a variable', 'lib/errors.ts', 'EXIT_SETUP', 78],
 ]
 

@@ -332,7 +332,7 @@ test('Korean: one level of politeness in all sentences (해요체)', () => {
       typeof message === 'string' ? [message] : Object.values(message),
     ),
     readFileSync('lib/notifications/texts/ko.ts', 'utf8'),
-    ...globSync('lib/auth/*.ts').map(path => readFileSync(path, 'utf8')),
+    ...globSync('lib/people/*.ts').map(path => readFileSync(path, 'utf8')),
   ]
   assert.equal(
     texts.filter(text => formal.test(text)),

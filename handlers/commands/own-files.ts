@@ -1,8 +1,8 @@
 /** Commands and subagents of the user: list, read, create, edit, rename, and delete their files. */
-import { CHANGES } from '../../lib/auth/may.ts'
+import { CHANGES } from '../../lib/people/may.ts'
 import { z } from 'zod'
 import { endpoint } from '../../lib/context.ts'
-import { redactValue } from '../../lib/redact/redact.ts'
+import { redactValue } from '../../lib/base/redact/redact.ts'
 import { Ok } from '../../lib/schema/ok.ts'
 import { OwnFile, OwnFileFields, OwnFileKind, OwnFileRow } from '../../lib/schema/own-file.ts'
 

@@ -1,15 +1,15 @@
 /** Signing in with an OpenID Connect provider, and linking the person's account there. */
 import { z } from 'zod'
-import { byInvitation, join } from '../../lib/auth/joined.ts'
-import { SESSION_COOKIE, sessionCookie } from '../../lib/auth/cookie.ts'
+import { byInvitation, join } from '../../lib/people/joined.ts'
+import { SESSION_COOKIE, sessionCookie } from '../../lib/people/cookie.ts'
 import {
   type ExternalIdentity,
   identityKey,
   proxyIdentity,
-} from '../../lib/auth/external-identity.ts'
-import { type Oidc, OidcFailure, type OidcProblem } from '../../lib/auth/oidc.ts'
-import { recorded, recordedSignIn } from '../../lib/auth/recorded.ts'
-import { signInClient } from '../../lib/auth/sign-in-client.ts'
+} from '../../lib/people/external-identity.ts'
+import { type Oidc, OidcFailure, type OidcProblem } from '../../lib/people/oidc.ts'
+import { recorded, recordedSignIn } from '../../lib/people/recorded.ts'
+import { signInClient } from '../../lib/people/sign-in-client.ts'
 import { type Ctx, endpoint } from '../../lib/context.ts'
 import { missing, UserError } from '../../lib/errors.ts'
 import { redirect } from '../../lib/http/reply.ts'

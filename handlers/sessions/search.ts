@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { endpoint, readableProfiles } from '../../lib/context.ts'
 import { PROFILE_NAME } from '../../lib/schema/ids.ts'
 import { rowsOf } from '../../lib/sessions/listing.ts'
-import { toBoolean } from '../../lib/settings.ts'
+import { toBoolean } from '../../lib/profiles/settings.ts'
 
 const SEARCH_LIMIT = 50
 

@@ -11,7 +11,9 @@ export const open = endpoint({
   raw: 'text/html',
   cache: 'no-store',
   async run(ctx, { token }) {
-    const { BUSY_PAGE, MISSING_PAGE, SHARE_REPLY } = await import('../../lib/shares/page.ts')
+    const { BUSY_PAGE, MISSING_PAGE, SHARE_REPLY } = await import(
+      '../../lib/sessions/shares/page.ts'
+    )
     const { address } = ctx.client
     const page = await ctx.app.sharePages.open(token, ctx.method === 'HEAD' ? null : address)
     if (page !== undefined) return html(page, SHARE_REPLY)

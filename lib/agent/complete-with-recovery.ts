@@ -8,7 +8,7 @@ import { sendsImages, VISION_TOOL } from './images.ts'
 import { parseInlineMarkup } from './inline-tool-calls.ts'
 import { providerFor } from './providers/registry.ts'
 import { repairHistory } from './repair-history.ts'
-import type { Run } from './run.ts'
+import type { Run } from './agent.ts'
 import { describeTools } from './tool-schema.ts'
 import type { LoopMessage, ModelEndpoint, ProviderRequest } from './types.ts'
 
@@ -139,6 +139,7 @@ const callModel = async (
     attemptLimit: failure => request.attemptLimit?.(failure, run.chosenEndpoint),
     maxRetryWaitMs: request.maxRetryWaitMs,
     onRetryWait: request.onRetryWait,
+    observe: request.observe,
   })
   if (run.verifiedEndpoint !== endpoint) request.onEndpointSuccess?.(endpoint)
   run.verifiedEndpoint = endpoint

@@ -55,7 +55,7 @@ export type CompleteOptions = {
   maxAttempts?: number
   /** Attempts worth making after such a failure; `maxAttempts` is the upper limit. */
   attemptLimit?: (failure: ProviderFailure) => number | undefined
-} & Pick<AgentRequest, 'minAttempts' | 'maxRetryWaitMs' | 'onRetryWait'>
+} & Pick<AgentRequest, 'minAttempts' | 'maxRetryWaitMs' | 'onRetryWait' | 'observe'>
 
 type Part = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason'] }
 
@@ -258,18 +258,30 @@ const readStream = async (
   part: Part,
 ): Promise<void> => {
   const { request, provider } = options
-  const stream = provider({ ...request, messages })
+  const sent = { ...request, messages }
+  const observed = options.observe?.(sent)
+  const traceparent = observed?.traceparent
+  const stream = provider(traceparent === undefined ? sent : { ...sent, traceparent })
   const calls = new Map<number, RawCall>()
-  try {
+  const read = async (): Promise<void> => {
     for (;;) {
-      // Raced, so that a provider that ignores the signal cannot block the turn.
-      const next = await raceAbort(stream.next(), request.signal).catch(error => {
+      const next = await stream.next().catch(error => {
         throw asFailure(error)
       })
-      if (next.done) break
+      if (next.done || request.signal.aborted) return
+      observed?.delta(next.value)
       applyDelta(options, part, calls, next.value)
     }
+  }
+  let failure: unknown
+  try {
+    // Raced, so that a provider that ignores the signal cannot block the turn.
+    await raceAbort(read(), request.signal)
+  } catch (error) {
+    failure = error
+    throw error
   } finally {
+    observed?.ended(failure)
     // Lets the provider close its socket. Not awaited, for the same reason.
     stream.return(undefined).catch(() => undefined)
   }

@@ -68,5 +68,14 @@ export type ProviderRequest = {
  */
 export type Provider = (request: ProviderRequest) => AsyncGenerator<ProviderDelta>
 
+/** What follows one model call from outside of the engine. Must not throw: it runs inside turns. */
+export type ObservedCall = {
+  /** Sent with the request. */
+  traceparent?: string | undefined
+  delta(delta: ProviderDelta): void
+  /** Called once. `error`: why it failed; undefined when it finished. */
+  ended(error?: unknown): void
+}
+
 /** Providers by wire format. `providerFor` throws for a missing one. */
 export type Providers = Readonly<Partial<Record<ApiMode, Provider>>>

@@ -156,12 +156,14 @@ const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
 }
 
 const runCall = async (entry: Prepared, run: ToolRun): Promise<ToolResult> => {
-  const { emit, clock } = run
+  const { emit, clock, request } = run
   const { call } = entry
   const head = { callId: call.id, name: call.function.name }
   const startedAt = clock.monotonic()
+  request.calls?.started(call.id)
   emit({ type: 'tool', ...head, args: entry.args, preview: entry.preview })
   const result = await resultOf(entry, run)
+  request.calls?.ended(call.id)
   emit({
     type: 'tool_complete',
     ...head,

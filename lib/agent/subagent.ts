@@ -151,7 +151,7 @@ const toRequest = (
   task: SubagentTask,
 ): AgentRequest => {
   const { takeSteeringMessages: _, chatMemo: __, instructions, hooks, ...inherited } = request
-  const { answerForm: ___, mustCall: ____, ...shared } = inherited
+  const { answerForm: ___, mustCall: ____, calls: _____, ...shared } = inherited
   const depth = delegation.depth + 1
   const kind = kindOf(delegation, task)
   const allowed = toolsFor(request.tools, { ...delegation, depth }, task.toolsets)

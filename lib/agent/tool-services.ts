@@ -200,7 +200,7 @@ export type CommandPlacement = {
 
 /**
  * Where the commands of a turn run: in a sandbox or in a container. Each turn has its own; without one, commands run
- * directly on this computer. See "Where commands run" in ARCHITECTURE.md.
+ * directly on this computer. See lib/commands/README.md.
  */
 export type CommandRunner = {
   kind: 'bubblewrap' | 'seatbelt' | 'docker' | 'podman'

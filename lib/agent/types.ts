@@ -20,7 +20,7 @@ import type { Hooks } from './hooks.ts'
 import type { ImageStore } from './images.ts'
 import type { NestedInstructions } from './nested-instructions.ts'
 import type { Rules } from './permissions/types.ts'
-import type { Providers } from './provider-types.ts'
+import type { ObservedCall, ProviderRequest, Providers } from './provider-types.ts'
 import type { Delegation, SubagentResult, SubagentTask } from './subagent-types.ts'
 import type {
   ApprovalRequest,
@@ -134,13 +134,27 @@ export type { AgentEvent, Emit }
 /** `approvals.outside_sandbox`. */
 export type OutsidePolicy = 'changes' | 'dangerous'
 
-/** What a turn works with: the same objects for the engine, its tools, and an external agent. */
-export type TurnServices = {
-  workspace: string
-  /** The complete environment of child processes. */
+/** What decides which files may be read. */
+export type ReadScope = {
+  /** The complete environment of child processes. Its HOME is `~`. */
   env: Readonly<Record<string, string>>
   /** Absolute paths no tool may read or write: the server's state, secrets. */
   forbidden: readonly string[]
+  /** Readable exceptions inside forbidden paths: offloaded results of this session. */
+  readable?: readonly string[]
+  /** Permission rules; absent: none. */
+  rules?: Rules
+}
+
+/** What decides what a path of the model means, and whether it may be used. */
+export type PathScope = ReadScope & {
+  workspace: string
+  /** Where commands run; absent: directly on this computer. */
+  runner?: CommandRunner
+}
+
+/** What a turn works with: the same objects for the engine, its tools, and an external agent. */
+export type TurnServices = PathScope & {
   /** Paths that control the agent itself (configuration, tasks, other profiles). Changing them always needs approval. */
   controlPaths?: readonly string[]
   /** Addresses this server listens on, as `host:port` or socket path. */
@@ -153,19 +167,15 @@ export type TurnServices = {
   guards?: Guards
   /** Absent: the turn has no plan mode. */
   planMode?: PlanMode
-  /** Permission rules; absent: none. */
-  rules?: Rules
   signal: AbortSignal
   /** Whether commands may reach this now, by an earlier answer or a setting. Absent: no. */
   allowsNetwork?: (key: string) => boolean
-  /** Readable exceptions inside forbidden paths: offloaded results of this session. */
-  readable?: readonly string[]
   /** Records a checkpoint; await it before changing files. For a tool, it rejects when the run was stopped. */
   beforeChange?: (what: ChangeScope) => Promise<void>
+  /** Told of the run's own calls, just before their events: those of a subagent belong to the call that started it. Must not throw. */
+  calls?: { started: (callId: string) => void; ended: (callId: string) => void }
   /** Background processes of the session; absent where they are not available. */
   processes?: Processes
-  /** Where commands run; absent: directly on this computer. */
-  runner?: CommandRunner
   /** Changes of the workspace are recorded, so that they can be undone. */
   canUndo?: boolean
   secrets?: Secrets
@@ -307,6 +317,8 @@ export type AgentRequest = WindowServices &
       isWaiting?: boolean,
     ) => Promise<string | null>
     providers: Providers
+    /** Called for each model call of the run and its subagents. */
+    observe?: (call: ProviderRequest) => ObservedCall
     /** The session's id, as the key of per-session caches. */
     sessionKey?: string
     offload?: (callId: string, text: string) => string | null

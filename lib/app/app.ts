@@ -1,34 +1,33 @@
 /** Composition root: builds every long-lived part once and closes them in order. */
 import { join } from 'node:path'
-import { createAssets } from '../assets.ts'
-import { createAuthenticator } from '../auth/authenticator.ts'
-import { callableSkills } from '../commands.ts'
+import { createAssets } from '../http/assets.ts'
+import { createAuthenticator } from '../people/authenticator.ts'
+import { callableSkills } from '../profiles/slash-commands.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { alone } from '../cluster/alone.ts'
 import type { Owned } from '../cluster/types.ts'
 import type { Config } from '../config.ts'
 import { Ctx } from '../context.ts'
-import { type Cron, createCron } from '../cron/cron.ts'
-import { type FileProblems, toSentence } from '../file-problems.ts'
-import type { SettingChanges } from '../guards/setting-changes.ts'
+import { Cron } from '../cron/cron.ts'
+import { type FileProblems, toSentence } from '../operations/file-problems.ts'
+import type { SettingChanges } from '../commands/guards/setting-changes.ts'
 import type { CtxParameters } from '../http/request-context.ts'
 import type { Authenticator } from '../http/access.ts'
-import type { AssetTable } from '../http/static.ts'
-import type { Log } from '../log.ts'
-import type { Onboarding } from '../onboarding.ts'
-import { packedHere } from '../packed.ts'
+import type { AssetTable } from '../store/packed.ts'
+import type { Log } from '../operations/log.ts'
+import type { Onboarding } from '../operations/onboarding.ts'
+import { packedHere } from '../store/packed.ts'
 import { createProfiles, type Profiles } from '../profiles/profiles.ts'
-import { redact } from '../redact/redact.ts'
-import { createSkills, type Skills } from '../skills/skills.ts'
-import { createGuards } from '../turn-context/guards.ts'
-import { scriptDenial } from '../turn-context/permissions/home-rules.ts'
-import { createToolsetSettings, type ToolsetSettings } from '../turn-context/toolset-settings.ts'
-import { createImageProxy } from '../turn-context/web-services.ts'
-import { readVersion } from '../version.ts'
+import { redact } from '../base/redact/redact.ts'
+import { createSkills, type Skills } from '../profiles/skills/skills.ts'
+import { HomeGuards } from '../turns/context/guards.ts'
+import { scriptDenial } from '../turns/context/permissions/home-rules.ts'
+import { ToolsetSettings } from '../turns/context/toolset-settings.ts'
+import { readVersion } from '../operations/version.ts'
 import { type BackupServices, composeBackups } from './backups.ts'
 import { type ClientApiServices, composeClientApi } from './client-api.ts'
-import type { RunnerFor } from './command-runners.ts'
-import { type CommandPlaces, createCommandPlaces } from './command-place.ts'
+import type { CommandRunners } from './command-runners.ts'
+import { CommandPlaces } from './command-place.ts'
 import { withCommittedCalls } from './cell.ts'
 import { composeConversation, type ConversationServices } from './conversation.ts'
 import { type AppData, type Composition, openAppData } from './data.ts'
@@ -69,7 +68,7 @@ type StoredData = Pick<
 
 type EngineServices = Pick<
   Engine,
-  'models' | 'mcp' | 'turns' | 'compressions' | 'grants' | 'hooks' | 'spentSince' | 'controlOf'
+  'models' | 'mcp' | 'turns' | 'compressions' | 'grants' | 'hooks' | 'spending' | 'web'
 >
 
 /** What handlers reach through `ctx.app`. */
@@ -92,17 +91,15 @@ export type App = StoredData &
     startedAt: number
     assets: () => Promise<AssetTable>
     profiles: Profiles
-    guards: ReturnType<typeof createGuards>
+    guards: HomeGuards
     commandPlaces: CommandPlaces
-    runnerFor: RunnerFor
+    runners: CommandRunners
     fileProblems: FileProblems
     settingChanges: SettingChanges
     skills: Skills
     toolsets: ToolsetSettings
     onboarding: Onboarding
     cron: Cron
-    /** Fetches an image of another host that the user asked for, so that the page itself loads nothing from elsewhere. */
-    fetchImage: ReturnType<typeof createImageProxy>
     redact: (text: string) => string
     authenticator: Authenticator
     makeCtx: (...base: CtxParameters) => Ctx
@@ -140,14 +137,6 @@ const CLOSE_TIMEOUT_MS = 8_000
 
 const within = (ms: number, work: Promise<unknown>): Promise<unknown> =>
   Promise.race([work, new Promise(resolve => setTimeout(resolve, ms).unref())])
-
-const composeToolsets = (data: AppData, engine: Engine): ToolsetSettings =>
-  createToolsetSettings({
-    ...engine,
-    sessions: data.sessions,
-    promptCache: data.promptCache,
-    homeOf: profile => data.homes.of(profile).lenient,
-  })
 
 /** What an earlier process left, and what became due while the service was not running. */
 const catchUp = ({ notifications, cron, clientApi, turns, turnStarter, clock, log }: App): void => {
@@ -196,7 +185,7 @@ export const createApp = async (
   const shareServices = composeShares(composition)
   const notifier = composeNotifications(composition, () => engine, options.notificationTests)
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
-  const guards = createGuards({ ...data, redact, skillNames: skills.names })
+  const guards = new HomeGuards(data.acceptedGuards, data.acceptedSettings, skills)
   const profiles = createProfiles({
     ...data,
     env: config.env,
@@ -226,7 +215,7 @@ export const createApp = async (
     hostSessions,
     skills,
     checkpoints,
-    guardsFor: guards.of,
+    guards,
     processesOf: processes.of,
     cron: () => cron,
     liveDir: join(stateDir, 'live'),
@@ -246,7 +235,7 @@ export const createApp = async (
   const conversation = composeConversation(composition, engine, skills)
   const clientApi = composeClientApi(composition, engine, conversation, options.addon)
 
-  const cron = createCron({
+  const cron = new Cron({
     clock,
     isSole: cell.epoch > 0,
     homes: homes.list,
@@ -258,7 +247,6 @@ export const createApp = async (
       scriptDenial(home, script, home.settings().approvals.cron_mode !== 'deny', guards.of(home)),
     runnerFor: (home, jobId) => engine.runners.runnerFor({ home, workspace: null, owner: jobId }),
     skill: skills.contentIfAny,
-    redact,
     log: log.warn,
     onRun: (home, run) => notifier.onRun(home.name, run),
   })
@@ -289,19 +277,13 @@ export const createApp = async (
     assets,
     profiles,
     guards,
-    runnerFor: engine.runners.runnerFor,
-    commandPlaces: createCommandPlaces({
-      config,
-      runners: engine.runners,
-      forbids: home => guards.of(home).commands(),
-    }),
+    commandPlaces: new CommandPlaces(config, engine.runners, guards),
     fileProblems: maintenance.fileProblems,
     settingChanges: maintenance.settingChanges,
     skills,
-    toolsets: composeToolsets(data, engine),
+    toolsets: new ToolsetSettings(sessions, data.promptCache, homes, engine.web),
     onboarding: composeOnboarding(composition, engine),
     cron,
-    fetchImage: createImageProxy(engine.dispatcher),
     redact,
     authenticator: createAuthenticator(data.auth, data.apiTokens),
     ...telemetry.services,

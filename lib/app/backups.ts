@@ -1,7 +1,12 @@
 /** Composition: backups that the page asks for. */
 import { join } from 'node:path'
-import { makeBackup } from '../backups/backup.ts'
-import { type Backups, createBackups, NO_SCHEDULE, SCHEDULE_ADVICE } from '../backups/backups.ts'
+import { makeBackup } from '../operations/backups/backup.ts'
+import {
+  type Backups,
+  createBackups,
+  NO_SCHEDULE,
+  SCHEDULE_ADVICE,
+} from '../operations/backups/backups.ts'
 import { backupPlaces } from './backup-places.ts'
 import type { Composition } from './data.ts'
 

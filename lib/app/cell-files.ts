@@ -1,10 +1,10 @@
 /** Composition: the files of this installation that a cluster keeps a copy of: the state directory and the homes, without what belongs to the machine. */
 import { readdir } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import { type Place, treatmentOf } from '../backups/places.ts'
+import { type Place, treatmentOf } from '../operations/backups/places.ts'
 import type { CellFiles } from '../cluster/types.ts'
 import type { Config } from '../config.ts'
-import { findAgentDir } from '../host-agent-checkout.ts'
+import { findAgentDir } from '../operations/host-agent-checkout.ts'
 import { errorCode } from '../store/file-error.ts'
 import { realPath } from '../store/path-within.ts'
 

@@ -10,7 +10,7 @@ import { unavailable } from '../errors.ts'
 import { CELL_HEADER } from '../http/forwarded-headers.ts'
 import type { Listener } from '../http/request-listener.ts'
 import type { ResponseHold } from '../http/write-response.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../operations/log.ts'
 import { fileReason } from '../store/file-error.ts'
 import { readWholeText } from '../store/read-text.ts'
 

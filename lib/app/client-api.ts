@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import { createClientApi } from '../client-api/client-api.ts'
 import { type Conversations, openConversations } from '../client-api/conversations.ts'
 import { createModelNames } from '../client-api/model-names.ts'
-import { createDocuments } from '../documents/documents.ts'
-import { packedHere } from '../packed.ts'
+import { createDocuments } from '../workspaces/documents/documents.ts'
+import { packedHere } from '../store/packed.ts'
 import type { ApiToken } from '../schema/api-token.ts'
-import { createImageProxy } from '../turn-context/web-services.ts'
 import type { ConversationServices } from './conversation.ts'
 import type { Composition } from './data.ts'
 import type { Engine } from './engine.ts'
@@ -21,7 +20,7 @@ export type ClientApiServices = {
 
 export const composeClientApi = (
   { config, data, log }: Composition,
-  { models, turns, dispatcher, endpointOf }: Engine,
+  { models, turns, web, endpointOf }: Engine,
   { turnStarter }: ConversationServices,
   addon: string | undefined,
 ): ClientApiServices => {
@@ -42,7 +41,7 @@ export const composeClientApi = (
     conversations: apiConversations,
     modelNames,
     endpointOf,
-    fetchImage: createImageProxy(dispatcher),
+    fetchImage: (...asked) => web.imageForPage(...asked),
     readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
     log: log.warn,
   })

@@ -1,13 +1,15 @@
 /** Composition: where the commands of a home run and whether that works, for the page and `doctor`, and the switch of the sandbox. */
 import { withCodes, type Words } from '../base/sentences.ts'
+import type { OutsidePolicy } from '../agent/types.ts'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
-import { type EngineCli, openEngine } from '../containers/engine.ts'
-import type { ContainerSettings } from '../containers/settings.ts'
+import { type EngineCli, openEngine } from '../commands/containers/engine.ts'
+import type { ContainerSettings } from '../commands/containers/settings.ts'
 import { conflict, wordsOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { CommandPlace, CommandsHere, SandboxChange } from '../schema/command-place.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
+import type { HomeGuards } from '../turns/context/guards.ts'
 import type { CommandRunners } from './command-runners.ts'
 import { containerEngine, containerSettings } from './container-runners.ts'
 
@@ -28,38 +30,92 @@ export const inspectContainer = async (
   return { image, hasNetwork, engine, program, isDownloaded: found.code === 0 }
 }
 
-export type CommandPlaces = {
-  /** Rejects while config.yaml cannot be read. */
-  show: (home: Home) => Promise<CommandPlace>
-  /** In one workspace, by what is known: checks nothing. */
-  here: (home: Home, workspace: string) => CommandsHere
-  /** Rejects with a sentence when that would not work. */
-  change: (home: Home, change: SandboxChange) => Promise<void>
-}
-
-export type CommandPlacesOptions = {
-  config: Pick<Config, 'userHome' | 'outsideSandbox'>
-  runners: Pick<CommandRunners, 'checkSandbox' | 'isSandboxed' | 'whyDirect'>
-  /** Why commands are refused whatever they are; null: they are not. */
-  forbids: (home: Home) => string | null
-}
-
 type ShownContainer = { container: CommandPlace['container']; problem: Words | null }
 
-export const createCommandPlaces = ({
-  config: { userHome, outsideSandbox },
-  runners: { checkSandbox, isSandboxed, whyDirect },
-  forbids,
-}: CommandPlacesOptions): CommandPlaces => {
-  const showContainer = async (home: Home): Promise<ShownContainer> => {
+export class CommandPlaces {
+  readonly #config: Config
+  readonly #runners: CommandRunners
+  readonly #guards: HomeGuards
+
+  constructor(config: Config, runners: CommandRunners, guards: HomeGuards) {
+    this.#config = config
+    this.#runners = runners
+    this.#guards = guards
+  }
+
+  /** Rejects while config.yaml cannot be read. */
+  async show(home: Home): Promise<CommandPlace> {
+    const { sandbox } = home.settings()
+    const [found, { container, problem }] = await Promise.all([
+      this.#runners.checkSandbox(),
+      this.#showContainer(home),
+    ])
+    const place = container ? 'container' : this.#runners.isSandboxed(home) ? 'sandbox' : 'computer'
+    const ofPlace = { computer: null, sandbox: found.problem, container: problem }[place]
+    return withCodes({
+      profile: home.name,
+      source: home.config.path,
+      place,
+      problem: this.#guards.of(home).commands() ?? ofPlace,
+      sandbox: withCodes({
+        enabled: sandbox.enabled,
+        network: sandbox.network,
+        problem: found.problem,
+      }),
+      outside: this.#outsideOf(home),
+      container,
+    })
+  }
+
+  /** In one workspace, by what is known: checks nothing. */
+  here(home: Home, workspace: string): CommandsHere {
+    const outside = this.#outsideOf(home)
+    if (containerEngine(home) !== null) return { place: 'container', outside, problem: null }
+    const problem = this.#runners.whyDirect({ home, workspace, owner: '' })
+    const place = this.#runners.isSandboxed(home) && problem === null ? 'sandbox' : 'computer'
+    return withCodes({ place, outside, problem })
+  }
+
+  /** Rejects with a sentence when that would not work. */
+  async change(home: Home, { enabled, network, outside }: SandboxChange): Promise<void> {
+    if (outside !== undefined) home.config.edit(['approvals', 'outside_sandbox'], outside)
+    const { sandbox } = home.values()
+    const short = yamlWord(sandbox) === 'auto' ? 'auto' : yamlFlag(sandbox)
+    const isEmpty = sandbox === undefined || sandbox === null || sandbox === ''
+    if (!isObject(sandbox) && short === undefined && !isEmpty)
+      throw conflict(`sandbox in ${home.config.path} is not a mapping. Correct it there.`, {
+        code: 'setting_form',
+        values: { key: 'sandbox', file: home.config.path },
+      })
+    if (enabled === true && containerEngine(home) !== null)
+      throw conflict(
+        'terminal.backend asks for a container, and only one of them can run commands. Set terminal.backend to local first.',
+        { code: 'container_in_use' },
+      )
+    if (enabled === true) {
+      const { problem } = await this.#runners.checkSandbox()
+      if (problem !== null)
+        throw conflict(problem, { code: 'sandbox_unavailable', values: { reason: problem } })
+    }
+    const values = {
+      ...(enabled !== undefined && { enabled }),
+      ...(network !== undefined && { network }),
+    }
+    // `sandbox: true` is short for a mapping with `enabled`.
+    if (short !== undefined) home.config.edit(['sandbox'], { enabled: short, ...values })
+    else
+      home.config.editAll(Object.entries(values).map(([key, value]) => [['sandbox', key], value]))
+  }
+
+  async #showContainer(home: Home): Promise<ShownContainer> {
     const wanted = containerEngine(home)
     if (wanted === null) return { container: null, problem: null }
     const base = { engine: wanted as string, image: null, is_downloaded: false, has_network: false }
     try {
-      const { image, hasNetwork } = containerSettings(home, wanted, userHome)
+      const { image, hasNetwork } = containerSettings(home, wanted, this.#config.userHome)
       const container = { ...base, image, has_network: hasNetwork }
       try {
-        const state = await inspectContainer(home, userHome)
+        const state = await inspectContainer(home, this.#config.userHome)
         return {
           container: {
             ...container,
@@ -76,66 +132,7 @@ export const createCommandPlaces = ({
     }
   }
 
-  const outsideOf = (home: Home) => home.settings().approvals.outside_sandbox ?? outsideSandbox
-
-  return {
-    async show(home) {
-      const { sandbox } = home.settings()
-      const [found, { container, problem }] = await Promise.all([
-        checkSandbox(),
-        showContainer(home),
-      ])
-      const place = container ? 'container' : isSandboxed(home) ? 'sandbox' : 'computer'
-      const ofPlace = { computer: null, sandbox: found.problem, container: problem }[place]
-      return withCodes({
-        profile: home.name,
-        source: home.config.path,
-        place,
-        problem: forbids(home) ?? ofPlace,
-        sandbox: withCodes({
-          enabled: sandbox.enabled,
-          network: sandbox.network,
-          problem: found.problem,
-        }),
-        outside: outsideOf(home),
-        container,
-      })
-    },
-    here(home, workspace) {
-      const outside = outsideOf(home)
-      if (containerEngine(home) !== null) return { place: 'container', outside, problem: null }
-      const problem = whyDirect({ home, workspace, owner: '' })
-      const place = isSandboxed(home) && problem === null ? 'sandbox' : 'computer'
-      return withCodes({ place, outside, problem })
-    },
-    async change(home, { enabled, network, outside }) {
-      if (outside !== undefined) home.config.edit(['approvals', 'outside_sandbox'], outside)
-      const { sandbox } = home.values()
-      const short = yamlWord(sandbox) === 'auto' ? 'auto' : yamlFlag(sandbox)
-      const isEmpty = sandbox === undefined || sandbox === null || sandbox === ''
-      if (!isObject(sandbox) && short === undefined && !isEmpty)
-        throw conflict(`sandbox in ${home.config.path} is not a mapping. Correct it there.`, {
-          code: 'setting_form',
-          values: { key: 'sandbox', file: home.config.path },
-        })
-      if (enabled === true && containerEngine(home) !== null)
-        throw conflict(
-          'terminal.backend asks for a container, and only one of them can run commands. Set terminal.backend to local first.',
-          { code: 'container_in_use' },
-        )
-      if (enabled === true) {
-        const { problem } = await checkSandbox()
-        if (problem !== null)
-          throw conflict(problem, { code: 'sandbox_unavailable', values: { reason: problem } })
-      }
-      const values = {
-        ...(enabled !== undefined && { enabled }),
-        ...(network !== undefined && { network }),
-      }
-      // `sandbox: true` is short for a mapping with `enabled`.
-      if (short !== undefined) home.config.edit(['sandbox'], { enabled: short, ...values })
-      else
-        home.config.editAll(Object.entries(values).map(([key, value]) => [['sandbox', key], value]))
-    },
+  #outsideOf(home: Home): OutsidePolicy {
+    return home.settings().approvals.outside_sandbox ?? this.#config.outsideSandbox
   }
 }

@@ -5,25 +5,30 @@ import type { Clock } from '../base/clock.ts'
 import type { CommandRunner } from '../agent/tool-services.ts'
 import { asObject, isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
-import type { Shown } from '../containers/container-files.ts'
-import { createContainers } from '../containers/containers.ts'
-import { createContainerRunner } from '../containers/runner.ts'
+import type { Shown } from '../commands/containers/container-files.ts'
+import { createContainers } from '../commands/containers/containers.ts'
+import { createContainerRunner } from '../commands/containers/runner.ts'
 import {
   type ContainerSettings,
   type Engine,
   engineOf,
   readContainerSettings,
-} from '../containers/settings.ts'
+} from '../commands/containers/settings.ts'
 import { messageOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
-import { gitDirectories } from '../sandbox/git-directories.ts'
-import { createPrivateGit, repositoriesInIndex, variablesFor } from '../sandbox/private-git.ts'
-import { PROTECTED_IN_WORKSPACE } from '../sandbox/places.ts'
-import { gitIn } from '../sandbox/mounts.ts'
+import { gitDirectories } from '../commands/sandbox/git-directories.ts'
+import {
+  createPrivateGit,
+  repositoriesInIndex,
+  variablesFor,
+} from '../commands/sandbox/private-git.ts'
+import { PROTECTED_IN_WORKSPACE } from '../commands/sandbox/places.ts'
+import { gitIn } from '../commands/sandbox/mounts.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { protectedPaths } from '../store/state-files.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
-import type { CommandRunners, RunnerScope } from './command-runners.ts'
+import { controlPathsOf } from '../turns/context/control-files.ts'
+import type { RunnerScope } from './command-runners.ts'
 
 /** `terminal.backend`, its older name, or the variable of the command line. */
 export const containerEngine = (home: Home): Engine | null => {
@@ -97,20 +102,13 @@ export const shownIn = (
   ]
 }
 
-export type ContainerRunnersOptions = {
-  clock: Clock
-  config: Pick<Config, 'userHome' | 'baseHome' | 'stateDir'>
-  log: { warn: (line: string, extra?: Record<string, unknown>) => void }
-  /** Files that decide about the agent. */
-  controlOf: (home: Home, workspace: string) => string[]
-}
+export type ContainerRunners = ReturnType<typeof createContainerRunners>
 
-export const createContainerRunners = ({
-  clock,
-  config,
-  log,
-  controlOf,
-}: ContainerRunnersOptions) => {
+export const createContainerRunners = (
+  config: Config,
+  clock: Clock,
+  log: { warn: (line: string, extra?: Record<string, unknown>) => void },
+) => {
   const { userHome, baseHome, stateDir } = config
   const containers = createContainers({ clock, log: log.warn })
 
@@ -140,7 +138,9 @@ export const createContainerRunners = ({
         scope.workspace === null
           ? [{ source: workspace, target: workspace, isReadOnly: true }]
           : shownIn(workspace, readable, {
-              control: controlOf(home, workspace).filter(path => !path.includes('/**/')),
+              control: controlPathsOf(config, home, workspace).filter(
+                path => !path.includes('/**/'),
+              ),
               hidden: protectedPaths(stateDir),
             }),
       env: home.childEnv(),
@@ -183,15 +183,3 @@ export const createContainerRunners = ({
     close: () => containers.close(),
   }
 }
-
-/** A container where the home asks for one; otherwise what the other runners say. */
-export const withContainers = (
-  others: CommandRunners,
-  containers: Pick<ReturnType<typeof createContainerRunners>, 'runnerFor' | 'close'>,
-): CommandRunners => ({
-  ...others,
-  runnerFor: scope => containers.runnerFor(scope) ?? others.runnerFor(scope),
-  async close() {
-    await Promise.all([containers.close(), others.close()])
-  },
-})

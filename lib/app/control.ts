@@ -8,8 +8,9 @@ import { forbidden } from '../errors.ts'
 import type { BaseCtx } from '../http/request-context.ts'
 import type { Home } from '../profiles/home.ts'
 import { passedEntries, realPath } from '../store/path-within.ts'
-import { ownedPaths } from '../turn-context/role-guards.ts'
-import { hookScripts } from '../turn-context/turn-hooks.ts'
+import { controlPathsOf } from '../turns/context/control-files.ts'
+import { ownedPaths } from '../turns/context/role-guards.ts'
+import { hookScripts } from '../turns/context/turn-hooks.ts'
 import type { App } from './app.ts'
 
 type Asking = Pick<BaseCtx, 'person'> & { app: App }
@@ -33,7 +34,7 @@ const controlPaths = (app: App, home: Home, root: string): string[] => {
       ),
     )
   const owned = ownedPaths(home.dir, app.config.baseHome).map(({ path }) => path)
-  return [...new Set([...app.controlOf(home, root), ...owned, ...hooks])].map(
+  return [...new Set([...controlPathsOf(app.config, home, root), ...owned, ...hooks])].map(
     path => path.split('/**/')[0] ?? path,
   )
 }

@@ -1,22 +1,20 @@
 /** Composition: what starts turns in a session and what a client sees of it. */
 import { join } from 'node:path'
-import {
-  type BackgroundPrompts,
-  createBackgroundPrompts,
-} from '../conversation/background-prompts.ts'
-import { createExternalAgentOptions } from '../conversation/external-agent-options.ts'
-import { createExternalAgentSessions } from '../conversation/external-agent-sessions.ts'
-import { createMessageQueue, type MessageQueue } from '../conversation/queue.ts'
+import { type BackgroundPrompts, createBackgroundPrompts } from '../turns/background-prompts.ts'
+import { createExternalAgentOptions } from '../turns/external-agent-options.ts'
+import { createExternalAgentSessions } from '../turns/external-agent-sessions.ts'
+import { createMessageQueue, type MessageQueue } from '../turns/queue.ts'
 import { etagOf } from '../http/etag.ts'
-import { createSessionViews, type SessionViews } from '../conversation/session-view.ts'
-import { createSideQuestions, type SideQuestions } from '../conversation/side-questions.ts'
-import { createTurnStarter, type TurnStarter } from '../conversation/start-turn.ts'
-import { redact, redactValue } from '../redact/redact.ts'
+import { createSessionViews, type SessionViews } from '../turns/session-view.ts'
+import { SpendingLimit } from '../turns/context/spending-limit.ts'
+import { createSideQuestions, type SideQuestions } from '../turns/side-questions.ts'
+import { createTurnStarter, type TurnStarter } from '../turns/start-turn.ts'
+import { redact, redactValue } from '../base/redact/redact.ts'
 import { outlivesTurn } from '../turns/open-questions.ts'
 import { createEdits, type Edits } from '../sessions/edits.ts'
-import type { Skills } from '../skills/skills.ts'
+import type { Skills } from '../profiles/skills/skills.ts'
 import type { Composition } from './data.ts'
-import { createPlanFollowUp } from '../conversation/plan-follow-up.ts'
+import { createPlanFollowUp } from '../turns/plan-follow-up.ts'
 import type { Engine } from './engine.ts'
 
 export type ConversationServices = {
@@ -41,7 +39,7 @@ const composeExternalAgents = (
   const options = {
     external,
     sessions,
-    homeOf: homes.of,
+    homes,
     endpointOf,
   }
   return {
@@ -94,7 +92,17 @@ export const composeConversation = (
     providers: engine.providers,
     homeOf: homes.of,
     endpoint: turnStarter.endpoint,
-    budgetFor: scope => engine.budgetFor({ ...scope, unattended: true }, turns.questions.approve),
+    budgetFor(scope) {
+      const attended = { ...scope, unattended: true }
+      const limit = new SpendingLimit(
+        attended,
+        sessions,
+        engine.spending,
+        turns.questions.approve,
+        clock,
+      )
+      return () => limit.check()
+    },
     redact,
     clock,
     log: log.error,

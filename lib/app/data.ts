@@ -3,41 +3,44 @@ import { withCodes } from '../base/sentences.ts'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { type ApiTokens, openApiTokens } from '../api-tokens/api-tokens.ts'
-import { type Audit, openAudit } from '../auth/audit.ts'
-import { type Auth, createAuth } from '../auth/auth.ts'
-import { type Codes, createCodes } from '../auth/codes.ts'
-import { createIdentities, type Identities } from '../auth/identities.ts'
-import { openPeople, type People } from '../auth/people.ts'
-import { openSigningKey, signing } from '../auth/signing-key.ts'
-import { mayToken } from '../auth/may.ts'
-import { openThrottle } from '../auth/throttle.ts'
+import { type ApiTokens, openApiTokens } from '../people/api-tokens.ts'
+import { type Audit, openAudit } from '../people/audit.ts'
+import { type Auth, createAuth } from '../people/auth.ts'
+import { type Codes, createCodes } from '../people/codes.ts'
+import { createIdentities, type Identities } from '../people/identities.ts'
+import { openPeople, type People } from '../people/people.ts'
+import { openSigningKey, signing } from '../people/signing-key.ts'
+import { mayToken } from '../people/may.ts'
+import { openThrottle } from '../people/throttle.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
-import { type AcceptedGuards, createAcceptedGuards } from '../guards/accepted-guards.ts'
-import { type AcceptedSettings, openAcceptedSettings } from '../guards/accepted-settings.ts'
-import { createHub, type Hub } from '../hub.ts'
-import { createKeyJournal } from '../request-key-journal.ts'
-import { openRequestKeys, type RequestKeys } from '../request-keys.ts'
-import type { Log } from '../log.ts'
+import { type AcceptedGuards, createAcceptedGuards } from '../commands/guards/accepted-guards.ts'
+import {
+  type AcceptedSettings,
+  openAcceptedSettings,
+} from '../commands/guards/accepted-settings.ts'
+import { createHub, type Hub } from '../http/hub.ts'
+import { createKeyJournal } from '../http/request-key-journal.ts'
+import { openRequestKeys, type RequestKeys } from '../http/request-keys.ts'
+import type { Log } from '../operations/log.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
-import { packedHere } from '../packed.ts'
+import { packedHere } from '../store/packed.ts'
 import { createHomes, type Homes } from '../profiles/homes.ts'
 import type { Owned } from '../cluster/types.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { restrictSecrets } from '../profiles/file-permissions.ts'
-import { createProjects, type Projects } from '../projects.ts'
-import { redact, refreshSecrets, watchSecrets } from '../redact/redact.ts'
+import { createProjects, type Projects } from '../workspaces/projects.ts'
+import { redact, refreshSecrets, watchSecrets } from '../base/redact/redact.ts'
 import { WORKER_LIMITS } from '../sessions/search-client.ts'
-import { createSessions } from '../sessions/store.ts'
-import { addonCandidates, installAddon, installProgram } from '../store/sqlite-addon.ts'
+import { createSessions } from '../sessions/sessions.ts'
+import { addonCandidates, installAddon, installProgram } from '../store/unpack-native.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Notify } from '../schema/notice.ts'
-import { createSettings } from '../settings.ts'
+import { createSettings } from '../profiles/settings.ts'
 import { startMove } from './moved-home.ts'
 import { createPersonalSettings, type PersonalSettings } from './personal-settings.ts'
-import { createToolOutput, type ToolOutput } from '../tool-output.ts'
-import { createPromptCache, type PromptCache } from '../turn-context/prompt-cache.ts'
+import { createToolOutput, type ToolOutput } from '../sessions/tool-output.ts'
+import { PromptCache } from '../turns/context/prompt-cache.ts'
 import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
 import { createWorkspaces, type Workspaces } from '../workspaces/workspaces.ts'
 import { usableWorkspace } from '../workspaces/workspace-paths.ts'
@@ -213,11 +216,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     profileOf: id => sessions.row(id)?.profile,
   })
   const acceptedGuards = createAcceptedGuards(join(stateDir, 'accepted-guards.json'))
-  const promptCache = createPromptCache({
-    dir: join(stateDir, 'cache', 'prompts'),
-    clock,
-    log: log.warn,
-  })
+  const promptCache = new PromptCache(join(stateDir, 'cache', 'prompts'), clock, log.warn)
   const toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
   const sessionListeners = new Set<(id: string) => void>()
   const sessions = createSessions({

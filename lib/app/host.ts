@@ -1,11 +1,14 @@
 /** Composition: what is shared with the host agent: its sessions, its source checkout, and updates of both. */
 import { join } from 'node:path'
-import { findAgentDir, installAgentDependencies } from '../host-agent-checkout.ts'
-import { createHostSessions, type HostSessions } from '../host-db/host-sessions.ts'
-import { createHostSessionWatcher, type HostSessionWatcher } from '../host-session-watcher.ts'
-import { isExecutable } from '../packed.ts'
-import { redact, redactValue } from '../redact/redact.ts'
-import { createUpdates, ownCheckout, type Updates } from '../updates/updates.ts'
+import { findAgentDir, installAgentDependencies } from '../operations/host-agent-checkout.ts'
+import { createHostSessions, type HostSessions } from '../sessions/host-db/host-sessions.ts'
+import {
+  createHostSessionWatcher,
+  type HostSessionWatcher,
+} from '../sessions/host-db/host-session-watcher.ts'
+import { isExecutable } from '../store/packed.ts'
+import { redact, redactValue } from '../base/redact/redact.ts'
+import { createUpdates, ownCheckout, type Updates } from '../operations/updates/updates.ts'
 import type { Composition } from './data.ts'
 
 export type HostOptions = {

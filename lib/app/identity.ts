@@ -1,11 +1,11 @@
 /** Composition: the ways to sign in beside the password. */
 import type { Dispatcher } from 'undici'
-import type { Identities } from '../auth/identities.ts'
-import { createOidc, type Oidc, readClientSecret } from '../auth/oidc.ts'
-import { createInvitations, type Invitations } from '../auth/invitations.ts'
-import { createPairing, type Pairing } from '../auth/pairing.ts'
-import { createPasskeys, type Passkeys } from '../auth/passkeys.ts'
-import { openThrottle, type Throttle } from '../auth/throttle.ts'
+import type { Identities } from '../people/identities.ts'
+import { createOidc, type Oidc, readClientSecret } from '../people/oidc.ts'
+import { createInvitations, type Invitations } from '../people/invitations.ts'
+import { createPairing, type Pairing } from '../people/pairing.ts'
+import { createPasskeys, type Passkeys } from '../people/passkeys.ts'
+import { openThrottle, type Throttle } from '../people/throttle.ts'
 import type { Composition } from './data.ts'
 
 export type IdentityServices = {

@@ -1,5 +1,5 @@
 /** Composition: where an import puts chats and files, for the service and for the command line beside it. */
-import type { ImportTarget } from '../imports/imports.ts'
+import type { ImportTarget } from '../sessions/imports/imports.ts'
 import type { Project } from '../schema/project.ts'
 import { fromExport } from '../sessions/transfer.ts'
 import type { FileScope } from '../workspaces/file-scope.ts'

@@ -1,7 +1,7 @@
 /** Composition: imports of chats from other programs. */
 import { join } from 'node:path'
-import { createImportJobs, type ImportJobs } from '../imports/import-jobs.ts'
-import type { ImportTarget } from '../imports/imports.ts'
+import { createImportJobs, type ImportJobs } from '../sessions/imports/import-jobs.ts'
+import type { ImportTarget } from '../sessions/imports/imports.ts'
 import type { Home } from '../profiles/home.ts'
 import type { SessionFiles } from '../workspaces/session-files.ts'
 import type { Composition } from './data.ts'

@@ -2,25 +2,25 @@
  * The JSON files of the state directory that people and other programs can damage, each in the form that the service reads it
  * in: one table for the log of a start, the page, SIGHUP, and `doctor`.
  */
+import type { UnreadableFile } from '../schema/file-problem.ts'
 import { join } from 'node:path'
 import type { z } from 'zod'
-import { ApiTokensFile } from '../api-tokens/api-tokens.ts'
-import { SignInsFile } from '../auth/login-sessions.ts'
-import { PasswordRecord } from '../auth/password-record.ts'
-import { openPeople } from '../auth/people.ts'
-import { ThrottleFile } from '../auth/throttle.ts'
-import { BackupsFile } from '../backups/backups.ts'
-import { AcceptedGuardsFile } from '../guards/accepted-guards.ts'
+import { ApiTokensFile } from '../people/api-tokens.ts'
+import { SignInsFile } from '../people/login-sessions.ts'
+import { PasswordRecord } from '../people/password-record.ts'
+import { openPeople } from '../people/people.ts'
+import { ThrottleFile } from '../people/throttle.ts'
+import { BackupsFile } from '../operations/backups/backups.ts'
+import { AcceptedGuardsFile } from '../commands/guards/accepted-guards.ts'
 import { OutboxFile } from '../notifications/outbox.ts'
 import { NotificationsFile } from '../notifications/store.ts'
 import { VapidFile } from '../notifications/vapid.ts'
-import { parseProjects } from '../projects.ts'
-import type { UnreadableFile } from '../schema/file-problem.ts'
-import { parseSettings } from '../settings.ts'
-import { SharesFile } from '../shares/shares.ts'
+import { parseProjects } from '../workspaces/projects.ts'
+import { parseSettings } from '../profiles/settings.ts'
+import { SharesFile } from '../sessions/shares/shares.ts'
 import { ImportsFile } from '../schema/import.ts'
 import { jsonFile } from '../store/json-file.ts'
-import { GrantFile } from '../turn-context/grants.ts'
+import { GrantFile } from '../turns/context/grants.ts'
 
 type Known = {
   /** Throws for a value that the service cannot use. */

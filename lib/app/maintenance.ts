@@ -1,10 +1,14 @@
 /** Composition: jobs that run beside the requests: watching shared files, emptying the trash, recovering checkpoints. */
 import { every } from '../base/clock.ts'
 import type { Cron } from '../cron/cron.ts'
-import type { Turns } from '../turns/runner.ts'
-import { createFileCheck, type FileProblems, watchFileProblems } from '../file-problems.ts'
-import { type SettingChanges, watchSettingChanges } from '../guards/setting-changes.ts'
-import { redact } from '../redact/redact.ts'
+import type { Turns } from '../turns/turns.ts'
+import {
+  createFileCheck,
+  type FileProblems,
+  watchFileProblems,
+} from '../operations/file-problems.ts'
+import { type SettingChanges, watchSettingChanges } from '../commands/guards/setting-changes.ts'
+import { redact } from '../base/redact/redact.ts'
 import type { Composition } from './data.ts'
 import { knownFiles } from './known-files.ts'
 import type { WorkspaceServices } from './workspaces.ts'

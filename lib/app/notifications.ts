@@ -2,18 +2,18 @@
 import { Sentence } from '../base/sentences.ts'
 import { CHANGES } from '../agent/shell/labels.ts'
 import { type Language, languageOf } from '../base/languages.ts'
-import { openThrottle, type Throttle } from '../auth/throttle.ts'
-import type { People } from '../auth/people.ts'
-import { may } from '../auth/may.ts'
+import { openThrottle, type Throttle } from '../people/throttle.ts'
+import type { People } from '../people/people.ts'
+import { may } from '../people/may.ts'
 import { conflict, forbidden, invalid } from '../errors.ts'
 import { allowNone, type Allow } from '../http/public-address.ts'
-import type { EndedRun } from '../cron/cron.ts'
+import type { EndedRun } from '../cron/history.ts'
 import { plainText } from '../notifications/message.ts'
 import { createNotifications, type Notifications } from '../notifications/notifications.ts'
 import type { AnswerToken, Settled } from '../notifications/outbox.ts'
 import { personOf } from '../notifications/receivers.ts'
 import type { Translate } from '../notifications/texts/translate.ts'
-import { redact, watchSecrets } from '../redact/redact.ts'
+import { redact, watchSecrets } from '../base/redact/redact.ts'
 import type { Approval, Question } from '../schema/question.ts'
 import type { EndedTurn } from '../turns/end-turn.ts'
 import { type GivenAnswer, idOf } from '../turns/open-questions.ts'
@@ -164,8 +164,7 @@ export const composeNotifications = (
   const report = (question: Question): void =>
     reportQuestion(notifications, question, profileOf(question.session_id))
   const unwatch = watchSecrets(notifications.store.secrets)
-  const untap = hub.tap((source, { type, data: event }) => {
-    if (source !== 'inbox') return
+  const untap = hub.tap('inbox', ({ type, data: event }) => {
     const question = event as Question
     if (type === 'asked') afterCommit(cell, () => report(question))
     if (type === 'settled') notifications.settled((event as { id: string }).id, answering)

@@ -1,5 +1,5 @@
 /** How this program is started again. */
-import { isExecutable } from '../packed.ts'
+import { isExecutable } from '../store/packed.ts'
 
 /** With these arguments: an executable by itself, the single file by this Node. */
 export const ownCommand = (args: readonly string[]): [string, ...string[]] =>

@@ -1,8 +1,8 @@
 /** Settings as each person has chosen them: those of the first owner are the server's, others add their own to them. */
-import type { People } from '../auth/people.ts'
+import type { People } from '../people/people.ts'
 import type { Caller } from '../schema/person.ts'
-import type { Settings } from '../schema/settings.ts'
-import type { SettingsStore } from '../settings.ts'
+import type { Settings } from '../base/settings.ts'
+import type { SettingsStore } from '../profiles/settings.ts'
 
 export type PersonalSettings = ReturnType<typeof createPersonalSettings>
 

@@ -1,7 +1,7 @@
 /** Composition: the chats of scheduled tasks, as the scheduler sees them. */
-import { Sentence, sentence, type Words } from '../base/sentences.ts'
 import type { Message } from '../schema/message.ts'
-import type { TurnStarter } from '../conversation/start-turn.ts'
+import { Sentence, sentence, type Words } from '../base/sentences.ts'
+import type { TurnStarter } from '../turns/start-turn.ts'
 import type { ContinuedTasks } from '../cron/cron.ts'
 import type { RunOutcome } from '../cron/until-end.ts'
 import type { Sessions } from '../sessions/types.ts'

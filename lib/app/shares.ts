@@ -1,15 +1,15 @@
 /** Composition: share links, and the page that one shows. */
 import { join } from 'node:path'
 import { toSeconds } from '../base/clock.ts'
-import { openThrottle, type Throttle } from '../auth/throttle.ts'
-import { redact, redactValue } from '../redact/redact.ts'
+import { openThrottle, type Throttle } from '../people/throttle.ts'
+import { redact, redactValue } from '../base/redact/redact.ts'
 import { IMAGE_FILE } from '../schema/image.ts'
 import type { Message } from '../schema/message.ts'
 import type { ShareOptions } from '../schema/share.ts'
 import { contentText } from '../sessions/entries.ts'
 import { UNTITLED } from '../sessions/list-row.ts'
-import { hidePaths, toSharedParts } from '../shares/shared-chat.ts'
-import { openShares, type Shares } from '../shares/shares.ts'
+import { hidePaths, toSharedParts } from '../sessions/shares/shared-chat.ts'
+import { openShares, type Shares } from '../sessions/shares/shares.ts'
 import { readWhole } from '../store/read-text.ts'
 import type { Composition } from './data.ts'
 
@@ -77,7 +77,7 @@ export const composeShares = ({ config, data, log, clock }: Composition): ShareS
 
   const render = async (wanted: Wanted): Promise<string> => {
     // Few processes ever show one.
-    const { sharePage } = await import('../shares/page.ts')
+    const { sharePage } = await import('../sessions/shares/page.ts')
     const folded = sessions.load(wanted.session_id)
     const { before } = wanted
     const shown =

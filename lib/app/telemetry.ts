@@ -3,14 +3,14 @@ import { isSameSecret } from '../base/sha256.ts'
 import type { Agent } from '../agent/types.ts'
 import type { Config } from '../config.ts'
 import type { CountedRequest } from '../http/write-response.ts'
-import type { MessageQueue } from '../conversation/queue.ts'
-import type { Log } from '../log.ts'
-import { redact } from '../redact/redact.ts'
-import type { Metrics, Sources } from '../telemetry/metrics.ts'
-import { observeAgent, type TurnObserver } from '../telemetry/observed-agent.ts'
-import type { Tracing } from '../telemetry/tracing.ts'
-import { readTracingSettings } from '../telemetry/tracing-settings.ts'
-import type { Turns } from '../turns/runner.ts'
+import type { MessageQueue } from '../turns/queue.ts'
+import type { Log } from '../operations/log.ts'
+import { redact } from '../base/redact/redact.ts'
+import type { Metrics, Sources } from '../operations/telemetry/metrics.ts'
+import { observeAgent, type TurnObserver } from '../operations/telemetry/observed-agent.ts'
+import type { Tracing } from '../operations/telemetry/tracing.ts'
+import { readTracingSettings } from '../operations/telemetry/tracing-settings.ts'
+import type { Turns } from '../turns/turns.ts'
 import type { Composition } from './data.ts'
 import { thisMachine } from './machine.ts'
 import { createProxyCheck, type ProxyCheck } from '../http/proxy-check.ts'
@@ -38,7 +38,7 @@ const openMetrics = async (
   { version, sources }: Options,
 ): Promise<{ metrics: Metrics; isToken: (given: string) => boolean } | undefined> => {
   if (metricsToken === null) return undefined
-  const { createMetrics } = await import('../telemetry/metrics.ts')
+  const { createMetrics } = await import('../operations/telemetry/metrics.ts')
   return {
     metrics: await createMetrics(version, sources),
     isToken: given => isSameSecret(given, metricsToken),
@@ -51,7 +51,7 @@ const openTracing = async (
 ): Promise<Tracing | undefined> => {
   const settings = readTracingSettings(env)
   if (settings === null) return undefined
-  const { createTracing } = await import('../telemetry/tracing.ts')
+  const { createTracing } = await import('../operations/telemetry/tracing.ts')
   log.info(`Traces of turns are sent to ${settings.url}`)
   return createTracing({ ...settings, version, redact, warn: log.warn })
 }
@@ -70,7 +70,7 @@ export const openTelemetry = async (config: Config, options: Options): Promise<T
     ...(tracing ? [tracing.observeTurn] : []),
   ]
   return {
-    wrapAgent: agent => observers.reduce(observeAgent, agent),
+    wrapAgent: agent => observeAgent(agent, observers),
     onRequest: counted?.metrics.request,
     metrics: counted && { text: counted.metrics.text, isToken: counted.isToken },
     close: async () => void (await tracing?.close()),

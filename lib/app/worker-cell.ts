@@ -2,15 +2,15 @@
 import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { type Clock, every } from '../base/clock.ts'
-import type { Backups } from '../backups/backups.ts'
+import type { Backups } from '../operations/backups/backups.ts'
 import type { Config } from '../config.ts'
 import type { Cron } from '../cron/cron.ts'
 import { createForwardedOnly } from '../http/forwarded-only.ts'
-import type { ImportJobs } from '../imports/import-jobs.ts'
+import type { ImportJobs } from '../sessions/imports/import-jobs.ts'
 import type { Notifications } from '../notifications/notifications.ts'
-import type { ProcessRegistry } from '../processes.ts'
-import type { Terminals } from '../terminals/terminals.ts'
-import type { Turns } from '../turns/runner.ts'
+import type { ProcessRegistry } from '../commands/processes.ts'
+import type { Terminals } from '../workspaces/terminals/terminals.ts'
+import type { Turns } from '../turns/turns.ts'
 import type { Composition } from './data.ts'
 
 /** What the process does without a request. */
@@ -38,11 +38,13 @@ const reportStatus = ({ clock, data, cell }: Composition, turns: Turns): void =>
     reported = { running, waiting, activeAt: activeAt ?? 0 }
     cell.report({ running, waiting, activeAt })
   }
-  data.hub.tap(source => {
-    if (isDue || (source !== 'list' && source !== 'inbox')) return
+  const changed = (): void => {
+    if (isDue) return
     isDue = true
     clock.timer(STATUS_MS, () => report(clock.now()))
-  })
+  }
+  data.hub.tap('list', changed)
+  data.hub.tap('inbox', changed)
   report(null)
 }
 

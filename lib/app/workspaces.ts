@@ -1,20 +1,20 @@
 /** Composition: the files a session works on, their checkpoints, the processes it leaves running, and the person's terminals. */
 import { listFiles } from '../agent/search/list-files.ts'
-import { type Checkpoints, createCheckpoints } from '../checkpoints/checkpoints.ts'
+import { type Checkpoints, createCheckpoints } from '../workspaces/checkpoints/checkpoints.ts'
 import { missing } from '../errors.ts'
-import type { HostSessions } from '../host-db/host-sessions.ts'
-import { endDetached } from '../own-processes/end-detached.ts'
-import { MARK_VARIABLE } from '../own-processes/own-processes.ts'
-import { createProcessRegistry, type ProcessRegistry } from '../processes.ts'
+import type { HostSessions } from '../sessions/host-db/host-sessions.ts'
+import { endDetached } from '../commands/own-processes/end-detached.ts'
+import { MARK_VARIABLE } from '../commands/own-processes/own-processes.ts'
+import { createProcessRegistry, type ProcessRegistry } from '../commands/processes.ts'
 import type { Home } from '../profiles/home.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
-import { redact } from '../redact/redact.ts'
-import { createStartingFacts, type StartingFacts } from '../turn-context/starting-facts.ts'
+import { redact } from '../base/redact/redact.ts'
+import { type StartingFacts, StartingFactsCache } from '../turns/context/starting-facts.ts'
 import { createFileSearch, type FileSearch } from '../workspaces/file-search.ts'
 import { openPersonGit, type PersonGit, type PersonGitOptions } from '../workspaces/git-person.ts'
 import { createSessionFiles, type SessionFiles } from '../workspaces/session-files.ts'
-import { personShell, type PersonShell } from '../terminals/person-shell.ts'
-import { createTerminals, type Terminals } from '../terminals/terminals.ts'
+import { personShell, type PersonShell } from '../workspaces/terminals/person-shell.ts'
+import { createTerminals, type Terminals } from '../workspaces/terminals/terminals.ts'
 import type { Composition } from './data.ts'
 import { composeImports, type ImportServices } from './imports.ts'
 
@@ -81,16 +81,15 @@ export const composeWorkspaces = (
     isEnabled: config.hasTerminal,
     resolve: sessions.resolve,
   })
-  const startingFacts = createStartingFacts({
+  const startingFacts = new StartingFactsCache(clock, {
     path: config.env.PATH,
     userHome: config.userHome,
-    clock,
   })
   const shellOf = (home: Home) => personShell(home.childEnv(), config.userHome)
   return {
     ...composeImports(composition, files),
     files,
-    startingFacts: (home, workspace) => startingFacts(files.areas.scopeFor(home, workspace)),
+    startingFacts: (home, workspace) => startingFacts.of(files.areas.scopeFor(home, workspace)),
     fileSearch,
     checkpoints,
     processes,

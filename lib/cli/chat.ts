@@ -5,7 +5,7 @@ import { invalid, messageOf, missing } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { SessionMode } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
-import { isPlanning } from '../turn-context/plan-mode.ts'
+import { isPlanning } from '../turns/context/plan-mode.ts'
 import type { ChatArguments } from './arguments.ts'
 import {
   createRecordedSessions,

@@ -2,23 +2,23 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDirectory } from '../base/directories.ts'
-import { callableSkills } from '../commands.ts'
-import { createFileCheck } from '../file-problems.ts'
+import { callableSkills } from '../profiles/slash-commands.ts'
+import { createFileCheck } from '../operations/file-problems.ts'
 import { jobsFile } from '../cron/jobs-file.ts'
 import { readSchedule } from '../cron/parse-schedule.ts'
 import { UserError } from '../errors.ts'
-import { createAcceptedGuards } from '../guards/accepted-guards.ts'
-import { shownChanges } from '../guards/setting-changes.ts'
+import { createAcceptedGuards } from '../commands/guards/accepted-guards.ts'
+import { shownChanges } from '../commands/guards/setting-changes.ts'
 import { skippedLines } from '../profiles/env-format.ts'
 import { unreadKeys } from '../profiles/unread-keys.ts'
 import { isManaged } from '../profiles/home.ts'
 import { DEFAULT_PROFILE, missingActiveProfile } from '../profiles/homes.ts'
-import { redact } from '../redact/redact.ts'
-import { createSkills } from '../skills/skills.ts'
+import { redact } from '../base/redact/redact.ts'
+import { createSkills } from '../profiles/skills/skills.ts'
 import { fileReason } from '../store/file-error.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { readText } from '../store/read-text.ts'
-import { createGuards } from '../turn-context/guards.ts'
+import { HomeGuards } from '../turns/context/guards.ts'
 import { createWorkspaces } from '../workspaces/workspaces.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 
@@ -265,39 +265,36 @@ export const guardChecks = (looked: CheckContext): Check[] => {
   const { home, config, acceptedSettings } = looked
   const accepted = createAcceptedGuards(join(config.stateDir, 'accepted-guards.json'))
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
-  const { list } = createGuards({
-    acceptedGuards: accepted,
-    acceptedSettings,
-    redact,
-    skillNames: skills.names,
-  })
+  const guards = new HomeGuards(accepted, acceptedSettings, skills)
   return [
     ...settingsChecks(looked),
     ...unreadChecks(looked),
     ...changedChecks(looked),
     ...emptyIfUnreadable(() =>
-      list(home).map(({ key, value, why, closes, accepted: isAccepted }) =>
-        isAccepted
-          ? warn(
-              'guard_accepted',
-              key,
-              `${value}: ${closes.length === 0 ? 'has no effect here; dismissed' : 'not supported here; accepted'}`,
-              why,
-            )
-          : closes.length === 0
+      guards
+        .list(home)
+        .map(({ key, value, why, closes, accepted: isAccepted }) =>
+          isAccepted
             ? warn(
-                'guard_without_effect',
+                'guard_accepted',
                 key,
-                `${value}: ${why}`,
-                'Change it, or dismiss it under Settings → Security.',
+                `${value}: ${closes.length === 0 ? 'has no effect here; dismissed' : 'not supported here; accepted'}`,
+                why,
               )
-            : fail(
-                'guard_unsupported',
-                key,
-                `${value}: ${why} Blocked because of it: ${closes.join(', ')}.`,
-                'Change it, or accept it under Settings → Security.',
-              ),
-      ),
+            : closes.length === 0
+              ? warn(
+                  'guard_without_effect',
+                  key,
+                  `${value}: ${why}`,
+                  'Change it, or dismiss it under Settings → Security.',
+                )
+              : fail(
+                  'guard_unsupported',
+                  key,
+                  `${value}: ${why} Blocked because of it: ${closes.join(', ')}.`,
+                  'Change it, or accept it under Settings → Security.',
+                ),
+        ),
     ),
   ]
 }

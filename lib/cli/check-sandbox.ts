@@ -1,6 +1,6 @@
 /** Checks whether the sandbox of commands works on this computer. */
 import { UserError } from '../errors.ts'
-import { checkSandbox } from '../sandbox/availability.ts'
+import { checkSandbox } from '../commands/sandbox/availability.ts'
 import { type Check, type CheckContext, fail, ok, warn } from './check.ts'
 
 export const sandboxChecks = async ({ config, home }: CheckContext): Promise<Check[]> => {

@@ -1,8 +1,8 @@
 /** Checks of who may sign in: the OpenID Connect provider, and the header of a trusted proxy. */
 import { systemClock } from '../base/clock.ts'
 import { createProxyDispatcher } from '../agent/providers/registry.ts'
-import { createOidc, readClientSecret } from '../auth/oidc.ts'
-import { hasPassword } from '../auth/password-record.ts'
+import { createOidc, readClientSecret } from '../people/oidc.ts'
+import { hasPassword } from '../people/password-record.ts'
 import { type Check, type CheckContext, fail, ok, warn } from './check.ts'
 
 const WHAT = 'single sign-on'

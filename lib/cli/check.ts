@@ -1,8 +1,8 @@
 /** One result of `doctor`: what was checked, what was found, and what to do when it is not right. */
 import type { Machine } from '../app/machine.ts'
 import type { Config } from '../config.ts'
-import type { ModelServices } from '../models/model-services.ts'
-import type { AcceptedSettings } from '../guards/accepted-settings.ts'
+import type { ModelServices } from '../models/models.ts'
+import type { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
 

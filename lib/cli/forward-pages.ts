@@ -1,7 +1,7 @@
 /** The pages of a forwarder itself: the list of someone's cells, and a sentence for a person who cannot be served. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toSeconds } from '../base/clock.ts'
-import { createAssets } from '../assets.ts'
+import { createAssets } from '../http/assets.ts'
 import { withoutBasePath } from '../base/base-path.ts'
 import type { OwnCell } from '../cluster/members.ts'
 import type { Config } from '../config.ts'
@@ -14,8 +14,9 @@ import { toErrorReply } from '../http/error-reply.ts'
 import { isNotModified } from '../http/etag.ts'
 import { securityHeaders } from '../http/headers.ts'
 import type { Listener } from '../http/request-listener.ts'
-import { type Asset, cacheOf, encodingFor } from '../http/static.ts'
-import { packedHere } from '../packed.ts'
+import type { Asset } from '../store/packed.ts'
+import { cacheOf, encodingFor } from '../http/static.ts'
+import { packedHere } from '../store/packed.ts'
 
 const TEMPLATE = 'features/cells/cells.html'
 /** What the page requests again and again. */

@@ -9,10 +9,10 @@ import {
   readHostSession,
   type RecordedMessage,
   type SessionSource,
-} from '../host-db/session-recorder.ts'
-import { stateDbPath } from '../host-db/state-db.ts'
+} from '../sessions/host-db/session-recorder.ts'
+import { stateDbPath } from '../sessions/host-db/state-db.ts'
 import type { Home } from '../profiles/home.ts'
-import { redact } from '../redact/redact.ts'
+import { redact } from '../base/redact/redact.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import { provisionalTitle } from '../sessions/title.ts'
 import { makeDir } from '../store/make-dir.ts'

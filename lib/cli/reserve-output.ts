@@ -1,6 +1,6 @@
 /** Keeps standard output for the messages of a protocol: one other line would break the connection. */
 import { Writable } from 'node:stream'
-import { maskLeavingBytes } from '../redact/redact.ts'
+import { maskLeavingBytes } from '../base/redact/redact.ts'
 
 /** A file that is written in the person's editor, as it is on the disk. */
 const FILE = /"method":"fs\/write_text_file"/

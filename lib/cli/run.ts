@@ -5,9 +5,9 @@ import type { Machine } from '../app/machine.ts'
 import { type Config, readConfig } from '../config.ts'
 import { messageOf, SetupError, UserError } from '../errors.ts'
 import { errorCode, sentenceOf } from '../store/file-error.ts'
-import { packedHere } from '../packed.ts'
-import { redact } from '../redact/redact.ts'
-import { readVersion } from '../version.ts'
+import { packedHere } from '../store/packed.ts'
+import { redact } from '../base/redact/redact.ts'
+import { readVersion } from '../operations/version.ts'
 import {
   parseChat,
   parseConfig,

@@ -9,40 +9,33 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentEvent, AgentRequest } from '../agent/types.ts'
 import { systemClock } from '../base/clock.ts'
-import type { TurnRecorder } from '../checkpoints/turn-recorder.ts'
-import { createHostSessions } from '../host-db/host-sessions.ts'
-import { callableSkills } from '../commands.ts'
+import type { TurnRecorder } from '../workspaces/checkpoints/turn-recorder.ts'
+import { createHostSessions } from '../sessions/host-db/host-sessions.ts'
+import { callableSkills } from '../profiles/slash-commands.ts'
 import type { Config } from '../config.ts'
-import { createCron } from '../cron/cron.ts'
+import { Cron } from '../cron/cron.ts'
 import { unavailable } from '../errors.ts'
 import { createEngine, type EngineOptions } from '../app/engine.ts'
-import { createAcceptedGuards } from '../guards/accepted-guards.ts'
-import { signing } from '../auth/signing-key.ts'
-import { openAcceptedSettings } from '../guards/accepted-settings.ts'
-import { createHub } from '../hub.ts'
-import { isStartedByAgent } from '../own-processes/started-by-agent.ts'
-import { packedHere } from '../packed.ts'
+import { createAcceptedGuards } from '../commands/guards/accepted-guards.ts'
+import { signing } from '../people/signing-key.ts'
+import { openAcceptedSettings } from '../commands/guards/accepted-settings.ts'
+import { createHub } from '../http/hub.ts'
+import { isStartedByAgent } from '../commands/own-processes/started-by-agent.ts'
+import { packedHere } from '../store/packed.ts'
 import { createHomes } from '../profiles/homes.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
-import { redact, redactValue, watchSecrets } from '../redact/redact.ts'
-import type { NewMessage } from '../schema/message.ts'
-import { createSessions } from '../sessions/store.ts'
-import { createSkills } from '../skills/skills.ts'
+import { redact, redactValue, watchSecrets } from '../base/redact/redact.ts'
+import { createSessions } from '../sessions/sessions.ts'
+import { createSkills } from '../profiles/skills/skills.ts'
 import { searchWorkerOf } from '../app/data.ts'
-import { createToolOutput } from '../tool-output.ts'
-import { createGuards } from '../turn-context/guards.ts'
-import { createPromptCache } from '../turn-context/prompt-cache.ts'
-import type { Questions } from '../turns/questions.ts'
+import { createToolOutput } from '../sessions/tool-output.ts'
+import { HomeGuards } from '../turns/context/guards.ts'
+import { PromptCache } from '../turns/context/prompt-cache.ts'
+import type { TurnObserver } from '../turns/context/services.ts'
 
 /** Callbacks for what happens in a turn, and the answers to its questions. */
-export type TurnObserver = {
+export type TerminalObserver = TurnObserver & {
   event: (event: AgentEvent, sessionId: string) => void
-  warning: (message: string) => void
-  /** A message is complete. */
-  message: (sessionId: string, message: NewMessage) => void
-  prompt: (sessionId: string, text: string) => void
-  approve: Questions['approve']
-  clarify: Questions['clarify']
   /** Adds to the request of a turn. */
   request?: (request: AgentRequest, sessionId: string) => AgentRequest
 }
@@ -74,7 +67,7 @@ export const createTerminalEngine = async (
   }: {
     addon: string | undefined
     version: string
-    observer: TurnObserver
+    observer: TerminalObserver
     /** Where answers are read; absent: where Markdown is rendered. */
     surface?: 'terminal'
     /** MCP servers of one session, besides those of its profile. */
@@ -119,20 +112,18 @@ export const createTerminalEngine = async (
   })
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
   // Read only: safeguards that were accepted on the page are accepted here as well.
-  const guarding = createGuards({
-    acceptedGuards: createAcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
+  const guards = new HomeGuards(
+    createAcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
     acceptedSettings,
-    redact,
-    skillNames: skills.names,
-  })
-  const cron = createCron({
+    skills,
+  )
+  const cron = new Cron({
     clock,
     homes: homes.list,
     start: () => Promise.reject(unavailable('Scheduled tasks run in the server only.')),
     stop: () => false,
     skill: () => null,
     forbids: () => null,
-    redact,
     log: problem,
   })
   const { models, turns, mcp, compressions, runners, languageServers } = await createEngine({
@@ -143,17 +134,17 @@ export const createTerminalEngine = async (
     hostSessions,
     skills,
     hub,
-    promptCache: createPromptCache({ dir: pathOf('prompts'), clock, log: problem }),
+    promptCache: new PromptCache(pathOf('prompts'), clock, problem),
     toolOutput: createToolOutput({ dir: pathOf('tool-output'), log: problem }),
     checkpoints: { startTurn: () => NO_CHECKPOINTS, canUndo: false },
-    guardsFor: guarding.of,
+    guards,
     cron: () => cron,
     liveDir: pathOf('live'),
     clock,
     log: { info: problem, warn: problem, error: problem },
     surface,
     sessionServers,
-    onWarning: observer.warning,
+    observer,
     // Shown before it is recorded, for the shortest delay.
     wrapAgent: agent => (request, emit) => {
       const id = request.sessionKey ?? ''
@@ -161,23 +152,6 @@ export const createTerminalEngine = async (
         observer.event(event, id)
         emit(event)
       })
-    },
-    wrapPrompt: prompt => async (scope, tools, forbidden) => {
-      const built = await prompt(scope, tools, forbidden)
-      observer.prompt(scope.sessionId, built.text)
-      return built
-    },
-    wrapContext: createContext => (turn, questions, options) => {
-      const { approve, clarify } = observer
-      const tools = createContext(turn, { ...questions, approve, clarify }, options)
-      return {
-        ...tools,
-        record(message, steered) {
-          const recorded = tools.record(message, steered)
-          observer.message(turn.sessionId, message)
-          return recorded
-        },
-      }
     },
   })
 

@@ -1,7 +1,7 @@
 /** `agent-webui doctor --wait`: exits with 0 once the server of this state directory responds, with 1 on timeout. */
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config.ts'
-import { fetchHealth, urlOf } from '../preflight.ts'
+import { fetchHealth, urlOf } from '../operations/preflight.ts'
 import { announcedAddress } from './check-start.ts'
 import type { Terminal } from './terminal.ts'
 

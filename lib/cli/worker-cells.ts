@@ -9,7 +9,7 @@ import { type Exit, killGroup, signalProcess, spawnGroup, waitForClose } from '.
 import type { Taken } from '../cluster/placement.ts'
 import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../operations/log.ts'
 
 /** Parking takes seconds, and the database may be slow. */
 const END_MS = 40_000

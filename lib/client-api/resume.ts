@@ -1,9 +1,9 @@
 /** Turns of programs that continue after a restart: those that need nothing of what their request brought. */
-import type { TurnStarter } from '../conversation/start-turn.ts'
+import type { TurnStarter } from '../turns/start-turn.ts'
 import type { ApiToken } from '../schema/api-token.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { ContinuedWork } from '../turns/continued-turns.ts'
-import type { StartedTurn, Turns } from '../turns/runner.ts'
+import type { StartedTurn, Turns } from '../turns/turns.ts'
 import { OWNER_FIELD } from './locate-session.ts'
 
 export type ResumeOptions = {

@@ -1,13 +1,13 @@
 /** The jobs of a home for the agent's `cronjob` tool, with stricter checks of what will run. */
-import type { CronFields, CronStore } from '../agent/tools/cronjob.ts'
+import type { CronFields, CronStore, Job } from '../agent/tools/cronjob.ts'
 import { forbidden } from '../errors.ts'
-import { reveal } from '../redact/redact.ts'
-import { findThreat } from '../prompt-injection.ts'
+import { reveal } from '../base/redact/redact.ts'
+import { findThreat } from '../base/prompt-injection.ts'
 import type { Role } from '../schema/person.ts'
-import type { Cron } from './cron.ts'
+import type { HomeCron } from './cron.ts'
+import type { Clock } from '../base/clock.ts'
 import { toWireJob } from './job.ts'
 
-type HomeCron = ReturnType<Cron['of']>
 type Stored = Parameters<typeof toWireJob>[0]
 
 /** The prompt was written by a model and runs unattended with tools: check it for prompt injection. */
@@ -16,15 +16,23 @@ const checkPrompt = ({ prompt }: CronFields): void => {
   if (threat) throw forbidden(`The task was not saved: its prompt contains ${threat}.`)
 }
 
-export const createCronStore = (
-  { jobs, scheduler, now, zone }: HomeCron,
-  role: () => Role,
-): CronStore => {
-  const show = (stored: Stored) => {
+/** Implements `CronStore` for one turn; `role` is that of the person whose turn it is. */
+export class AgentJobs implements CronStore {
+  readonly #cron: HomeCron
+  readonly #clock: Clock
+  readonly #role: () => Role
+
+  constructor(cron: HomeCron, clock: Clock, role: () => Role) {
+    this.#cron = cron
+    this.#clock = clock
+    this.#role = role
+  }
+
+  #show(stored: Stored): Job {
     const job = toWireJob(stored, {
-      now: now(),
-      zone: zone(),
-      running: scheduler.isBusy(stored.id),
+      now: this.#clock.now(),
+      zone: this.#cron.zone(),
+      running: this.#cron.scheduler.isBusy(stored.id),
     })
     return {
       job_id: job.id,
@@ -47,25 +55,38 @@ export const createCronStore = (
       last_error: job.last_error,
     }
   }
-  return {
-    list: () => jobs.list().map(show),
-    async create(fields) {
-      checkPrompt(fields)
-      // A new task has no stored secrets to restore, so a mask in it is an error.
-      for (const text of [fields.prompt, fields.name]) if (text !== undefined) reveal(text, '')
-      return show(await jobs.create({ ...fields, by: role() }))
-    },
-    async update(id, fields) {
-      checkPrompt(fields)
-      return show(await jobs.update(id, { ...fields, by: role() }, reveal))
-    },
-    pause: async id => show(await jobs.pause(id, null)),
-    resume: async id => show(await jobs.resume(id)),
-    async remove(id) {
-      const job = show(jobs.get(id))
-      await jobs.remove(id)
-      return job
-    },
-    run: id => scheduler.runNow(id),
+
+  list(): Job[] {
+    return this.#cron.jobs.list().map(stored => this.#show(stored))
+  }
+
+  async create(fields: CronFields & { schedule: string }) {
+    checkPrompt(fields)
+    // A new task has no stored secrets to restore, so a mask in it is an error.
+    for (const text of [fields.prompt, fields.name]) if (text !== undefined) reveal(text, '')
+    return this.#show(await this.#cron.jobs.create({ ...fields, by: this.#role() }))
+  }
+
+  async update(id: string, fields: CronFields) {
+    checkPrompt(fields)
+    return this.#show(await this.#cron.jobs.update(id, { ...fields, by: this.#role() }, reveal))
+  }
+
+  async pause(id: string): Promise<Job> {
+    return this.#show(await this.#cron.jobs.pause(id, null))
+  }
+
+  async resume(id: string): Promise<Job> {
+    return this.#show(await this.#cron.jobs.resume(id))
+  }
+
+  async remove(id: string) {
+    const job = this.#show(this.#cron.jobs.get(id))
+    await this.#cron.jobs.remove(id)
+    return job
+  }
+
+  run(id: string): { status: string } {
+    return this.#cron.scheduler.runNow(id)
   }
 }

@@ -33,32 +33,14 @@ export type Ending = {
 /** As stored; `by`, `claimed_at`, and `denied` are internal. */
 export type Run = JobRun & { by: Runner | null; claimed_at: number; denied: string[] }
 
-export type History = {
-  /** Newest first. */
-  list(): readonly Run[]
-  /** It has no end, and its process is dead. */
-  isAbandoned(run: Run): boolean
-  /** Truncates a long file. Call it while no one else writes: before the first tick. */
-  shorten(): void
-  claimed(of: { job: string; name: string; trigger: 'schedule' | 'manual'; due: number }): string
-  started(run: string): void
-  session(run: string, sessionId: string): void
-  denied(run: string, text: string): void
-  /** This process continues a run of another one. */
-  resumed(run: string): void
-  /** The run has not begun, and another process may take it. */
-  parked(run: string): void
-  ended(run: string, ending: Ending): void
-  passed(of: {
-    job: string
-    name: string
-    how: 'missed' | 'skipped'
-    due: number
-    until: number
-    count: number
-    error: string
-  }): void
-}
+/** What is reported of a run that has ended, or of a due time that was missed or skipped. */
+export type EndedRun = Pick<
+  Run,
+  'run_id' | 'job_id' | 'name' | 'how' | 'status' | 'error' | 'session_id' | 'count'
+>
+
+/** Names what was missed or skipped the same each time it is reported; `due` is in milliseconds. */
+export const passedId = (job: string, due: number): string => `${job}-${due}`
 
 const MAX_BYTES = 2 << 20
 const MAX_RUNS = 2_000
@@ -153,55 +135,144 @@ const toLines = (run: Run): Line[] => {
 const format = (lines: readonly Line[]): string =>
   lines.map(line => `${JSON.stringify(line)}\n`).join('')
 
-export const openHistory = (
-  dir: string,
-  by: Runner,
-  { clock, isSole = false }: { clock: Clock; isSole?: boolean | undefined },
-): History => {
-  const path = join(dir, 'history.jsonl')
-  const view = cachedFile(path, file => fold(file.text ?? ''), {
-    maxBytes: MAX_BYTES * 8,
-    lossy: true,
-  })
-
-  const shorten = (): void => {
-    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= MAX_BYTES) return
-    const kept = fold(readWholeText(path)).slice(0, MAX_RUNS).reverse()
-    writeAtomic(path, format(kept.flatMap(toLines)))
-  }
-  const append = (line: Line): void => {
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
-    // The leading line break keeps a line torn by a killed writer from merging with this one; readers skip empty lines.
-    appendText(path, `\n${format([line])}`)
-  }
-  const seconds = () => toSeconds(clock.now())
+export class History {
+  readonly #dir: string
+  readonly #by: Runner
+  readonly #clock: Clock
+  readonly #isSole: boolean
+  readonly #report: ((run: EndedRun) => void) | undefined
+  readonly #path: string
+  /** Newest first. */
+  readonly list: () => Run[]
   /** When this process began. */
-  const began = clock.now() - clock.monotonic()
-  const newRun = (): string => randomBytes(6).toString('hex')
+  readonly #began: number
 
-  return {
-    list: view,
-    isAbandoned(run) {
-      if (run.ended_at !== null) return false
-      return isSole ? run.by?.boot !== by.boot : isDead(run, began)
+  constructor(
+    dir: string,
+    by: Runner,
+    {
+      clock,
+      isSole = false,
+      report,
+    }: {
+      clock: Clock
+      /** No other process has these jobs. */
+      isSole?: boolean | undefined
+      /** Called when a run has ended, or a due time was missed or skipped. */
+      report?: (run: EndedRun) => void
     },
-    shorten,
-    claimed({ job, name, trigger, due }) {
-      const run = newRun()
-      append({ t: 'claimed', run, at: seconds(), job, name, trigger, due: toSeconds(due), by })
-      return run
-    },
-    started: run => append({ t: 'started', run, at: seconds() }),
-    session: (run, session) => append({ t: 'session', run, session }),
-    denied: (run, text) => append({ t: 'denied', run, text }),
-    resumed: run => append({ t: 'resumed', run, at: seconds(), by }),
-    parked: run => append({ t: 'parked', run }),
-    ended: (run, { filename, ...ending }) =>
-      append({ t: 'ended', run, at: seconds(), ...ending, file: filename }),
-    passed({ due, until, ...of }) {
-      const times = { due: toSeconds(due), until: toSeconds(until) }
-      append({ t: 'passed', run: newRun(), at: seconds(), ...of, ...times })
-    },
+  ) {
+    this.#report = report
+    this.#dir = dir
+    this.#by = by
+    this.#clock = clock
+    this.#isSole = isSole
+    this.#path = join(dir, 'history.jsonl')
+    this.list = cachedFile(this.#path, file => fold(file.text ?? ''), {
+      maxBytes: MAX_BYTES * 8,
+      lossy: true,
+    })
+    this.#began = clock.now() - clock.monotonic()
+  }
+
+  /** Truncates a long file. Call it while no one else writes: before the first tick. */
+  shorten(): void {
+    if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) <= MAX_BYTES) return
+    const kept = fold(readWholeText(this.#path)).slice(0, MAX_RUNS).reverse()
+    writeAtomic(this.#path, format(kept.flatMap(toLines)))
+  }
+
+  #append(line: Line): void {
+    mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
+    // The leading line break keeps a line torn by a killed writer from merging with this one; readers skip empty lines.
+    appendText(this.#path, `\n${format([line])}`)
+  }
+
+  #seconds() {
+    return toSeconds(this.#clock.now())
+  }
+
+  #newRun(): string {
+    return randomBytes(6).toString('hex')
+  }
+
+  /** It has no end, and its process is dead. */
+  isAbandoned(run: Run): boolean {
+    if (run.ended_at !== null) return false
+    return this.#isSole ? run.by?.boot !== this.#by.boot : isDead(run, this.#began)
+  }
+
+  claimed({
+    job,
+    name,
+    trigger,
+    due,
+  }: {
+    job: string
+    name: string
+    trigger: 'schedule' | 'manual'
+    due: number
+  }): string {
+    const run = this.#newRun()
+    this.#append({
+      t: 'claimed',
+      run,
+      at: this.#seconds(),
+      job,
+      name,
+      trigger,
+      due: toSeconds(due),
+      by: this.#by,
+    })
+    return run
+  }
+
+  started(run: string): void {
+    this.#append({ t: 'started', run, at: this.#seconds() })
+  }
+
+  session(run: string, session: string): void {
+    this.#append({ t: 'session', run, session })
+  }
+
+  denied(run: string, text: string): void {
+    this.#append({ t: 'denied', run, text })
+  }
+
+  /** This process continues a run of another one. */
+  resumed(run: string): void {
+    this.#append({ t: 'resumed', run, at: this.#seconds(), by: this.#by })
+  }
+
+  /** The run has not begun, and another process may take it. */
+  parked(run: string): void {
+    this.#append({ t: 'parked', run })
+  }
+
+  ended(run: string, { filename, ...ending }: Ending): void {
+    this.#append({ t: 'ended', run, at: this.#seconds(), ...ending, file: filename })
+    const ended = this.#report && this.list().find(each => each.run_id === run)
+    if (ended) this.#report?.(ended)
+  }
+
+  passed({
+    due,
+    until,
+    ...of
+  }: {
+    job: string
+    name: string
+    how: 'missed' | 'skipped'
+    due: number
+    until: number
+    count: number
+    error: string
+  }): void {
+    const times = { due: toSeconds(due), until: toSeconds(until) }
+    this.#append({ t: 'passed', run: this.#newRun(), at: this.#seconds(), ...of, ...times })
+    const { job: job_id, name, how, error, count } = of
+    const run_id = passedId(job_id, due)
+    this.#report?.({ run_id, job_id, name, how, status: null, error, session_id: null, count })
   }
 }
 

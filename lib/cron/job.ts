@@ -1,6 +1,6 @@
 /** Parses one job of the file tolerantly and formats it with every key that clients expect. Pure: `now` is milliseconds since 1970. */
 import { isObject } from '../base/json.ts'
-import { redact } from '../redact/redact.ts'
+import { redact } from '../base/redact/redact.ts'
 import type { Job, Schedule } from '../schema/cron.ts'
 import type { RawJob } from './jobs-file.ts'
 import { inWords, readSchedule } from './parse-schedule.ts'

@@ -1,8 +1,9 @@
 /** CRUD of a home's jobs. Each edit reads, changes and writes the file under the host agent's lock. */
+import type { Words } from '../base/sentences.ts'
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { invalid, missing } from '../errors.ts'
-import { unredact } from '../redact/redact.ts'
+import { unredact } from '../base/redact/redact.ts'
 import type { Schedule } from '../schema/cron.ts'
 import type { Role } from '../schema/person.ts'
 import { defaultName, type JobPlan, toJobPlan } from './job.ts'
@@ -28,14 +29,6 @@ export type JobFields = {
   repeat?: number | undefined
   /** Who says so: the runs of what a member has asked for have a member's rights. Default: an owner. */
   by?: Role | undefined
-}
-
-export type JobsOptions = {
-  file: JobsFile
-  /** The home's directory. */
-  home: string
-  clock: Clock
-  zone: () => string
 }
 
 const MAX_PROMPT_CHARS = 200_000
@@ -92,30 +85,56 @@ const toRecord = (home: string, given: JobFields): RawJob => {
   }
 }
 
-export const createJobs = ({ file, home, clock, zone }: JobsOptions) => {
-  const iso = (ms: number | null): string | null => (ms === null ? null : toIso(ms, zone()))
-  const next = (schedule: Schedule): number | null =>
-    nextRun(schedule, { now: clock.now(), zone: zone() })
+export class Jobs {
+  readonly #file: JobsFile
+  /** The home's directory. */
+  readonly #home: string
+  readonly #clock: Clock
+  readonly #zone: () => string
+  readonly problem: () => Words | null
+  readonly isLost: () => boolean
 
-  const scheduled = (text: string): RawJob & { schedule: Schedule } => {
-    const schedule = parseSchedule(text, clock.now(), zone())
-    return { schedule, schedule_display: schedule.display, next_run_at: iso(next(schedule)) }
+  constructor(file: JobsFile, home: string, clock: Clock, zone: () => string) {
+    this.#file = file
+    this.#home = home
+    this.#clock = clock
+    this.#zone = zone
+    this.problem = file.problem
+    this.isLost = file.isLost
+  }
+
+  #iso(ms: number | null): string | null {
+    return ms === null ? null : toIso(ms, this.#zone())
+  }
+
+  #next(schedule: Schedule): number | null {
+    return nextRun(schedule, { now: this.#clock.now(), zone: this.#zone() })
+  }
+
+  #scheduled(text: string): RawJob & { schedule: Schedule } {
+    const schedule = parseSchedule(text, this.#clock.now(), this.#zone())
+    return {
+      schedule,
+      schedule_display: schedule.display,
+      next_run_at: this.#iso(this.#next(schedule)),
+    }
   }
 
   /** Applies `change` to the job as it is on disk now. */
-  const editJob = (
+  #editJob(
     id: string,
     change: (job: RawJob & { id: string }, plan: JobPlan) => void,
-  ): Promise<RawJob & { id: string }> =>
-    file.edit(jobs => {
+  ): Promise<RawJob & { id: string }> {
+    return this.#file.edit(jobs => {
       const job = jobs.find(each => isJob(each) && each.id === id)
       if (!isJob(job)) throw missing('Job not found', { code: 'job_not_found' })
-      change(job, toJobPlan(job, clock.now(), zone()))
+      change(job, toJobPlan(job, this.#clock.now(), this.#zone()))
       return { result: job, write: true }
     })
+  }
 
-  const resume = (job: RawJob, { schedule }: JobPlan): void => {
-    const at = schedule ? next(schedule) : null
+  #resume(job: RawJob, { schedule }: JobPlan): void {
+    const at = schedule ? this.#next(schedule) : null
     if (at === null)
       throw invalid(
         schedule?.kind === 'once'
@@ -124,17 +143,17 @@ export const createJobs = ({ file, home, clock, zone }: JobsOptions) => {
         { code: schedule?.kind === 'once' ? 'job_time_passed' : 'job_no_next_run' },
       )
     const free = { paused_at: null, paused_reason: null }
-    Object.assign(job, { enabled: true, state: 'scheduled', next_run_at: iso(at), ...free })
+    Object.assign(job, { enabled: true, state: 'scheduled', next_run_at: this.#iso(at), ...free })
   }
 
-  const pause = (job: RawJob, reason: string | null): void => {
-    const paused_at = iso(clock.now())
+  #pause(job: RawJob, reason: string | null): void {
+    const paused_at = this.#iso(this.#clock.now())
     Object.assign(job, { enabled: false, state: 'paused', paused_at, paused_reason: reason })
   }
 
   /** Changes the schedule; a change to or from a one-shot restarts the run count. A paused job stays paused, a completed one is enabled again. */
-  const replan = (job: RawJob, before: JobPlan, text: string): void => {
-    const plan = scheduled(text)
+  #replan(job: RawJob, before: JobPlan, text: string): void {
+    const plan = this.#scheduled(text)
     const isOnce = plan.schedule.kind === 'once'
     const wasOnce = before.schedule?.kind === 'once'
     Object.assign(job, plan)
@@ -142,97 +161,102 @@ export const createJobs = ({ file, home, clock, zone }: JobsOptions) => {
     if (job.state !== 'paused') Object.assign(job, { enabled: true, state: 'scheduled' })
   }
 
-  return {
-    list: (): (RawJob & { id: string })[] => file.read().filter(isJob),
-    problem: file.problem,
-    isLost: file.isLost,
+  list(): (RawJob & { id: string })[] {
+    return this.#file.read().filter(isJob)
+  }
 
-    get(id: string): RawJob & { id: string } {
-      const job = file.read().find(each => each.id === id)
-      if (!isJob(job)) throw missing('Job not found', { code: 'job_not_found' })
-      return job
-    },
+  get(id: string): RawJob & { id: string } {
+    const job = this.#file.read().find(each => each.id === id)
+    if (!isJob(job)) throw missing('Job not found', { code: 'job_not_found' })
+    return job
+  }
 
-    async create(given: JobFields & { schedule: string }): Promise<RawJob & { id: string }> {
-      const fields = toRecord(home, given)
-      const prompt = given.prompt ?? ''
-      const skills = given.skills ?? []
-      if (!prompt.trim() && skills.length === 0)
+  async create(given: JobFields & { schedule: string }): Promise<RawJob & { id: string }> {
+    const fields = toRecord(this.#home, given)
+    const prompt = given.prompt ?? ''
+    const skills = given.skills ?? []
+    if (!prompt.trim() && skills.length === 0)
+      throw invalid('prompt is required', { code: 'missing_fields' })
+    const plan = this.#scheduled(
+      await toExactSchedule(given.schedule, this.#clock.now(), this.#zone()),
+    )
+    const once = plan.schedule.kind === 'once' ? 1 : null
+    const job = {
+      id: randomBytes(6).toString('hex'),
+      name: defaultName(prompt, skills),
+      prompt,
+      skills,
+      skill: skills[0] ?? null,
+      model: null,
+      provider: null,
+      base_url: null,
+      script: null,
+      ...plan,
+      repeat: { times: given.repeat && given.repeat > 0 ? given.repeat : once, completed: 0 },
+      enabled: true,
+      state: 'scheduled',
+      paused_at: null,
+      paused_reason: null,
+      created_at: this.#iso(this.#clock.now()),
+      last_run_at: null,
+      last_status: null,
+      last_error: null,
+      last_delivery_error: null,
+      deliver: 'local',
+      origin: null,
+      ...fields,
+      ...(given.by !== undefined && given.by !== 'owner' && { by: 'member' }),
+      ...(fields.name === '' ? { name: defaultName(prompt, skills) } : {}),
+    }
+    return this.#file.edit(jobs => {
+      jobs.push(job)
+      return { result: job, write: true }
+    })
+  }
+
+  async update(
+    id: string,
+    masked: JobFields & { enabled?: boolean | undefined },
+    restore: (edited: string, stored: string) => string = unredact,
+  ): Promise<RawJob & { id: string }> {
+    const schedule =
+      masked.schedule?.trim() &&
+      (await toExactSchedule(masked.schedule, this.#clock.now(), this.#zone()))
+    return this.#editJob(id, (job, before) => {
+      const given = unmask(masked, job, restore)
+      const { name, ...fields } = toRecord(this.#home, given)
+      Object.assign(job, fields, name ? { name } : {})
+      if (given.by !== undefined && given.by !== 'owner') job.by = 'member'
+      else if (given.prompt !== undefined) delete job.by
+      const after = toJobPlan(job, this.#clock.now(), this.#zone())
+      if (!after.prompt.trim() && after.skills.length === 0)
         throw invalid('prompt is required', { code: 'missing_fields' })
-      const plan = scheduled(await toExactSchedule(given.schedule, clock.now(), zone()))
-      const once = plan.schedule.kind === 'once' ? 1 : null
-      const job = {
-        id: randomBytes(6).toString('hex'),
-        name: defaultName(prompt, skills),
-        prompt,
-        skills,
-        skill: skills[0] ?? null,
-        model: null,
-        provider: null,
-        base_url: null,
-        script: null,
-        ...plan,
-        repeat: { times: given.repeat && given.repeat > 0 ? given.repeat : once, completed: 0 },
-        enabled: true,
-        state: 'scheduled',
-        paused_at: null,
-        paused_reason: null,
-        created_at: iso(clock.now()),
-        last_run_at: null,
-        last_status: null,
-        last_error: null,
-        last_delivery_error: null,
-        deliver: 'local',
-        origin: null,
-        ...fields,
-        ...(given.by !== undefined && given.by !== 'owner' && { by: 'member' }),
-        ...(fields.name === '' ? { name: defaultName(prompt, skills) } : {}),
-      }
-      return file.edit(jobs => {
-        jobs.push(job)
-        return { result: job, write: true }
-      })
-    },
+      if (schedule) this.#replan(job, before, schedule)
+      if (given.repeat !== undefined)
+        job.repeat = {
+          times: given.repeat > 0 ? given.repeat : null,
+          completed: before.completed,
+        }
+      if (given.enabled === true && job.enabled === false)
+        this.#resume(job, toJobPlan(job, this.#clock.now(), this.#zone()))
+      else if (given.enabled === false && job.enabled !== false) this.#pause(job, null)
+    })
+  }
 
-    async update(
-      id: string,
-      masked: JobFields & { enabled?: boolean | undefined },
-      /** The client read masked text: masks in what it sends back are replaced by the stored text. */
-      restore: (edited: string, stored: string) => string = unredact,
-    ): Promise<RawJob & { id: string }> {
-      const schedule =
-        masked.schedule?.trim() && (await toExactSchedule(masked.schedule, clock.now(), zone()))
-      return editJob(id, (job, before) => {
-        const given = unmask(masked, job, restore)
-        const { name, ...fields } = toRecord(home, given)
-        Object.assign(job, fields, name ? { name } : {})
-        if (given.by !== undefined && given.by !== 'owner') job.by = 'member'
-        else if (given.prompt !== undefined) delete job.by
-        const after = toJobPlan(job, clock.now(), zone())
-        if (!after.prompt.trim() && after.skills.length === 0)
-          throw invalid('prompt is required', { code: 'missing_fields' })
-        if (schedule) replan(job, before, schedule)
-        if (given.repeat !== undefined)
-          job.repeat = {
-            times: given.repeat > 0 ? given.repeat : null,
-            completed: before.completed,
-          }
-        if (given.enabled === true && job.enabled === false)
-          resume(job, toJobPlan(job, clock.now(), zone()))
-        else if (given.enabled === false && job.enabled !== false) pause(job, null)
-      })
-    },
+  pause(id: string, reason: string | null): Promise<RawJob & { id: string }> {
+    return this.#editJob(id, job => this.#pause(job, reason))
+  }
 
-    pause: (id: string, reason: string | null) => editJob(id, job => pause(job, reason)),
+  resume(id: string): Promise<RawJob & { id: string }> {
+    return this.#editJob(id, (job, value1) => this.#resume(job, value1))
+  }
 
-    resume: (id: string) => editJob(id, resume),
-
-    remove: (id: string): Promise<void> =>
-      file.edit(jobs => {
-        const at = jobs.findIndex(each => isJob(each) && each.id === id)
-        if (at < 0) throw missing('Job not found', { code: 'job_not_found' })
-        jobs.splice(at, 1)
-        return { result: undefined, write: true }
-      }),
+  remove(id: string): Promise<void> {
+    return this.#file.edit(jobs => {
+      const at = jobs.findIndex(each => isJob(each) && each.id === id)
+      if (at < 0) throw missing('Job not found', { code: 'job_not_found' })
+      jobs.splice(at, 1)
+      return { result: undefined, write: true }
+    })
   }
 }

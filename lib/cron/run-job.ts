@@ -1,11 +1,9 @@
 /** Runs a job, from its script to its output file. Never rejects: errors become the result of the run. */
 import { changeWords, Sentence } from '../base/sentences.ts'
-import { type Clock, fromSeconds } from '../base/clock.ts'
-import type { CommandRunner } from '../agent/tool-services.ts'
-import type { ApprovalRequest, Failure } from '../agent/types.ts'
+import { fromSeconds } from '../base/clock.ts'
+import type { ApprovalRequest } from '../agent/types.ts'
 import { forbidden as forbiddenRun, messageOf, UserError, wordsOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
-import type { UnattendedInput } from '../conversation/start-turn.ts'
 import type { Unattended } from '../turns/turn.ts'
 import type { JobPlan } from './job.ts'
 import { writeReport } from './outputs.ts'
@@ -13,26 +11,9 @@ import { composeMessage, isSilent, PREAMBLE } from './job-prompt.ts'
 import type { Run } from './history.ts'
 import type { AdoptedRun, RunHooks, RunResult } from './scheduler.ts'
 import { runScript } from './job-script.ts'
-import { createUntilEnd, CUT, type RunOutcome, type StartedTurn } from './until-end.ts'
-
-export type RunJobOptions = {
-  home: Home
-  /** `<home>/cron` */
-  dir: string
-  start: (input: UnattendedInput) => Promise<StartedTurn>
-  /** False when the turn has already ended. */
-  stop: (streamId: string, failure: Failure) => boolean
-  /** SKILL.md of a skill; null when there is no such skill. */
-  skill: (name: string) => string | null
-  /** Why the home blocks this script, or null. */
-  forbids: (script: string) => string | null
-  /** Where the script of a job runs; undefined: directly on this computer. */
-  runnerFor: (jobId: string) => CommandRunner | undefined
-  redact: (text: string) => string
-  clock: Clock
-  zone: () => string
-  log: (line: string, extra?: Record<string, unknown>) => void
-}
+import { CUT, type RunOutcome, type StartedTurn, untilEnd } from './until-end.ts'
+import { redact } from '../base/redact/redact.ts'
+import type { CronOptions } from './cron.ts'
 
 const IDLE_MS = 600_000
 const MAX_ERROR_CHARS = 2_000
@@ -59,27 +40,43 @@ const modelOf = ({ model, provider, baseUrl }: JobPlan): { model: string; baseUr
   return { model: baseUrl ? `@custom:${model}` : model, baseUrl: baseUrl ?? '' }
 }
 
-export const createJobRunner = (deps: RunJobOptions) => {
-  const { home, dir, redact, clock, zone } = deps
-  const untilEnd = createUntilEnd(clock, deps.stop)
+/** Runs the jobs of one home. */
+export class JobRunner {
+  readonly #home: Home
+  /** `<home>/cron` */
+  readonly #dir: string
+  readonly #zone: () => string
+  readonly #services: CronOptions
 
-  const compose = async (job: JobPlan, signal: AbortSignal): Promise<string> => {
-    const forbidden = job.script ? deps.forbids(job.script) : null
+  constructor(home: Home, dir: string, zone: () => string, services: CronOptions) {
+    this.#home = home
+    this.#dir = dir
+    this.#zone = zone
+    this.#services = services
+  }
+
+  #untilEnd(started: StartedTurn, signal: AbortSignal): Promise<RunOutcome | null> {
+    const { clock, stop } = this.#services
+    return untilEnd(clock, stop, started, limitsOf(this.#home), signal)
+  }
+
+  async #compose(job: JobPlan, signal: AbortSignal): Promise<string> {
+    const forbidden = job.script ? this.#services.forbids(this.#home, job.script) : null
     if (forbidden !== null) throw forbiddenRun(forbidden)
     // A turn reports problems with the shell init files; a script runs without them.
-    if (job.script) await home.sourceInitFiles()
+    if (job.script) await this.#home.sourceInitFiles()
     const script = job.script
       ? await runScript({
-          home: home.dir,
+          home: this.#home.dir,
           name: job.script,
-          env: home.childEnv(),
+          env: this.#home.childEnv(),
           signal,
-          runner: deps.runnerFor(job.id),
+          runner: this.#services.runnerFor?.(this.#home, job.id),
         })
       : null
     return composeMessage({
       prompt: job.prompt,
-      skills: job.skills.map(name => ({ name, content: deps.skill(name) })),
+      skills: job.skills.map(name => ({ name, content: this.#services.skill(this.#home, name) })),
       script: script && {
         name: job.script ?? '',
         output: redact(script.output),
@@ -89,30 +86,28 @@ export const createJobRunner = (deps: RunJobOptions) => {
   }
 
   /** No one is there to be asked. `denied` collects what was refused. */
-  const rulesOf = (denied: string[], on: Pick<RunHooks, 'denied'>): Unattended => ({
-    preamble: PREAMBLE,
-    ask({ command, description }: ApprovalRequest) {
-      if (mayApprove(home)) return 'once'
-      const text = `${redact(command)} – ${description}. Scheduled tasks can't ask; approvals.cron_mode: approve in config.yaml allows it.`
-      denied.push(text)
-      on.denied(text)
-      return 'deny'
-    },
-  })
+  #rulesOf(denied: string[], on: Pick<RunHooks, 'denied'>): Unattended {
+    return {
+      preamble: PREAMBLE,
+      ask: ({ command, description }: ApprovalRequest) => {
+        if (mayApprove(this.#home)) return 'once'
+        const text = `${redact(command)} – ${description}. Scheduled tasks can't ask; approvals.cron_mode: approve in config.yaml allows it.`
+        denied.push(text)
+        on.denied(text)
+        return 'deny'
+      },
+    }
+  }
 
-  const runTurn = async (
-    job: JobPlan,
-    denied: string[],
-    on: RunHooks,
-  ): Promise<RunOutcome | null> => {
-    const text = await compose(job, on.signal)
+  async #runTurn(job: JobPlan, denied: string[], on: RunHooks): Promise<RunOutcome | null> {
+    const text = await this.#compose(job, on.signal)
     if (on.signal.aborted) return CUT
-    const started = await deps.start({
+    const started = await this.#services.start(this.#home, {
       title: job.name,
       text,
       workspace: job.workdir ?? '',
       ...modelOf(job),
-      unattended: rulesOf(denied, on),
+      unattended: this.#rulesOf(denied, on),
       meta: {
         source_tag: 'cron',
         cron_job_id: job.id,
@@ -121,21 +116,21 @@ export const createJobRunner = (deps: RunJobOptions) => {
       },
     })
     on.session(started.turn.sessionId)
-    return untilEnd(started, limitsOf(home), on.signal)
+    return this.#untilEnd(started, on.signal)
   }
 
   /** Only local delivery is supported; any other target is reported as an error. */
-  const deliveryError = (job: JobPlan, came: RunOutcome): string | null => {
+  #deliveryError(job: JobPlan, came: RunOutcome): string | null {
     if (job.deliver === 'local' || ('response' in came && isSilent(came.response))) return null
     return `Not delivered to ${job.deliver}: only local delivery is supported. The result is in the task's history.`
   }
 
   /** Writes the output file. */
-  const conclude = (
+  #conclude(
     job: JobPlan,
     came: RunOutcome,
     { denied, began }: { denied: readonly string[]; began: number },
-  ): RunResult => {
+  ): RunResult {
     const said = 'error' in came ? changeWords(came.error, redact) : null
     const error = said === null ? null : `${said}`.slice(0, MAX_ERROR_CHARS)
     const { id, name, display: schedule, prompt } = job
@@ -143,67 +138,79 @@ export const createJobRunner = (deps: RunJobOptions) => {
     let unwritten: string | null = null
     try {
       const result = 'error' in came ? { error: error ?? '' } : came
-      filename = writeReport(dir, { id, name, schedule, prompt, denied, result }, began, zone())
+      filename = writeReport(
+        this.#dir,
+        { id, name, schedule, prompt, denied, result },
+        began,
+        this.#zone(),
+      )
     } catch (cause) {
       // The session still has the response; the record says why there is no file.
       unwritten = `The output file could not be written: ${messageOf(cause)}`
-      deps.log('no output file of a scheduled task', { job: id, error: messageOf(cause) })
+      this.#services.log('no output file of a scheduled task', { job: id, error: messageOf(cause) })
     }
     return {
       status: error === null && unwritten === null ? 'ok' : 'error',
       error: error ?? unwritten,
       ...(said instanceof Sentence && { sentences: { error: said.coded } }),
-      deliveryError: deliveryError(job, came),
+      deliveryError: this.#deliveryError(job, came),
       filename,
       interrupted: 'error' in came && came.interrupted === true,
     }
   }
 
   /** Null: the service stops again before the turn could continue. */
-  const endOf = (started: StartedTurn | null, signal: AbortSignal) => {
-    if (started) return untilEnd(started, limitsOf(home), signal)
+  #endOf(started: StartedTurn | null, signal: AbortSignal) {
+    if (started) return this.#untilEnd(started, signal)
     return signal.aborted ? null : CUT
   }
 
   /** Follows it to its end; null when it continues in another process. */
-  const until = async (
+  async #until(
     job: JobPlan,
     work: () => Promise<RunOutcome | null>,
     kept: { denied: readonly string[]; began: number },
-  ): Promise<RunResult | null> => {
+  ): Promise<RunResult | null> {
     try {
       const came = await work()
-      return came && conclude(job, came, kept)
+      return came && this.#conclude(job, came, kept)
     } catch (error) {
       // An error boundary: a UserError is shown to the user, everything else is logged.
       if (!(error instanceof UserError))
-        deps.log('a scheduled task failed', { job: job.id, error: messageOf(error) })
+        this.#services.log('a scheduled task failed', { job: job.id, error: messageOf(error) })
       const why = error instanceof UserError ? wordsOf(error) : 'The run failed; see the log.'
-      return conclude(job, { error: why }, kept)
+      return this.#conclude(job, { error: why }, kept)
     }
   }
 
-  return {
-    run(job: JobPlan, on: RunHooks): Promise<RunResult | null> {
-      const denied: string[] = []
-      return until(job, () => runTurn(job, denied, on), { denied, began: clock.now() })
-    },
+  run(job: JobPlan, on: RunHooks): Promise<RunResult | null> {
+    const denied: string[] = []
+    return this.#until(job, () => this.#runTurn(job, denied, on), {
+      denied,
+      began: this.#services.clock.now(),
+    })
+  }
 
-    /** What the turn of a run that this process takes over continues with. */
-    resume({ plan, run, hooks, follow }: AdoptedRun) {
-      const denied = [...run.denied]
-      const kept = { denied, began: beganAt(run) }
-      return {
-        unattended: rulesOf(denied, hooks),
-        ...modelOf(plan),
-        onRun: (started: StartedTurn | null) =>
-          follow(() => until(plan, async () => endOf(started, hooks.signal), kept)),
-      }
-    },
+  /** What the turn of a run that this process takes over continues with. */
+  resume({ plan, run, hooks, follow }: AdoptedRun): {
+    onRun: (started: StartedTurn | null) => void
+    model: string
+    baseUrl: string
+    unattended: Unattended
+  } {
+    const denied = [...run.denied]
+    const kept = { denied, began: beganAt(run) }
+    return {
+      unattended: this.#rulesOf(denied, hooks),
+      ...modelOf(plan),
+      onRun: (started: StartedTurn | null) =>
+        follow(() => this.#until(plan, async () => this.#endOf(started, hooks.signal), kept)),
+    }
+  }
 
-    /** The result of a run of an earlier process, whose turn has ended. */
-    ended: (job: JobPlan, run: Run, came: RunOutcome): RunResult =>
-      conclude(job, came, { denied: run.denied, began: beganAt(run) }),
+  /** The result of a run of an earlier process, whose turn has ended. */
+  ended(job: JobPlan, run: Run, came: RunOutcome): RunResult {
+    return this.#conclude(job, came, { denied: run.denied, began: beganAt(run) })
   }
 }
 

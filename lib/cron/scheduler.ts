@@ -138,183 +138,225 @@ const claimDue = async (
   return claims
 }
 
-export const createScheduler = (options: SchedulerOptions) => {
-  const { file, history, clock, zone, log } = options
-  const active = new Map<string, Active>()
-  const waiting: Claim[] = []
-  const pending = new Set<Promise<unknown>>()
-  const stopping = new AbortController()
-  let chain: Promise<void> = Promise.resolve()
-  let lastTick: number | null = null
-  let aliveSince = 0
-  let recovery: Promise<void> | null = null
+export class Scheduler {
+  readonly #options: SchedulerOptions
+  readonly #file: JobsFile
+  readonly #history: History
+  readonly #clock: Clock
+  readonly #zone: () => string
+  readonly #log: (line: string, extra?: Record<string, unknown>) => void
+  readonly #active = new Map<string, Active>()
+  readonly #waiting: Claim[] = []
+  readonly #pending = new Set<Promise<unknown>>()
+  readonly #stopping = new AbortController()
+  #chain: Promise<void> = Promise.resolve()
+  #lastTick: number | null = null
+  #aliveSince = 0
+  #recovery: Promise<void> | null = null
 
-  const track = <T>(work: Promise<T>): Promise<T> => {
-    pending.add(work)
-    void work.finally(() => pending.delete(work))
+  constructor(options: SchedulerOptions) {
+    this.#options = options
+    const { file, history, clock, zone, log } = options
+    this.#file = file
+    this.#history = history
+    this.#clock = clock
+    this.#zone = zone
+    this.#log = log
+  }
+
+  #track<T>(work: Promise<T>): Promise<T> {
+    this.#pending.add(work)
+    void work.finally(() => this.#pending.delete(work))
     return work
   }
 
   /** Running or queued here, or running in another live process. */
-  const isBusy = (id: string): boolean =>
-    active.has(id) ||
-    waiting.some(({ plan }) => plan.id === id) ||
-    history
-      .list()
-      .some(run => run.job_id === id && run.ended_at === null && !history.isAbandoned(run))
+  isBusy(id: string): boolean {
+    return (
+      this.#active.has(id) ||
+      this.#waiting.some(({ plan }) => plan.id === id) ||
+      this.#history
+        .list()
+        .some(run => run.job_id === id && run.ended_at === null && !this.#history.isAbandoned(run))
+    )
+  }
 
-  const contextOf = (): DecisionContext => ({ now: clock.now(), zone: zone(), aliveSince, isBusy })
+  #contextOf(): DecisionContext {
+    return {
+      now: this.#clock.now(),
+      zone: this.#zone(),
+      aliveSince: this.#aliveSince,
+      isBusy: id => this.isBusy(id),
+    }
+  }
 
-  const recordResult = async ({ run, plan }: Claim, result: RunResult): Promise<void> => {
+  async #recordResult({ run, plan }: Claim, result: RunResult): Promise<void> {
     const { filename, status, error, sentences, interrupted } = result
     try {
-      await recordCompletion(options, plan.id, result)
+      await recordCompletion(this.#options, plan.id, result)
     } catch (cause) {
       // A full disk or a damaged jobs file: the history still records the result.
-      log('a scheduled task could not be recorded', { job: plan.id, error: messageOf(cause) })
+      this.#log('a scheduled task could not be recorded', { job: plan.id, error: messageOf(cause) })
     }
     const how = interrupted ? 'interrupted' : 'ran'
-    history.ended(run, { how, status, error, sentences, filename })
+    this.#history.ended(run, { how, status, error, sentences, filename })
   }
 
-  const hooksOf = (run: string): RunHooks => ({
-    signal: stopping.signal,
-    session(id) {
-      const entry = [...active.values()].find(each => each.run === run)
-      if (entry) entry.sessionId = id
-      history.session(run, id)
-    },
-    denied: text => history.denied(run, text),
-  })
-
-  /** An error boundary: every error is recorded in the history or the log. */
-  const execute = async (
-    claim: Claim,
-    work: () => Promise<RunResult | null>,
-    startedAt = clock.now(),
-    sessionId: string | null = null,
-  ): Promise<void> => {
-    const { run, plan } = claim
-    active.set(plan.id, { ...claim, startedAt, sessionId })
-    try {
-      const result = await work()
-      if (result) await recordResult(claim, result)
-      else history.parked(run)
-    } catch (error) {
-      log('a scheduled task failed', { job: plan.id, error: messageOf(error) })
-    } finally {
-      active.delete(plan.id)
+  #hooksOf(run: string): RunHooks {
+    return {
+      signal: this.#stopping.signal,
+      session: id => {
+        const entry = [...this.#active.values()].find(each => each.run === run)
+        if (entry) entry.sessionId = id
+        this.#history.session(run, id)
+      },
+      denied: text => this.#history.denied(run, text),
     }
   }
 
-  const begin = (claim: Claim): Promise<void> =>
-    execute(claim, () => {
-      // Not begun: the next process runs it.
-      if (stopping.signal.aborted) return Promise.resolve(null)
-      history.started(claim.run)
-      return options.run(claim.plan, hooksOf(claim.run))
-    })
+  /** An error boundary: every error is recorded in the history or the log. */
+  async #execute(
+    claim: Claim,
+    work: () => Promise<RunResult | null>,
+    startedAt = this.#clock.now(),
+    sessionId: string | null = null,
+  ): Promise<void> {
+    const { run, plan } = claim
+    this.#active.set(plan.id, { ...claim, startedAt, sessionId })
+    try {
+      const result = await work()
+      if (result) await this.#recordResult(claim, result)
+      else this.#history.parked(run)
+    } catch (error) {
+      this.#log('a scheduled task failed', { job: plan.id, error: messageOf(error) })
+    } finally {
+      this.#active.delete(plan.id)
+    }
+  }
 
-  const enqueue = (claims: readonly Claim[]): void => {
-    waiting.push(...claims)
+  #begin(claim: Claim): Promise<void> {
+    return this.#execute(claim, () => {
+      // Not begun: the next process runs it.
+      if (this.#stopping.signal.aborted) return Promise.resolve(null)
+      this.#history.started(claim.run)
+      return this.#options.run(claim.plan, this.#hooksOf(claim.run))
+    })
+  }
+
+  #enqueue(claims: readonly Claim[]): void {
+    this.#waiting.push(...claims)
     for (const claim of claims)
-      chain = track(
-        chain.then(() => {
-          waiting.splice(waiting.indexOf(claim), 1)
-          return begin(claim)
+      this.#chain = this.#track(
+        this.#chain.then(() => {
+          this.#waiting.splice(this.#waiting.indexOf(claim), 1)
+          return this.#begin(claim)
         }),
       )
   }
 
-  return {
-    /** Checks the clock once. Never rejects; the runs it starts continue in the background. */
-    async tick(): Promise<void> {
-      if (stopping.signal.aborted) return
-      const at = clock.now()
-      if (lastTick === null || at - lastTick > MAX_TICK_GAP_MS || at < lastTick) aliveSince = at
-      lastTick = at
-      // Reported elsewhere; nothing can be claimed in a file that cannot be written.
-      if (file.problem() !== null) return
-      try {
-        // The next minute may begin while another process holds the lock: nothing is claimed before.
-        const isFirst = recovery === null
-        recovery ??= recoverRuns(options).then(enqueue)
-        await (isFirst ? recovery : recovery.catch(() => undefined))
-        // Most minutes nothing is due: no lock is taken for them.
-        if (decideAll(file.read(), contextOf).length === 0) return
-        enqueue(await claimDue(options, contextOf))
-      } catch (error) {
-        // Another process holds the lock and does the same work; everything else is logged.
-        const isHeld = error instanceof UserError && error.kind === 'unavailable'
-        if (!isHeld) log('could not check scheduled tasks', { error: messageOf(error) })
-      }
-    },
+  /** Checks the clock once. Never rejects; the runs it starts continue in the background. */
+  async tick(): Promise<void> {
+    if (this.#stopping.signal.aborted) return
+    const at = this.#clock.now()
+    if (this.#lastTick === null || at - this.#lastTick > MAX_TICK_GAP_MS || at < this.#lastTick)
+      this.#aliveSince = at
+    this.#lastTick = at
+    // Reported elsewhere; nothing can be claimed in a file that cannot be written.
+    if (this.#file.problem() !== null) return
+    try {
+      // The next minute may begin while another process holds the lock: nothing is claimed before.
+      const isFirst = this.#recovery === null
+      this.#recovery ??= recoverRuns(this.#options).then(claims => this.#enqueue(claims))
+      await (isFirst ? this.#recovery : this.#recovery.catch(() => undefined))
+      // Most minutes nothing is due: no lock is taken for them.
+      if (decideAll(this.#file.read(), () => this.#contextOf()).length === 0) return
+      this.#enqueue(await claimDue(this.#options, () => this.#contextOf()))
+    } catch (error) {
+      // Another process holds the lock and does the same work; everything else is logged.
+      const isHeld = error instanceof UserError && error.kind === 'unavailable'
+      if (!isHeld) this.#log('could not check scheduled tasks', { error: messageOf(error) })
+    }
+  }
 
-    /**
-     * Takes over the run of a turn that continues after a restart, before the first tick. Null when there is none, or its
-     * job was deleted. The jobs behind it wait for its end.
-     */
-    adopt(jobId: string, sessionId: string): AdoptedRun | null {
-      const run = findOpenRun(history, jobId, sessionId)
-      const job = file.read().find(each => isJob(each) && each.id === jobId)
-      if (!run || !isJob(job)) return null
-      const { run_id: id } = run
-      history.resumed(id)
-      if (run.session_id === null) history.session(id, sessionId)
-      const plan = toJobPlan(job, clock.now(), zone())
-      const { promise, resolve } = Promise.withResolvers<() => Promise<RunResult | null>>()
-      const startedAt = fromSeconds(run.started_at ?? run.claimed_at)
-      const done = track(
-        execute({ run: id, plan }, async () => (await promise)(), startedAt, sessionId),
-      )
-      chain = chain.then(() => done)
-      return { plan, run, hooks: hooksOf(id), follow: resolve }
-    },
+  /**
+   * Takes over the run of a turn that continues after a restart, before the first tick. Null when there is none, or its
+   * job was deleted. The jobs behind it wait for its end.
+   */
+  adopt(jobId: string, sessionId: string): AdoptedRun | null {
+    const run = findOpenRun(this.#history, jobId, sessionId)
+    const job = this.#file.read().find(each => isJob(each) && each.id === jobId)
+    if (!run || !isJob(job)) return null
+    const { run_id: id } = run
+    this.#history.resumed(id)
+    if (run.session_id === null) this.#history.session(id, sessionId)
+    const plan = toJobPlan(job, this.#clock.now(), this.#zone())
+    const { promise, resolve } = Promise.withResolvers<() => Promise<RunResult | null>>()
+    const startedAt = fromSeconds(run.started_at ?? run.claimed_at)
+    const done = this.#track(
+      this.#execute({ run: id, plan }, async () => (await promise)(), startedAt, sessionId),
+    )
+    this.#chain = this.#chain.then(() => done)
+    return { plan, run, hooks: this.#hooksOf(id), follow: resolve }
+  }
 
-    /** Runs a job now, in parallel with running ones. A job that is already running is not started again. */
-    runNow(id: string): { status: 'triggered' | 'running'; elapsed: number } {
-      const job = file.read().find(each => each.id === id)
-      if (!isJob(job)) throw missing('Job not found', { code: 'job_not_found' })
-      const running = active.get(id)
-      if (running) return { status: 'running', elapsed: toSeconds(clock.now() - running.startedAt) }
-      if (isBusy(id)) return { status: 'running', elapsed: 0 }
-      if (active.size >= MAX_MANUAL_RUNS)
-        throw conflict(`${active.size} tasks are running already; wait for one to end.`, {
-          code: 'too_many_jobs_running',
-        })
-      const plan = toJobPlan(job, clock.now(), zone())
-      const of = { job: id, name: plan.name, trigger: 'manual' as const }
-      const run = history.claimed({ ...of, due: clock.now() })
-      void track(begin({ run, plan }))
-      return { status: 'triggered', elapsed: 0 }
-    },
-
-    running: () =>
-      [...active.values()].map(({ plan, startedAt, sessionId }) => ({
-        job_id: plan.id,
-        name: plan.name,
-        started_at: toSeconds(startedAt),
-        elapsed: toSeconds(clock.now() - startedAt),
-        session_id: sessionId,
-      })),
-    /** The first due time of all jobs; null when there is none. */
-    nextDue(): number | null {
-      const jobs = file.problem() === null ? file.read().filter(isJob) : []
-      if (jobs.length === 0) return null
-      const context = contextOf()
-      const times = jobs.flatMap(job => {
-        const due = nextDue(toJobPlan(job, context.now, context.zone), context)
-        return due === null ? [] : [due]
+  /** Runs a job now, in parallel with running ones. A job that is already running is not started again. */
+  runNow(id: string): { status: 'triggered' | 'running'; elapsed: number } {
+    const job = this.#file.read().find(each => each.id === id)
+    if (!isJob(job)) throw missing('Job not found', { code: 'job_not_found' })
+    const running = this.#active.get(id)
+    if (running)
+      return { status: 'running', elapsed: toSeconds(this.#clock.now() - running.startedAt) }
+    if (this.isBusy(id)) return { status: 'running', elapsed: 0 }
+    if (this.#active.size >= MAX_MANUAL_RUNS)
+      throw conflict(`${this.#active.size} tasks are running already; wait for one to end.`, {
+        code: 'too_many_jobs_running',
       })
-      return times.length === 0 ? null : Math.min(...times)
-    },
-    queued: () => waiting.map(({ plan }) => plan.id),
-    isBusy,
-    /** No further runs; running ones are aborted. */
-    stop: () => stopping.abort(new Error('The server is shutting down.')),
-    /** Resolves when everything that was running has been recorded. */
-    settled: async (): Promise<void> => {
-      while (pending.size > 0) await Promise.allSettled([...pending])
-    },
+    const plan = toJobPlan(job, this.#clock.now(), this.#zone())
+    const of = { job: id, name: plan.name, trigger: 'manual' as const }
+    const run = this.#history.claimed({ ...of, due: this.#clock.now() })
+    void this.#track(this.#begin({ run, plan }))
+    return { status: 'triggered', elapsed: 0 }
+  }
+
+  running(): {
+    job_id: string
+    name: string
+    started_at: number
+    elapsed: number
+    session_id: string | null
+  }[] {
+    return [...this.#active.values()].map(({ plan, startedAt, sessionId }) => ({
+      job_id: plan.id,
+      name: plan.name,
+      started_at: toSeconds(startedAt),
+      elapsed: toSeconds(this.#clock.now() - startedAt),
+      session_id: sessionId,
+    }))
+  }
+
+  /** The first due time of all jobs; null when there is none. */
+  nextDue(): number | null {
+    const jobs = this.#file.problem() === null ? this.#file.read().filter(isJob) : []
+    if (jobs.length === 0) return null
+    const context = this.#contextOf()
+    const times = jobs.flatMap(job => {
+      const due = nextDue(toJobPlan(job, context.now, context.zone), context)
+      return due === null ? [] : [due]
+    })
+    return times.length === 0 ? null : Math.min(...times)
+  }
+
+  queued(): string[] {
+    return this.#waiting.map(({ plan }) => plan.id)
+  }
+
+  /** No further runs; running ones are aborted. */
+  stop(): void {
+    this.#stopping.abort(new Error('The server is shutting down.'))
+  }
+
+  /** Resolves when everything that was running has been recorded. */
+  async settled(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.allSettled([...this.#pending])
   }
 }

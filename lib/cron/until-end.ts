@@ -19,8 +19,6 @@ export type StartedTurn = {
 
 export type RunOutcome = { response: string } | { error: Words; interrupted?: boolean }
 
-type Limits = { idleMs: number; maxMs: number }
-
 const INTERRUPTED: Failure = {
   type: 'interrupted',
   message: STOPPED,
@@ -43,52 +41,46 @@ const toRunOutcome = (
 }
 
 /** Resolves with null when the turn continues in another process. `stop` ends a turn. */
-export const createUntilEnd = (
+export const untilEnd = async (
   clock: Clock,
   stop: (streamId: string, failure: Failure) => unknown,
-) => {
-  return async (
-    { turn, result }: StartedTurn,
-    { idleMs, maxMs }: Limits,
-    signal: AbortSignal,
-  ): Promise<RunOutcome | null> => {
-    const { promise: given, resolve: giveUp } = Promise.withResolvers<RunOutcome>()
-    const end = (failure: Failure, came: RunOutcome): void => {
-      stop(turn.streamId, failure)
-      // The engine finishes in the background; the next job does not wait for it.
-      giveUp(came)
-    }
-    const outOfTime = (why: string) => end({ type: 'interrupted', message: why }, { error: why })
-    const everyMs = Math.min(5_000, idleMs / 4)
-    // Looks are counted, not time: while the machine does not run this process, nothing can happen.
-    const seen = { position: -1, unchanged: 0 }
-    const look = (): void => {
-      const position = turn.log.position()
-      // The wait before a retry is bounded by the engine.
-      const isActive = position !== seen.position || turn.retries.isWaiting()
-      Object.assign(seen, { position, unchanged: isActive ? 0 : seen.unchanged + 1 })
-      if (seen.unchanged * everyMs >= idleMs)
-        outOfTime(`Stopped: nothing happened for ${toSeconds(idleMs)} seconds.`)
-    }
-    const stopLooking = idleMs > 0 ? every(clock, everyMs, look) : undefined
-    const cancelEnd =
-      maxMs > 0
-        ? clock.timer(maxMs, () =>
-            outOfTime(`Stopped: it ran longer than ${toSeconds(maxMs)} seconds.`),
-          )
-        : undefined
-    // One that continues after a restart is parked with the others.
-    const onAbort = () => turn.isResumable || end(INTERRUPTED, CUT)
-    signal.addEventListener('abort', onAbort, { once: true })
-    try {
-      return await Promise.race([
-        given,
-        result.then(outcome => toRunOutcome(outcome, turn, signal)),
-      ])
-    } finally {
-      stopLooking?.()
-      cancelEnd?.()
-      signal.removeEventListener('abort', onAbort)
-    }
+  { turn, result }: StartedTurn,
+  { idleMs, maxMs }: { idleMs: number; maxMs: number },
+  signal: AbortSignal,
+): Promise<RunOutcome | null> => {
+  const { promise: given, resolve: giveUp } = Promise.withResolvers<RunOutcome>()
+  const end = (failure: Failure, came: RunOutcome): void => {
+    stop(turn.streamId, failure)
+    // The engine finishes in the background; the next job does not wait for it.
+    giveUp(came)
+  }
+  const outOfTime = (why: string) => end({ type: 'interrupted', message: why }, { error: why })
+  const everyMs = Math.min(5_000, idleMs / 4)
+  // Looks are counted, not time: while the machine does not run this process, nothing can happen.
+  const seen = { position: -1, unchanged: 0 }
+  const look = (): void => {
+    const position = turn.log.position()
+    // The wait before a retry is bounded by the engine.
+    const isActive = position !== seen.position || turn.retries.isWaiting()
+    Object.assign(seen, { position, unchanged: isActive ? 0 : seen.unchanged + 1 })
+    if (seen.unchanged * everyMs >= idleMs)
+      outOfTime(`Stopped: nothing happened for ${toSeconds(idleMs)} seconds.`)
+  }
+  const stopLooking = idleMs > 0 ? every(clock, everyMs, look) : undefined
+  const cancelEnd =
+    maxMs > 0
+      ? clock.timer(maxMs, () =>
+          outOfTime(`Stopped: it ran longer than ${toSeconds(maxMs)} seconds.`),
+        )
+      : undefined
+  // One that continues after a restart is parked with the others.
+  const onAbort = () => turn.isResumable || end(INTERRUPTED, CUT)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([given, result.then(outcome => toRunOutcome(outcome, turn, signal))])
+  } finally {
+    stopLooking?.()
+    cancelEnd?.()
+    signal.removeEventListener('abort', onAbort)
   }
 }

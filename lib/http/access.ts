@@ -12,7 +12,7 @@ import { checkOrigin, createHostCheck, isCrossSite, UNKNOWN_HOST } from './origi
 import { cookiesOf, type Exchange } from './request-context.ts'
 import type { AnyEndpoint } from './endpoint.ts'
 
-/** Decides about sign-ins; `lib/auth/authenticator.ts` makes one. */
+/** Decides about sign-ins; `lib/people/authenticator.ts` makes one. */
 export type Authenticator = {
   /** A sign-in is required: a password is set, or one has to be. */
   isRequired(): boolean
@@ -40,7 +40,7 @@ export type Credentials = {
   user: string | undefined
 }
 
-/** Decides about API tokens; `lib/api-tokens/api-tokens.ts`. */
+/** Decides about API tokens; `lib/people/api-tokens.ts`. */
 export type TokenCheck = {
   /** Whether the request brings a token for the endpoints of the page. */
   isGiven(headers: IncomingHttpHeaders): boolean

@@ -20,7 +20,7 @@ export type SavedReply = {
 /** `reply` is null where it was not kept; `isDone` is false for a request whose process died. */
 export type KnownRequest = { fingerprint: string; isDone: boolean; reply: SavedReply | null }
 
-/** Where keys and replies are kept; `lib/request-keys.ts`. */
+/** Where keys and replies are kept; `lib/http/request-keys.ts`. */
 export type KeyStore = {
   find(id: string): KnownRequest | undefined
   /** Throws when it cannot be written: then the request is not carried out. */

@@ -4,20 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { extname } from 'node:path'
 import type { Reply } from './endpoint.ts'
 import { bytes } from './reply.ts'
-
-export type Asset = {
-  type: string
-  /** Hash of the bytes, without quotes. */
-  etag: string
-  raw: Buffer
-  br?: Buffer | undefined
-  gzip?: Buffer | undefined
-  /** The name contains a hash, so browsers may cache it forever. */
-  immutable: boolean
-}
-
-/** URL path (`/static/app.js`) → asset. HTML templates are listed under their path without a leading slash (`index.html`). */
-export type AssetTable = ReadonlyMap<string, Asset>
+import type { Asset } from '../store/packed.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',

@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici'
 import { messageOf } from '../errors.ts'
 import type { HttpServer, ServerConfig } from './config.ts'
 import type { TokenSource } from './oauth/token-source.ts'
-import { createStdioTransport, serverEnvironment } from './stdio-transport.ts'
+import { StdioTransport } from './stdio-transport.ts'
 
 export type McpTarget = {
   /** The environment of the home; a server inherits only a few of these variables. */
@@ -121,16 +121,12 @@ export const connect = async (
   }
 
   if (server.kind === 'stdio') {
-    const transport = createStdioTransport(server, {
-      env: serverEnvironment(target.env, server.env),
-      cwd: target.dir,
-      onOutput: hooks.onOutput,
-    })
+    const transport = new StdioTransport(server, target, hooks.onOutput)
     const client = await attempt(transport).catch((error: unknown) => {
       const how = transport.exitReason()
       throw how === null || hooks.signal.aborted ? error : new Error(sentenceOf(how))
     })
-    return { client, exitReason: transport.exitReason, close: () => client.close() }
+    return { client, exitReason: () => transport.exitReason(), close: () => client.close() }
   }
 
   let refusal: unknown

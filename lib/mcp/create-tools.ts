@@ -67,7 +67,7 @@ const keepOf = ({ keepImage, keepFile }: ToolContext, name: string): Keep => ({
   file: keepFile,
 })
 
-/** Null when the call may run. Only tools that declare `destructiveHint` need approval; see ARCHITECTURE.md. */
+/** Null when the call may run. Only tools that declare `destructiveHint` need approval; see lib/mcp/README.md. */
 const requestApproval = async (
   ctx: ToolContext,
   label: string,
@@ -107,12 +107,7 @@ const withNames = (
   }
 }
 
-const createTool = (
-  source: ServerSource,
-  server: string,
-  listed: ListedTool,
-  name: string,
-): Tool => {
+const toTool = (source: ServerSource, server: string, listed: ListedTool, name: string): Tool => {
   const label = `${server}/${listed.name}`
   const { parameters } = listed
   const renamed = argumentNames(Object.keys(asObject(parameters.properties)))
@@ -145,7 +140,7 @@ const createTool = (
   }
 }
 
-const createReadTool = <I extends z.ZodType>(tool: {
+const readTool = <I extends z.ZodType>(tool: {
   name: string
   server: string
   summary: string
@@ -185,7 +180,7 @@ const isUnknownMethod = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === -32601
 
 const resourceTools = (source: ServerSource, server: string, taken: Set<string>): Tool[] => [
-  createReadTool({
+  readTool({
     name: toolName(server, 'list_resources', taken),
     server,
     // The templates are named because the uri of a templated resource is in no list.
@@ -207,7 +202,7 @@ const resourceTools = (source: ServerSource, server: string, taken: Set<string>)
         })
       }),
   }),
-  createReadTool({
+  readTool({
     name: toolName(server, 'read_resource', taken),
     server,
     summary: `Read one resource of the MCP server "${server}".`,
@@ -224,7 +219,7 @@ const resourceTools = (source: ServerSource, server: string, taken: Set<string>)
 ]
 
 const promptTools = (source: ServerSource, server: string, taken: Set<string>): Tool[] => [
-  createReadTool({
+  readTool({
     name: toolName(server, 'list_prompts', taken),
     server,
     summary: `List the prompts of the MCP server "${server}" and the arguments they take.`,
@@ -241,7 +236,7 @@ const promptTools = (source: ServerSource, server: string, taken: Set<string>): 
         return jsonResult({ prompts: shown })
       }),
   }),
-  createReadTool({
+  readTool({
     name: toolName(server, 'get_prompt', taken),
     server,
     summary: `Get one prompt of the MCP server "${server}", filled in with its arguments.`,
@@ -261,7 +256,7 @@ const promptTools = (source: ServerSource, server: string, taken: Set<string>): 
 ]
 
 /** The tools of all servers that have listed them, in the order of the configuration. */
-export const createMcpTools = (servers: readonly McpServer[], source: ServerSource): Tool[] => {
+export const mcpTools = (servers: readonly McpServer[], source: ServerSource): Tool[] => {
   const taken = new Set<string>()
   return servers.flatMap(({ config: { name, filter }, listing }) => {
     const found = listing()
@@ -270,7 +265,7 @@ export const createMcpTools = (servers: readonly McpServer[], source: ServerSour
       ...found.tools
         .filter(tool => isToolEnabled(filter, tool.name))
         .toSorted(byName)
-        .map(tool => createTool(source, name, tool, toolName(name, tool.name, taken))),
+        .map(tool => toTool(source, name, tool, toolName(name, tool.name, taken))),
       ...(found.resources && filter.resources ? resourceTools(source, name, taken) : []),
       ...(found.prompts && filter.prompts ? promptTools(source, name, taken) : []),
     ]

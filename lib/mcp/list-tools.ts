@@ -1,7 +1,7 @@
 /** Lists the tools of an MCP server page by page. A malformed entry is left out, the others are kept. */
 import type { Client, Tool as Definition } from '@modelcontextprotocol/client'
 import { z } from 'zod'
-import { maskLeaving } from '../redact/redact.ts'
+import { maskLeaving } from '../base/redact/redact.ts'
 
 export type ListedTool = {
   name: string

@@ -1,5 +1,5 @@
 /** Masks secrets in the configuration of MCP servers. References such as `${NAME}` are shown. */
-import { redact } from '../redact/redact.ts'
+import { redact } from '../base/redact/redact.ts'
 
 /** Replaces a masked value; sent back, it means "not changed". */
 export const HIDDEN = '••••••'

@@ -5,7 +5,7 @@ import type { Tool } from '../agent/types.ts'
 import { invalid, missing } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { McpServerRow, McpTestResult } from '../schema/mcp.ts'
-import { createMcpTools, type ServerSource } from './create-tools.ts'
+import { mcpTools, type ServerSource } from './create-tools.ts'
 import {
   type HttpServer,
   type InvalidServer,
@@ -14,19 +14,10 @@ import {
   type ServerConfig,
 } from './config.ts'
 import { hideValues } from './mask-config.ts'
-import { createSignInService } from './oauth/sign-in-service.ts'
+import { McpSignInService, type ServerLookup } from './oauth/sign-in-service.ts'
 import { TokenSource } from './oauth/token-source.ts'
 import { secretsOf, serverRows } from './server-rows.ts'
 import { McpServer } from './server.ts'
-
-export type McpOptions = {
-  version: string
-  dispatcher?: Dispatcher | undefined
-  clock: Clock
-  /** How long a turn waits for starting servers. */
-  turnWaitMs?: number
-  idleMs?: number
-}
 
 /** What the tools of a home need of it: the servers of one session have a home of their own. */
 export type McpHome = Pick<Home, 'dir' | 'env' | 'settings'>
@@ -45,43 +36,79 @@ const IDLE_MS = 30 * 60_000
 const TEST_WAIT_MS = 30_000
 const STILL_STARTING = 'It has not answered yet and is still starting.'
 
-export type Mcp = ReturnType<typeof createMcp>
-
-export const createMcp = ({
-  version,
-  dispatcher,
-  clock,
-  turnWaitMs = TURN_WAIT_MS,
-  idleMs = IDLE_MS,
-}: McpOptions) => {
+export class Mcp {
+  readonly #version: string
+  readonly #dispatcher: Dispatcher | undefined
+  readonly #clock: Clock
+  readonly #turnWaitMs: number
+  readonly #idleMs: number
   /** By home, then by name: homes do not share servers. */
-  const homes = new Map<string, Map<string, McpServer>>()
+  readonly #homes = new Map<string, Map<string, McpServer>>()
   /** Servers that are being closed. */
-  const closing = new Set<Promise<void>>()
+  readonly #closing = new Set<Promise<void>>()
+  readonly signIns: McpSignInService
 
-  const closeServer = (server: McpServer): void => {
-    const gone = server.close().catch(() => undefined)
-    closing.add(gone)
-    void gone.finally(() => closing.delete(gone))
+  constructor({
+    version,
+    dispatcher,
+    clock,
+    turnWaitMs = TURN_WAIT_MS,
+    idleMs = IDLE_MS,
+  }: {
+    version: string
+    dispatcher?: Dispatcher | undefined
+    clock: Clock
+    /** How long a turn waits for starting servers. */
+    turnWaitMs?: number
+    idleMs?: number
+  }) {
+    this.#version = version
+    this.#dispatcher = dispatcher
+    this.#clock = clock
+    this.#turnWaitMs = turnWaitMs
+    this.#idleMs = idleMs
+    const servers: ServerLookup = {
+      find: (home, name) => this.#find(home, name),
+      current: (home, name) => this.#currentHttp(home, name),
+      running: (home, name) => this.#homes.get(home.dir)?.get(name),
+    }
+    this.signIns = new McpSignInService(servers, dispatcher, clock)
   }
 
-  const create = (home: McpHome, config: ServerConfig): McpServer => {
+  #closeServer(server: McpServer): void {
+    const gone = server.close().catch(() => undefined)
+    this.#closing.add(gone)
+    void gone.finally(() => this.#closing.delete(gone))
+  }
+
+  #create(home: McpHome, config: ServerConfig): McpServer {
     const allowPrivate = () => home.settings().browser.allow_private_urls
     const tokens =
       config.kind === 'http'
-        ? new TokenSource(config, { homeDir: home.dir, allowPrivate, dispatcher, clock })
+        ? new TokenSource(config, {
+            homeDir: home.dir,
+            allowPrivate,
+            dispatcher: this.#dispatcher,
+            clock: this.#clock,
+          })
         : undefined
     return new McpServer(config, {
-      target: { env: home.env(), dir: home.dir, version, dispatcher, tokens },
-      clock,
-      idleMs,
+      target: {
+        env: home.env(),
+        dir: home.dir,
+        version: this.#version,
+        dispatcher: this.#dispatcher,
+        tokens,
+      },
+      clock: this.#clock,
+      idleMs: this.#idleMs,
     })
   }
 
   /** Reads the configuration, and stops servers that were removed or changed in it. */
-  const sync = (home: McpHome): { servers: McpServer[]; bad: InvalidServer[] } => {
+  #sync(home: McpHome): { servers: McpServer[]; bad: InvalidServer[] } {
     const listed = parseServers(home.settings())
-    const held = homes.get(home.dir) ?? new Map<string, McpServer>()
+    const held = this.#homes.get(home.dir) ?? new Map<string, McpServer>()
     const wanted = listed.filter((each): each is ServerConfig => !isInvalid(each))
     const next = new Map<string, McpServer>()
     for (const config of wanted) {
@@ -90,32 +117,27 @@ export const createMcp = ({
       if (old && old.config.hash === config.hash) {
         old.updateConfig(config)
         next.set(config.name, old)
-      } else next.set(config.name, create(home, config))
+      } else next.set(config.name, this.#create(home, config))
     }
-    for (const [name, server] of held) if (next.get(name) !== server) closeServer(server)
-    if (next.size > 0) homes.set(home.dir, next)
-    else homes.delete(home.dir)
+    for (const [name, server] of held) if (next.get(name) !== server) this.#closeServer(server)
+    if (next.size > 0) this.#homes.set(home.dir, next)
+    else this.#homes.delete(home.dir)
     return { servers: [...next.values()], bad: listed.filter(isInvalid) }
   }
 
-  const find = (home: McpHome, name: string): McpServer => {
-    const server = sync(home).servers.find(each => each.config.name === name)
+  #find(home: McpHome, name: string): McpServer {
+    const server = this.#sync(home).servers.find(each => each.config.name === name)
     if (!server) throw new Error(`The MCP server "${name}" is no longer configured.`)
     return server
   }
 
   /** Null when it was removed, or is no server over HTTP. */
-  const currentHttp = (home: Home, name: string): HttpServer | null => {
+  #currentHttp(home: Home, name: string): HttpServer | null {
     const found = parseServers(home.settings()).find(each => each.name === name)
     return found && !isInvalid(found) && found.kind === 'http' ? found : null
   }
 
-  const signIns = createSignInService({
-    ...{ dispatcher, clock, find, current: currentHttp },
-    running: (home, name) => homes.get(home.dir)?.get(name),
-  })
-
-  const warningOf = (server: McpServer): string[] => {
+  #warningOf(server: McpServer): string[] {
     const { name } = server.config
     switch (server.state()) {
       case 'ready':
@@ -129,87 +151,83 @@ export const createMcp = ({
     }
   }
 
-  return {
-    signIns,
+  /** A failing server is a warning, never a rejection. */
+  async tools(
+    home: McpHome,
+    signal: AbortSignal,
+    sampleFor?: ServerSource['sampleFor'],
+  ): Promise<HomeTools> {
+    if (home.settings().mcp_servers === undefined && !this.#homes.has(home.dir))
+      return { tools: [], warnings: [], missing: [] }
+    const { servers, bad } = this.#sync(home)
+    await Promise.all(servers.map(server => server.ensureStarted(this.#turnWaitMs, signal)))
+    return {
+      tools: mcpTools(
+        servers.filter(server => server.state() === 'ready'),
+        { find: name => this.#find(home, name), sampleFor },
+      ),
+      warnings: [
+        ...bad.map(({ name, problem }) => `The MCP server "${name}" cannot be used: ${problem}`),
+        ...servers.flatMap(server => this.#warningOf(server)),
+      ],
+      missing: servers
+        .filter(server => server.state() !== 'ready')
+        .map(({ config }) => config.name),
+    }
+  }
 
-    /** A failing server is a warning, never a rejection. */
-    async tools(
-      home: McpHome,
-      signal: AbortSignal,
-      sampleFor?: ServerSource['sampleFor'],
-    ): Promise<HomeTools> {
-      if (home.settings().mcp_servers === undefined && !homes.has(home.dir))
-        return { tools: [], warnings: [], missing: [] }
-      const { servers, bad } = sync(home)
-      await Promise.all(servers.map(server => server.ensureStarted(turnWaitMs, signal)))
-      return {
-        tools: createMcpTools(
-          servers.filter(server => server.state() === 'ready'),
-          { find: name => find(home, name), sampleFor },
-        ),
-        warnings: [
-          ...bad.map(({ name, problem }) => `The MCP server "${name}" cannot be used: ${problem}`),
-          ...servers.flatMap(warningOf),
-        ],
-        missing: servers
-          .filter(server => server.state() !== 'ready')
-          .map(({ config }) => config.name),
-      }
-    },
+  /** All configured servers, disabled and invalid ones included, in the order of the file. */
+  list(home: Home): McpServerRow[] {
+    const { servers } = this.#sync(home)
+    const listed = parseServers(home.settings()).map(config => ({
+      config,
+      server: servers.find(each => each.config.name === config.name) ?? null,
+    }))
+    return serverRows(home, listed, this.signIns)
+  }
 
-    /** All configured servers, disabled and invalid ones included, in the order of the file. */
-    list(home: Home): McpServerRow[] {
-      const { servers } = sync(home)
-      const listed = parseServers(home.settings()).map(config => ({
-        config,
-        server: servers.find(each => each.config.name === config.name) ?? null,
-      }))
-      return serverRows(home, listed, signIns)
-    },
+  /** Starts a server and reports the outcome. */
+  async test(home: Home, name: string, signal: AbortSignal): Promise<McpTestResult> {
+    const config = parseServers(home.settings()).find(each => each.name === name)
+    if (!config)
+      throw missing(`There is no MCP server "${name}".`, {
+        code: 'mcp_server_not_found',
+        values: { name },
+      })
+    if (isInvalid(config))
+      throw invalid(config.problem, {
+        code: 'mcp_invalid_entry',
+        values: { name, problem: config.problem },
+      })
+    const startedAt = this.#clock.monotonic()
+    // A disabled server is started for the test only.
+    const server = config.enabled ? this.#find(home, name) : this.#create(home, config)
+    server.resetBackoff()
+    // Slightly longer than the server's own timeout, whose message is more precise.
+    await server.ensureStarted(Math.min(config.connectTimeoutMs + 500, TEST_WAIT_MS), signal)
+    const ok = server.state() === 'ready'
+    const listing = server.listing()
+    const said = ok ? (listing?.note ?? 'It answers.') : (server.error() ?? STILL_STARTING)
+    if (!config.enabled) this.#closeServer(server)
+    return {
+      ok,
+      message: hideValues(said, secretsOf(config)),
+      tools: ok ? (listing?.tools.map(tool => tool.name) ?? []) : [],
+      stderr: hideValues(server.output(), secretsOf(config)),
+      duration_ms: Math.round(this.#clock.monotonic() - startedAt),
+    }
+  }
 
-    /** Starts a server and reports the outcome. */
-    async test(home: Home, name: string, signal: AbortSignal): Promise<McpTestResult> {
-      const config = parseServers(home.settings()).find(each => each.name === name)
-      if (!config)
-        throw missing(`There is no MCP server "${name}".`, {
-          code: 'mcp_server_not_found',
-          values: { name },
-        })
-      if (isInvalid(config))
-        throw invalid(config.problem, {
-          code: 'mcp_invalid_entry',
-          values: { name, problem: config.problem },
-        })
-      const startedAt = clock.monotonic()
-      // A disabled server is started for the test only.
-      const server = config.enabled ? find(home, name) : create(home, config)
-      server.resetBackoff()
-      // Slightly longer than the server's own timeout, whose message is more precise.
-      await server.ensureStarted(Math.min(config.connectTimeoutMs + 500, TEST_WAIT_MS), signal)
-      const ok = server.state() === 'ready'
-      const listing = server.listing()
-      const said = ok ? (listing?.note ?? 'It answers.') : (server.error() ?? STILL_STARTING)
-      if (!config.enabled) closeServer(server)
-      return {
-        ok,
-        message: hideValues(said, secretsOf(config)),
-        tools: ok ? (listing?.tools.map(tool => tool.name) ?? []) : [],
-        stderr: hideValues(server.output(), secretsOf(config)),
-        duration_ms: Math.round(clock.monotonic() - startedAt),
-      }
-    },
+  /** Stops the servers of a deleted profile, or of a closed session. */
+  forget(dir: string): void {
+    for (const server of this.#homes.get(dir)?.values() ?? []) this.#closeServer(server)
+    this.#homes.delete(dir)
+  }
 
-    /** Stops the servers of a deleted profile, or of a closed session. */
-    forget(dir: string): void {
-      for (const server of homes.get(dir)?.values() ?? []) closeServer(server)
-      homes.delete(dir)
-    },
-
-    async close(): Promise<void> {
-      for (const servers of homes.values())
-        for (const server of servers.values()) closeServer(server)
-      homes.clear()
-      await Promise.all(closing)
-    },
+  async close(): Promise<void> {
+    for (const servers of this.#homes.values())
+      for (const server of servers.values()) this.#closeServer(server)
+    this.#homes.clear()
+    await Promise.all(this.#closing)
   }
 }

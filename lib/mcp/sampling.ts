@@ -96,56 +96,62 @@ const sizeOf = (request: Request): number =>
   JSON.stringify([request.systemPrompt, request.messages]).length
 
 /** For one server. */
-export const createSampling = (server: string, clock: Clock) => {
-  let starts: number[] = []
-  return {
-    /** The result for the server, unless it has `canceled` the request. Throws a sentence for it when the request is refused. */
-    async answer(
-      params: unknown,
-      settings: SamplingSettings,
-      caller: SamplingCaller | undefined,
-      canceled: AbortSignal,
-    ): Promise<Record<string, unknown>> {
-      if (!settings.isEnabled) throw new Error('Sampling is turned off for this server.')
-      const parsed = Request.safeParse(params)
-      if (!parsed.success) throw new Error('Only text and images can be sent to the model.')
-      const { data: request } = parsed
-      if (sizeOf(request) > MAX_CHARS) throw new Error('The request is too long.')
-      if (!caller?.sample)
-        throw new Error(
-          'Sampling is possible only during a single tool call that a user can approve.',
-        )
-      starts = starts.filter(at => clock.monotonic() - at < MINUTE_MS)
-      if (starts.length >= settings.maxPerMinute)
-        throw new Error(`At most ${settings.maxPerMinute} requests a minute are allowed.`)
-      starts.push(clock.monotonic())
-      const maxTokens = Math.min(request.maxTokens, settings.maxTokens)
-      // Not `mcp: …`: that allows a tool, which could have any name.
-      const label = `sampling: ${server}`
-      const over = AbortSignal.any([caller.signal, canceled])
-      const choice = await caller.approve({
-        signal: over,
-        command: shownOf(request),
-        patternKeys: [label],
-        any: { of: 'requests', name: server, key: label },
-        description: `${label} (the server asks for an answer of ${settings.model ?? 'the model'}, up to ${maxTokens} tokens)`,
-        cwd: caller.workspace,
-        choices: ['once', 'session', 'deny'],
-      })
-      if (choice === 'deny') throw new Error('The user denied the request.')
-      const { model, allowedModels, timeoutMs } = settings
-      const signal = AbortSignal.any([over, AbortSignal.timeout(timeoutMs)])
-      // The approval may have come after the result was given up.
-      signal.throwIfAborted()
-      const options = { model, allowedModels, maxTokens, signal }
-      const answer = await caller.sample(toMessages(request), options)
-      caller.output(`Answer of ${answer.model} to ${server}:\n${answer.text}\n`)
-      return {
-        role: 'assistant',
-        content: { type: 'text', text: answer.text },
-        model: answer.model,
-        stopReason: 'endTurn',
-      }
-    },
+export class Sampling {
+  readonly #server: string
+  readonly #clock: Clock
+  #starts: number[] = []
+
+  constructor(server: string, clock: Clock) {
+    this.#server = server
+    this.#clock = clock
+  }
+
+  /** The result for the server, unless it has `canceled` the request. Throws a sentence for it when the request is refused. */
+  async answer(
+    params: unknown,
+    settings: SamplingSettings,
+    caller: SamplingCaller | undefined,
+    canceled: AbortSignal,
+  ): Promise<Record<string, unknown>> {
+    if (!settings.isEnabled) throw new Error('Sampling is turned off for this server.')
+    const parsed = Request.safeParse(params)
+    if (!parsed.success) throw new Error('Only text and images can be sent to the model.')
+    const { data: request } = parsed
+    if (sizeOf(request) > MAX_CHARS) throw new Error('The request is too long.')
+    if (!caller?.sample)
+      throw new Error(
+        'Sampling is possible only during a single tool call that a user can approve.',
+      )
+    this.#starts = this.#starts.filter(at => this.#clock.monotonic() - at < MINUTE_MS)
+    if (this.#starts.length >= settings.maxPerMinute)
+      throw new Error(`At most ${settings.maxPerMinute} requests a minute are allowed.`)
+    this.#starts.push(this.#clock.monotonic())
+    const maxTokens = Math.min(request.maxTokens, settings.maxTokens)
+    // Not `mcp: …`: that allows a tool, which could have any name.
+    const label = `sampling: ${this.#server}`
+    const over = AbortSignal.any([caller.signal, canceled])
+    const choice = await caller.approve({
+      signal: over,
+      command: shownOf(request),
+      patternKeys: [label],
+      any: { of: 'requests', name: this.#server, key: label },
+      description: `${label} (the server asks for an answer of ${settings.model ?? 'the model'}, up to ${maxTokens} tokens)`,
+      cwd: caller.workspace,
+      choices: ['once', 'session', 'deny'],
+    })
+    if (choice === 'deny') throw new Error('The user denied the request.')
+    const { model, allowedModels, timeoutMs } = settings
+    const signal = AbortSignal.any([over, AbortSignal.timeout(timeoutMs)])
+    // The approval may have come after the result was given up.
+    signal.throwIfAborted()
+    const options = { model, allowedModels, maxTokens, signal }
+    const answer = await caller.sample(toMessages(request), options)
+    caller.output(`Answer of ${answer.model} to ${this.#server}:\n${answer.text}\n`)
+    return {
+      role: 'assistant',
+      content: { type: 'text', text: answer.text },
+      model: answer.model,
+      stopReason: 'endTurn',
+    }
   }
 }

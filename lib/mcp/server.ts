@@ -1,5 +1,7 @@
 /** One configured MCP server of one home: started on demand, restarted after failures, stopped when idle. */
 import type { Client } from '@modelcontextprotocol/client'
+import { basename } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
 import type { ServerConfig } from './config.ts'
@@ -7,9 +9,8 @@ import { type Connection, connect, type McpTarget } from './connect.ts'
 import { type AskUser, answerElicitation } from './elicitation.ts'
 import { type Listing, readListing } from './list-tools.ts'
 import { SignInNeeded, type TokenSource } from './oauth/token-source.ts'
-import { createRoots } from './roots.ts'
-import { createSampling, type SamplingCaller } from './sampling.ts'
-import { createStartLimit } from './start-limit.ts'
+import { Sampling, type SamplingCaller } from './sampling.ts'
+import { StartLimit } from './start-limit.ts'
 
 export type ServerState = 'stopped' | 'starting' | 'ready' | 'failed'
 
@@ -72,10 +73,57 @@ const waitAtMost = async (
   cancel()
 }
 
+/** The workspaces of the turns that use a server (MCP roots): added with a turn's first call, removed when the turn ends. `onChange` is called when the list differs from the last one. */
+class Roots {
+  readonly #onChange: () => void
+  readonly #byTurn = new Map<AbortSignal, string>()
+  #shown = '[]'
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange
+  }
+
+  #workspaces(): string[] {
+    return [...new Set(this.#byTurn.values())].toSorted()
+  }
+
+  #announce(): boolean {
+    const now = JSON.stringify(this.#workspaces())
+    if (now === this.#shown) return false
+    this.#shown = now
+    this.#onChange()
+    return true
+  }
+
+  /** `turn` is aborted when the turn ends. True when the list has changed. */
+  add(workspace: string, turn: AbortSignal): boolean {
+    if (this.#byTurn.has(turn) || turn.aborted) return false
+    this.#byTurn.set(turn, workspace)
+    turn.addEventListener(
+      'abort',
+      () => {
+        this.#byTurn.delete(turn)
+        this.#announce()
+      },
+      { once: true },
+    )
+    return this.#announce()
+  }
+
+  list(): { roots: { uri: string; name: string }[] } {
+    return {
+      roots: this.#workspaces().map(path => ({
+        uri: pathToFileURL(path).href,
+        name: basename(path),
+      })),
+    }
+  }
+}
+
 export class McpServer {
   readonly config: ServerConfig
   readonly #options: ServerOptions
-  readonly #limit: ReturnType<typeof createStartLimit>
+  readonly #limit: StartLimit
   #connection: Connection | null = null
   #starting: { work: Promise<void>; since: number; abort: AbortController } | null = null
   #listing: Listing | null = null
@@ -88,8 +136,8 @@ export class McpServer {
   #isClosed = false
   /** One for each running call. */
   readonly #callers = new Set<Caller>()
-  readonly #roots = createRoots(() => this.#announceRoots())
-  readonly #sampling: ReturnType<typeof createSampling>
+  readonly #roots = new Roots(() => this.#announceRoots())
+  readonly #sampling: Sampling
   /** Called when the server fetches the roots. */
   #onRootsFetch = () => {}
   #inFlight = 0
@@ -97,8 +145,8 @@ export class McpServer {
   constructor(config: ServerConfig, options: ServerOptions) {
     this.config = config
     this.#options = options
-    this.#limit = createStartLimit(options.clock)
-    this.#sampling = createSampling(config.name, options.clock)
+    this.#limit = new StartLimit(options.clock)
+    this.#sampling = new Sampling(config.name, options.clock)
   }
 
   get #clock(): Clock {

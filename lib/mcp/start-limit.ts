@@ -6,29 +6,41 @@ const STARTS_PER_MINUTE = 5
 /** Pause after the n-th failure in a row. None after the first: most servers that crash once work when restarted. */
 const BACKOFF_MS = [0, 0, 2_000, 10_000, 30_000, 60_000]
 
-export const createStartLimit = (clock: Pick<Clock, 'monotonic'>) => {
-  const now = clock.monotonic
-  let failures = 0
-  let failedAtMs = 0
-  let starts: number[] = []
-  return {
-    mayStart(): boolean {
-      starts = starts.filter(at => now() - at < MINUTE_MS)
-      const pauseMs = BACKOFF_MS[Math.min(failures, BACKOFF_MS.length - 1)] ?? 0
-      return starts.length < STARTS_PER_MINUTE && (failures === 0 || now() - failedAtMs >= pauseMs)
-    },
-    recordStart: () => void starts.push(now()),
-    recordFailure(): void {
-      failures += 1
-      failedAtMs = now()
-    },
-    recordSuccess(): void {
-      failures = 0
-    },
-    /** The next start is allowed at once. */
-    reset(): void {
-      failures = 0
-      starts = []
-    },
+export class StartLimit {
+  readonly #now: () => number
+  #failures = 0
+  #failedAtMs = 0
+  #starts: number[] = []
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#now = clock.monotonic
+  }
+
+  mayStart(): boolean {
+    this.#starts = this.#starts.filter(at => this.#now() - at < MINUTE_MS)
+    const pauseMs = BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] ?? 0
+    return (
+      this.#starts.length < STARTS_PER_MINUTE &&
+      (this.#failures === 0 || this.#now() - this.#failedAtMs >= pauseMs)
+    )
+  }
+
+  recordStart(): undefined {
+    this.#starts.push(this.#now())
+  }
+
+  recordFailure(): void {
+    this.#failures += 1
+    this.#failedAtMs = this.#now()
+  }
+
+  recordSuccess(): void {
+    this.#failures = 0
+  }
+
+  /** The next start is allowed at once. */
+  reset(): void {
+    this.#failures = 0
+    this.#starts = []
   }
 }

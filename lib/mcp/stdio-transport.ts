@@ -3,10 +3,11 @@
  * process group and passes on a part of our environment.
  */
 import type { ChildProcess } from 'node:child_process'
-import type { Transport } from '@modelcontextprotocol/client'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { isObjectOrArray } from '../base/json.ts'
 import { killGroup, spawnGroup } from '../base/process.ts'
 import type { StdioServer } from './config.ts'
+import type { McpTarget } from './connect.ts'
 
 /** A server that sends a longer line is killed before it fills the memory. */
 const MAX_LINE_CHARS = 16 * 1024 * 1024
@@ -27,7 +28,7 @@ export const serverEnvironment = (
 })
 
 /** Joins chunks to lines. */
-const createLineReader = (onLine: (line: string) => void, onOverflow: () => void) => {
+const toLines = (onLine: (line: string) => void, onOverflow: () => void) => {
   let pieces: string[] = []
   let length = 0
   return (chunk: string): void => {
@@ -47,25 +48,105 @@ const createLineReader = (onLine: (line: string) => void, onOverflow: () => void
   }
 }
 
-export type StdioTransport = Transport & {
+export class StdioTransport implements Transport {
+  onmessage?: (message: JSONRPCMessage) => void
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  readonly #server: StdioServer
+  readonly #target: McpTarget
+  /** Standard error, and lines of standard output that are no JSON. */
+  readonly #onOutput: (text: string) => void
+  #child: ChildProcess | null = null
+  #exitReason: string | null = null
+  #ended: Promise<void> = Promise.resolve()
+
+  constructor(server: StdioServer, target: McpTarget, onOutput: (text: string) => void) {
+    this.#server = server
+    this.#target = target
+    this.#onOutput = onOutput
+  }
+
   /** How the process ended, in words; null while it runs. */
-  exitReason(): string | null
-}
+  exitReason(): string | null {
+    return this.#exitReason
+  }
 
-export const createStdioTransport = (
-  server: StdioServer,
-  given: {
-    env: Readonly<Record<string, string>>
-    cwd: string
-    /** Standard error, and lines of standard output that are no JSON. */
-    onOutput: (text: string) => void
-  },
-): StdioTransport => {
-  let child: ChildProcess | null = null
-  let exitReason: string | null = null
-  let ended: Promise<void> = Promise.resolve()
+  start(): Promise<void> {
+    const { command, args, cwd, env } = this.#server
+    return new Promise((resolve, reject) => {
+      const child = spawnGroup(command, args, {
+        cwd: cwd ?? this.#target.dir,
+        env: serverEnvironment(this.#target.env, env),
+        stdio: ['pipe', 'pipe', 'pipe'],
+      })
+      this.#child = child
+      const { promise, resolve: settle } = Promise.withResolvers<void>()
+      this.#ended = promise
+      const finish = (how: string) => {
+        if (this.#exitReason !== null) return
+        this.#exitReason = how
+        settle()
+        // Its remaining children hold the pipes and are of no use without it.
+        killGroup(child, 'SIGKILL')
+        this.onclose?.()
+      }
+      child.once('spawn', resolve)
+      child.once('error', error => {
+        const sentence =
+          'code' in error && error.code === 'ENOENT'
+            ? `The program "${command}" was not found.`
+            : error.message
+        reject(new Error(sentence))
+        finish(sentence)
+      })
+      child.once('exit', (code, signal) => {
+        const how = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`
+        // Its last lines may still be in the pipe.
+        const late = setTimeout(finish, 50, how)
+        child.once('close', () => {
+          clearTimeout(late)
+          finish(how)
+        })
+      })
+      const read = toLines(
+        line => this.#receive(line),
+        () => {
+          this.#onOutput('\n[A message was longer than 16 MB; the server was stopped.]\n')
+          killGroup(child, 'SIGKILL')
+        },
+      )
+      child.stdout?.setEncoding('utf8').on('data', read)
+      child.stderr?.setEncoding('utf8').on('data', this.#onOutput)
+      // EPIPE after the exit, which is reported by itself.
+      for (const pipe of [child.stdin, child.stdout, child.stderr])
+        pipe?.on('error', error => this.onerror?.(error))
+    })
+  }
 
-  const receive = (line: string): void => {
+  send(message: JSONRPCMessage): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const input = this.#child?.stdin
+      if (!input || this.#exitReason !== null || !input.writable) {
+        reject(new Error('The server is not running.'))
+        return
+      }
+      input.write(`${JSON.stringify(message)}\n`, error => (error ? reject(error) : resolve()))
+    })
+  }
+
+  async close(): Promise<void> {
+    const child = this.#child
+    if (!child || this.#exitReason !== null) return
+    child.stdin?.end()
+    // The protocol ends with the end of input; the signals are for servers that ignore it.
+    const polite = setTimeout(killGroup, END_MS, child, 'SIGTERM')
+    const final = setTimeout(killGroup, KILL_MS, child, 'SIGKILL')
+    await this.#ended
+    clearTimeout(polite)
+    clearTimeout(final)
+  }
+
+  #receive(line: string): void {
     const text = line.trim()
     if (text === '') return
     let message: unknown
@@ -76,83 +157,10 @@ export const createStdioTransport = (
       message = undefined
     }
     if (!isObjectOrArray(message)) {
-      given.onOutput(`${line}\n`)
+      this.#onOutput(`${line}\n`)
       return
     }
-    for (const one of Array.isArray(message) ? message : [message]) transport.onmessage?.(one)
+    for (const one of Array.isArray(message) ? message : [message])
+      this.onmessage?.(one as JSONRPCMessage)
   }
-
-  const transport: StdioTransport = {
-    exitReason: () => exitReason,
-
-    start: () =>
-      new Promise((resolve, reject) => {
-        const started = spawnGroup(server.command, server.args, {
-          cwd: server.cwd ?? given.cwd,
-          env: given.env,
-          stdio: ['pipe', 'pipe', 'pipe'],
-        })
-        child = started
-        const { promise, resolve: settle } = Promise.withResolvers<void>()
-        ended = promise
-        const finish = (how: string) => {
-          if (exitReason !== null) return
-          exitReason = how
-          settle()
-          // Its remaining children hold the pipes and are of no use without it.
-          killGroup(started, 'SIGKILL')
-          transport.onclose?.()
-        }
-        started.once('spawn', resolve)
-        started.once('error', error => {
-          const sentence =
-            'code' in error && error.code === 'ENOENT'
-              ? `The program "${server.command}" was not found.`
-              : error.message
-          reject(new Error(sentence))
-          finish(sentence)
-        })
-        started.once('exit', (code, signal) => {
-          const how = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`
-          // Its last lines may still be in the pipe.
-          const late = setTimeout(finish, 50, how)
-          started.once('close', () => {
-            clearTimeout(late)
-            finish(how)
-          })
-        })
-        const take = createLineReader(receive, () => {
-          given.onOutput('\n[A message was longer than 16 MB; the server was stopped.]\n')
-          killGroup(started, 'SIGKILL')
-        })
-        started.stdout?.setEncoding('utf8').on('data', take)
-        started.stderr?.setEncoding('utf8').on('data', given.onOutput)
-        // EPIPE after the exit, which is reported by itself.
-        for (const pipe of [started.stdin, started.stdout, started.stderr])
-          pipe?.on('error', error => transport.onerror?.(error))
-      }),
-
-    send: message =>
-      new Promise((resolve, reject) => {
-        const input = child?.stdin
-        if (!input || exitReason !== null || !input.writable) {
-          reject(new Error('The server is not running.'))
-          return
-        }
-        input.write(`${JSON.stringify(message)}\n`, error => (error ? reject(error) : resolve()))
-      }),
-
-    async close() {
-      const running = child
-      if (!running || exitReason !== null) return
-      running.stdin?.end()
-      // The protocol ends with the end of input; the signals are for servers that ignore it.
-      const polite = setTimeout(killGroup, END_MS, running, 'SIGTERM')
-      const final = setTimeout(killGroup, KILL_MS, running, 'SIGKILL')
-      await ended
-      clearTimeout(polite)
-      clearTimeout(final)
-    },
-  }
-  return transport
 }

@@ -32,7 +32,7 @@ const nameFor = (setup: ModelSetup, url: string): string => {
   return names.find(name => !setup.custom.some(({ slug }) => slug === toSlug(name))) ?? `${host}-x`
 }
 
-/** A value that waits for a person (lib/guards) must not be confirmed by moving it. */
+/** A value that waits for a person (lib/commands/guards) must not be confirmed by moving it. */
 const ifInForce = (setup: ModelSetup, value: string, inForce: string | null | undefined): string =>
   plain(String(expandVariables(value, setup.env))) === plain(inForce ?? '') ? value : ''
 

@@ -105,7 +105,7 @@ type OutboxFile = z.infer<typeof OutboxFile>
 
 const NONE: OutboxFile = { version: 1, items: [], seen: [], tokens: [], shown: [], statuses: {} }
 
-/** Recognizable, so that `lib/redact/shapes.ts` masks tokens although only their hashes are known. */
+/** Recognizable, so that `lib/base/redact/shapes.ts` masks tokens although only their hashes are known. */
 const PREFIX = 'awn_'
 
 /** Without those of earlier attempts to send the same notification, but for the one before: it may have arrived although its reply was lost. */

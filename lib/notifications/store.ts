@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { type Clock, toSeconds } from '../base/clock.ts'
 import { zoneOf } from '../base/time-zone.ts'
 import { conflict, missing, unavailable } from '../errors.ts'
-import { refreshSecrets } from '../redact/redact.ts'
+import { refreshSecrets } from '../base/redact/redact.ts'
 import {
   NotificationKind,
   NotificationServiceType,

@@ -1,4 +1,4 @@
-/** The keys of config.yaml for containers that commands run in. lib/containers reads them: a value it does not understand refuses commands. */
+/** The keys of config.yaml for containers that commands run in. lib/commands/containers reads them: a value it does not understand refuses commands. */
 import { raw } from './config-schema-helpers.ts'
 
 const key = (type: string, fallback: string, description: string) =>

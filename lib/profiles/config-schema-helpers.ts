@@ -12,7 +12,7 @@ export type FieldMeta = {
   default: string
   /** Keys below a free-form section, which its own module parses. */
   keys?: Readonly<Record<string, string>>
-  /** A key with a protection that is enforced, or refused, in lib/guards. */
+  /** A key with a protection that is enforced, or refused, in lib/commands/guards. */
   isGuard?: true
 }
 

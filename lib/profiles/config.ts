@@ -212,7 +212,7 @@ function budget(of: string) {
   })
 }
 
-/** A key that lib/guards judges from the raw file: even a misspelled wish for protection must count. */
+/** A key that lib/commands/guards judges from the raw file: even a misspelled wish for protection must count. */
 function guard(description: string, type = '') {
   return raw({ type, description, isGuard: true })
 }

@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import { cachedFile } from '../store/cached-file.ts'
 import { jsonFile } from '../store/json-file.ts'
-import type { AcceptedSettings } from '../guards/accepted-settings.ts'
+import type { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { unreadableError, withEdits, type YamlFile, yamlFile } from '../store/yaml-file.ts'
 import { childEnvironment } from './child-env.ts'
 import { parseEnv } from './env-format.ts'
@@ -36,7 +36,7 @@ export type Home = {
   /** config.yaml as written. Edits go here: they confirm what they change. */
   readonly config: YamlFile
   /**
-   * config.yaml with `${NAME}` expanded, and with the last confirmed values of guarded settings (lib/guards). Never write it back; treat it as frozen. Like `dotenv`, `env` and `authJson` it
+   * config.yaml with `${NAME}` expanded, and with the last confirmed values of guarded settings (lib/commands/guards). Never write it back; treat it as frozen. Like `dotenv`, `env` and `authJson` it
    * throws a UserError with file and reason while the file cannot be read and no earlier version was readable.
    */
   values(): Readonly<Record<string, unknown>>

@@ -1,5 +1,5 @@
 /** Lists, creates and deletes profiles. */
-import type { AcceptedSettings } from '../guards/accepted-settings.ts'
+import type { AcceptedSettings } from '../commands/guards/accepted-settings.ts'
 import { messageOf } from '../errors.ts'
 import type { Profile } from '../schema/profile.ts'
 import { checkNewName, createProfile, type NewProfile } from './create-profile.ts'

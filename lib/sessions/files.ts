@@ -18,7 +18,7 @@ import {
 import { foldBackward } from './fold-backward.ts'
 import { foldForward, isHidden, type Summary, toPreview } from './fold.ts'
 import { toEntries, toLines } from './legacy.ts'
-import { redact } from '../redact/redact.ts'
+import { redact } from '../base/redact/redact.ts'
 import { openFile, readWhole } from '../store/read-text.ts'
 
 export type Format = 'jsonl' | 'json'

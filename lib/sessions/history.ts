@@ -2,7 +2,7 @@
 import { isObject } from '../base/json.ts'
 import type { LoopMessage, WireMessage } from '../agent/types.ts'
 import type { Message, ToolCall } from '../schema/message.ts'
-import { redactValue } from '../redact/redact.ts'
+import { redactValue } from '../base/redact/redact.ts'
 import { summaryContent } from '../schema/summary.ts'
 import type { SummaryEntry } from './entries.ts'
 import { type Folded, activeSpans } from './fold.ts'

@@ -1,5 +1,5 @@
 /** Builds the JSON array of a session's messages from the journal's bytes, parsing only lines that may contain secrets. */
-import { suspectOffsets } from '../redact/redact.ts'
+import { suspectOffsets } from '../base/redact/redact.ts'
 import type { Decision } from '../schema/decision.ts'
 import type { Message } from '../schema/message.ts'
 import { createAnswers, withDecisions } from './decisions.ts'

@@ -1,7 +1,7 @@
 /** Reads one session: completely, a page from the end, or its messages as JSON bytes. */
 import type { Clock } from '../base/clock.ts'
 import { missing } from '../errors.ts'
-import { redactJsonLine, redactValue, secretsVersion } from '../redact/redact.ts'
+import { redactJsonLine, redactValue, secretsVersion } from '../base/redact/redact.ts'
 import type { Catalog } from './catalog.ts'
 import type { CatalogSync } from './catalog-sync.ts'
 import type { CatalogEntry } from './catalog-rows.ts'

@@ -1,7 +1,7 @@
 /** The full-text index (`search.db`). Used by the search worker only; derived from the session files and safe to delete. */
 import { readLines } from '../store/journal.ts'
 import { type Database, isCorrupt, openDatabase, removeDatabase } from '../store/sqlite.ts'
-import { redact } from '../redact/redact.ts'
+import { redact } from '../base/redact/redact.ts'
 import type { Message } from '../schema/message.ts'
 import { messageHead, parseForTranscript } from './entries.ts'
 import { createFiles, foldFile, searchText, withFile } from './files.ts'

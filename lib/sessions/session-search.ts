@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import { messageOf, UserError } from '../errors.ts'
-import { redact } from '../redact/redact.ts'
+import { redact } from '../base/redact/redact.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Catalog } from './catalog.ts'
 import { foldText } from './catalog-schema.ts'

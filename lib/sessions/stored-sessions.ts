@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { redact } from '../redact/redact.ts'
+import { redact } from '../base/redact/redact.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { Message } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'

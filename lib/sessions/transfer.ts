@@ -2,7 +2,7 @@
 import { codeBlock } from '../base/code-block.ts'
 import { isObject } from '../base/json.ts'
 import { invalid } from '../errors.ts'
-import { redact, redactValue } from '../redact/redact.ts'
+import { redact, redactValue } from '../base/redact/redact.ts'
 import type { Decision } from '../schema/decision.ts'
 import { decisionSentence } from '../schema/decision-words.ts'
 import type { Message, NewMessage } from '../schema/message.ts'

@@ -45,6 +45,8 @@ type Write = (fd: number, data: Uint8Array) => number
 export type JournalOptions = {
   /** The file must not exist yet. */
   create?: boolean
+  /** False: its writes are not reported; see `write-reports.ts`. */
+  isFollowed?: boolean
   /** Tests pass one that fails. */
   write?: Write
 }
@@ -164,7 +166,7 @@ const repairTail = (fd: number, path: string): number => {
 /** Opens a journal for appending and repairs its tail. Throws the file system's error when it is missing, or exists and `create` is set. */
 export const openJournal = (
   path: string,
-  { create = false, write = writeSync }: JournalOptions = {},
+  { create = false, isFollowed = true, write = writeSync }: JournalOptions = {},
 ): Journal => {
   const { O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants
   const fd = openFile(path, O_RDWR | O_APPEND | (create ? O_CREAT | O_EXCL : 0))
@@ -224,7 +226,7 @@ export const openJournal = (
         throw diskFull(`The disk is full; nothing was saved in ${dirname(path)}`)
       }
       size += written
-      reportWrite(path)
+      if (isFollowed) reportWrite(path)
     },
     sync() {
       if (closed) return Promise.reject(new Error(`Expected an open journal: ${path}`))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isBelow, realPath } from './path-within.ts'
 
 /**
- * Every entry of the state directory, with what a backup does with it; the reasons are in ARCHITECTURE.md (On disk). `strip`: saved
+ * Every entry of the state directory, with what a backup does with it; docs/state-directory.md describes each. `strip`: saved
  * without the keys in it. `skip`: can be rebuilt, or describes a running process. `work`: files of the agent and of people.
  */
 const ENTRIES = {

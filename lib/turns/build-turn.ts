@@ -7,10 +7,10 @@ import type { SessionRow } from '../schema/session.ts'
 import { emptyUsage } from '../schema/usage.ts'
 import type { EventLog, LogHeader } from './event-log.ts'
 import { createLiveState } from './live-turn.ts'
-import { createStreamMask } from './mask-stream.ts'
+import { createStreamMask } from './to-stream-event.ts'
 import type { ContinuedTurn } from './resume.ts'
 import { createRetryWaits } from './retry-waits.ts'
-import type { StartInput, TurnsOptions } from './runner.ts'
+import type { StartInput, TurnsOptions } from './turns.ts'
 import type { Turn, TurnClient } from './turn.ts'
 
 export type OpenLog = (path: string, header: LogHeader) => EventLog

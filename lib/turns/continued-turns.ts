@@ -8,7 +8,7 @@ import { INTERRUPTED } from './interrupted-turn.ts'
 import type { Questions } from './questions.ts'
 import { type Found, recoverTurn } from './recover.ts'
 import type { ContinuedTurn } from './resume.ts'
-import type { StartedTurn, TurnsOptions } from './runner.ts'
+import type { StartedTurn, TurnsOptions } from './turns.ts'
 import type { Turn, TurnClient, TurnContext, Unattended } from './turn.ts'
 
 type ContinuedTurnsOptions = Pick<

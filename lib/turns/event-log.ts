@@ -9,7 +9,8 @@ import { existsSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { FRAME_END, frameHead } from '../base/sse.ts'
 import { createTextPool } from '../base/text-pool.ts'
-import { maskLeaving } from '../redact/redact.ts'
+import { maskLeaving } from '../base/redact/redact.ts'
+import type { Hub } from '../http/hub.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import { openJournal } from '../store/journal.ts'
 import { readWholeText } from '../store/read-text.ts'
@@ -17,9 +18,20 @@ import { readWholeText } from '../store/read-text.ts'
 export type LoggedEvent = { pos: number; type: TurnEvent['type']; data: TurnEvent['data'] }
 export type LogHeader = { session_id: string; stream_id: string; at: number }
 
-/** Masked here and not by those who append, so that no field is forgotten, on the disk either. */
-const lineOf = (pos: number, { type, data }: TurnEvent): string =>
-  maskLeaving(JSON.stringify({ pos, type, data }))
+/** The only time that an event becomes JSON: for its line, and for all who are sent it. Masked here and not by those who append, so that no field is forgotten, on the disk either. */
+const toJson = ({ data }: TurnEvent): string => maskLeaving(JSON.stringify(data))
+
+const lineOf = (pos: number, { type }: TurnEvent, json: string): string =>
+  `{"pos":${pos},"type":"${type}","data":${json}}`
+
+/** `json`: the data of the event, written and masked. */
+type OnAppend = (event: TurnEvent, pos: number, json: string) => void
+
+/** Sends the events of a log to the readers of its session. */
+export const toReaders =
+  (hub: Pick<Hub, 'publish'>, { session_id: id, stream_id: stream }: LogHeader): OnAppend =>
+  (event, pos, json) =>
+    void hub.publish(`session:${id}`, { ...event, json }, { stream, pos })
 
 const LF = 10
 const CHUNK_BYTES = 64 << 10
@@ -50,13 +62,10 @@ const END = Buffer.from(FRAME_END)
 export type EventLog = ReturnType<typeof createEventLog>
 
 /** Opens a new log, or continues one that an earlier process left behind. */
-export const createEventLog = (
-  path: string,
-  header: LogHeader,
-  onAppend: (event: TurnEvent, pos: number) => void = () => {},
-) => {
+export const createEventLog = (path: string, header: LogHeader, onAppend: OnAppend = () => {}) => {
   const resumed = existsSync(path) ? readLiveFile(path) : undefined
-  const file = openJournal(path, resumed ? {} : { create: true })
+  // Nothing follows its writes: it is in no copy and no backup, and no attributes of it are kept.
+  const file = openJournal(path, { create: !resumed, isFollowed: false })
   if (!resumed) file.append([JSON.stringify({ v: 1, ...header })])
   let pos = resumed?.events.at(-1)?.pos ?? 0
   let closed = false
@@ -86,12 +95,13 @@ export const createEventLog = (
   /** Writes the event, then sends it. Throws UserError 'full' when the disk is full. */
   const append = (event: TurnEvent): number => {
     if (closed) return pos
-    const line = lineOf(pos + 1, event)
+    const json = toJson(event)
+    const line = lineOf(pos + 1, event, json)
     const offset = file.size
     file.append([line])
     pos += 1
     pushTail(line, offset)
-    onAppend(event, pos)
+    onAppend(event, pos, json)
     wake()
     return pos
   }
@@ -101,8 +111,9 @@ export const createEventLog = (
     if (closed) return
     isUnsaved = true
     pos += 1
-    pushTail(lineOf(pos, event), file.size)
-    onAppend(event, pos)
+    const json = toJson(event)
+    pushTail(lineOf(pos, event, json), file.size)
+    onAppend(event, pos, json)
     wake()
   }
 

@@ -2,8 +2,7 @@
 import { type Clock, toSeconds } from '../base/clock.ts'
 import type { AgentEvent, SubagentRef } from '../agent/types.ts'
 import type { LiveSubagent, SubagentStep } from '../schema/subagent.ts'
-import { shortArgs } from './short-args.ts'
-import { toPendingRetry } from './to-stream-event.ts'
+import { shortArgs, toPendingRetry } from './to-stream-event.ts'
 
 const MAX_STEPS = 60
 const MAX_OUTPUT_CHARS = 2_000

@@ -3,8 +3,7 @@ import { type Clock, toSeconds } from '../base/clock.ts'
 import type { AgentEvent, RunMessage } from '../agent/types.ts'
 import type { LiveTurn } from '../schema/session.ts'
 import { createLiveSubagents } from './live-subagents.ts'
-import { shortArgs } from './short-args.ts'
-import { toPendingRetry } from './to-stream-event.ts'
+import { shortArgs, toPendingRetry } from './to-stream-event.ts'
 
 const MAX_OUTPUT_CHARS = 8_000
 

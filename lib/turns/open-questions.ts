@@ -4,7 +4,7 @@
  */
 import { type Clock, fromSeconds, toSeconds } from '../base/clock.ts'
 import { messageOf } from '../errors.ts'
-import { redact } from '../redact/redact.ts'
+import { redact } from '../base/redact/redact.ts'
 import type { AutoApproval } from '../schema/decision.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'

@@ -1,14 +1,14 @@
-/** Converts engine events to stream events: wire names, shortened arguments, masked secrets. */
+/** From the engine's events to those of the stream: masked secrets, shortened arguments, wire names. */
 import { changeWords, sentence, withCodes } from '../base/sentences.ts'
 import { toSeconds } from '../base/clock.ts'
 import { formatTokens } from '../agent/tokens.ts'
 import type { AgentEvent, SubagentRef } from '../agent/types.ts'
+import { createStreamRedactor, type StreamRedactor } from '../base/redact/redact.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { PendingRetry } from '../schema/retry.ts'
 import type { SummaryRef } from '../schema/summary.ts'
 import { truncateColored } from '../agent/colors.ts'
-import { shortArgs } from './short-args.ts'
 import { countResultLines, MAX_SHOWN_CHARS, shortenResult } from './result-preview.ts'
 
 /** Truncates a tool result for the wire; `_content_length` and `_content_lines` give its full size. Other messages are unchanged. */
@@ -26,6 +26,20 @@ export const elide = (message: Message): Message => {
 }
 
 type Redact = (text: string) => string
+
+const MAX_ARG_CHARS = 120
+const MAX_ARGS = 4
+
+/** The first four arguments as text, each truncated to 120 characters. */
+export const shortArgs = (args: Record<string, unknown>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(args)
+      .slice(0, MAX_ARGS)
+      .map(([key, value]) => {
+        const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+        return [key, text.length > MAX_ARG_CHARS ? `${text.slice(0, MAX_ARG_CHARS)}...` : text]
+      }),
+  )
 
 const redactArgs = (args: Record<string, string>, redact: Redact): Record<string, string> =>
   Object.fromEntries(Object.entries(args).map(([key, value]) => [key, redact(value)]))
@@ -74,10 +88,7 @@ export const toPendingRetry = (
     ...(provider !== undefined && { provider }),
   })
 
-/**
- * Converts every event except those that are recorded. Streamed text was masked by `mask-stream.ts`. `now`:
- * milliseconds since 1970.
- */
+/** Converts every event except those that are recorded. Streamed text was masked by a `StreamMask`. `now`: milliseconds since 1970. */
 export const toTurnEvent = (
   event: Exclude<AgentEvent, { type: 'message' | 'sent' | 'compressed' }>,
   redact: Redact,
@@ -152,5 +163,80 @@ export const toTurnEvent = (
       }
     case 'compressing':
       return compressingEvent
+  }
+}
+
+type Delta = Extract<AgentEvent, { type: 'token' | 'reasoning' | 'tool_output' }>
+
+/** The source of a delta: the turn itself, one of its subagents, or a tool call. */
+const sourceOf = (event: Delta): string =>
+  event.type === 'tool_output'
+    ? `call ${event.callId}`
+    : event.owner
+      ? `task ${event.owner.parent} ${event.owner.index}`
+      : ''
+
+const kindOf = (event: Delta): string =>
+  event.type === 'tool_output' ? event.type : `${event.type} ${event.messageId}`
+
+type Open = { kind: string; last: Delta; stream: StreamRedactor }
+
+export type StreamMask = ReturnType<typeof createStreamMask>
+
+/**
+ * Masks secrets in streamed text before it reaches the live log, including secrets that are split across two deltas.
+ * Preserves the order of each source, and releases its buffered text before the event that follows it.
+ */
+export const createStreamMask = () => {
+  const open = new Map<string, Open>()
+
+  const end = (source: string): AgentEvent[] => {
+    const own = open.get(source)
+    open.delete(source)
+    const text = own?.stream.end() ?? ''
+    return own && text !== '' ? [{ ...own.last, text }] : []
+  }
+
+  const pushDelta = (event: Delta): AgentEvent[] => {
+    const source = sourceOf(event)
+    const kind = kindOf(event)
+    const former = open.get(source)
+    const before = former && former.kind !== kind ? end(source) : []
+    const own = open.get(source) ?? { kind, last: event, stream: createStreamRedactor() }
+    own.last = event
+    open.set(source, own)
+    const text = own.stream.push(event.text)
+    return text === '' ? before : [...before, { ...event, text }]
+  }
+
+  /** The source whose text ends with this event; null for none. */
+  const sourceEndedBy = (event: AgentEvent): string | null => {
+    switch (event.type) {
+      case 'tool_complete':
+        return `call ${event.callId}`
+      case 'subagent':
+        return `task ${event.owner.parent} ${event.owner.index}`
+      case 'tool':
+        return event.owner ? `task ${event.owner.parent} ${event.owner.index}` : ''
+      case 'message':
+        return ''
+      case 'retry':
+        // Withdrawn text, but it counts when nothing follows.
+        return event.owner ? `task ${event.owner.parent} ${event.owner.index}` : ''
+      default:
+        return null
+    }
+  }
+
+  return {
+    /** Events that can be recorded and sent now, in order. */
+    push(event: AgentEvent): AgentEvent[] {
+      if (event.type === 'token' || event.type === 'reasoning' || event.type === 'tool_output')
+        return pushDelta(event)
+      const source = sourceEndedBy(event)
+      return source === null ? [event] : [...end(source), event]
+    },
+    /** Everything that is still buffered, at the end of the turn. */
+    flush: (): AgentEvent[] => [...open.keys()].flatMap(end),
   }
 }

@@ -26,8 +26,7 @@ import type { Usage } from '../schema/usage.ts'
 import type { EventLog } from './event-log.ts'
 import type { RetryWaits } from './retry-waits.ts'
 import type { LiveState } from './live-turn.ts'
-import type { StreamMask } from './mask-stream.ts'
-import { elide, toCompressedEvent, toTurnEvent } from './to-stream-event.ts'
+import { type StreamMask, elide, toCompressedEvent, toTurnEvent } from './to-stream-event.ts'
 
 /** An unattended turn: its addition to the prompt, and the approval policy that answers instead of the user. */
 export type Unattended = {

@@ -2,7 +2,7 @@
 import { type Clock, every } from '../base/clock.ts'
 import type { Failure } from '../agent/types.ts'
 import { messageOf } from '../errors.ts'
-import type { Hub } from '../hub.ts'
+import type { Hub } from '../http/hub.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { UNRECORDED } from './interrupted-turn.ts'
 import { recoverTurn } from './recover.ts'

@@ -4,7 +4,7 @@ import { isAbsolute, resolve } from 'node:path'
 import { asObject } from '../base/json.ts'
 import { forbidden } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
-import { redact } from '../redact/redact.ts'
+import { redact } from '../base/redact/redact.ts'
 import { readText } from '../store/read-text.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 

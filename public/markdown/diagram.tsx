@@ -117,7 +117,7 @@ const drawNow = async (text: string, place: Element) => {
     suppressErrorRendering: true,
     htmlLabels: false,
     look: 'classic',
-    // mermaid's own choice, ELK, is not bundled; see build/browser.mjs.
+    // mermaid's own choice, ELK, is not bundled; see build/pack-mermaid.mjs.
     layout: 'dagre',
     theme: 'base',
     themeVariables: colors(place),

@@ -25,6 +25,8 @@ export type EventSourceLike = {
 }
 
 export type StreamOptions = {
+  /** The browser drops events of other types. */
+  types: readonly Frame['type'][]
   open: (query: { watch: string; after: string }) => EventSourceLike
   onFrame: (frame: Frame) => void
   onPing: () => void
@@ -37,42 +39,6 @@ export type StreamOptions = {
 const PAUSES_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
 /** Pings arrive every 10 s; without two of them the connection is considered dead. */
 const SILENCE_MS = 22_000
-
-const FRAME_TYPES = [
-  'turn_started',
-  'token',
-  'reasoning',
-  'retry',
-  'message',
-  'tool',
-  'tool_output',
-  'subagent',
-  'tool_complete',
-  'approval',
-  'clarify',
-  'answered',
-  'usage',
-  'warning',
-  'compressing',
-  'compressed',
-  'done',
-  'apperror',
-  'cancel',
-  'title_status',
-  'title',
-  'stream_end',
-  'row',
-  'gone',
-  'asked',
-  'settled',
-  'queue',
-  'aside',
-  'notice',
-  'gateway',
-  'reset',
-] as const satisfies readonly Frame['type'][]
-/** Compiles only while every type has a listener: the browser drops events without one. */
-type AllFrameTypes = Frame['type'] extends (typeof FRAME_TYPES)[number] ? typeof FRAME_TYPES : never
 
 export const parseCursor = (text: string | undefined): Cursor | undefined => {
   const match = /^([0-9a-f]+)-(\d+)$/.exec(text ?? '')
@@ -94,7 +60,7 @@ const rewind = (position: Position, to: string): boolean => {
 }
 
 export const createStream = (options: StreamOptions) => {
-  const { open, onFrame, onPing, onState, beforeRetry, clock } = options
+  const { types, open, onFrame, onPing, onState, beforeRetry, clock } = options
   /**
    * Position of each watched session (the cursor of its reply, or the last event id), and since when it has been
    * received without a gap.
@@ -129,7 +95,7 @@ export const createStream = (options: StreamOptions) => {
     const alive = () => source === next || source === current
     resetSilenceTimer()
     if (!current) onState({ kind: 'connecting' })
-    for (const type of FRAME_TYPES satisfies AllFrameTypes) {
+    for (const type of types) {
       source.addEventListener(type, event => {
         if (!alive()) return
         resetSilenceTimer()

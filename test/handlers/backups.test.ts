@@ -3,8 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { restoreBackup } from '../../lib/backups/restore.ts'
-import { readTree } from '../lib/backups/_places.ts'
+import { restoreBackup } from '../../lib/operations/backups/restore.ts'
+import { readTree } from '../lib/operations/backups/_places.ts'
 import { startChat } from './_chat.ts'
 
 type Test = { chat: Awaited<ReturnType<typeof startChat>> }

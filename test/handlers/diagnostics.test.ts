@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Step } from '../_provider.ts'
-import { reason } from '../lib/sandbox/_sandbox.ts'
+import { reason } from '../lib/commands/sandbox/_sandbox.ts'
 import { startChat } from './_chat.ts'
 import { requirePrefix } from './_prefix.ts'
 
@@ -16,7 +16,7 @@ test.before.each(async state => {
 })
 test.after.each(({ chat }) => chat.close())
 
-const FAKE = join(import.meta.dirname, '../lib/diagnostics/_server.mjs')
+const FAKE = join(import.meta.dirname, '../lib/workspaces/diagnostics/_server.mjs')
 
 /** JSON is YAML. */
 const configure = ({ app, provider }: Chat, sections: Record<string, unknown>): void =>

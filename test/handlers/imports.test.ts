@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ImportState } from '../../lib/schema/import.ts'
-import { type ImportBench, openImports } from '../lib/imports/_bench.ts'
+import { type ImportBench, openImports } from '../lib/sessions/imports/_bench.ts'
 import { PASSWORD, setPerson, signIn } from '../_people.ts'
 import { startChat } from './_chat.ts'
 

@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { spellingsOf } from '../../lib/redact/spellings.ts'
+import { spellingsOf } from '../../lib/base/redact/spellings.ts'
 import { patternRoutes, routes } from '../../router.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { createProvider, delta, frame, type Scripted } from '../_provider.ts'

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { redact } from '../../lib/redact/redact.ts'
+import { redact } from '../../lib/base/redact/redact.ts'
 import { gate } from '../_provider.ts'
 import { startChat, textOf } from './_chat.ts'
 

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { redact } from '../../lib/redact/redact.ts'
+import { redact } from '../../lib/base/redact/redact.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { createProvider, type Scripted } from '../_provider.ts'
 

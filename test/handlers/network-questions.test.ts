@@ -3,7 +3,7 @@ import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { reason } from '../lib/sandbox/_sandbox.ts'
+import { reason } from '../lib/commands/sandbox/_sandbox.ts'
 import { until } from '../_wait.ts'
 import { startChat } from './_chat.ts'
 

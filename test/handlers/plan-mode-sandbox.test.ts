@@ -5,7 +5,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { git } from '../_git.ts'
 import { snapshot } from '../_snapshot.ts'
-import { reason } from '../lib/sandbox/_sandbox.ts'
+import { reason } from '../lib/commands/sandbox/_sandbox.ts'
 import { startChat } from './_chat.ts'
 
 const sandboxed = suite('plan mode in a sandbox')

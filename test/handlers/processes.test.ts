@@ -1,7 +1,7 @@
 /** Background programs: asked about like any command, owned by one session, read, fed, ended, and gone with it. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createProcessRegistry } from '../../lib/processes.ts'
+import { createProcessRegistry } from '../../lib/commands/processes.ts'
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../lib/base/clock.ts'

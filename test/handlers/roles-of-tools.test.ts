@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { CHANGES } from '../../lib/auth/may.ts'
+import { CHANGES } from '../../lib/people/may.ts'
 import { routes } from '../../router.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { PASSWORD, setPerson, signIn } from '../_people.ts'

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { reason } from '../lib/sandbox/_sandbox.ts'
+import { reason } from '../lib/commands/sandbox/_sandbox.ts'
 import { startApp } from '../_app.ts'
 import { startChat } from './_chat.ts'
 

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createStartingFacts } from '../../lib/turn-context/starting-facts.ts'
+import { StartingFactsCache } from '../../lib/turns/context/starting-facts.ts'
 import { startApp } from '../_app.ts'
 import { createTestClock } from '../_clock.ts'
 
@@ -44,14 +44,13 @@ test('rejects directories that are not trusted; tells an empty one from a reposi
     // Over HTTP, a fact that takes too long on a busy machine is left out.
     const { body } = await facts(shop)
     assert.equal([body.empty, body.readme, body.test_command], [false, true, 'npm test'])
-    const read = createStartingFacts({
+    const cache = new StartingFactsCache(createTestClock(), {
       path: process.env.PATH,
       userHome: app.userHome,
       timeoutMs: 60_000,
-      clock: createTestClock(),
     })
     const bounds = { root: realpathSync(shop), isHidden: () => false }
-    assert.equal(await read(bounds), {
+    assert.equal(await cache.of(bounds), {
       empty: false,
       readme: true,
       test_command: 'npm test',
@@ -61,7 +60,7 @@ test('rejects directories that are not trusted; tells an empty one from a reposi
     assert.not.ok(existsSync(join(shop, 'ran')))
     // Kept for half a minute.
     writeFileSync(join(shop, 'c.ts'), '')
-    assert.is((await read(bounds)).changed_files, 1)
+    assert.is((await cache.of(bounds)).changed_files, 1)
   } finally {
     await app.close()
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { routes } from '../../router.ts'
-import { OutputBuffer } from '../../lib/terminals/output-buffer.ts'
+import { OutputBuffer } from '../../lib/workspaces/terminals/output-buffer.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { ended, isAlive } from '../_wait.ts'
 
@@ -202,7 +202,7 @@ test('keeps memory and the service usable while a program prints without end', a
 })
 
 test('ends with a service that was killed', async () => {
-  const source = new URL('../../lib/terminals/pseudo-terminal.ts', import.meta.url)
+  const source = new URL('../../lib/workspaces/terminals/pseudo-terminal.ts', import.meta.url)
   const service = spawn(process.execPath, [
     '--input-type=module',
     '-e',

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { truncateMiddle, truncateResult, toReadableLines } from '../../lib/agent/long-result.ts'
-import { createToolOutput } from '../../lib/tool-output.ts'
+import { createToolOutput } from '../../lib/sessions/tool-output.ts'
 import { startChat } from './_chat.ts'
 
 const test = suite('tool output')

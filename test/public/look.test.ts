@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { withSystemTheme } from '../../build/system-theme.mjs'
-import { ACCENTS } from '../../lib/base/appearance.ts'
+import { SETTINGS } from '../../lib/base/settings.ts'
 import { THEMES } from '../../public/features/settings/settings.ts'
 import { chordOf, formatKeys, shortcuts } from '../../public/features/shell/keys.ts'
 import { en } from '../../public/strings/en.ts'
@@ -85,7 +85,7 @@ const accentOf = (css: string, accent: string, theme: string) => {
 test('each accent has contrast in every theme', () => {
   const css = readFileSync(new URL('themes/accents.css', style), 'utf8')
   // `ink` is the text color on the background, which the themes themselves prove.
-  const accents = ACCENTS.filter(accent => accent !== 'theme' && accent !== 'ink')
+  const accents = SETTINGS.accent.choices.filter(accent => accent !== 'theme' && accent !== 'ink')
   const built = withSystemTheme(css)
   for (const accent of accents)
     assert.equal(

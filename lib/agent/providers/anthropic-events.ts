@@ -9,9 +9,8 @@ import {
 } from '../../base/json.ts'
 import { parseArguments } from '../tool-calls.ts'
 import type { ProviderDelta } from '../types.ts'
-import type { ResponseReader } from './stream-request.ts'
+import { type ResponseReader, throwErrorIn } from './stream-request.ts'
 import type { PositionedItem } from './content-order.ts'
-import { throwErrorIn } from './stream-failure.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
 

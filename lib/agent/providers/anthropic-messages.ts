@@ -8,10 +8,9 @@ import {
 } from './anthropic-body.ts'
 import { createAnthropicReader } from './anthropic-events.ts'
 import type { AnthropicQuirk } from './anthropic-thinking.ts'
-import { createHttpProvider } from './http-provider.ts'
-import type { StreamOptions } from './stream-request.ts'
+import { createHttpProvider, type HttpProviderOptions } from './http-provider.ts'
 
-export const createAnthropicMessages = (options: StreamOptions): Provider =>
+export const createAnthropicMessages = (options: HttpProviderOptions): Provider =>
   createHttpProvider<AnthropicQuirk>(
     {
       url: ({ baseUrl }) => messagesUrl(baseUrl),

@@ -1,7 +1,7 @@
 /** The wire format `codex_responses`: OpenAI's `POST /responses`. */
 import type { Provider } from '../types.ts'
 import { appendPath } from './http-post.ts'
-import { createHttpProvider } from './http-provider.ts'
+import { createHttpProvider, type HttpProviderOptions } from './http-provider.ts'
 import {
   type ResponsesQuirk,
   responsesHeaders,
@@ -9,9 +9,8 @@ import {
   toResponsesBody,
 } from './responses-body.ts'
 import { createResponsesReader } from './responses-events.ts'
-import type { StreamOptions } from './stream-request.ts'
 
-export const createCodexResponses = (options: StreamOptions): Provider =>
+export const createCodexResponses = (options: HttpProviderOptions): Provider =>
   createHttpProvider<ResponsesQuirk>(
     {
       url: ({ baseUrl }) => appendPath(baseUrl, '/responses'),

@@ -1,5 +1,5 @@
 /** Turns the description of a wire format into a provider. */
-import { toSeconds } from '../../base/clock.ts'
+import { UserError } from '../../errors.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ModelEndpoint, Provider, ProviderDelta, ProviderRequest } from '../types.ts'
 import { answerObjection, type AnswerQuirk, withoutAnswer } from './answer-fields.ts'
@@ -8,9 +8,9 @@ import {
   earlierReasoningObjection,
   withEarlierReasoning,
 } from './earlier-reasoning.ts'
-import { imageNotice, imageObjection, withNotice } from './image-rejections.ts'
+import { imageNotice, imageObjection } from './image-rejections.ts'
 import { type ImageQuirk, sentImages, withImages } from './images.ts'
-import { createQuirkLearner, type Objection } from './quirks.ts'
+import { type Objection, type ObjectionOf, QuirkMemory } from './quirks.ts'
 import { isObjection } from './rejection.ts'
 import {
   hostname,
@@ -24,7 +24,7 @@ import {
   rejectedToolObjection,
   withoutRejectedTools,
 } from './rejected-tools.ts'
-import { withToolLimitNotice } from './tool-limit.ts'
+import { toolLimitNotice } from './tool-limit.ts'
 
 /** What differs between wire formats. `Q` names the deviations of endpoints the format can adapt to. */
 export type WireFormat<Q extends string> = {
@@ -44,67 +44,168 @@ export type WireFormat<Q extends string> = {
   ) => Objection<Q> | null
 }
 
-export const createHttpProvider = <Q extends string>(
-  format: WireFormat<Q>,
-  options: StreamOptions,
-): Provider => {
-  const terminating = new Set<string>()
-  const shownNotices = new Set<string>()
-  const { imagesInResults: inResults } = format
-  const withLearnedQuirks = createQuirkLearner<
-    Q | EarlierQuirk | ImageQuirk | AnswerQuirk | RejectedTool
-  >((failure, known, request, attempts) => {
-    const ofImages = imageObjection(failure, known, request, { inResults, attempts })
-    if (ofImages || !isObjection(failure)) return ofImages
-    return (
-      rejectedToolObjection(failure, known, withoutRejectedTools(request, known)) ??
-      earlierReasoningObjection(failure, known as ReadonlySet<EarlierQuirk>, request) ??
-      answerObjection(failure, known, request, true) ??
-      format.objection(failure, known as ReadonlySet<Q>, request) ??
-      answerObjection(failure, known, request, false)
-    )
-  }, options.clock)
-  return asked =>
-    withLearnedQuirks(asked, known => {
-      const offered = withoutAnswer(withoutRejectedTools(asked, known), known)
-      const request = withEarlierReasoning(offered, known as ReadonlySet<EarlierQuirk>)
-      const quirks = known as ReadonlySet<Q>
-      const { staleTimeoutMs } = request.endpoint
-      const deltas = limited(request, options.clock, limitedRequest =>
-        streamRequest(
-          {
-            url: format.url(request.endpoint),
-            headers: withHeaders(
-              {
-                ...format.headers(request, quirks),
-                ...imageHeaders(request, known),
-                ...(request.traceparent !== undefined && { traceparent: request.traceparent }),
-              },
-              request.endpoint.headers,
-            ),
-            body: format.body(withImages(request, known, inResults), quirks),
-            request: limitedRequest,
-            terminating,
-            reader: format.createReader(),
-          },
-          staleTimeoutMs === undefined ? options : { ...options, staleMs: () => staleTimeoutMs },
-        ),
-      )
-      return withNotice(
-        () => firstTime(imageNotice(request, known), shownNotices),
-        withNotice(
-          () => firstTime(rejectedToolNotice(request, known), shownNotices),
-          withToolLimitNotice(request, quirks, deltas),
-        ),
-      )
-    })
+/** The current key of a sign-in; see `keyFor` in lib/models/sign-in/sign-ins.ts. */
+export type KeySource = (endpoint: ModelEndpoint, isRejected: boolean) => Promise<string | null>
+
+export type HttpProviderOptions = StreamOptions & {
+  /** Renews keys that are tokens of a sign-in. Absent: they are used until they expire. */
+  keyFor?: KeySource | undefined
 }
 
-/** A notice about an endpoint is shown once, not in every turn. */
-const firstTime = (notice: string | null, shown: Set<string>): string | null => {
-  if (notice === null || shown.has(notice)) return null
-  shown.add(notice)
-  return notice
+type AnyQuirk = EarlierQuirk | ImageQuirk | AnswerQuirk | RejectedTool
+
+/** One way in which endpoints differ, whatever their format. */
+type Step<Q> = {
+  /** The quirk that a rejection reveals. */
+  objection?: ObjectionOf<Q>
+  /** It explains more than the rejections of what a request contains. */
+  isOfAny?: true
+  /** The request, adapted to what is known. */
+  adapt?: (request: ProviderRequest, known: ReadonlySet<Q>) => ProviderRequest
+  /** What the user has to know of the adapted request; null: nothing. */
+  notice?: (request: ProviderRequest, known: ReadonlySet<Q>) => string | null
+  /** Shown in every turn, and not only once. */
+  isNoticeOfTurn?: true
+}
+
+/** In the order in which they explain a rejection, adapt a request, and are told to the user. */
+const stepsOf = <Q extends string>({
+  imagesInResults: inResults,
+  objection,
+}: WireFormat<Q>): readonly Step<Q | AnyQuirk>[] => [
+  {
+    objection: (failure, known, request, attempts) =>
+      imageObjection(failure, known, request, { inResults, attempts }),
+    isOfAny: true,
+    notice: imageNotice,
+  },
+  {
+    objection: (failure, known, request) =>
+      rejectedToolObjection(failure, known, withoutRejectedTools(request, known)),
+    adapt: withoutRejectedTools,
+    notice: rejectedToolNotice,
+  },
+  {
+    objection: (failure, known, request) =>
+      earlierReasoningObjection(failure, known as ReadonlySet<EarlierQuirk>, request),
+    adapt: (request, known) => withEarlierReasoning(request, known as ReadonlySet<EarlierQuirk>),
+  },
+  {
+    objection: (failure, known, request) => answerObjection(failure, known, request, true),
+    adapt: withoutAnswer,
+  },
+  {
+    objection: (failure, known, request) => objection(failure, known as ReadonlySet<Q>, request),
+    notice: toolLimitNotice,
+    isNoticeOfTurn: true,
+  },
+  { objection: (failure, known, request) => answerObjection(failure, known, request, false) },
+]
+
+/**
+ * A call is repeated before its first delta only: adapted, when the endpoint rejects something that can be changed, and once
+ * with another key, when it rejects the token of a sign-in.
+ */
+export const createHttpProvider = <Q extends string>(
+  format: WireFormat<Q>,
+  options: HttpProviderOptions,
+): Provider => {
+  const steps = stepsOf(format)
+  const terminating = new Set<string>()
+  const shownNotices = new Set<string>()
+  const memory = new QuirkMemory<Q | AnyQuirk>((failure, known, request, attempts) => {
+    for (const { objection, isOfAny } of steps) {
+      const found =
+        isOfAny || isObjection(failure) ? objection?.(failure, known, request, attempts) : null
+      if (found) return found
+    }
+    return null
+  }, options.clock)
+
+  const send = (
+    request: ProviderRequest,
+    known: ReadonlySet<Q | AnyQuirk>,
+  ): AsyncGenerator<ProviderDelta> => {
+    const quirks = known as ReadonlySet<Q>
+    const { endpoint, traceparent } = request
+    const { staleTimeoutMs } = endpoint
+    return streamRequest(
+      {
+        url: format.url(endpoint),
+        headers: withHeaders(
+          {
+            ...format.headers(request, quirks),
+            ...imageHeaders(request, known),
+            ...(traceparent !== undefined && { traceparent }),
+          },
+          endpoint.headers,
+        ),
+        body: format.body(withImages(request, known, format.imagesInResults), quirks),
+        request,
+        terminating,
+        reader: format.createReader(),
+      },
+      staleTimeoutMs === undefined ? options : { ...options, staleMs: () => staleTimeoutMs },
+    )
+  }
+
+  const noticesOf = (request: ProviderRequest, known: ReadonlySet<Q | AnyQuirk>): string[] =>
+    steps.flatMap(({ notice, isNoticeOfTurn }) => {
+      const text = notice?.(request, known) ?? null
+      if (text === null || (!isNoticeOfTurn && shownNotices.has(text))) return []
+      shownNotices.add(text)
+      return [text]
+    })
+
+  return async function* (given) {
+    const keyFor = given.endpoint.signIn && options.keyFor
+    let asked = keyFor ? await withKey(given, false, keyFor) : given
+    let call = memory.begin(asked)
+    let isKeyRenewed = false
+    for (;;) {
+      let hasStarted = false
+      try {
+        const { quirks: known } = call
+        const request = steps.reduce((sent, { adapt }) => adapt?.(sent, known) ?? sent, asked)
+        for await (const delta of send(request, known)) {
+          if (!hasStarted) {
+            hasStarted = true
+            call.accepted()
+            // Not before: until here, the server may have rejected the request.
+            for (const text of noticesOf(request, known)) yield { type: 'notice', text }
+          }
+          yield delta
+        }
+        return
+      } catch (error) {
+        if (hasStarted || !(error instanceof ProviderFailure)) throw error
+        if (call.rejected(error)) continue
+        const { endpoint, signal } = asked
+        if (!keyFor || error.status !== 401 || isKeyRenewed || signal.aborted) throw error
+        asked = await withKey(asked, true, keyFor)
+        isKeyRenewed = true
+        if (asked.endpoint.apiKey === endpoint.apiKey) throw error
+        call = memory.begin(asked)
+      }
+    }
+  }
+}
+
+/** The request with the current token of a sign-in, which may be newer than the one its endpoint was resolved with. */
+const withKey = async (
+  request: ProviderRequest,
+  isRejected: boolean,
+  keyFor: KeySource,
+): Promise<ProviderRequest> => {
+  const { endpoint } = request
+  const apiKey = await keyFor(endpoint, isRejected).catch((error: unknown) => {
+    if (!(error instanceof UserError)) throw error
+    // Only the user can sign in again. Everything else may pass.
+    throw error.kind === 'unauthorized'
+      ? new ProviderFailure('auth_mismatch', error.message, { status: 401, retryable: false })
+      : new ProviderFailure('network', error.message)
+  })
+  return { ...request, endpoint: { ...endpoint, apiKey: apiKey ?? endpoint.apiKey } }
 }
 
 /** The configured headers win. Betas are a list, so theirs are added to ours. */
@@ -114,31 +215,6 @@ const withHeaders = (
 ): Readonly<Record<string, string>> => {
   const betas = [own['anthropic-beta'], configured['anthropic-beta']].filter(Boolean).join(',')
   return { ...own, ...configured, ...(betas !== '' && { 'anthropic-beta': betas }) }
-}
-
-/** Ends a response that takes longer than `request_timeout_seconds`. */
-async function* limited(
-  request: ProviderRequest,
-  clock: StreamOptions['clock'],
-  send: (request: ProviderRequest) => AsyncGenerator<ProviderDelta>,
-): AsyncGenerator<ProviderDelta> {
-  const { requestTimeoutMs: limitMs = 0, providerName, provider } = request.endpoint
-  if (limitMs === 0) return yield* send(request)
-  const timeout = new AbortController()
-  const seconds = Math.round(toSeconds(limitMs))
-  const end = clock.timer(limitMs, () =>
-    timeout.abort(
-      new ProviderFailure(
-        'network',
-        `The response from ${providerName ?? provider} took longer than ${seconds} s (request_timeout_seconds).`,
-      ),
-    ),
-  )
-  try {
-    yield* send({ ...request, signal: AbortSignal.any([request.signal, timeout.signal]) })
-  } finally {
-    end()
-  }
 }
 
 /** GitHub Copilot requires this header for requests with images. */

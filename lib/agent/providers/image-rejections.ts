@@ -1,6 +1,6 @@
 /** Learns from rejections which images an endpoint accepts, so that a wrong guess never ends a turn. */
 import type { ProviderFailure } from '../failure.ts'
-import type { ProviderDelta, ProviderRequest } from '../types.ts'
+import type { ProviderRequest } from '../types.ts'
 import { type ImageQuirk, sentImages } from './images.ts'
 import type { Objection } from './quirks.ts'
 import { ownWords, paramIs } from './rejection.ts'
@@ -108,18 +108,4 @@ export const imageNotice = (
   }
   const rejected = images.find(({ file }) => quirks.has(`without ${file}`))
   return rejected ? `${model} rejected the image ${rejected.name}, so it doesn’t see it.` : null
-}
-
-/** Emits the notice with the first delta, because before it the server may still reject the request. */
-export async function* withNotice(
-  notice: () => string | null,
-  deltas: AsyncGenerator<ProviderDelta>,
-): AsyncGenerator<ProviderDelta> {
-  let isEmitted = false
-  for await (const delta of deltas) {
-    const text = isEmitted ? null : notice()
-    isEmitted = true
-    if (text !== null) yield { type: 'notice', text }
-    yield delta
-  }
 }

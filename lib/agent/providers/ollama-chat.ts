@@ -16,11 +16,10 @@ import type { Provider, ProviderDelta, ProviderRequest } from '../types.ts'
 import { ollamaAnswer } from './answer-fields.ts'
 import { type Part, partsOf } from './content-parts.ts'
 import { authHeaders } from './http-post.ts'
-import { createHttpProvider } from './http-provider.ts'
+import { createHttpProvider, type HttpProviderOptions } from './http-provider.ts'
 import { type ChatMessage, type ChatShape, toChatMessages } from './openai-messages.ts'
 import type { Objection } from './quirks.ts'
-import { throwErrorIn } from './stream-failure.ts'
-import type { ResponseReader, StreamOptions } from './stream-request.ts'
+import { type ResponseReader, throwErrorIn } from './stream-request.ts'
 import { createThinkSplitter } from './think-tags.ts'
 import { findObjection, type QuirkRow } from './rejection.ts'
 import { NO_TOOLS, offeredTools, TOOLS_REFUSED } from './tool-limit.ts'
@@ -202,7 +201,7 @@ const createReader = (): ResponseReader => {
   }
 }
 
-export const createOllamaChat = (options: StreamOptions): Provider =>
+export const createOllamaChat = (options: HttpProviderOptions): Provider =>
   createHttpProvider<Quirk>(
     {
       url: ({ baseUrl }) => urlOf(baseUrl),

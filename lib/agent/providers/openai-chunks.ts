@@ -10,9 +10,8 @@ import {
 import { isJsonObject } from '../tool-calls.ts'
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
-import type { ResponseReader } from './stream-request.ts'
-import { streamFailure, throwErrorIn } from './stream-failure.ts'
-import { createReasoningCollector } from './openai-reasoning.ts'
+import { type ResponseReader, streamFailure, throwErrorIn } from './stream-request.ts'
+import { type Field, FIELDS } from './openai-reasoning.ts'
 import { createThinkSplitter } from './think-tags.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
@@ -76,7 +75,11 @@ export const createChunkReader = (): ResponseReader => {
     reasoningState.think(delta, thought)
     return [
       ...(reasoning === '' ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
-      ...think.push(words),
+      ...(!think.isOver
+        ? think.push(words)
+        : words === ''
+          ? []
+          : [{ type: 'text' as const, text: words }]),
       ...(asString(delta.refusal) === ''
         ? []
         : [{ type: 'refusal' as const, text: asString(delta.refusal) }]),
@@ -280,6 +283,67 @@ const createCallTracker = (mark: (call: number, id: string, extra: unknown) => v
           ...(written !== '' && !isPlaceholder && { arguments: written }),
         },
       ]
+    },
+  }
+}
+
+/** Fields of `reasoning_details` that arrive in fragments. */
+const GROWING = ['text', 'summary', 'data'] as const
+
+const grow = (known: JsonObject, piece: JsonObject): void => {
+  for (const [key, value] of Object.entries(piece)) {
+    const grows = GROWING.some(name => name === key)
+    if (grows) known[key] = asString(known[key]) + asString(value)
+    else if (value !== null && value !== undefined) known[key] = value
+  }
+}
+
+/** A signed block of Claude behind LiteLLM: its text arrives in fragments, the last one with the signature. */
+const addBlock = (blocks: JsonObject[], piece: JsonObject): void => {
+  const last = blocks.at(-1)
+  if (last?.type !== 'thinking' || piece.type !== 'thinking' || asString(last.signature) !== '')
+    blocks.push({ ...piece })
+  else {
+    last.thinking = asString(last.thinking) + asString(piece.thinking)
+    last.signature = asString(piece.signature)
+  }
+}
+
+/** Collects provider state from the deltas of one response. */
+const createReasoningCollector = () => {
+  const details: JsonObject[] = []
+  const blocks: JsonObject[] = []
+  const marks = new Map<number, JsonObject>()
+  const ids = new Map<number, string>()
+  const thoughts: Partial<Record<Field, string>> = {}
+  let part = ''
+  return {
+    /** Adds the fields of one delta. `thought` is reasoning from a part of the content. */
+    think(delta: JsonObject, thought: string): void {
+      for (const field of FIELDS)
+        if (asString(delta[field]) !== '')
+          thoughts[field] = (thoughts[field] ?? '') + asString(delta[field])
+      part += thought
+      for (const piece of asObjects(delta.thinking_blocks)) addBlock(blocks, piece)
+      for (const piece of asObjects(delta.reasoning_details)) {
+        const last = details.at(-1)
+        const isSame = last?.type === piece.type && last?.index === piece.index
+        if (last && isSame && piece.index !== undefined) grow(last, piece)
+        else details.push({ ...piece })
+      }
+    },
+    mark(call: number, id: string, extra: unknown): void {
+      if (id !== '') ids.set(call, id)
+      if (isObject(extra)) marks.set(call, { ...marks.get(call), ...extra })
+    },
+    /** `inline`: reasoning before the text, including its tags. */
+    end(inline: string): ProviderDelta[] {
+      const isEmpty =
+        details.length + blocks.length + marks.size + Object.keys(thoughts).length === 0
+      if (isEmpty && inline === '' && part === '') return []
+      const item = { details, blocks, marks: Object.fromEntries(marks), thoughts, part, inline }
+      const ofCalls = details.some(({ id }) => id) ? { ids: Object.fromEntries(ids) } : {}
+      return [{ type: 'provider_state', item: { ...item, ...ofCalls, chars: 0, calls: 0 } }]
     },
   }
 }

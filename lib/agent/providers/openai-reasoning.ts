@@ -8,72 +8,16 @@ import {
   type JsonObject,
 } from '../../base/json.ts'
 import type { ToolCall } from '../../schema/message.ts'
-import type { ProviderState, ProviderDelta } from '../types.ts'
-
-/** Fields of `reasoning_details` that arrive in fragments. */
-const GROWING = ['text', 'summary', 'data'] as const
-
-const grow = (known: JsonObject, piece: JsonObject): void => {
-  for (const [key, value] of Object.entries(piece)) {
-    const grows = GROWING.some(name => name === key)
-    if (grows) known[key] = asString(known[key]) + asString(value)
-    else if (value !== null && value !== undefined) known[key] = value
-  }
-}
-
-/** A signed block of Claude behind LiteLLM: its text arrives in fragments, the last one with the signature. */
-const addBlock = (blocks: JsonObject[], piece: JsonObject): void => {
-  const last = blocks.at(-1)
-  if (last?.type !== 'thinking' || piece.type !== 'thinking' || asString(last.signature) !== '')
-    blocks.push({ ...piece })
-  else {
-    last.thinking = asString(last.thinking) + asString(piece.thinking)
-    last.signature = asString(piece.signature)
-  }
-}
+import type { ProviderState } from '../types.ts'
 
 /** Reasoning fields beside the content, the last two of GitHub Copilot. Reasoning is returned under the name it was received. */
-const FIELDS = ['reasoning_content', 'reasoning', 'reasoning_text', 'reasoning_opaque'] as const
-type Field = (typeof FIELDS)[number]
-
-/** Collects provider state from the deltas of one response. */
-export const createReasoningCollector = () => {
-  const details: JsonObject[] = []
-  const blocks: JsonObject[] = []
-  const marks = new Map<number, JsonObject>()
-  const ids = new Map<number, string>()
-  const thoughts: Partial<Record<Field, string>> = {}
-  let part = ''
-  return {
-    /** Adds the fields of one delta. `thought` is reasoning from a part of the content. */
-    think(delta: JsonObject, thought: string): void {
-      for (const field of FIELDS)
-        if (asString(delta[field]) !== '')
-          thoughts[field] = (thoughts[field] ?? '') + asString(delta[field])
-      part += thought
-      for (const piece of asObjects(delta.thinking_blocks)) addBlock(blocks, piece)
-      for (const piece of asObjects(delta.reasoning_details)) {
-        const last = details.at(-1)
-        const isSame = last?.type === piece.type && last?.index === piece.index
-        if (last && isSame && piece.index !== undefined) grow(last, piece)
-        else details.push({ ...piece })
-      }
-    },
-    mark(call: number, id: string, extra: unknown): void {
-      if (id !== '') ids.set(call, id)
-      if (isObject(extra)) marks.set(call, { ...marks.get(call), ...extra })
-    },
-    /** `inline`: reasoning before the text, including its tags. */
-    end(inline: string): ProviderDelta[] {
-      const isEmpty =
-        details.length + blocks.length + marks.size + Object.keys(thoughts).length === 0
-      if (isEmpty && inline === '' && part === '') return []
-      const item = { details, blocks, marks: Object.fromEntries(marks), thoughts, part, inline }
-      const ofCalls = details.some(({ id }) => id) ? { ids: Object.fromEntries(ids) } : {}
-      return [{ type: 'provider_state', item: { ...item, ...ofCalls, chars: 0, calls: 0 } }]
-    },
-  }
-}
+export const FIELDS = [
+  'reasoning_content',
+  'reasoning',
+  'reasoning_text',
+  'reasoning_opaque',
+] as const
+export type Field = (typeof FIELDS)[number]
 
 type Part = { type: string; [key: string]: unknown }
 

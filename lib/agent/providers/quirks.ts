@@ -7,8 +7,8 @@
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
-import { ProviderFailure } from '../failure.ts'
-import type { ProviderDelta, ProviderRequest } from '../types.ts'
+import type { ProviderFailure } from '../failure.ts'
+import type { ProviderRequest } from '../types.ts'
 
 /** Rejections of one call that are learned from. */
 const MAX_REJECTIONS = 8
@@ -33,8 +33,6 @@ export type Objection<Q> = {
   isPartial?: boolean
 }
 
-export type Call<Q> = (quirks: ReadonlySet<Q>) => AsyncGenerator<ProviderDelta>
-
 /** Maps a rejection to the next quirk to apply; null when that would not help. `attempts`: earlier rejections of the call. */
 export type ObjectionOf<Q> = (
   failure: ProviderFailure,
@@ -49,71 +47,83 @@ const digest = (key: string | null): string =>
     .digest('base64url')
     .slice(0, DIGEST_CHARS)
 
+/** One call and its repetitions. */
+export type AdaptedCall<Q> = {
+  /** What the request has to be adapted to. */
+  readonly quirks: ReadonlySet<Q>
+  /** The request was accepted, so what it was adapted to is remembered. */
+  accepted: () => void
+  /** Adds the quirk that this rejection reveals; false when changing the request would not help. */
+  rejected: (failure: ProviderFailure) => boolean
+}
+
 /** Ids of requests and times differ between two rejections with the same reason. */
 const reasonOf = ({ message }: ProviderFailure): string => message.replace(/[\da-f-]{6,}/gi, '')
 
-export const createQuirkLearner = <Q extends string>(
-  objectionOf: ObjectionOf<Q>,
-  clock: Pick<Clock, 'now'>,
-) => {
+/** What endpoints deviate in, as far as it was learned. */
+export class QuirkMemory<Q extends string> {
   /** By place: until when each quirk is remembered. */
-  const learned = new Map<string, Map<Q, number>>()
+  readonly #learned = new Map<string, Map<Q, number>>()
+  readonly #objectionOf: ObjectionOf<Q>
+  readonly #clock: Pick<Clock, 'now'>
 
-  const recall = (place: string): Q[] => {
-    const quirks = learned.get(place)
-    if (!quirks) return []
-    for (const [quirk, until] of quirks) if (until <= clock.now()) quirks.delete(quirk)
-    return [...quirks.keys()]
+  constructor(objectionOf: ObjectionOf<Q>, clock: Pick<Clock, 'now'>) {
+    this.#objectionOf = objectionOf
+    this.#clock = clock
   }
 
-  const remember = (place: string, { quirk, isHarmless }: Objection<Q>): void => {
-    const quirks = learned.get(place) ?? new Map<Q, number>()
-    quirks.set(quirk, clock.now() + (isHarmless ? HARMLESS_MS : REMEMBERED_MS))
-    learned.set(place, quirks)
-    const [oldest] = learned.keys()
-    if (learned.size > MAX_PLACES && oldest !== undefined) learned.delete(oldest)
-  }
-
-  /** All models of the server: a test of the connection may use another one. */
-  const forget = (baseUrl: string): void => {
-    for (const place of learned.keys()) if (place.startsWith(`${baseUrl} `)) learned.delete(place)
-  }
-
-  return async function* learning(
-    request: ProviderRequest,
-    call: Call<Q>,
-  ): AsyncGenerator<ProviderDelta> {
+  /** A call with what is known of its endpoint. */
+  begin(request: ProviderRequest): AdaptedCall<Q> {
     const { endpoint, sessionKey } = request
     // Another key may belong to an account with other rights.
     const ofEndpoint = `${endpoint.baseUrl} ${endpoint.model} ${digest(endpoint.apiKey)}`
     const ofSession = `${ofEndpoint} ${sessionKey ?? ''}`
-    if (request.isConnectionTest) forget(endpoint.baseUrl)
-    const applied = new Set([...recall(ofEndpoint), ...recall(ofSession)])
+    if (request.isConnectionTest) this.#forget(endpoint.baseUrl)
+    const quirks = new Set([...this.#recall(ofEndpoint), ...this.#recall(ofSession)])
     let helpful: Objection<Q>[] = []
     let reason = ''
-    for (let attempts = 0; ; attempts++) {
-      let isFirst = true
-      try {
-        for await (const delta of call(applied)) {
-          if (isFirst)
-            for (const objection of helpful) {
-              if (objection.scope === 'endpoint') remember(ofEndpoint, objection)
-              if (objection.scope === 'session' && sessionKey) remember(ofSession, objection)
-            }
-          isFirst = false
-          yield delta
+    let attempts = 0
+    return {
+      quirks,
+      accepted: () => {
+        for (const objection of helpful) {
+          if (objection.scope === 'endpoint') this.#remember(ofEndpoint, objection)
+          if (objection.scope === 'session' && sessionKey) this.#remember(ofSession, objection)
         }
-        return
-      } catch (error) {
-        const mayLearn = isFirst && error instanceof ProviderFailure && attempts < MAX_REJECTIONS
-        const objection = mayLearn ? objectionOf(error, applied, request, attempts) : null
-        if (objection === null || !mayLearn) throw error
+      },
+      rejected: failure => {
+        const objection =
+          attempts < MAX_REJECTIONS ? this.#objectionOf(failure, quirks, request, attempts) : null
+        if (objection === null) return false
+        attempts += 1
         // The server says the same again: what was changed last is not what it objects to.
-        if (reasonOf(error) === reason) helpful = helpful.filter(({ isPartial }) => isPartial)
-        reason = reasonOf(error)
+        if (reasonOf(failure) === reason) helpful = helpful.filter(({ isPartial }) => isPartial)
+        reason = reasonOf(failure)
         helpful.push(objection)
-        applied.add(objection.quirk)
-      }
+        quirks.add(objection.quirk)
+        return true
+      },
     }
+  }
+
+  #recall(place: string): Q[] {
+    const quirks = this.#learned.get(place)
+    if (!quirks) return []
+    for (const [quirk, until] of quirks) if (until <= this.#clock.now()) quirks.delete(quirk)
+    return [...quirks.keys()]
+  }
+
+  #remember(place: string, { quirk, isHarmless }: Objection<Q>): void {
+    const quirks = this.#learned.get(place) ?? new Map<Q, number>()
+    quirks.set(quirk, this.#clock.now() + (isHarmless ? HARMLESS_MS : REMEMBERED_MS))
+    this.#learned.set(place, quirks)
+    const [oldest] = this.#learned.keys()
+    if (this.#learned.size > MAX_PLACES && oldest !== undefined) this.#learned.delete(oldest)
+  }
+
+  /** All models of the server: a test of the connection may use another one. */
+  #forget(baseUrl: string): void {
+    for (const place of this.#learned.keys())
+      if (place.startsWith(`${baseUrl} `)) this.#learned.delete(place)
   }
 }

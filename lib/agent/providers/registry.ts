@@ -9,9 +9,8 @@ import { createCodexResponses } from './codex-responses.ts'
 import { createDemo } from './demo.ts'
 import { createOllamaChat } from './ollama-chat.ts'
 import { createOpenAiChat } from './openai-chat.ts'
-import { type KeySource, withCurrentKey } from './current-key.ts'
+import type { HttpProviderOptions, KeySource } from './http-provider.ts'
 import { createBodyMemory } from './body-memory.ts'
-import type { StreamOptions } from './stream-request.ts'
 
 /** Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` in either case, as curl does. Local servers are never proxied. */
 export const createProxyDispatcher = async (
@@ -26,7 +25,7 @@ export const createProxyDispatcher = async (
 }
 
 /** To add a wire format: extend `HttpApiMode`; the compiler then points here and to `lib/models/endpoint.ts`. Functions, so that their modules are not needed before. */
-const HTTP_PROVIDERS: Readonly<Record<HttpApiMode, (options: StreamOptions) => Provider>> = {
+const HTTP_PROVIDERS: Readonly<Record<HttpApiMode, (options: HttpProviderOptions) => Provider>> = {
   chat_completions: options => createOpenAiChat(options),
   anthropic_messages: options => createAnthropicMessages(options),
   codex_responses: options => createCodexResponses(options),
@@ -44,10 +43,9 @@ export const createProviders = (
   const provider = (mode: HttpApiMode): Provider => {
     const known = made.get(mode)
     if (known) return known
-    const created = HTTP_PROVIDERS[mode]({ clock, dispatcher, memory })
-    const current = keyFor ? withCurrentKey(created, keyFor) : created
-    made.set(mode, current)
-    return current
+    const created = HTTP_PROVIDERS[mode]({ clock, dispatcher, memory, keyFor })
+    made.set(mode, created)
+    return created
   }
   return {
     get chat_completions() {

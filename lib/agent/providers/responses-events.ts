@@ -9,9 +9,8 @@ import {
 } from '../../base/json.ts'
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
-import type { ResponseReader } from './stream-request.ts'
+import { type ResponseReader, streamFailure, throwErrorIn } from './stream-request.ts'
 import { withReasoning } from './openai-chunks.ts'
-import { streamFailure, throwErrorIn } from './stream-failure.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
 

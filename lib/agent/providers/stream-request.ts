@@ -1,15 +1,17 @@
 /** One streamed model call over HTTP in any wire format: request, server-sent events or a JSON document, timeouts, end detection. */
 import { sentence } from '../../base/sentences.ts'
-import type { Clock } from '../../base/clock.ts'
-import { isObject } from '../../base/json.ts'
+import { type Clock, toSeconds } from '../../base/clock.ts'
+import { asArray, asCount, asObject, asString, isObject, type JsonObject } from '../../base/json.ts'
 import { isLocalUrl } from '../../base/local-network.ts'
 import { createParser } from 'eventsource-parser'
 import type { Dispatcher } from 'undici'
-import { ProviderFailure } from '../failure.ts'
+import { errorFieldsIn } from '../error-fields.ts'
+import { classify, ProviderFailure, statusOfErrorNames } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
 import { type BodyMemory, NO_SPARE } from './body-memory.ts'
 import { encodeJson } from './encode-json.ts'
 import {
+  errorMessageIn,
   hostOf,
   isPage,
   notAnApi,
@@ -75,7 +77,7 @@ export async function* streamRequest(
   { url, headers, body, request, reader, terminating }: StreamRequest,
   options: StreamOptions,
 ): AsyncGenerator<ProviderDelta> {
-  const { endpoint, signal } = request
+  const { endpoint } = request
   const { memory = NO_SPARE } = options
   const server = URL.canParse(url) ? new URL(url).origin : url
   const encoded = encodeJson(body, bytes => memory.take(bytes, server))
@@ -83,6 +85,8 @@ export async function* streamRequest(
   const staleMs = (options.staleMs ?? defaultStaleMs)(encoded.length, isLocal)
   const startedAt = options.clock.monotonic()
   let hasData = false
+  const limit = createLimit(endpoint, options.clock)
+  const signal = AbortSignal.any([request.signal, limit.signal])
   const deadline = createDeadline(signal, hostOf(url), options)
   let closed = false
   let isFramed = false
@@ -119,6 +123,7 @@ export async function* streamRequest(
     }
   } finally {
     deadline.close()
+    limit.close()
   }
   const endpointKey = `${url} ${endpoint.model}`
   /** HTTP/1.0 has no framing: whether the server was done is seen from the second response that ends this way. */
@@ -279,6 +284,25 @@ const createSseReader = () => {
   }
 }
 
+/** Ends a response that takes longer than `request_timeout_seconds`. */
+const createLimit = (
+  { requestTimeoutMs: limitMs = 0, providerName, provider }: ProviderRequest['endpoint'],
+  clock: Clock,
+) => {
+  const timeout = new AbortController()
+  const end = (): void =>
+    timeout.abort(
+      new ProviderFailure(
+        'network',
+        `The response from ${providerName ?? provider} took longer than ${Math.round(toSeconds(limitMs))} s (request_timeout_seconds).`,
+      ),
+    )
+  return {
+    signal: timeout.signal,
+    close: limitMs > 0 ? clock.timer(limitMs, end) : () => undefined,
+  }
+}
+
 /** Ends a request with the turn's signal, or after a time without data. */
 const createDeadline = (signal: AbortSignal, host: string, { clock }: StreamOptions) => {
   const timeout = new AbortController()
@@ -297,4 +321,48 @@ const createDeadline = (signal: AbortSignal, host: string, { clock }: StreamOpti
     reason: (): unknown => (timeout.signal.aborted ? timeout.signal.reason : undefined),
     close: (): void => endSilence(),
   }
+}
+
+/** An error object inside a response with status 200, classified like an error response with a status. */
+export const streamFailure = (error: unknown): ProviderFailure => {
+  const { code, status } = asObject(error)
+  const number = Number(code ?? status)
+  const json = JSON.stringify(error)
+  const fields = errorFieldsIn(error)
+  const message = errorMessageIn(json)
+  return classify({
+    status:
+      Number.isInteger(number) && number >= 400 && number < 600
+        ? number
+        : statusOfErrorNames(fields.codes),
+    message: message === '' ? 'The provider reports an error.' : message,
+    text: json,
+    fields,
+  })
+}
+
+/**
+ * Throws the error in an event or document, in any of the shapes that servers use. Sources: the OpenAI and Anthropic APIs
+ * (`error`), vLLM (`object: "error"`), FastAPI servers (`detail`), GraphQL-like gateways (`errors`), Groq (`x_groq`), z.ai
+ * (`success: false`), DashScope (`code` and `message` alone), MiniMax (`base_resp`).
+ */
+export const throwErrorIn = (event: JsonObject): void => {
+  const groq = asObject(event.x_groq).error
+  if (event.error || groq) throw streamFailure(event.error || groq)
+  if (event.type === 'error' || event.object === 'error') throw streamFailure(event)
+  if (event.choices === undefined) throwUnframed(event)
+  const { status_code: code, status_msg: message } = asObject(event.base_resp)
+  if (asCount(code) > 0)
+    throw classify({
+      message: asString(message) || `Error ${code}`,
+      fields: { codes: [`base_resp.${code}`], param: undefined },
+    })
+}
+
+/** Errors that are only told from an answer by what they lack. */
+const throwUnframed = (event: JsonObject): void => {
+  const { type, code, message, msg, detail, errors, success } = event
+  if (asString(detail) !== '') throw streamFailure(detail)
+  const isNamed = type === undefined && code !== undefined && asString(message || msg) !== ''
+  if (asArray(errors).length > 0 || success === false || isNamed) throw streamFailure(event)
 }

@@ -54,12 +54,16 @@ export const createThinkSplitter = () => {
     return piece(type, text)
   }
 
-  return {
+  const splitter = {
+    /** The text has begun: what follows is text, and needs no splitting. */
+    isOver: false,
     push(text: string): Piece[] {
       seen += text
       held += text
-      if (state === 'start') return atStart()
-      return state === 'thinking' ? thinking() : take('text')
+      const pieces =
+        state === 'start' ? atStart() : state === 'thinking' ? thinking() : take('text')
+      splitter.isOver = state === 'text'
+      return pieces
     },
     /** Returns held-back text. */
     end: (): Piece[] => take(state === 'thinking' ? 'reasoning' : 'text'),
@@ -67,6 +71,7 @@ export const createThinkSplitter = () => {
     /** After `end`: everything before the text, including tags and white space. */
     inline: (): string => seen.slice(0, seen.length - textChars),
   }
+  return splitter
 }
 
 const piece = (type: Piece['type'], text: string): Piece[] => (text === '' ? [] : [{ type, text }])

@@ -1,6 +1,6 @@
 /** Endpoints that accept fewer tools than are available, or none: truncates the list and notifies the user. */
 import type { ProviderFailure } from '../failure.ts'
-import type { ProviderDelta, ProviderRequest } from '../types.ts'
+import type { ProviderRequest } from '../types.ts'
 import type { Objection } from './quirks.ts'
 import { ownWords, paramIs } from './rejection.ts'
 
@@ -66,7 +66,10 @@ export const offeredTools = (
     : tools.slice(0, smallestLimit(quirks, 'tools '))
 
 /** Null when all tools are included. */
-const noticeFor = (request: ProviderRequest, quirks: ReadonlySet<string>): string | null => {
+export const toolLimitNotice = (
+  request: ProviderRequest,
+  quirks: ReadonlySet<string>,
+): string | null => {
   const left = request.tools.length - offeredTools(request, quirks).length
   if (left === 0) return null
   const { model, provider, providerName = provider } = request.endpoint
@@ -75,19 +78,4 @@ const noticeFor = (request: ProviderRequest, quirks: ReadonlySet<string>): strin
   return quirks.has('tools refused')
     ? `${providerName} did not accept tools for ${model} this time, so it answers in text. The next message offers them again.`
     : `${model} takes at most ${smallestLimit(quirks, 'tools ')} tools, so ${left} are left out. Turn off tools you don’t need in Settings, Tools.`
-}
-
-/** Emits the notice with the first delta, because before it the server may still reject the request. */
-export async function* withToolLimitNotice(
-  request: ProviderRequest,
-  quirks: ReadonlySet<string>,
-  deltas: AsyncGenerator<ProviderDelta>,
-): AsyncGenerator<ProviderDelta> {
-  const text = noticeFor(request, quirks)
-  let isEmitted = false
-  for await (const delta of deltas) {
-    if (!isEmitted && text !== null) yield { type: 'notice', text }
-    isEmitted = true
-    yield delta
-  }
 }

@@ -8,7 +8,7 @@ import { deniedPath } from '../permissions/denied-path.ts'
 import { because, stakesOf } from '../reasons.ts'
 import { CONTROL, OUTSIDE, PROTECTED, UNSEEN } from '../shell/labels.ts'
 import type { ApprovalRequest } from '../tool-services.ts'
-import type { ToolContext } from '../types.ts'
+import type { PathScope, ReadScope, ToolContext } from '../types.ts'
 import { asNamedThere } from './look-alike.ts'
 import { isControlled, isCredential, isRunByOthers } from './protected-paths.ts'
 
@@ -22,10 +22,8 @@ const SYSTEM_SECRET =
 const SYSTEM =
   /^\/(?:private\/)?(?:etc|boot|proc|sys|dev(?!\/shm\/))(?:\/|$)|^\/(?:usr\/)?lib\/systemd(?:\/|$)|^\/(?:var\/)?run\/(?:docker\.sock|systemd)/
 
-type Place = Pick<ToolContext, 'workspace' | 'env' | 'forbidden' | 'readable' | 'rules' | 'runner'>
-
 /** Resolves a path from the model: expands `~` and relative paths, finds names that look the same, follows symlinks. */
-export const resolvePath = (ctx: Place, path: string): string => {
+export const resolvePath = (ctx: PathScope, path: string): string => {
   if (path.includes('\0')) throw new Error('The path contains a NUL character.')
   const home = ctx.env.HOME ?? ''
   const expanded = /^~(?:\/|$)/.test(path) && home !== '' ? join(home, path.slice(1)) : path
@@ -43,9 +41,7 @@ export const displayPath = (ctx: ToolContext, fullPath: string): string => {
 }
 
 /** Compiles the guards once per search instead of once per file. Takes real paths. */
-const readGuard = (
-  ctx: Pick<Place, 'env' | 'forbidden' | 'readable'>,
-): ((fullPath: string) => boolean) => {
+const readGuard = (ctx: ReadScope): ((fullPath: string) => boolean) => {
   const home = ctx.env.HOME ?? ''
   const [forbidden, readable] = [ctx.forbidden, ctx.readable ?? []].map(paths =>
     paths.map(path => realPath(path)),
@@ -75,10 +71,7 @@ const readGuard = (
  * Files that must not show unless they are asked for by name: forbidden ones, and those that rules deny or ask about. `root`: the
  * directory that was asked for and approved.
  */
-export const hiddenGuard = (
-  ctx: Pick<Place, 'env' | 'forbidden' | 'readable' | 'rules'>,
-  root?: string,
-): ((fullPath: string) => boolean) => {
+export const hiddenGuard = (ctx: ReadScope, root?: string): ((fullPath: string) => boolean) => {
   const isForbidden = readGuard(ctx)
   const isHidden = ctx.rules?.hides(root)
   return isHidden ? path => isForbidden(path) || isHidden(path) : isForbidden
@@ -88,7 +81,7 @@ const below = (home: string, fullPath: string): string =>
   fullPath.startsWith(home + sep) ? fullPath.slice(home.length + 1) : ''
 
 /** Throws if reading is denied. */
-export const guardRead = (ctx: Place, fullPath: string): void => {
+export const guardRead = (ctx: PathScope, fullPath: string): void => {
   if (readGuard(ctx)(fullPath))
     throw new Refusal(
       'checks',

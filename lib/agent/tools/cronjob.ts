@@ -14,7 +14,7 @@ export type CronFields = {
   /** 0 means forever. */
   repeat?: number
 }
-type Job = Readonly<Record<string, unknown>>
+export type Job = Readonly<Record<string, unknown>>
 
 /** The jobs of one home. Every method throws an error with a sentence for the model. */
 export type CronStore = {

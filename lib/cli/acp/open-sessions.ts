@@ -1,8 +1,8 @@
 /** The sessions that a client has open: created, loaded from state.db, and closed. */
 import type * as acp from '@agentclientprotocol/sdk'
-import { calledByName } from '../../commands.ts'
+import { calledByName } from '../../profiles/slash-commands.ts'
 import { conflict, missing } from '../../errors.ts'
-import { redact } from '../../redact/redact.ts'
+import { redact } from '../../base/redact/redact.ts'
 import type { Message } from '../../schema/message.ts'
 import { requireDirectory } from '../require-directory.ts'
 import { toServers } from './client-servers.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ContentBlock } from '@agentclientprotocol/sdk'
 import { readImageFile } from '../../agent/image-file.ts'
-import { MAX_MESSAGE_CHARS } from '../../conversation/message-input.ts'
+import { MAX_MESSAGE_CHARS } from '../../turns/message-input.ts'
 import { invalid } from '../../errors.ts'
 
 export type PromptInput = { text: string; attachments: string[] }

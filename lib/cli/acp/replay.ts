@@ -2,7 +2,7 @@
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import { parseArguments } from '../../agent/tool-calls.ts'
 import type { Message } from '../../schema/message.ts'
-import { redact, redactValue } from '../../redact/redact.ts'
+import { redact, redactValue } from '../../base/redact/redact.ts'
 import {
   codeContent,
   kindOf,

@@ -8,7 +8,7 @@ import type { AgentRequest } from '../../agent/types.ts'
 import { codeBlock } from '../../base/code-block.ts'
 import { asObject, asString, type JsonObject } from '../../base/json.ts'
 import { visibleName } from '../../base/visible.ts'
-import { redact } from '../../redact/redact.ts'
+import { redact } from '../../base/redact/redact.ts'
 
 /** Where paths of a call are resolved, and which of them may be read. */
 export type Place = Pick<AgentRequest, 'workspace' | 'env' | 'forbidden' | 'readable'>

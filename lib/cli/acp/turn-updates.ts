@@ -1,8 +1,8 @@
 /** Turns what the engine emits during a turn into `session/update` notifications. */
 import type { PlanEntry, SessionUpdate, ToolCallContent } from '@agentclientprotocol/sdk'
 import { asObject, asObjects, asString } from '../../base/json.ts'
-import { redact, redactValue } from '../../redact/redact.ts'
-import { createStreamMask } from '../../turns/mask-stream.ts'
+import { redact, redactValue } from '../../base/redact/redact.ts'
+import { createStreamMask } from '../../turns/to-stream-event.ts'
 import type { AgentEvent } from '../../agent/types.ts'
 import { describeRetry } from '../turn-output.ts'
 import {

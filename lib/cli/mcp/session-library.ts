@@ -1,9 +1,9 @@
 /** The sessions of a profile, as MCP tools see them: those of the server, and those of command-line programs in state.db. */
 import { fromSeconds } from '../../base/clock.ts'
-import type { HostSessions } from '../../host-db/host-sessions.ts'
+import type { HostSessions } from '../../sessions/host-db/host-sessions.ts'
 import { missing } from '../../errors.ts'
 import type { Home } from '../../profiles/home.ts'
-import { redact } from '../../redact/redact.ts'
+import { redact } from '../../base/redact/redact.ts'
 import { decisionSentence } from '../../schema/decision-words.ts'
 import type { Message } from '../../schema/message.ts'
 import type { SessionRow } from '../../schema/session.ts'

@@ -52,13 +52,6 @@ type Pending = {
   until: number
 }
 
-export type SignInsOptions = {
-  dispatcher: Dispatcher | undefined
-  clock: Clock
-  /** The server as it is configured now; null when it was removed. */
-  current: (home: Home, name: string) => HttpServer | null
-}
-
 const LIFETIME_MS = 10 * 60_000
 const MAX_PENDING = 100
 /** What remains when an authorization server accepts only addresses of this machine. Nothing has to listen there. */
@@ -79,14 +72,23 @@ const sentenceFor = (code: string): string => {
 }
 
 export class McpSignIns {
-  readonly #options: SignInsOptions
+  /** The server as it is configured now; null when it was removed. */
+  readonly #current: (home: Home, name: string) => HttpServer | null
+  readonly #dispatcher: Dispatcher | undefined
+  readonly #clock: Clock
   /** By `state`. */
   readonly #pending = new Map<string, Pending>()
   /** Why the last sign-in to a server failed, by home and server. */
   readonly #failures = new Map<string, string>()
 
-  constructor(options: SignInsOptions) {
-    this.#options = options
+  constructor(
+    current: (home: Home, name: string) => HttpServer | null,
+    dispatcher: Dispatcher | undefined,
+    clock: Clock,
+  ) {
+    this.#current = current
+    this.#dispatcher = dispatcher
+    this.#clock = clock
   }
 
   /** Whether a sign-in waits for the browser, and why the last one failed. */
@@ -129,7 +131,7 @@ export class McpSignIns {
     this.cancel(home, server.name)
     this.#pending.set(state, {
       ...{ home, server, browser: hashOf(browser), redirectUri, metadata, resource, client },
-      ...{ codeVerifier, paste, until: this.#options.clock.now() + LIFETIME_MS },
+      ...{ codeVerifier, paste, until: this.#clock.now() + LIFETIME_MS },
     })
     return { url: authorizationUrl.href, paste }
   }
@@ -204,14 +206,14 @@ export class McpSignIns {
   }
 
   #dropExpired(): void {
-    const now = this.#options.clock.now()
+    const now = this.#clock.now()
     for (const [state, { until }] of this.#pending)
       if (until <= now || this.#pending.size >= MAX_PENDING) this.#pending.delete(state)
   }
 
   #fetchOptions(home: Home, { url }: HttpServer): AuthFetchOptions {
     const { allow_private_urls: allowPrivate } = home.settings().browser
-    return { serverUrl: url, allowPrivate, dispatcher: this.#options.dispatcher }
+    return { serverUrl: url, allowPrivate, dispatcher: this.#dispatcher }
   }
 
   /** The configured client, or one registered for this sign-in (RFC 7591): a server may have forgotten an earlier one. */
@@ -270,7 +272,7 @@ export class McpSignIns {
 
   async #exchange(pending: Pending, { code, error, iss }: SignInReply): Promise<void> {
     const { home, server, metadata, client, resource } = pending
-    if (this.#options.current(home, server.name)?.url !== server.url)
+    if (this.#current(home, server.name)?.url !== server.url)
       throw unavailable(
         'The address of the server has changed during the sign-in. Start it again.',
         {
@@ -328,7 +330,7 @@ export class McpSignIns {
       },
       resource,
       client: { ...client },
-      grant: toStoredTokens(tokens, this.#options.clock.now()),
+      grant: toStoredTokens(tokens, this.#clock.now()),
     })
   }
 }

@@ -1,6 +1,6 @@
 /** Texts of notifications in the language of the one who receives them. */
-import { asObject } from '../../base/json.ts'
 import type { Coded } from '../../base/sentences.ts'
+import { asObject } from '../../base/json.ts'
 import { directionOf, type Language, numberLocale } from '../../base/languages.ts'
 import { ar } from './ar.ts'
 import { de } from './de.ts'
@@ -52,7 +52,7 @@ export const translatorFor = (language: Language): Translate => {
   return Object.assign(translate, { language })
 }
 
-/** The end of a budget, as `lib/turn-context/spending-limit.ts` says it; undefined for anything else. */
+/** The end of a budget, as `lib/turns/context/spending-limit.ts` says it; undefined for anything else. */
 export const budgetText = (coded: Coded | undefined, t: Translate): string | undefined => {
   const { code = '', values = {} } = coded ?? {}
   if (code !== 'budget.turn' && code !== 'budget.session' && code !== 'budget.day') return undefined

@@ -116,12 +116,49 @@ export const reduceFrame = (chat: TranscriptState, frame: Frame, now: number): T
   return isTurnEvent(frame) ? apply(seen, frame, now) : seen
 }
 
-/** Event types that don't belong to a turn. */
-const SERVICE_FRAME_TYPES = new Set([
-  ...['row', 'gone', 'asked', 'settled', 'queue', 'aside', 'notice', 'gateway', 'reset'],
-])
+const TURN_FRAME_TYPES = [
+  'turn_started',
+  'token',
+  'reasoning',
+  'retry',
+  'message',
+  'tool',
+  'tool_output',
+  'subagent',
+  'tool_complete',
+  'approval',
+  'clarify',
+  'answered',
+  'usage',
+  'warning',
+  'compressing',
+  'compressed',
+  'done',
+  'apperror',
+  'cancel',
+  'title_status',
+  'title',
+  'stream_end',
+] as const satisfies readonly TurnEvent['type'][]
+const SERVICE_FRAME_TYPES = [
+  'row',
+  'gone',
+  'asked',
+  'settled',
+  'queue',
+  'aside',
+  'notice',
+  'gateway',
+  'reset',
+] as const satisfies readonly Frame['type'][]
+
+const ALL_TYPES = [...TURN_FRAME_TYPES, ...SERVICE_FRAME_TYPES] as const
+/** What the stream of the page listens to. Compiles only while it has every type. */
+export const FRAME_TYPES: readonly (typeof ALL_TYPES)[number][] =
+  ALL_TYPES satisfies Frame['type'] extends (typeof ALL_TYPES)[number] ? unknown : never
+
 const isTurnEvent = (frame: Frame): frame is Frame & TurnEvent =>
-  !SERVICE_FRAME_TYPES.has(frame.type)
+  TURN_FRAME_TYPES.some(type => type === frame.type)
 
 const apply = (chat: TranscriptState, event: TurnEvent, now: number): TranscriptState => {
   switch (event.type) {

@@ -1,9 +1,9 @@
 /** Settings → Appearance: themes and accents shown in their own colors, text size, density, reading font. */
-import { ACCENTS, DENSITIES, FONT_SIZES, READING_FONTS } from '../../../lib/base/appearance.ts'
-import { Choice } from '../../parts/choice.tsx'
-import { isTheme, type Settings, THEMES } from './settings.ts'
+import { SETTINGS } from '../../../lib/base/settings.ts'
+import { isTheme, THEMES } from './settings.ts'
 import { t } from './strings.ts'
-import { SavedRow } from './saved-row.tsx'
+import { type ControlProps, SettingRows } from './setting-rows.tsx'
+import { shownSettings } from './shown-settings.ts'
 import { t as themeText } from './theme-strings.ts'
 import { useSettings } from '../../contexts.ts'
 
@@ -44,90 +44,35 @@ const Themes = () => {
   )
 }
 
-const Accents = () => {
+const Accents = ({ ids }: ControlProps) => {
   const { settings } = useSettings()
   const { theme, accent } = settings.current.value
   return (
-    <SavedRow
-      name="accent"
-      label={t('settings.accent')}
-      hint={t('settings.accent.hint')}
-      group
-      control={ids => (
-        <div class="accents" role="radiogroup" aria-labelledby={ids.label}>
-          {ACCENTS.map(name => (
-            <label key={name} class="accent" title={t(`accent.${name}`)}>
-              <input
-                type="radio"
-                class="sr-only"
-                name="accent"
-                value={name}
-                aria-label={t(`accent.${name}`)}
-                checked={name === accent}
-                onChange={() => void settings.save('accent', name)}
-              />
-              <span class="accent-dot" data-theme={theme} data-accent={name} aria-hidden="true" />
-            </label>
-          ))}
-        </div>
-      )}
-    />
-  )
-}
-
-type ChoiceRowProps<K extends 'font_size' | 'density' | 'reading_font'> = {
-  name: K
-  label: string
-  hint: string
-  options: readonly (readonly [value: Settings[K], label: string])[]
-}
-
-const ChoiceRow = <K extends 'font_size' | 'density' | 'reading_font'>(
-  props: ChoiceRowProps<K>,
-) => {
-  const { settings } = useSettings()
-  const { name, options, ...texts } = props
-  return (
-    <SavedRow
-      {...texts}
-      name={name}
-      group
-      control={ids => (
-        <Choice
-          name={name}
-          labelledBy={ids.label}
-          value={settings.current.value[name]}
-          options={options}
-          onChange={value => void settings.save(name, value)}
-        />
-      )}
-    />
+    <div class="accents" role="radiogroup" aria-labelledby={ids.label}>
+      {SETTINGS.accent.choices.map(name => (
+        <label key={name} class="accent" title={t(`accent.${name}`)}>
+          <input
+            type="radio"
+            class="sr-only"
+            name="accent"
+            value={name}
+            aria-label={t(`accent.${name}`)}
+            checked={name === accent}
+            onChange={() => void settings.save('accent', name)}
+          />
+          <span class="accent-dot" data-theme={theme} data-accent={name} aria-hidden="true" />
+        </label>
+      ))}
+    </div>
   )
 }
 
 export const Appearance = () => (
   <>
     <Themes />
-    <div class="rows">
-      <Accents />
-      <ChoiceRow
-        name="font_size"
-        label={t('settings.font_size')}
-        hint={t('settings.font_size.hint')}
-        options={FONT_SIZES.map(value => [value, t(`font_size.${value}`)])}
-      />
-      <ChoiceRow
-        name="density"
-        label={t('settings.density')}
-        hint={t('settings.density.hint')}
-        options={DENSITIES.map(value => [value, t(`density.${value}`)])}
-      />
-      <ChoiceRow
-        name="reading_font"
-        label={t('settings.reading_font')}
-        hint={t('settings.reading_font.hint')}
-        options={READING_FONTS.map(value => [value, t(`reading_font.${value}`)])}
-      />
-    </div>
+    <SettingRows
+      names={shownSettings('appearance').filter(name => name !== 'theme')}
+      controls={{ accent: Accents }}
+    />
   </>
 )

@@ -1,4 +1,5 @@
 /** Every setting by name, for the palette and the search field of the settings. */
+import type { SettingName } from '../../../lib/base/settings.ts'
 import type { Section } from '../shell/route.ts'
 import { t as inPlace } from './command-place-strings.ts'
 import { t as inIdentity } from '../identity/strings.ts'
@@ -10,7 +11,7 @@ import { t as inBackups } from '../backups/strings.ts'
 import { t as inImports } from '../imports/strings.ts'
 import { t as inUpdates } from '../updates/strings.ts'
 import { t as inRules } from './permission-strings.ts'
-import { may } from '../../parts/may.ts'
+import { hintOf, labelOf, shownSettings } from './shown-settings.ts'
 import { words } from '../palette/words-strings.ts'
 import { t } from './strings.ts'
 
@@ -31,21 +32,22 @@ const entry = (section: Section, label: string, hint = '', other = ''): SettingE
   words: other,
 })
 
-/** Rows of a section that is also about the person. */
-const ofOwner = (...entries: SettingEntry[]): SettingEntry[] =>
-  may('POST /api/settings') ? entries : []
+/** Other words for some of the settings. */
+const otherWords = (): Partial<Record<SettingName, string>> => ({
+  language: words('language'),
+  send_key: words('enter'),
+  theme: words('appearance'),
+  font_size: words('font'),
+  density: words('density'),
+})
+
+const tableEntries = (section: 'general' | 'appearance'): SettingEntry[] =>
+  shownSettings(section).map(name =>
+    entry(section, labelOf(name), hintOf(name), otherWords()[name]),
+  )
 
 export const settingEntries = (): SettingEntry[] => [
-  ...ofOwner(entry('general', t('settings.bot_name'), t('settings.bot_name.hint'))),
-  entry('general', t('settings.language'), t('settings.language.hint'), words('language')),
-  entry('general', t('settings.send_key'), '', words('enter')),
-  entry('general', t('settings.list'), t('settings.list.hint')),
-  entry('general', t('settings.usage'), t('settings.usage.hint')),
-  ...ofOwner(
-    entry('general', t('settings.thinking'), t('settings.thinking.hint')),
-    entry('general', t('settings.cli'), t('settings.cli.hint')),
-    entry('general', t('settings.insights'), t('settings.insights.hint')),
-  ),
+  ...tableEntries('general'),
   entry('models', t('settings.default_model'), t('settings.default_model.hint')),
   entry('models', inModels('keys.title'), inModels('keys.lead')),
   entry('models', inModels('add.title')),
@@ -53,11 +55,7 @@ export const settingEntries = (): SettingEntry[] => [
   entry('people', inPeople('people.role'), inPeople('people.lead')),
   entry('people', inPeople('people.name')),
   entry('people', inPeople('people.profiles')),
-  entry('appearance', t('settings.theme'), '', words('appearance')),
-  entry('appearance', t('settings.accent'), t('settings.accent.hint')),
-  entry('appearance', t('settings.font_size'), t('settings.font_size.hint'), words('font')),
-  entry('appearance', t('settings.density'), t('settings.density.hint'), words('density')),
-  entry('appearance', t('settings.reading_font'), t('settings.reading_font.hint')),
+  ...tableEntries('appearance'),
   entry('notifications', inNotifications('notify.device')),
   entry('notifications', inNotifications('notify.on')),
   entry('notifications', inNotifications('notify.kinds')),

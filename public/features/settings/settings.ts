@@ -1,30 +1,19 @@
 /** The user's settings: applied optimistically, saved in the background, rolled back on failure. */
 import { computed, signal } from '@preact/signals'
-import type { PersonalSetting, Settings as AllSettings } from '../../../lib/schema/settings.ts'
+import {
+  DEFAULT_SETTINGS,
+  LOOK,
+  PERSONAL_SETTINGS,
+  SETTING_NAMES,
+  type SettingName,
+  type Settings,
+} from '../../../lib/base/settings.ts'
 import type { Api } from '../../../router.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { setRefused } from '../../parts/may.ts'
 
-/** The settings the page uses. */
-export type Settings = Pick<
-  AllSettings,
-  | 'bot_name'
-  | 'language'
-  | 'language_from'
-  | 'send_key'
-  | 'show_token_usage'
-  | 'show_cli_sessions'
-  | 'sync_to_insights'
-  | 'check_for_updates'
-  | 'show_thinking'
-  | 'theme'
-  | 'sidebar_density'
-  | 'accent'
-  | 'font_size'
-  | 'density'
-  | 'reading_font'
->
+export type { Settings }
 export type Person = NonNullable<Api['GET /api/settings']['output']['person']>
 export type SaveStatus = 'saving' | 'saved' | 'failed'
 
@@ -41,43 +30,11 @@ export const THEMES = [
 export type Theme = (typeof THEMES)[number]
 export const isTheme = (name: string): name is Theme => THEMES.includes(name as Theme)
 
-const DEFAULTS: Settings = {
-  bot_name: 'Agent',
-  language: 'en',
-  language_from: 'browser',
-  send_key: 'enter',
-  show_token_usage: false,
-  show_cli_sessions: false,
-  sync_to_insights: false,
-  check_for_updates: true,
-  show_thinking: true,
-  theme: 'dark',
-  sidebar_density: 'compact',
-  accent: 'theme',
-  font_size: 'default',
-  density: 'comfortable',
-  reading_font: 'sans',
-}
 const MARK_MS = 2_000
 
-/** What everyone chooses for themselves. */
-const PERSONAL: Readonly<Record<PersonalSetting, true>> = {
-  theme: true,
-  accent: true,
-  font_size: true,
-  density: true,
-  reading_font: true,
-  language: true,
-  language_from: true,
-  send_key: true,
-  sidebar_density: true,
-  show_token_usage: true,
-}
-const routeOf = (key: string) =>
-  key in PERSONAL ? 'POST /api/settings/personal' : 'POST /api/settings'
+const routeOf = (name: SettingName) =>
+  PERSONAL_SETTINGS.includes(name) ? 'POST /api/settings/personal' : 'POST /api/settings'
 
-/** The settings that are attributes of the page. */
-const LOOK = ['theme', 'accent', 'font_size', 'density', 'reading_font'] as const
 export type Look = Pick<Settings, (typeof LOOK)[number]>
 
 const attributeOf = (key: keyof Look): string => `data-${key.replace('_', '-')}`
@@ -100,7 +57,7 @@ export const createSettings = (
   /** What the server put into the page, used by the first paint. */
   look: Partial<Look> = {},
 ) => {
-  const current = signal<Settings>({ ...DEFAULTS, ...look })
+  const current = signal<Settings>({ ...DEFAULT_SETTINGS, ...look })
   const version = signal<string | null>(null)
   /** Who is signed in; null: the only owner, or not loaded yet. */
   const person = signal<Person | null>(null)
@@ -125,12 +82,12 @@ export const createSettings = (
 
   /** `since`: the count when the request was sent. What was chosen or answered later is newer than the reply. */
   const applyReply = (reply: Partial<Settings>, since: number, saved?: string): void => {
-    const known = Object.keys(DEFAULTS).filter(
+    const known = SETTING_NAMES.filter(
       key =>
-        reply[key as keyof Settings] !== undefined &&
+        reply[key] !== undefined &&
         (key === saved || ((newest.get(key) ?? 0) <= since && saveStatus.value[key] !== 'saving')),
     )
-    const values = known.map(key => [key, reply[key as keyof Settings]])
+    const values = known.map(key => [key, reply[key]])
     current.value = { ...current.value, ...Object.fromEntries(values) }
   }
 

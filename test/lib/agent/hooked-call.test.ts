@@ -6,7 +6,7 @@ import type { BeforeCall, Hooks } from '../../../lib/agent/hooks.ts'
 import { runTools } from '../../../lib/agent/run-tools.ts'
 import type { ApprovalRequest } from '../../../lib/agent/tool-services.ts'
 import type { AgentRequest, Tool } from '../../../lib/agent/types.ts'
-import { createApprover } from '../../../lib/turn-context/approver.ts'
+import { Approver } from '../../../lib/turns/context/approver.ts'
 import { createTestClock } from '../../_clock.ts'
 
 const test = suite('calls that a hook allows')
@@ -28,13 +28,13 @@ const deniesAll = (): AgentRequest['approve'] => {
   })
   const home = { name: 'default', settings }
   const scope = { sessionId: 's', home, workspace: '/', meta: {} }
-  return createApprover(scope as never, {
-    sessions: { head: () => ({ meta: {} }) } as never,
-    redactKnown: text => text,
-    grants: { has: () => false } as never,
-    ask: async () => 'deny',
-    noteAllowed: () => {},
-  })
+  const approver = new Approver(
+    scope as never,
+    { head: () => ({ meta: {} }) } as never,
+    { has: () => false } as never,
+    { approve: async () => 'deny', noteAllowed: () => {} } as never,
+  )
+  return ask => approver.approve(ask)
 }
 
 /** The answer that a tool gets to its approval request; the user denies everything. */

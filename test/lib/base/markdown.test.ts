@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { addressIn } from '../../../lib/base/markdown/cjk.ts'
 import { lex, type Token } from '../../../lib/base/markdown/lexer.ts'
-import { markdownHtml } from '../../../lib/shares/markdown-html.ts'
+import { markdownHtml } from '../../../lib/sessions/shares/markdown-html.ts'
 
 const test = suite('markdown')
 

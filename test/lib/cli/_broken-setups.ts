@@ -201,7 +201,7 @@ const NAMESPACES: Setup = {
       'bwrap: No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces.'
     return { env: withProgram(desk.root, 'bwrap', `echo "${said}" >&2; exit 1`) }
   },
-  // Which of the causes, test/lib/sandbox/availability.test.ts says: it depends on the machine.
+  // Which of the causes, test/lib/commands/sandbox/availability.test.ts says: it depends on the machine.
   doctor: ['fail sandbox sandbox_unusable'],
 }
 

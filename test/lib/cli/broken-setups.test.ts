@@ -21,7 +21,7 @@ import { CHECK_CODES, type Check, type CheckCode } from '../../../lib/cli/check.
 import { createReadiness } from '../../../lib/app/readiness.ts'
 import { type Config, readConfig } from '../../../lib/config.ts'
 import { EXIT_SETUP, messageOf, SetupError } from '../../../lib/errors.ts'
-import { tryListen } from '../../../lib/preflight.ts'
+import { tryListen } from '../../../lib/operations/preflight.ts'
 import { createTestClock } from '../../_clock.ts'
 import { MACHINE } from './_broken-setup.ts'
 import { SETUPS } from './_broken-setups.ts'

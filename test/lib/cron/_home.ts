@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTestClock } from '../../_clock.ts'
-import { openHistory } from '../../../lib/cron/history.ts'
-import { createJobs } from '../../../lib/cron/jobs.ts'
+import { History } from '../../../lib/cron/history.ts'
+import { Jobs } from '../../../lib/cron/jobs.ts'
 import { jobsFile } from '../../../lib/cron/jobs-file.ts'
-import { createScheduler, type RunResult } from '../../../lib/cron/scheduler.ts'
+import { Scheduler, type RunResult } from '../../../lib/cron/scheduler.ts'
 import { toIso } from '../../../lib/base/time-zone.ts'
 
 export const fine: RunResult = {
@@ -33,10 +33,10 @@ export const createHome = (at = '2026-02-02T10:00:00Z') => {
     options: { end?: () => Promise<RunResult>; pid?: number } = {},
   ) => {
     const file = jobsFile(dir, () => toIso(clock.now(), 'UTC'))
-    const history = openHistory(dir, { pid: options.pid ?? process.pid, boot }, { clock })
+    const history = new History(dir, { pid: options.pid ?? process.pid, boot }, { clock })
     const ran: string[] = []
     const logged: string[] = []
-    const scheduler = createScheduler({
+    const scheduler = new Scheduler({
       file,
       history,
       async run(job, { signal }) {
@@ -52,7 +52,7 @@ export const createHome = (at = '2026-02-02T10:00:00Z') => {
       zone,
       log: (line, extra) => logged.push(`${line} ${JSON.stringify(extra)}`),
     })
-    const jobs = createJobs({ file, home, clock, zone })
+    const jobs = new Jobs(file, home, clock, zone)
     return { file, history, ran, logged, scheduler, jobs }
   }
 

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
-import { everyMinute } from '../../../lib/cron/every-minute.ts'
+import { everyMinute } from '../../../lib/cron/cron.ts'
 
 const test = suite('every minute')
 

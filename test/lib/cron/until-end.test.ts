@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
 import type { Outcome } from '../../../lib/agent/types.ts'
-import { createUntilEnd } from '../../../lib/cron/until-end.ts'
+import { untilEnd } from '../../../lib/cron/until-end.ts'
 
 const test = suite('until the end of a run')
 
@@ -16,8 +16,13 @@ const begin = (limits: { idleMs: number; maxMs: number }) => {
     log: { position: () => state.position },
     retries: { isWaiting: () => state.isWaiting },
   }
-  const untilEnd = createUntilEnd(clock, id => state.stopped.push(id))
-  const ended = untilEnd({ turn, result: result.promise }, limits, new AbortController().signal)
+  const ended = untilEnd(
+    clock,
+    id => state.stopped.push(id),
+    { turn, result: result.promise },
+    limits,
+    new AbortController().signal,
+  )
   return { clock, state, result, ended }
 }
 

@@ -8,7 +8,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { missing } from '../../../lib/errors.ts'
 import { file } from '../../../lib/http/reply.ts'
-import { type Asset, assetReply, createAsset, encodingFor } from '../../../lib/http/static.ts'
+import type { Asset } from '../../../lib/store/packed.ts'
+import { assetReply, createAsset, encodingFor } from '../../../lib/http/static.ts'
 import { endpoint, missingHeaders, openServer, type TestServer } from './_server.ts'
 
 const script = Buffer.from('export const a = 1\n'.repeat(100))

@@ -18,9 +18,9 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
 import { UserError } from '../../../lib/errors.ts'
-import { createMcp, type Mcp } from '../../../lib/mcp/mcp.ts'
+import { Mcp } from '../../../lib/mcp/mcp.ts'
 import type { Browser, SignInReply } from '../../../lib/mcp/oauth/sign-ins.ts'
-import { serversFor } from '../../../lib/turn-context/external-agent-mcp.ts'
+import { serversFor } from '../../../lib/turns/context/external-agent-mcp.ts'
 import { type Home, openHome } from '../../../lib/profiles/home.ts'
 import { createKnownSecrets } from '../../../lib/profiles/known-secrets.ts'
 import {
@@ -36,7 +36,7 @@ const test = suite<World>('mcp sign-in')
 test.before.each(state => {
   state.dir = mkdtempSync(join(tmpdir(), 'mcp-oauth-'))
   state.clock = createTestClock(Date.now())
-  state.mcp = createMcp({ version: '1', clock: state.clock, idleMs: 30 * 86_400_000 })
+  state.mcp = new Mcp({ version: '1', clock: state.clock, idleMs: 30 * 86_400_000 })
   state.close = []
 })
 test.after.each(async ({ mcp, dir, close }) => {
@@ -277,7 +277,7 @@ test('renews a token before it expires, once for calls at the same time, and kee
   assert.is(after.scope, before.scope)
 
   // Another process, as after kill -9: only what is on disk.
-  const next = createMcp({
+  const next = new Mcp({
     version: '1',
     clock: { ...clock, now: () => clock.now() + 3_590_000 },
   })

@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ToolContext } from '../../../lib/agent/types.ts'
 import { coerceArguments } from '../../../lib/mcp/coerce-arguments.ts'
-import { createMcpTools } from '../../../lib/mcp/create-tools.ts'
+import { mcpTools } from '../../../lib/mcp/create-tools.ts'
 import { isInvalid, parseServers } from '../../../lib/mcp/config.ts'
 import { HIDDEN, hideValues, maskArgs, maskUrl, maskValues } from '../../../lib/mcp/mask-config.ts'
 import { promptResult, resourceResult, toResult } from '../../../lib/mcp/results.ts'
@@ -81,7 +81,7 @@ test('arguments whose names providers do not accept have others there, and their
     listing: () => ({ tools: [{ name: 't', description: '', parameters }] }),
     use: (work: (given: unknown) => unknown) => work(client),
   } as unknown as McpServer
-  const [tool] = createMcpTools([server], { find: () => server })
+  const [tool] = mcpTools([server], { find: () => server })
   const shown = tool?.parameters as { properties: object; required: string[] }
   const names = Object.keys(shown.properties)
   assert.equal(names.toSorted(), [names[3], 'gr__e', 'my_arg', 'my_arg_2', 'plain'].toSorted())

@@ -2,11 +2,11 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createTestClock } from '../../_clock.ts'
-import { createStartLimit } from '../../../lib/mcp/start-limit.ts'
+import { StartLimit } from '../../../lib/mcp/start-limit.ts'
 
 const setUp = () => {
   const clock = createTestClock()
-  return { clock, limit: createStartLimit(clock) }
+  return { clock, limit: new StartLimit(clock) }
 }
 const test = suite('mcp: start limit')
 

@@ -6,7 +6,7 @@ import { SUMMARY_MARK } from '../../../lib/schema/summary.ts'
 import { createEdits } from '../../../lib/sessions/edits.ts'
 import { activeSpans } from '../../../lib/sessions/fold.ts'
 import { toConversation } from '../../../lib/sessions/history.ts'
-import type { Sessions } from '../../../lib/sessions/store.ts'
+import type { Sessions } from '../../../lib/sessions/sessions.ts'
 import { NEW, openBench, say } from './_sessions.ts'
 
 const test = suite('sessions/compression')

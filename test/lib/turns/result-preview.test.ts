@@ -6,7 +6,7 @@ import {
   MAX_SHOWN_CHARS,
   shortenResult,
 } from '../../../lib/turns/result-preview.ts'
-import { shortArgs } from '../../../lib/turns/short-args.ts'
+import { shortArgs } from '../../../lib/turns/to-stream-event.ts'
 
 const test = suite('result preview')
 

@@ -10,7 +10,7 @@ import { createTestClock, type TestClock } from '../../_clock.ts'
 import { bundleProgram } from '../../_program.ts'
 import { createImageKeeper } from '../../../lib/agent/images.ts'
 import type { Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
-import { createMcp, type HomeTools, type Mcp } from '../../../lib/mcp/mcp.ts'
+import { type HomeTools, Mcp } from '../../../lib/mcp/mcp.ts'
 import { type Home, openHome } from '../../../lib/profiles/home.ts'
 import { freePort } from '../../../build/start-program.ts'
 import { ended, isAlive, until } from '../../_wait.ts'
@@ -28,7 +28,7 @@ const test = suite<World>('mcp')
 test.before.each(state => {
   state.dir = mkdtempSync(join(tmpdir(), 'mcp-'))
   state.clock = createTestClock()
-  state.mcp = createMcp({
+  state.mcp = new Mcp({
     version: '1',
     turnWaitMs: 60_000,
     clock: state.clock,
@@ -138,7 +138,7 @@ test('an unresponsive server delays one turn briefly, and later turns not at all
   dir,
   clock,
 }) => {
-  const mcp = createMcp({ version: '1', clock })
+  const mcp = new Mcp({ version: '1', clock })
   const home = homeOf(dir, 'a', { mute: { ...node(odd, 'silent'), connect_timeout: 20 } })
   const first = ask(mcp, home)
   await clock.advance(10_000)

@@ -6,9 +6,9 @@ import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ApprovalRequest, Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
-import { createMcp, type Mcp } from '../../../lib/mcp/mcp.ts'
+import { Mcp } from '../../../lib/mcp/mcp.ts'
 import { parseServers, type ServerConfig } from '../../../lib/mcp/config.ts'
-import { createSampling, type Sample } from '../../../lib/mcp/sampling.ts'
+import { Sampling, type Sample } from '../../../lib/mcp/sampling.ts'
 import { type Home, openHome } from '../../../lib/profiles/home.ts'
 
 const everything = join(
@@ -21,7 +21,7 @@ type World = { dir: string; mcp: Mcp }
 const test = suite<World>('mcp server requests')
 test.before.each(state => {
   state.dir = mkdtempSync(join(tmpdir(), 'mcp-requests-'))
-  state.mcp = createMcp({ version: '1', clock: systemClock })
+  state.mcp = new Mcp({ version: '1', clock: systemClock })
 })
 test.after.each(async ({ mcp, dir }) => {
   await mcp.close()
@@ -172,7 +172,7 @@ test('sampling that is approved when the call is over, or the server no longer w
     mcp_servers: { e: { command: 'x' } },
   })[0] as ServerConfig
   const answer = () =>
-    createSampling('e', systemClock).answer(params, settings, caller, canceled.signal)
+    new Sampling('e', systemClock).answer(params, settings, caller, canceled.signal)
   await answer()
   assert.equal(answered, ['too late'])
   canceled.abort(new Error('canceled'))

@@ -9,9 +9,12 @@ import { until } from '../../_wait.ts'
 import { createTestClock } from '../../_clock.ts'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import { containerLabels, createContainers } from '../../../lib/containers/containers.ts'
-import { type ContainerSettings, readContainerSettings } from '../../../lib/containers/settings.ts'
-import { runArguments } from '../../../lib/containers/run-arguments.ts'
+import { containerLabels, createContainers } from '../../../lib/commands/containers/containers.ts'
+import {
+  type ContainerSettings,
+  readContainerSettings,
+} from '../../../lib/commands/containers/settings.ts'
+import { runArguments } from '../../../lib/commands/containers/run-arguments.ts'
 import { createFakeDocker, createPlace, type FakeDocker, type Place } from './_place.ts'
 import { processesWith } from './_podman.ts'
 

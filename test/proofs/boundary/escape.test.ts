@@ -17,7 +17,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { killGroup, spawnGroup, waitForClose } from '../../../lib/base/process.ts'
-import { gitDirectories } from '../../../lib/sandbox/git-directories.ts'
+import { gitDirectories } from '../../../lib/commands/sandbox/git-directories.ts'
 import {
   createTree,
   reachTable,
@@ -26,7 +26,7 @@ import {
   snapshot,
   type Tree,
   type TreeOptions,
-} from '../../lib/sandbox/_sandbox.ts'
+} from '../../lib/commands/sandbox/_sandbox.ts'
 
 const FULL = process.env.PROOF === 'full'
 const ESCAPE = join(import.meta.dirname, '_escape.mjs')

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createTree, reason, SECRET, type Tree } from '../../lib/sandbox/_sandbox.ts'
+import { createTree, reason, SECRET, type Tree } from '../../lib/commands/sandbox/_sandbox.ts'
 
 const wall = suite('Git as a way out of the sandbox')
 const test = reason === null ? wall : wall.skip

@@ -9,7 +9,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { NetworkTarget } from '../../../lib/agent/tool-services.ts'
 import { spawnGroup, terminateGroup, waitForClose } from '../../../lib/base/process.ts'
-import { createTree, reason, type Tree } from '../../lib/sandbox/_sandbox.ts'
+import { createTree, reason, type Tree } from '../../lib/commands/sandbox/_sandbox.ts'
 import { git } from '../../_git.ts'
 import { until } from '../../_wait.ts'
 

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openPage } from '../../_browser.ts'
-import { openImports } from '../../lib/imports/_bench.ts'
+import { openImports } from '../../lib/sessions/imports/_bench.ts'
 import { startApp, type TestApp } from '../../_app.ts'
 
 const PNG = Buffer.from(

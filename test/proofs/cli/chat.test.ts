@@ -7,7 +7,7 @@ import { openDatabase } from '../../../lib/store/sqlite.ts'
 import { startApp } from '../../_app.ts'
 import { createProvider, gate, type Scripted, type Step } from '../../_provider.ts'
 import { createStateDb, SCHEMAS } from '../../_state-db.ts'
-import { reason } from '../../lib/sandbox/_sandbox.ts'
+import { reason } from '../../lib/commands/sandbox/_sandbox.ts'
 import { createDesk, type Desk } from '../../lib/cli/_run.ts'
 
 type World = { desk: Desk; provider: Scripted }

@@ -1,6 +1,6 @@
 /** Makes one backup of a home, as a program that can be killed: `<home> <target>`; with `hold`, it stops while it writes. */
 import { join } from 'node:path'
-import { makeBackup } from '../../../lib/backups/backup.ts'
+import { makeBackup } from '../../../lib/operations/backups/backup.ts'
 
 const [home = '', target = '', hold] = process.argv.slice(2)
 try {

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createApp } from '../../../lib/app/app.ts'
-import { restoreBackup } from '../../../lib/backups/restore.ts'
+import { restoreBackup } from '../../../lib/operations/backups/restore.ts'
 import { readConfig } from '../../../lib/config.ts'
-import { createLog } from '../../../lib/log.ts'
+import { createLog } from '../../../lib/operations/log.ts'
 import { acquireLock } from '../../../lib/store/instance-lock.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 

@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { checkpointDir } from '../../../lib/checkpoints/checkpoint-store.ts'
-import { createTurns, snapshot } from '../../lib/checkpoints/_turns.ts'
+import { checkpointDir } from '../../../lib/workspaces/checkpoints/checkpoint-store.ts'
+import { createTurns, snapshot } from '../../lib/workspaces/checkpoints/_turns.ts'
 
 const test = suite('checkpoint limits')
 const LIMITS = { files: 8, totalBytes: 10_000, fileBytes: 1_000, folders: 8, stepMs: 1_000 }

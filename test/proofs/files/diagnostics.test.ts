@@ -15,14 +15,14 @@ import { type Clock, systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { CommandRunner } from '../../../lib/agent/tool-services.ts'
-import { createLanguageServers } from '../../../lib/diagnostics/diagnostics.ts'
+import { createLanguageServers } from '../../../lib/workspaces/diagnostics/diagnostics.ts'
 import { isAlive, until } from '../../_wait.ts'
 import { createTestClock } from '../../_clock.ts'
 
 const test = suite<{ bench: Bench }>('diagnostics after an edit')
 type Bench = ReturnType<typeof createBench>
 
-const FAKE = join(import.meta.dirname, '../../lib/diagnostics/_server.mjs')
+const FAKE = join(import.meta.dirname, '../../lib/workspaces/diagnostics/_server.mjs')
 const NEVER = new AbortController().signal
 
 const createBench = (clock: Clock = systemClock) => {

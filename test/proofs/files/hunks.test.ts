@@ -3,10 +3,10 @@ import { chmodSync, lstatSync, readFileSync, symlinkSync, writeFileSync } from '
 import { createTwoFilesPatch } from 'diff'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { hunksTakenBack, withoutHunks } from '../../../lib/checkpoints/hunks.ts'
+import { hunksTakenBack, withoutHunks } from '../../../lib/workspaces/checkpoints/hunks.ts'
 import { UserError } from '../../../lib/errors.ts'
 import { createRandom } from '../../_random.ts'
-import { createTurns, snapshot } from '../../lib/checkpoints/_turns.ts'
+import { createTurns, snapshot } from '../../lib/workspaces/checkpoints/_turns.ts'
 
 type State = { turns: ReturnType<typeof createTurns> }
 const test = suite<State>('undo of hunks')

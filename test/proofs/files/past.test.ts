@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { systemClock } from '../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { checkpointDir } from '../../../lib/checkpoints/checkpoint-store.ts'
-import { pastStateOf, type Point } from '../../../lib/checkpoints/past-state.ts'
-import { DEFAULT_LIMITS } from '../../../lib/checkpoints/scan-workspace.ts'
-import type { TurnRecord } from '../../../lib/checkpoints/records.ts'
-import { createTurns } from '../../lib/checkpoints/_turns.ts'
+import { checkpointDir } from '../../../lib/workspaces/checkpoints/checkpoint-store.ts'
+import { pastStateOf, type Point } from '../../../lib/workspaces/checkpoints/past-state.ts'
+import { DEFAULT_LIMITS } from '../../../lib/workspaces/checkpoints/scan-workspace.ts'
+import type { TurnRecord } from '../../../lib/workspaces/checkpoints/records.ts'
+import { createTurns } from '../../lib/workspaces/checkpoints/_turns.ts'
 
 const test = suite('checkpoints: files at a step')
 

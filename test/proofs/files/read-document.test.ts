@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ZipFile } from 'yazl'
-import { createDocuments } from '../../../lib/documents/documents.ts'
+import { createDocuments } from '../../../lib/workspaces/documents/documents.ts'
 import { type Bench, createBench, refused } from '../../lib/agent/tools/_context.ts'
 
 const test = suite('read_file of documents')

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
-import { createTurns, snapshot } from '../../lib/checkpoints/_turns.ts'
+import { createTurns, snapshot } from '../../lib/workspaces/checkpoints/_turns.ts'
 
 type State = { turns: ReturnType<typeof createTurns> }
 const test = suite<State>('undo of a turn')

@@ -15,7 +15,7 @@ import { createLoader } from '../../../build/launch.mjs'
 import { bundleServer, startupScript, withLateHandlers } from '../../../build/server-parts.mjs'
 import { PACKAGE_TARGETS } from '../../../build/package.mjs'
 import { makeFonts } from '../../../build/subset-fonts.mjs'
-import { thisTarget } from '../../../lib/store/sqlite-addon.ts'
+import { thisTarget } from '../../../lib/store/unpack-native.ts'
 
 const test = suite('build')
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { BRIDGE_ARGUMENT } from '../../../lib/sandbox/network-bridge.ts'
+import { BRIDGE_ARGUMENT } from '../../../lib/commands/sandbox/network-bridge.ts'
 import { createClient } from '../../_http.ts'
 import { startProgram } from '../../../build/start-program.ts'
 

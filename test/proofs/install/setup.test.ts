@@ -6,7 +6,6 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -18,7 +17,6 @@ import { delimiter, dirname, join, resolve } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ALLOCATOR, NODE_FLAGS } from '../../../build/node-flags.mjs'
-import { cachePath, packPackage } from '../../_package.ts'
 
 const packages = (platform: Record<string, object> = {}): Record<string, object> => ({
   '': {
@@ -32,34 +30,21 @@ const packages = (platform: Record<string, object> = {}): Record<string, object>
   ...platform,
 })
 
-/** Installs as npm does, as far as setup.mjs can see: a Node, the list of what is installed, and files of a package. */
+/** Installs as npm does, as far as setup.mjs can see: a Node, the list of what is installed, and the headers of Node. */
 const NPM = `#!${process.execPath}
-const { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } = require('node:fs')
+const { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } = require('node:fs')
 const args = process.argv.slice(2)
-if (args[0] === 'config') {
-  console.log(process.env.NPM_REGISTRY ?? 'undefined')
-  process.exit(0)
-}
 appendFileSync('npm.log', args.join(' ') + '\\n')
 if (process.env.NPM_FAILS) {
   console.error('npm error 404 page@1.0.0\\nnpm error the registry is asleep')
   process.exit(1)
 }
-if (existsSync('npm-shrinkwrap.json')) {
-  const [, page] = Object.values(JSON.parse(readFileSync('npm-shrinkwrap.json', 'utf8')).packages)
-  appendFileSync('npm.log', 'from ' + page.resolved + '\\n')
-  if (process.env.NPM_LACKS_ADDRESS) {
-    console.error('npm error code E404')
-    process.exit(1)
-  }
-}
 rmSync('node_modules', { recursive: true, force: true })
 mkdirSync('node_modules/.bin', { recursive: true })
-mkdirSync('node_modules/page/test', { recursive: true })
-for (const file of ['index.js', 'index.js.map', 'index.d.ts', 'test/a.js']) writeFileSync('node_modules/page/' + file, '')
+for (const name of ['page', 'node-' + process.platform + '-' + process.arch + '/include'])
+  mkdirSync('node_modules/' + name, { recursive: true })
 if (!process.env.NPM_WITHOUT_NODE) symlinkSync(process.execPath, 'node_modules/.bin/node')
-const list = existsSync('npm-shrinkwrap.json') ? 'npm-shrinkwrap.json' : 'package-lock.json'
-const { packages } = JSON.parse(readFileSync(list, 'utf8'))
+const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
 const kept = Object.entries(packages).filter(([, entry]) => !entry.os && !(entry.dev && args.includes('--omit=dev')))
 writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages: Object.fromEntries(kept) }))
 `
@@ -74,7 +59,7 @@ writeFileSync('dist/program.mjs', '#!\\n' + inputsLine(await hashInputs('.')) + 
 const SETUP = [
   'setup.mjs',
   'build/run-built.cjs',
-  ...['inputs', 'install', 'node-flags', 'unpack', 'unneeded'].map(name => `build/${name}.mjs`),
+  ...['inputs', 'node-flags'].map(name => `build/${name}.mjs`),
 ]
 
 const SOURCES = ['handlers/a.ts', 'lib/b/c.ts', 'public/d.css', 'router.ts', 'tsconfig.json']
@@ -108,15 +93,7 @@ const createProject = (lock = packages()) => {
     const { status, stdout, stderr, pid } = spawnSync(node, [join(root, 'setup.mjs'), ...words], {
       cwd,
       encoding: 'utf8',
-      // As by hand: npm, which runs this test, says this to its scripts.
-      env: {
-        ...process.env,
-        npm_config_user_agent: '',
-        npm_config_cache: join(root, 'npm-cache'),
-        npm_config_offline: 'true',
-        PATH,
-        ...env,
-      },
+      env: { ...process.env, PATH, ...env },
     })
     return { status, stdout, stderr, pid }
   }
@@ -136,23 +113,21 @@ const createProject = (lock = packages()) => {
 const test = suite('setup')
 
 const CI = 'ci --no-audit --no-fund --loglevel=error'
+const WITHOUT_TEST_TOOLS = `${CI} --omit=dev --ignore-scripts`
 
 test('the first start installs without test tools, builds, and says what it does', () => {
   const { remove, start, installs, builds, path } = createProject()
   const { status, stdout, stderr } = start('9000')
   assert.is(status, 0, stderr)
   assert.is(stdout, 'program 9000\n')
-  // Neither the test tool nor the package of another platform is counted.
-  assert.match(stderr, /^Installing 1 packages… \d+\.\d s\nBuilding… \d+\.\d s\n$/)
-  assert.equal(installs(), [`${CI} --omit=dev`])
+  assert.match(stderr, /^Installing packages… \d+\.\d s\nBuilding… \d+\.\d s\n$/)
+  assert.equal(installs(), [WITHOUT_TEST_TOOLS])
   assert.equal(builds(), ['--quiet --fast'])
-  const left = (file: string) => existsSync(path(`node_modules/page/${file}`))
-  assert.equal(['index.js', 'index.js.map', 'index.d.ts', 'test'].map(left), [
-    true,
-    false,
-    false,
-    false,
-  ])
+  const node = `node_modules/node-${process.platform}-${process.arch}`
+  assert.equal(
+    [node, `${node}/include`].map(name => existsSync(path(name))),
+    [true, false],
+  )
   remove()
 })
 
@@ -182,29 +157,6 @@ test('an unchanged tree is not built again, also when it was copied; every chang
   remove()
 })
 
-test('without npm when its cache has every package, and after a kill that left half of them', async () => {
-  const { archive, integrity } = await packPackage({ 'index.js': 'page', 'index.d.ts': '' })
-  const { remove, start, installs, path } = createProject(
-    packages({ 'node_modules/page': { version: '1.0.0', integrity } }),
-  )
-  const cached = path(`npm-cache/_cacache/content-v2/sha512/${cachePath(integrity)}`)
-  mkdirSync(dirname(cached), { recursive: true })
-  writeFileSync(cached, archive)
-  mkdirSync(path('node_modules/half'), { recursive: true })
-  const { status, stdout, stderr } = start()
-  assert.equal([status, stdout], [0, 'program\n'], stderr)
-  assert.match(stderr, /^Installing 1 packages… \d+\.\d s\nBuilding… \d+\.\d s\n$/)
-  assert.equal(readdirSync(path('node_modules')).sort(), ['.package-lock.json', 'page'])
-  assert.equal(readdirSync(path('node_modules/page')), ['index.js'])
-  assert.is(start().stderr, '')
-  // Another file than the one of the lock file is npm's business.
-  rmSync(path('node_modules'), { recursive: true })
-  writeFileSync(cached, 'other')
-  assert.is(start().status, 0)
-  assert.equal(installs(), [`${CI} --omit=dev`])
-  remove()
-})
-
 test('a failed install shows everything npm printed, and the next start tries again', () => {
   const { remove, run, installs, builds } = createProject()
   const words = ['--build', 'dist/program.mjs']
@@ -218,60 +170,7 @@ test('a failed install shows everything npm printed, and the next start tries ag
   remove()
 })
 
-test('packages are fetched from the registry in use, without asking it for each; npm finds those at other addresses', () => {
-  const env = { NPM_REGISTRY: 'https://registry.example/npm' }
-  const from = 'from https://registry.example/npm/page/-/page-1.0.0.tgz'
-  const words = ['--build', 'dist/program.mjs']
-  const plain = createProject()
-  assert.is(plain.run(words, { env }).status, 0)
-  assert.equal(plain.installs(), [`${CI} --omit=dev`, from])
-  assert.not.ok(existsSync(plain.path('npm-shrinkwrap.json')))
-  plain.remove()
-  const other = createProject()
-  assert.is(other.run(words, { env: { ...env, NPM_LACKS_ADDRESS: '1' } }).status, 0)
-  assert.equal(other.installs(), [`${CI} --omit=dev`, from, `${CI} --omit=dev`])
-  assert.not.ok(existsSync(other.path('npm-shrinkwrap.json')))
-  other.remove()
-})
-
-test('below npm, the registry is that of its settings, without another npm', () => {
-  const env = { npm_config_user_agent: 'npm/11.0.0 node/v24.0.0', NPM_REGISTRY: 'https://wrong/' }
-  const { run, installs, remove } = createProject()
-  const given = { npm_config_registry: 'https://own.example/npm/' }
-  assert.is(run(['build.mjs'], { env: { ...env, ...given } }).status, 0)
-  assert.match(installs()[1] ?? '', 'from https://own.example/npm/page/-/')
-  remove()
-})
-
-test('dependencies that nothing reads are left out, and those that only a test tool shares with them are test tools', () => {
-  const { remove, run, installs, path } = createProject({
-    '': { dependencies: { mermaid: '1', page: '1' }, devDependencies: { checker: '1' } },
-    'node_modules/page': { version: '1.0.0', dependencies: { inner: '1' } },
-    'node_modules/page/node_modules/inner': { version: '2.0.0', peerDependencies: { peer: '1' } },
-    'node_modules/peer': { version: '1.0.0', optionalDependencies: { elsewhere: '1' } },
-    'node_modules/elsewhere': { version: '1.0.0', optional: true, os: 'sunos' },
-    'node_modules/inner': { version: '1.0.0' },
-    'node_modules/mermaid': { version: '1.0.0', dependencies: { inner: '1', shared: '1' } },
-    'node_modules/shared': { version: '1.0.0', dependencies: { deep: '1' } },
-    'node_modules/deep': { version: '1.0.0' },
-    'node_modules/checker': { version: '1.0.0', dev: true, dependencies: { shared: '1' } },
-  })
-  const env = { NPM_REGISTRY: 'https://registry.example' }
-  const names = () =>
-    Object.keys(
-      JSON.parse(readFileSync(path('node_modules/.package-lock.json'), 'utf8')).packages,
-    ).map(each => each.replace('node_modules/', ''))
-  const used = ['page', 'page/node_modules/inner', 'peer', 'mermaid']
-  assert.is(run(['build.mjs'], { env }).status, 0)
-  assert.equal(names(), ['', ...used])
-  assert.is(run(['build.mjs'], { env }).status, 0)
-  assert.is(installs().length, 2)
-  assert.is(run(['--test-tools', 'build.mjs'], { env }).status, 0)
-  assert.equal(names(), ['', ...used, 'shared', 'deep', 'checker'])
-  remove()
-})
-
-test('the program is the process that was started, after an install another one; its options and variables are the same', () => {
+test('the program is the process that was started, also after an install; its options and variables are ours', () => {
   const { remove, root, run } = createProject()
   const words = ['--build', 'dist/program.mjs', '9000']
   const options = { env: { PRINT_PROCESS: '1' }, cwd: dirname(root) }
@@ -282,7 +181,7 @@ test('the program is the process that was started, after an install another one;
   const given = `${NODE_FLAGS.join(' ')} ${ALLOCATOR.MALLOC_ARENA_MAX}`
   const at = `${join(root, 'dist/program.mjs')} ${root} ${given}`
   assert.equal(seen, [
-    ['program 9000', `other ${at}`],
+    ['program 9000', `same ${at}`],
     ['program 9000', `same ${at}`],
   ])
   remove()
@@ -297,20 +196,30 @@ test('a failed build ends the start with its exit code', () => {
   remove()
 })
 
+test('a package that was packed again under the same version is installed again', () => {
+  const { remove, start, installs, path } = createProject()
+  start()
+  const packed = { version: '1.0.0', resolved: 'file:page.tgz', integrity: 'sha512-y' }
+  const lock = { packages: packages({ 'node_modules/page': packed }) }
+  writeFileSync(path('package-lock.json'), JSON.stringify(lock))
+  start()
+  start()
+  assert.is(installs().length, 2)
+  remove()
+})
+
 test('a test installs the test tools, and an update keeps them', () => {
   const { remove, run, start, installs, path } = createProject()
   start()
   assert.is(run(['--test-tools', 'dist/program.mjs']).status, 0)
   assert.is(run(['--test-tools', 'dist/program.mjs']).stderr, '')
-  assert.equal(installs(), [`${CI} --omit=dev`, CI])
+  assert.equal(installs(), [WITHOUT_TEST_TOOLS, CI])
   start()
   assert.is(installs().length, 2)
   const newer = packages({ 'node_modules/page': { version: '2.0.0' } })
   writeFileSync(path('package-lock.json'), JSON.stringify({ packages: newer }))
   start()
   assert.equal(installs().slice(2), [CI])
-  // Types of packages are needed by a check.
-  assert.ok(existsSync(path('node_modules/page/index.d.ts')))
   remove()
 })
 

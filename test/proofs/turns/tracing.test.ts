@@ -5,18 +5,21 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { complete } from '../../../lib/agent/complete.ts'
 import type { AgentEvent } from '../../../lib/agent/events.ts'
+import { ProviderFailure } from '../../../lib/agent/failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../../../lib/agent/provider-types.ts'
 import type { Agent, AgentRequest, ModelEndpoint, Outcome } from '../../../lib/agent/types.ts'
-import { watchSecrets } from '../../../lib/redact/redact.ts'
+import { createUsageMeter } from '../../../lib/agent/usage-meter.ts'
+import { watchSecrets } from '../../../lib/base/redact/redact.ts'
 import { withinRequest } from '../../../lib/base/request-scope.ts'
 import { isSecretName } from '../../../lib/profiles/child-env.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
-import { createMetrics } from '../../../lib/telemetry/metrics.ts'
-import { observeAgent } from '../../../lib/telemetry/observed-agent.ts'
-import { mayReceiveTrace, parseTraceparent } from '../../../lib/telemetry/traceparent.ts'
-import { createTracing } from '../../../lib/telemetry/tracing.ts'
-import { readTracingSettings } from '../../../lib/telemetry/tracing-settings.ts'
+import { createMetrics } from '../../../lib/operations/telemetry/metrics.ts'
+import { observeAgent } from '../../../lib/operations/telemetry/observed-agent.ts'
+import { mayReceiveTrace, parseTraceparent } from '../../../lib/operations/telemetry/traceparent.ts'
+import { createTracing } from '../../../lib/operations/telemetry/tracing.ts'
+import { readTracingSettings } from '../../../lib/operations/telemetry/tracing-settings.ts'
 import { startApp } from '../../_app.ts'
 
 type Value = { stringValue?: string; intValue?: number; arrayValue?: { values: Value[] } }
@@ -86,19 +89,31 @@ const createRun = (endpoint = ENDPOINT) => {
     providers: {
       async *chat_completions(given: ProviderRequest) {
         sent.push(given)
-        if (sent.length === 2) throw Object.assign(new Error('no'), { type: 'rate_limit' })
+        if (sent.length === 2) throw new ProviderFailure('rate_limit', 'no')
         yield* DELTAS
       },
     },
   } as unknown as AgentRequest
-  const agent: Agent = async ({ providers }, emit) => {
+  const agent: Agent = async ({ providers, observe }, emit) => {
     const call = async () => {
       const given = {
         endpoint,
         messages: [{ role: 'user', content: 'the private question' }],
         tools: [],
+        signal: request.signal,
       } as unknown as ProviderRequest
-      for await (const _ of providers.chat_completions!(given));
+      await complete({
+        provider: providers.chat_completions!,
+        request: given,
+        observe,
+        messageId: 'm1',
+        emit: () => undefined,
+        notice: () => undefined,
+        meter: createUsageMeter(endpoint),
+        wait: async () => undefined,
+        random: () => 0,
+        maxAttempts: 1,
+      })
     }
     await call()
     const tool = { callId: 'call-1', name: 'terminal', preview: null, args: { command: 'private' } }
@@ -127,7 +142,7 @@ const traced = async (env: Record<string, string>, endpoint?: ModelEndpoint) => 
   const redact = (text: string) => text.replaceAll('private', '***')
   const tracing = createTracing({ ...settings, version: 'v1', redact, warn })
   const { agent, request, sent } = createRun(endpoint)
-  const run = () => observeAgent(agent, tracing.observeTurn)(request, () => undefined)
+  const run = () => observeAgent(agent, [tracing.observeTurn])(request, () => undefined)
   return { run, sent, warnings, close: tracing.close }
 }
 
@@ -363,7 +378,7 @@ test('metrics: turns, tokens and cost by provider and model, of which there is a
   const metrics = await createMetrics('v1', sources)
   for (let n = 0; n < 150; n++) {
     const { agent, request } = createRun({ ...ENDPOINT, model: `m"${n}\n` })
-    await observeAgent(agent, metrics.observeTurn)(request, () => undefined)
+    await observeAgent(agent, [metrics.observeTurn])(request, () => undefined)
   }
   const { text } = await metrics.text('')
   const lines = text.split('\n')

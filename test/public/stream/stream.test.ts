@@ -7,6 +7,7 @@ import {
   parseCursor,
   type StreamState,
 } from '../../../public/stream/stream.ts'
+import { FRAME_TYPES } from '../../../public/features/chat/chat-reducer.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { createTestClock } from '../../_clock.ts'
 import { fakeSource, type FakeSource, settle } from '../_page.ts'
@@ -17,6 +18,7 @@ const connection = () => {
   const frames: Frame[] = []
   const states: StreamState['kind'][] = []
   const stream = createStream({
+    types: FRAME_TYPES,
     open(query) {
       const source = fakeSource(query)
       opened.push(source)

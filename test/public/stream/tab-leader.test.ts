@@ -7,6 +7,7 @@ import {
   createTabLeader,
   type LocksLike,
 } from '../../../public/stream/tab-leader.ts'
+import { FRAME_TYPES } from '../../../public/features/chat/chat-reducer.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { createTestClock } from '../../_clock.ts'
 import { fakeRow, fakeSource, type FakeSource, rowFrame, settle } from '../_page.ts'
@@ -75,6 +76,7 @@ const browser = ({ locked = true } = {}) => {
       stream: on =>
         createStream({
           ...on,
+          types: FRAME_TYPES,
           open(query) {
             const source = fakeSource(query)
             opened.push(source)

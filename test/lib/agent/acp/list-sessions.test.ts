@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { adoptSession } from '../../../../lib/agent/acp/list-sessions.ts'
 import { createReplay } from '../../../../lib/agent/acp/replay.ts'
-import { createToolOutput } from '../../../../lib/tool-output.ts'
+import { createToolOutput } from '../../../../lib/sessions/tool-output.ts'
 import { using } from './_external.ts'
 import { createTestClock } from '../../../_clock.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createRules, parseLists } from '../../../../lib/agent/permissions/rules.ts'
-import { grantId } from '../../../../lib/turn-context/grants.ts'
+import { grantId } from '../../../../lib/turns/context/grants.ts'
 import { createExternal } from './_external.ts'
 
 const rules = suite('permission rules of external agents')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../../../lib/base/clock.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createProcessRegistry } from '../../../../lib/processes.ts'
+import { createProcessRegistry } from '../../../../lib/commands/processes.ts'
 import { type Bench, createBench, refused } from './_context.ts'
 import { isAlive } from '../../../_wait.ts'
 

@@ -9,8 +9,14 @@ import { failureHint } from '../../../../lib/agent/tools/failure-hint.ts'
 import { executeCode } from '../../../../lib/agent/tools/execute-code.ts'
 import { createTerminal } from '../../../../lib/agent/tools/terminal.ts'
 import type { CommandRunner } from '../../../../lib/agent/tool-services.ts'
-import { createProcessRegistry } from '../../../../lib/processes.ts'
-import { createTree, reason, SECRET, type Tree, type TreeOptions } from '../../sandbox/_sandbox.ts'
+import { createProcessRegistry } from '../../../../lib/commands/processes.ts'
+import {
+  createTree,
+  reason,
+  SECRET,
+  type Tree,
+  type TreeOptions,
+} from '../../commands/sandbox/_sandbox.ts'
 import { type Bench, createBench } from './_context.ts'
 
 const commands = suite('commands in a sandbox')

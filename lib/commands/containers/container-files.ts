@@ -1,0 +1,112 @@
+/** The folders of a container on this computer, and what it shows of this computer. */
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { isInside } from '../../store/path-within.ts'
+import { CONTAINER_HOME, type Mount } from './run-arguments.ts'
+import type { ContainerSettings } from './settings.ts'
+
+/** Name of a directory in the temporary directory that belongs to a container. */
+export const DIR_PREFIX = 'agent-webui-container-'
+
+/** Has the number of the process that uses the container. */
+export const USER_FILE = 'process'
+
+export type Shown = Mount & { isHidden?: boolean }
+
+/** Of one container, on this computer. */
+type Dirs = {
+  /** Read by commands, under the same name. */
+  shared: string
+  /** Environments and reports of single commands, under the same name. */
+  exchange: string
+  tmp: string
+  /** In place of what is hidden. */
+  empty: string
+}
+
+export const createContainerFiles = ({
+  name,
+  settings,
+  workspace,
+  shows,
+}: {
+  name: string
+  settings: ContainerSettings
+  workspace: string
+  shows: () => readonly Shown[]
+}) => {
+  let base = ''
+
+  /** Created again when it was deleted, as after a restart of the computer. */
+  const dirs = (): Dirs => {
+    if (base === '')
+      base = settings.outlasts ? join(settings.dir, name) : mkdtempSync(join(tmpdir(), DIR_PREFIX))
+    const [shared, exchange, tmp, empty] = ['shared', 'exchange', 'tmp', 'empty'].map(each =>
+      join(base, each),
+    ) as [string, string, string, string]
+    const all = { shared, exchange, tmp, empty }
+    if (existsSync(tmp)) return all
+    mkdirSync(base, { recursive: true, mode: 0o700 })
+    for (const dir of Object.values(all)) mkdirSync(dir, { recursive: true })
+    writeFileSync(join(empty, 'file'), '')
+    // Only the user can enter `base`; inside, the user of the image may be another one.
+    chmodSync(exchange, 0o777)
+    chmodSync(tmp, 0o1777)
+    return all
+  }
+
+  const homeDir = join(settings.dir, 'home')
+
+  const mounts = (): Mount[] => {
+    const { shared, exchange, tmp, empty } = dirs()
+    if (settings.keepsHome) mkdirSync(homeDir, { recursive: true, mode: 0o700 })
+    const toMount = ({ isHidden, source, target, isReadOnly }: Shown): Mount => {
+      if (!isHidden) return { source, target, isReadOnly }
+      const isDir = statSync(source).isDirectory()
+      return { source: isDir ? empty : join(empty, 'file'), target, isReadOnly: true }
+    }
+    const aliasOf = (mount: Mount): Mount[] =>
+      isInside(workspace, mount.target)
+        ? [{ ...mount, target: join('/workspace', relative(workspace, mount.target)) }]
+        : []
+    const shown = shows().map(toMount)
+    const all = [
+      { source: tmp, target: '/tmp' },
+      ...(settings.keepsHome ? [{ source: homeDir, target: CONTAINER_HOME }] : []),
+      ...shown,
+      // With what is read-only or hidden in it: a mount of the workspace does not contain other mounts.
+      ...(settings.hasWorkspaceAlias ? shown.flatMap(aliasOf) : []),
+      { source: shared, target: shared, isReadOnly: true },
+      { source: exchange, target: exchange },
+    ]
+    // The last of a place applies, such as a workspace that is /root.
+    return [...new Map(all.map(mount => [mount.target, mount])).values()]
+  }
+
+  return {
+    dirs,
+    mounts,
+    /** The directory that contains them. */
+    base(): string {
+      dirs()
+      return base
+    },
+    /** Notes which process uses a container that outlasts it, because its labels cannot change. */
+    claim(): void {
+      dirs()
+      writeFileSync(join(base, USER_FILE), String(process.pid))
+    },
+    remove(): void {
+      if (base !== '' && !settings.outlasts) rmSync(base, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,201 @@
+/** The containers of this process: one per profile, workspace, and settings; removed when unused, at the end, and after a crash. */
+import { rmSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { sha256 } from '../../base/sha256.ts'
+import { type Clock, every } from '../../base/clock.ts'
+import { messageOf } from '../../errors.ts'
+import { readText } from '../../store/read-text.ts'
+import { type Container, type ContainerPlan, createContainer, LABEL } from './container.ts'
+import { DIR_PREFIX, USER_FILE } from './container-files.ts'
+import { type EngineCli, openEngine } from './engine.ts'
+import { createImages } from './image.ts'
+import type { ContainerSettings, Engine } from './settings.ts'
+
+const CHECK_IDLE_MS = 30_000
+const CLOSE_TIMEOUT_MS = 10_000
+
+export type ContainersOptions = {
+  clock: Clock
+  log: (line: string, extra?: Record<string, unknown>) => void
+}
+
+export type ContainerRequest = Omit<ContainerPlan, 'name' | 'labels'> & {
+  /** The home of the profile. */
+  home: string
+  /** The environment of the docker program. */
+  env: Readonly<Record<string, string>>
+}
+
+const digest = (value: unknown): string => sha256(JSON.stringify(value)).slice(0, 16)
+
+/** Which home, settings, and process a container belongs to. `owner` is null for one that outlasts its process. */
+export const containerLabels = ({
+  home,
+  owner,
+  settings,
+}: {
+  home: string
+  owner: number | null
+  settings: ContainerSettings
+}): Record<string, string> => ({
+  [`${LABEL}.home`]: digest(home),
+  [`${LABEL}.settings`]: digest(settings),
+  ...(owner !== null && {
+    [`${LABEL}.owner`]: String(owner),
+    [`${LABEL}.computer`]: digest(hostname()),
+  }),
+})
+
+/** The process that used a container that outlasts it; 0: unknown. */
+const userOf = (dir: string): number =>
+  Number(readText(join(dir, USER_FILE), { maxBytes: 20 }).text ?? 0) || 0
+
+/** Whether a process with this id runs. */
+const isAlive = (pid: number): boolean => {
+  if (pid === 0) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+export type Containers = ReturnType<typeof createContainers>
+
+export const createContainers = (options: ContainersOptions) => {
+  const { clock, log } = options
+  const images = createImages({ clock, log })
+  const open = new Map<string, { container: Container; idleMs: number }>()
+  const cleaned = new Map<string, Promise<void>>()
+  const engines = new Map<string, Promise<EngineCli>>()
+  let isClosed = false
+
+  /** The program is looked for once; whether its service answers is found out with each use. */
+  const engineFor = (env: Readonly<Record<string, string>>, wanted: Engine): Promise<EngineCli> => {
+    const key = JSON.stringify([wanted, env.PATH, env.DOCKER_HOST, env.HERMES_DOCKER_BINARY])
+    const opened = engines.get(key) ?? openEngine(env, wanted)
+    engines.set(key, opened)
+    opened.catch(() => engines.delete(key))
+    return opened
+  }
+
+  const report = (what: string) => (error: unknown) => log(what, { error: messageOf(error) })
+
+  const removeUnused = async (): Promise<void> => {
+    for (const [key, { container, idleMs }] of open) {
+      try {
+        if ((await container.idleMs()) <= idleMs) continue
+        open.delete(key)
+        await container.remove()
+      } catch (error) {
+        report('an unused container was not removed')(error)
+      }
+    }
+  }
+  const stopRemoving = every(clock, CHECK_IDLE_MS, () => void removeUnused())
+
+  /**
+   * Removes containers of this home whose process has ended, and their directories. Of those that outlast it, ends what a
+   * killed process left running, and removes the ones that these settings would never start again.
+   */
+  const removeLeftovers = async (
+    cli: EngineCli,
+    home: string,
+    settings: ContainerSettings,
+  ): Promise<void> => {
+    const filter = `label=${LABEL}.home=${digest(home)}`
+    const listed = await cli.run(['ps', '--all', '--quiet', '--filter', filter])
+    const ids = listed.stdout.toString().split('\n').filter(Boolean)
+    if (ids.length === 0) return
+    const names = ['owner', 'computer', 'settings', 'dir'].map(
+      each => `{{index .Config.Labels "${LABEL}.${each}"}}`,
+    )
+    const format = `{{.State.Running}} ${names.join(' ')}`
+    for (const id of ids) {
+      const found = await cli.run(['container', 'inspect', '--format', format, id])
+      const [, isRunning, owner = '', computer = '', made = '', dir = ''] =
+        /^(true|false) (\d*) (\w*) (\w*) (.*)$/.exec(found.stdout.toString().trim()) ?? []
+      // Process ids of another computer, such as the container of another service, say nothing here.
+      if (isRunning === undefined || (computer !== '' && computer !== digest(hostname()))) continue
+      const outlasts = owner === ''
+      const user = Number(outlasts ? userOf(dir) : owner)
+      // This runs before the first one of this process is created.
+      if (user !== process.pid && isAlive(user)) continue
+      if (outlasts && settings.outlasts && made === digest(settings)) {
+        if (isRunning === 'true') await cli.run(['stop', '--time', '1', id])
+        continue
+      }
+      await cli.run(['rm', '--force', id])
+      log(
+        outlasts
+          ? 'removed a container of earlier settings'
+          : 'removed a container that a killed process had left',
+      )
+      const isOurs = outlasts
+        ? dirname(dir) === settings.dir
+        : dirname(dir) === tmpdir() && dir.startsWith(join(tmpdir(), DIR_PREFIX))
+      if (isOurs) rmSync(dir, { recursive: true, force: true })
+    }
+  }
+
+  /** Once per home, before its first container. */
+  const cleanUp = (
+    home: string,
+    settings: ContainerSettings,
+    env: Readonly<Record<string, string>>,
+  ): Promise<void> => {
+    if (!settings.removesLeftovers) return Promise.resolve()
+    const known = cleaned.get(home)
+    if (known) return known
+    const done = engineFor(env, settings.engine)
+      .then(cli => removeLeftovers(cli, home, settings))
+      .catch((error: unknown) => {
+        cleaned.delete(home)
+        throw error
+      })
+    cleaned.set(home, done)
+    return done
+  }
+
+  return {
+    cleanUp,
+    removeUnused,
+    /** The container for this request, which may not have been started yet. */
+    of({ home, ...request }: ContainerRequest): Container {
+      const { settings, workspace, readable } = request
+      const owner = settings.outlasts ? null : process.pid
+      // Services in containers may share one docker service, and have the same home and process id.
+      const place = owner === null ? home : [hostname(), home]
+      const name = `agent-webui-${digest([place, owner, settings, workspace, readable])}`
+      const known = open.get(name)
+      if (known) return known.container
+      const labels = containerLabels({ home, owner, settings })
+      const container = createContainer(
+        { ...request, name, labels },
+        {
+          clock,
+          images,
+          warn: log,
+          engine: () => engineFor(request.env, settings.engine),
+        },
+      )
+      open.set(name, { container, idleMs: settings.idleMs })
+      return container
+    },
+    /** Removes all. Everything that runs in them ends. */
+    async close(): Promise<void> {
+      if (isClosed) return
+      isClosed = true
+      stopRemoving()
+      images.close()
+      const removals = [...open.values()].map(({ container }) =>
+        container.remove().catch(report('a container was not removed')),
+      )
+      open.clear()
+      const late = new Promise(resolve => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())
+      await Promise.race([Promise.all(removals), late])
+    },
+  }
+}

@@ -1,0 +1,67 @@
+/** The image of a container: downloaded when it is missing, once for all who need it. */
+import { sentence } from '../../base/sentences.ts'
+import { type Clock, toSeconds } from '../../base/clock.ts'
+import { conflict, messageOf, unavailable } from '../../errors.ts'
+import { type EngineCli, isMissingImage, reasonIn } from './engine.ts'
+
+/** How long a command waits for a download. */
+const WAIT_MS = 20_000
+const PULL_TIMEOUT_MS = 60 * 60_000
+
+type Pull = { done: Promise<void>; startedAt: number }
+
+export type ImagesOptions = { clock: Clock; log: (line: string) => void }
+
+export type Images = ReturnType<typeof createImages>
+
+export const createImages = ({ clock, log }: ImagesOptions) => {
+  const pulls = new Map<string, Pull>()
+  const closing = new AbortController()
+
+  const pull = async (cli: EngineCli, image: string): Promise<void> => {
+    log(`downloading the container image ${image}`)
+    const result = await cli.run(['pull', '--quiet', image], PULL_TIMEOUT_MS, closing.signal)
+    if (result.code !== 0)
+      throw unavailable(sentence('container.no_image', { image, reason: reasonIn(result.stderr) }))
+    log(`downloaded the container image ${image}`)
+  }
+
+  const start = (cli: EngineCli, image: string): Pull => {
+    const key = `${cli.program} ${image}`
+    const running = pulls.get(key)
+    if (running) return running
+    const started: Pull = {
+      done: pull(cli, image).finally(() => pulls.delete(key)),
+      startedAt: clock.monotonic(),
+    }
+    // A command that waits no longer reads the reason with its next attempt.
+    started.done.catch((error: unknown) => log(messageOf(error)))
+    pulls.set(key, started)
+    return started
+  }
+
+  return {
+    /** Ends the downloads. */
+    close: () => closing.abort(),
+    /** Resolves when the image is here. Rejects with a sentence while a long download runs, and when it failed. */
+    async require(cli: EngineCli, image: string): Promise<void> {
+      const found = await cli.run(['image', 'inspect', '--format', '{{.Id}}', image])
+      if (found.code === 0) return
+      if (!isMissingImage(found.stderr))
+        throw unavailable(
+          sentence('container.image_unreadable', { image, reason: reasonIn(found.stderr) }),
+        )
+      const { done, startedAt } = start(cli, image)
+      const late = Promise.withResolvers<never>()
+      const cancel = clock.timer(WAIT_MS, () => {
+        const seconds = Math.round(toSeconds(clock.monotonic() - startedAt))
+        late.reject(conflict(sentence('container.downloading', { image, seconds })))
+      })
+      try {
+        await Promise.race([done, late.promise])
+      } finally {
+        cancel()
+      }
+    },
+  }
+}

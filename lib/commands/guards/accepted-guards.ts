@@ -1,0 +1,59 @@
+/** Unsupported guards the user accepted, by profile, key and value. A changed value must be accepted again. */
+import type { Words } from '../../base/sentences.ts'
+import { sha256 } from '../../base/sha256.ts'
+import { z } from 'zod'
+import { isObjectOrArray } from '../../base/json.ts'
+import { conflict } from '../../errors.ts'
+import { type JsonFile, jsonFile } from '../../store/json-file.ts'
+import type { UnsupportedGuard } from './guard-rules.ts'
+
+/** Profile → key → id of the value. */
+export const AcceptedGuardsFile = z.record(z.string(), z.record(z.string(), z.string()))
+type AcceptedGuardsFile = z.output<typeof AcceptedGuardsFile>
+
+/** Sorts keys, so that their order does not matter. */
+const ordered = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(ordered)
+  if (!isObjectOrArray(value)) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, each]) => [key, ordered(each)]),
+  )
+}
+
+/** A hash that identifies a value. The value itself may contain a secret. */
+export const valueId = ({ key, value }: Pick<UnsupportedGuard, 'key' | 'value'>): string =>
+  sha256(JSON.stringify([key, ordered(value)]) ?? '').slice(0, 32)
+
+export type AcceptedGuards = {
+  has(profile: string, guard: UnsupportedGuard): boolean
+  /** Throws a UserError (409) when the value has changed since it was shown. */
+  set(profile: string, guard: UnsupportedGuard, shown: string, accepted: boolean): void
+  problem(): Words | null
+}
+
+/** An unreadable file accepts nothing. */
+export const createAcceptedGuards = (path: string): AcceptedGuards => {
+  const file: JsonFile<AcceptedGuardsFile> = jsonFile(path, value =>
+    AcceptedGuardsFile.parse(value ?? {}),
+  )
+  const all = (): AcceptedGuardsFile => (file.problem() === null ? file.read() : {})
+  return {
+    has: (profile, guard) => {
+      const own = all()[profile]
+      return own !== undefined && Object.hasOwn(own, guard.key) && own[guard.key] === valueId(guard)
+    },
+    set(profile, guard, shown, accepted) {
+      const id = valueId(guard)
+      if (shown !== id)
+        throw conflict(`${guard.key} has changed. Review its value again.`, {
+          code: 'guard_changed',
+        })
+      const before = file.read()
+      const { [guard.key]: _, ...others } = before[profile] ?? {}
+      file.write({ ...before, [profile]: accepted ? { ...others, [guard.key]: id } : others })
+    },
+    problem: file.problem,
+  }
+}

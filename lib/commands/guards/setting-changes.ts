@@ -1,0 +1,161 @@
+/** Changes of guarded settings that wait until a person confirms them: shown, logged and recorded once, accepted or undone. */
+import { existsSync } from 'node:fs'
+import { type Clock, every } from '../../base/clock.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
+import { conflict, messageOf } from '../../errors.ts'
+import type { Home } from '../../profiles/home.ts'
+import type { Notify } from '../../schema/notice.ts'
+import type { ChangedSettings } from '../../schema/changed-settings.ts'
+import { type AcceptedSettings, changesId } from './accepted-settings.ts'
+import { restoringEdits, type SettingChange } from './guarded-settings.ts'
+
+const SHOWN_CHARS = 400
+/** They may hold secrets that no one has named yet. */
+const SECRET_FIELDS: ReadonlySet<string> = new Set([
+  'env',
+  'headers',
+  'extra_headers',
+  'default_headers',
+  'api_key',
+  'oauth',
+])
+
+const masked = (value: unknown, name = ''): unknown => {
+  if (Array.isArray(value)) return value.map(each => masked(each, name))
+  if (!isObject(value)) return SECRET_FIELDS.has(name) ? '…' : value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [
+      key,
+      masked(each, SECRET_FIELDS.has(name) ? name : key),
+    ]),
+  )
+}
+
+type Shown = { accepted: AcceptedSettings; redact: (text: string) => string }
+
+const lookAt = (accepted: AcceptedSettings, { name, config }: Home) =>
+  accepted.look(name, config.path, config.peek())
+
+/** What waits in one profile, with masked values; null: nothing. */
+export const shownChanges = (home: Home, { accepted, redact }: Shown): ChangedSettings | null => {
+  const { changes } = lookAt(accepted, home)
+  if (changes.length === 0) return null
+  const toText = (value: unknown, { path }: SettingChange): string | null =>
+    value === undefined
+      ? null
+      : redact(JSON.stringify(masked(value, path.at(-1)))).slice(0, SHOWN_CHARS)
+  return {
+    profile: home.name,
+    file: home.config.path,
+    change_id: changesId(changes),
+    changes: changes.map(change => ({
+      key: change.path.join('.'),
+      accepted: toText(change.accepted, change),
+      now: toText(change.now, change),
+    })),
+  }
+}
+
+/** `shown`: the id of the changes that the person saw. Throws a UserError (409) when the file has changed since. */
+export const settle = (
+  { strict: home }: Home,
+  accepted: AcceptedSettings,
+  { shown, accepts }: { shown: string; accepts: boolean },
+): void => {
+  const values = home.config.read()
+  const look = lookAt(accepted, home)
+  if (changesId(look.changes) !== shown)
+    throw conflict(`${home.config.path} has changed. Review its values again.`, {
+      code: 'guard_changed',
+    })
+  if (accepts) accepted.accept(home.name, values)
+  else home.config.editAll(restoringEdits(values, look))
+}
+
+const CHECK_MS = 2_000
+
+export type SettingChanges = ReturnType<typeof watchSettingChanges>
+
+export const watchSettingChanges = ({
+  homes,
+  accepted,
+  redact,
+  clock,
+  warn,
+  notify,
+  record,
+}: Shown & {
+  homes: () => Home[]
+  clock: Pick<Clock, 'timer'>
+  warn: (line: string) => void
+  notify: Notify
+  /** Into the audit log. */
+  record: (detail: string) => void
+}) => {
+  /** What was reported, by profile. */
+  let known = new Map<string, string>()
+  /** What the files held at the last look: a file that is only half written must not count as tightened. */
+  const seen = new Map<string, Readonly<JsonObject>>()
+  let knownProblem: string | null = null
+
+  const report = ({ profile, file, changes }: ChangedSettings): void => {
+    const keys = changes.map(({ key }) => key).join(', ')
+    const sentence = `${file} changed ${keys}, which nobody confirmed. The earlier values stay in force until you accept or restore them in the settings under Security.`
+    warn(sentence)
+    record(`${profile}: config.yaml changed ${keys}; not in force`)
+    notify('error', sentence, { code: 'settings_changed', values: { file, keys } })
+  }
+
+  /** Once something is tightened, the looser value needs a person again. */
+  const tighten = (home: Home): void => {
+    const written = home.config.peek()
+    if (home.config.problem() !== null || !existsSync(home.config.path)) return
+    const { inForce } = lookAt(accepted, home)
+    if (seen.get(home.name) === written && accepted.knows(home.name))
+      accepted.accept(home.name, inForce)
+    seen.set(home.name, written)
+  }
+
+  const check = (): void => {
+    const problem = accepted.problem()
+    if (problem !== null && `${problem}` !== knownProblem) {
+      const sentence = `${accepted.path} cannot be used: ${problem}. Settings that loosen what the agent may do stay off until you accept them again in the settings under Security.`
+      warn(sentence)
+      record(`${accepted.path} cannot be used`)
+      notify('error', sentence, {
+        code: 'settings_unconfirmed',
+        values: { file: accepted.path, reason: problem },
+      })
+    }
+    knownProblem = problem && `${problem}`
+    const found = new Map<string, string>()
+    for (const home of homes()) {
+      const shown = shownChanges(home, { accepted, redact })
+      if (shown) found.set(home.name, shown.change_id)
+      if (shown && known.get(home.name) !== shown.change_id) report(shown)
+      if (problem === null) tighten(home)
+    }
+    known = found
+  }
+  const attempt = (): void => {
+    try {
+      accepted.keep()
+      check()
+    } catch (error) {
+      // A full disk, for example. What was confirmed stays in force in this process, and the next look tries again.
+      warn(`${accepted.path} could not be written: ${messageOf(error)}`)
+    }
+  }
+  attempt()
+  const close = every(clock, CHECK_MS, attempt)
+
+  return {
+    check: attempt,
+    close,
+    /** Null: nothing waits. */
+    of: (home: Home): ChangedSettings | null => shownChanges(home, { accepted, redact }),
+    settle(home: Home, shown: string, accepts: boolean): void {
+      settle(home, accepted, { shown, accepts })
+    },
+  }
+}

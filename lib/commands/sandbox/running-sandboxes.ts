@@ -1,0 +1,86 @@
+/**
+ * Mounts that a running command could replace. bwrap follows symlinks when it mounts a path of the workspace. A command that
+ * is still running can put a symlink in place of such a path, unless it is a mount point in its own sandbox as well, which
+ * cannot be renamed. So what was created later (`.git`, `.vscode`) must not be a mount until that command has ended.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { isBelow } from '../../store/path-within.ts'
+import type { Mount } from './mounts.ts'
+
+/** A mount of a sandbox: the real path, its name inside, and whether it can be changed through it. */
+type Shown = { source: string; path: string; canWrite: boolean }
+
+/** Time between the choice of the mounts and the start of bwrap. */
+const START_MS = 100
+
+const shownBy = (args: readonly string[]): Shown[] =>
+  args.flatMap((flag, at) => {
+    const [source, path] = [args[at + 1], args[at + 2]]
+    const isBind = flag === '--bind' || flag === '--ro-bind'
+    return isBind && source !== undefined && path !== undefined
+      ? [{ source, path, canWrite: flag === '--bind' }]
+      : []
+  })
+
+/** Undefined: it has ended, or belongs to another user. */
+const ifReadable = (read: () => string): string | undefined => {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The mounts of every bwrap of this computer. A process in a sandbox could call itself bwrap, but it is in another
+ * namespace of processes.
+ */
+const runningSandboxes = (): Shown[][] => {
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .flatMap(pid => {
+      const line = ifReadable(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ?? ''
+      const [program = '', ...args] = line.split('\0')
+      if (!/(?:^|\/)bwrap$/.test(program)) return []
+      const status = ifReadable(() => readFileSync(`/proc/${pid}/status`, 'utf8')) ?? ''
+      // One number for each nested namespace.
+      return /^NSpid:\t\d+$/m.test(status) ? [shownBy(args)] : []
+    })
+}
+
+const toShown = (mounts: readonly Mount[]): Shown[] =>
+  mounts.map(({ path, access, source = path }) => ({ source, path, canWrite: access === 'write' }))
+
+/** Whether a command in that sandbox could rename the path or a directory above it. A mount point cannot be renamed. */
+const canReplace = (shown: readonly Shown[], real: string): boolean =>
+  shown.some(mount => {
+    if (!mount.canWrite || mount.source === real || !isBelow(mount.source, real)) return false
+    const path = mount.path + real.slice(mount.source.length)
+    return !shown.some(other => other.path.length > mount.path.length && isBelow(other.path, path))
+  })
+
+export const createMountCheck = () => {
+  /** Mounts of sandboxes that may not have started yet. */
+  let starting: { at: number; shown: Shown[] }[] = []
+
+  return {
+    /** Without those inside the workspace that a running command can replace. What only hides something stays: it shows nothing. */
+    withoutReplaceable(mounts: readonly Mount[]): Mount[] {
+      const now = performance.now()
+      starting = starting.filter(({ at }) => now - at < START_MS)
+      const others = [...starting.map(({ shown }) => shown), ...runningSandboxes()]
+      const changeable = mounts.filter(({ access, source }) => access === 'write' && !source)
+      return mounts.filter(({ path, access, source = path }) => {
+        const isInWorkspace = changeable.some(
+          each => each.path !== path && isBelow(each.path, path),
+        )
+        const isFixed = access === 'hide' || !isInWorkspace
+        return isFixed || !others.some(shown => canReplace(shown, source))
+      })
+    },
+    /** A sandbox with these is about to start. */
+    starts(mounts: readonly Mount[]): void {
+      starting.push({ at: performance.now(), shown: toShown(mounts) })
+    },
+  }
+}

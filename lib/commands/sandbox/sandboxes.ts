@@ -1,0 +1,285 @@
+/** Sandboxes with bubblewrap or Seatbelt: one runner for each turn, private directories for each session. */
+import type { Sentence } from '../../base/sentences.ts'
+import { failed } from '../../errors.ts'
+import { join, relative } from 'node:path'
+import type {
+  CheckTarget,
+  CommandPlacement,
+  CommandRunner,
+  PlacedProgram,
+} from '../../agent/tool-services.ts'
+import { isInside, realPath } from '../../store/path-within.ts'
+import {
+  type Availability,
+  checkSandbox,
+  type SandboxSystem,
+  sandboxSystem,
+} from './availability.ts'
+import { bubblewrapArguments, LOADER_VARIABLE } from './bubblewrap.ts'
+import { type CommandNetwork, openLocalNetwork, openMountedNetwork } from './command-network.ts'
+import { MACOS_SYSTEM } from './macos.ts'
+import { mountGit, nameGit, planGit } from './git-mounts.ts'
+import { type Mount, type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
+import { PROXY_VARIABLES } from './network-bridge.ts'
+import type { NetworkAccess } from './network-opener.ts'
+import { createMountCheck } from './running-sandboxes.ts'
+import { createOwnDirectories } from './own-directories.ts'
+import { DROPPED_VARIABLES } from './places.ts'
+import { seatbeltArguments } from './seatbelt.ts'
+import { signalInside } from './signal-children.ts'
+
+/** `env` is that of the turn: variables that a command sets for later ones must not show them more of this computer. */
+export type SandboxScope = Omit<Place, 'ownHome' | 'ownTmp'> & {
+  /** Whose private directories it uses: a session, or a scheduled task. */
+  owner: string
+  /** True: commands share the network of this computer. Otherwise they are asked about each host that no pattern names. */
+  network: boolean | readonly string[]
+}
+
+const FAILURE_VALID_MS = 30_000
+
+const GIT =
+  'The Git directory can be changed only by a command that runs nothing but git; hooks, configuration, and operations of several steps, such as rebase, never.'
+const ASK = 'Where a command needs more, set access; the user is asked.'
+const PROXY_NOTE =
+  'The network is reached through a proxy (HTTP_PROXY and the like are set), which asks the user about each new host while the command waits. What a denied host means is in the result.'
+const NOTES = {
+  bubblewrap: {
+    files: `Commands run in a sandbox: they can change the workspace and /tmp only, and see neither your home directory nor other processes. ${GIT}`,
+    proxy: `${PROXY_NOTE} Each command has a localhost of its own: start a server and what connects to it in the same command.`,
+    ask: `${ASK} Processes started with & end with the command.`,
+  },
+  seatbelt: {
+    files: `Commands run in a sandbox: they can change the workspace, $TMPDIR, and a private $HOME only, not /tmp, and cannot read other files of the user. Hard links are not possible. ${GIT}`,
+    proxy: `${PROXY_NOTE} There is no localhost.`,
+    ask: ASK,
+  },
+} as const
+
+const READ_ONLY_NOTE =
+  'Commands run in a sandbox: they can change only a private /tmp, and there is no network.'
+
+const noteOf = (kind: SandboxSystem['kind'], network: SandboxScope['network']): string => {
+  const { files, proxy, ask } = NOTES[kind]
+  return [files, ...(network === true ? [] : [proxy]), ask].join(' ')
+}
+
+const withoutSockets = (env: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !DROPPED_VARIABLES.test(name)))
+
+const splitVariables = (
+  env: Readonly<Record<string, string>>,
+): [loader: Record<string, string>, ordinary: Record<string, string>] => {
+  const isOfLoader = ([name]: [string, string]) => LOADER_VARIABLE.test(name)
+  const all = Object.entries(env)
+  return [
+    Object.fromEntries(all.filter(isOfLoader)),
+    Object.fromEntries(all.filter(entry => !isOfLoader(entry))),
+  ]
+}
+
+export const createSandboxes = (
+  env: Readonly<Record<string, string | undefined>>,
+  system: SandboxSystem = sandboxSystem(),
+  networkAccess: Partial<NetworkAccess> = {},
+) => {
+  const isSeatbelt = system.kind === 'seatbelt'
+  const directories = createOwnDirectories(isSeatbelt)
+  const plan = isSeatbelt ? { system: MACOS_SYSTEM } : {}
+  const running = createMountCheck()
+  const networks = new Set<CommandNetwork>()
+  /** Undefined: it is not known yet whether there is one. */
+  let problem: Sentence | null | undefined
+  let checked: { at: number; result: Promise<Availability> } | null = null
+
+  /** A success is valid for the life of the process, a failure for half a minute. */
+  const availability = async (): Promise<Availability> => {
+    const isStale = (at: number) => performance.now() - at > FAILURE_VALID_MS
+    if (checked && (await checked.result).problem !== null && isStale(checked.at)) checked = null
+    checked ??= { at: performance.now(), result: checkSandbox(env, system) }
+    const found = await checked.result
+    // For the life of the process: a sandbox that stops working refuses, and is not left instead.
+    if (problem !== null) problem = found.problem
+    return found
+  }
+
+  /** Null: the command shares the network of this computer, or has none. */
+  const openNetwork = async (
+    { owner, env, network }: SandboxScope,
+    onTarget: CheckTarget | undefined,
+  ): Promise<CommandNetwork | null> => {
+    if (network === true || !onTarget) return null
+    const allowed = network === false ? [] : network
+    const options = { allowed, onTarget, env, access: networkAccess }
+    const opened = isSeatbelt
+      ? await openLocalNetwork(options)
+      : await openMountedNetwork(directories.of(owner, env.HOME).network, options)
+    networks.add(opened)
+    const close = () => {
+      opened.close()
+      networks.delete(opened)
+    }
+    return { ...opened, close }
+  }
+
+  const createRunner = (scope: SandboxScope, isReadOnly: boolean): CommandRunner => {
+    const own = () => directories.of(scope.owner, scope.env.HOME)
+    const place = (): Place => {
+      const { root, home: ownHome, tmp: ownTmp } = own()
+      // Where /tmp is visible, a command could replace the directories of the next one with symlinks.
+      return { ...scope, hidden: [...scope.hidden, root], ownHome, ownTmp }
+    }
+    const problem = async (): Promise<Sentence | null> =>
+      (await availability()).problem ?? workspaceProblem(scope)
+    return {
+      kind: system.kind,
+      problem,
+      ...(isReadOnly
+        ? { note: READ_ONLY_NOTE, network: false, isReadOnly }
+        : {
+            note: noteOf(system.kind, scope.network),
+            canLeave: true,
+            network: scope.network === true,
+            sharesFolders: scope.writable.length > 0,
+            ...(!isSeatbelt && { readOnly: () => createRunner(scope, true) }),
+          }),
+      sets: ['TMPDIR', ...PROXY_VARIABLES],
+      reach: path => reachOf(planMounts(place(), { ...plan, isReadOnly }), path, plan.system),
+      sharedDir: () => own().shared,
+      hostPath: path =>
+        !isSeatbelt &&
+        isInside('/tmp', path) &&
+        !isInside(own().tmp, path) &&
+        !isVisibleInTmp(scope, path)
+          ? join(own().tmp, relative('/tmp', path))
+          : path,
+      async place({ program, cwd, env: given, access, changesGit, readable = [], onTarget }) {
+        const found = await availability()
+        const why = found.problem ?? (await problem())
+        if (found.problem !== null || why !== null) throw failed(why ?? '')
+        const variables = withoutSockets(given)
+        const hasNetwork = !isReadOnly && (access === 'network' || scope.network === true)
+        const network = isReadOnly || hasNetwork ? null : await openNetwork(scope, onTarget)
+        // Node may be in a directory that is not shown otherwise.
+        const more = [...readable, ...(isSeatbelt ? [XCODE] : network ? [process.execPath] : [])]
+        const here = place()
+        const git = planGit(here)
+        const mounts = planMounts(
+          { ...here, readable: [...scope.readable, ...more] },
+          { ...plan, ...git, program: program.file, isReadOnly },
+        )
+        const placement = {
+          program: network?.start(program) ?? program,
+          cwd,
+          hasNetwork,
+          proxyPort: network?.port ?? null,
+        }
+        const { workspace } = scope
+        const all = [...mounts, ...(network?.mounts ?? [])]
+        const shown = isSeatbelt ? all : running.withoutReplaceable(all)
+        const withGit = { ...git, mounts: shown, workspace, changesGit: changesGit === true }
+        const gitPlace = isReadOnly
+          ? { mounts: shown, env: {}, finish: async () => null }
+          : isSeatbelt
+            ? nameGit(withGit)
+            : mountGit(withGit, own().root)
+        if (!isSeatbelt) running.starts(gitPlace.mounts)
+        const planned = {
+          ...placement,
+          mounts: gitPlace.mounts,
+          env: { ...variables, ...network?.env, ...gitPlace.env },
+        }
+        const placed = isSeatbelt
+          ? underSeatbelt(planned, found, here)
+          : underBubblewrap(planned, found)
+        const onEnd = () => {
+          network?.close()
+          return gitPlace.finish()
+        }
+        return { ...placed, onEnd }
+      },
+    }
+  }
+
+  return {
+    runnerFor: (scope: SandboxScope) => createRunner(scope, false),
+    availability,
+    /** Why none has worked here since the start; null: one has; undefined: that is not known yet. */
+    problem: () => problem,
+    /** The same without an earlier failure, for a person who has just installed what was missing. */
+    recheck(): Promise<Availability> {
+      checked = null
+      return availability()
+    },
+    close() {
+      for (const network of networks) network.close()
+      directories.close()
+    },
+  }
+}
+
+type Planned = Pick<CommandPlacement, 'program' | 'cwd' | 'env'> & {
+  mounts: readonly Mount[]
+  hasNetwork: boolean
+  /** Of a proxy on the localhost of this computer. */
+  proxyPort: number | null
+}
+type Available = Extract<Availability, { problem: null }>
+
+const underBubblewrap = (
+  { program, cwd, env, hasNetwork, mounts }: Planned,
+  { program: bwrap, canDisableNamespaces, filter, limiter }: Available,
+): PlacedProgram => {
+  const [loaderVariables, ordinary] = splitVariables({ ...env, TMPDIR: '/tmp' })
+  const options = {
+    mounts,
+    cwd: realPath(cwd),
+    hasNetwork,
+    canDisableNamespaces,
+    hasFilter: filter !== null,
+    loaderVariables,
+  }
+  return {
+    file: bwrap,
+    args: [...bubblewrapArguments(options), '--', ...limiter, program.file, ...program.args],
+    cwd: '/',
+    env: ordinary,
+    onSignal: signalInside,
+    ...(filter && { filter }),
+  }
+}
+
+/** Where the selected Xcode is, which may have another name than usual. */
+const XCODE = '/private/var/db/xcode_select_link'
+
+/**
+ * Nothing can be shown under another name, so variables lead to the private directories. sandbox-exec becomes the
+ * program, so signals need no help. Variables of the dynamic loader are left out: sandbox-exec starts outside the sandbox,
+ * and macOS removes them for programs of the system anyway.
+ */
+const underSeatbelt = (
+  { program, cwd, env, hasNetwork, proxyPort, mounts }: Planned,
+  { program: sandboxExec }: Available,
+  { env: { HOME: home }, ownHome, ownTmp }: Place,
+): PlacedProgram => ({
+  file: sandboxExec,
+  args: [
+    ...seatbeltArguments({ mounts, hasNetwork, proxyPort }),
+    '--',
+    program.file,
+    ...program.args,
+  ],
+  cwd: realPath(cwd),
+  env: {
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('DYLD_'))),
+    // A command before this one may have changed it.
+    ...((env.HOME === undefined || env.HOME === home) && { HOME: ownHome }),
+    TMPDIR: ownTmp,
+  },
+})
+
+/** The workspace and other visible directories may be below /tmp. */
+const isVisibleInTmp = ({ workspace, readable, writable }: SandboxScope, path: string): boolean =>
+  [...(workspace === null ? [] : [workspace]), ...readable, ...writable].some(root =>
+    isInside(root, path),
+  )

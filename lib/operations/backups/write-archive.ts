@@ -1,0 +1,294 @@
+/** Writes what a walk finds into a compressed archive, with a hash of every file. Memory grows with the number of files, not with their size. */
+import { createHash } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { constants, createZstdCompress } from 'node:zlib'
+import { sha256 } from '../../base/sha256.ts'
+import { invalid, messageOf } from '../../errors.ts'
+import { type Head, HEAD, KEYS, MANIFEST, type ManifestLine } from './format.ts'
+import { encryptKeys, type KeyFile, MAX_KEYS_BYTES } from './keys.ts'
+import { openForBackup, type OpenedFile } from './read-file.ts'
+import { errorCode } from '../../store/file-error.ts'
+import { isDiskFull as isFull } from '../../store/journal.ts'
+import { createTarWriter, type TarWriter } from './tar.ts'
+import { unknownEntry } from './places.ts'
+import type { Found } from './walk.ts'
+
+export type Problem = { path: string; reason: string }
+
+export type Written = {
+  files: number
+  /** Bytes of all files before compression. */
+  bytes: number
+  /** Files with keys: in the encrypted part, or left out. */
+  keyFiles: string[]
+  /** What is not in the archive, or changed while it was read. */
+  problems: Problem[]
+}
+
+export type ArchiveOptions = {
+  /** When it is written: milliseconds since 1970. */
+  now: number
+  head: Head
+  found: AsyncIterable<Found>
+  problems: Problem[]
+  /** The passphrase of the encrypted part; null: keys are left out. */
+  passphrase: string | null
+  /** The text of a file without the keys in it; the same text when it has none, null when they cannot be taken out. */
+  withoutKeys: (path: string, text: string) => string | null
+  /** Copies a SQLite database that programs may be using; returns the path of the copy, which is deleted afterwards. Null: it is no database. */
+  copyDatabase: (file: string) => Promise<{ file: string; remove: () => void } | null>
+  workFactor?: number | undefined
+  signal?: AbortSignal | undefined
+}
+
+type FoundFile = Extract<Found, { type: 'file' }>
+
+type Open = (file: FoundFile) => Promise<OpenedFile | null>
+
+/** Decides about the files that this version does not know, and names them: a later version may keep keys there. */
+const createUnknown = ({ passphrase, withoutKeys, problems }: ArchiveOptions, open: Open) => {
+  /** Large files are no key files. */
+  const hasKeys = async (file: FoundFile): Promise<boolean> => {
+    const opened = await open(file)
+    if (!opened) return false
+    try {
+      const text = opened.whole?.toString() ?? ''
+      return withoutKeys(file.path, text) !== text
+    } finally {
+      await opened.close()
+    }
+  }
+
+  return async (file: FoundFile): Promise<FoundFile> => {
+    const entry = unknownEntry(file.path)
+    if (entry === null) return file
+    const isKey = file.treatment === 'key' || (await hasKeys(file))
+    const isMissing = isKey && passphrase === null
+    // A file that may have keys is named itself, the other ones by their entry.
+    const path = isMissing ? file.path : entry
+    if (!problems.some(each => each.path === path)) {
+      const reason = isMissing
+        ? 'not saved, because it may have keys; --with-keys saves it'
+        : 'saved, but this version does not know it: see whether it has keys'
+      problems.push({ path, reason })
+    }
+    return isKey ? { ...file, treatment: 'key' } : file
+  }
+}
+
+const createEntries = (writer: TarWriter, options: ArchiveOptions) => {
+  const { passphrase, withoutKeys, copyDatabase, problems } = options
+  const manifest: ManifestLine[] = []
+  const keys: KeyFile[] = []
+  const written: Written = { files: 0, bytes: 0, keyFiles: [], problems }
+  let keyBytes = 0
+
+  const note = (line: ManifestLine) => void manifest.push(line)
+
+  const addBytes = async (
+    { path, mode, mtimeMs }: Omit<KeyFile, 'content'>,
+    content: Buffer,
+    extra: Partial<ManifestLine> = {},
+  ): Promise<void> => {
+    const size = content.length
+    await writer.add({ path, type: 'file', mode, mtimeMs, size, target: null }, content)
+    note({ path, type: 'file', mode: mode & 0o777, size, sha256: sha256(content), ...extra })
+  }
+  const count = (size: number): void => {
+    written.files += 1
+    written.bytes += size
+  }
+
+  const keepKey = (file: KeyFile): void => {
+    written.keyFiles.push(file.path)
+    if (passphrase === null) return
+    keyBytes += file.content.length
+    if (keyBytes > MAX_KEYS_BYTES)
+      throw invalid(
+        `The files with keys are larger than ${MAX_KEYS_BYTES / 1024 / 1024} MB in all; ${file.path} is one of them. Nothing was saved.`,
+        {
+          code: 'backup_keys_too_large',
+          values: { max: MAX_KEYS_BYTES / 1024 / 1024, file: file.path },
+        },
+      )
+    keys.push(file)
+  }
+
+  /** Null when the file is gone, or may not be read, which is a problem of that file alone. */
+  const open = async ({ path, file }: FoundFile, isJournal = false) => {
+    try {
+      return await openForBackup(file, { isJournal })
+    } catch (error) {
+      if (!['EACCES', 'EPERM', 'EIO'].includes(errorCode(error))) throw error
+      problems.push({ path, reason: messageOf(error) })
+      return null
+    }
+  }
+
+  /** Whole in memory: files with keys and settings are small. */
+  const readWhole = async (file: FoundFile): Promise<KeyFile | null> => {
+    const opened = await open(file)
+    if (!opened) return null
+    try {
+      const { mode, mtimeMs, size } = opened
+      if (size > MAX_KEYS_BYTES)
+        throw invalid(
+          `${file.path} counts as a file with keys and is too large. Nothing was saved.`,
+          {
+            code: 'backup_keys_too_large',
+            values: { max: MAX_KEYS_BYTES / 1024 / 1024, file: file.path },
+          },
+        )
+      const chunks: Buffer[] = []
+      for await (const chunk of opened.content()) chunks.push(chunk)
+      return { path: file.path, mode, mtimeMs, content: Buffer.concat(chunks) }
+    } finally {
+      await opened.close()
+    }
+  }
+
+  const addKey = async (file: FoundFile): Promise<void> => {
+    if (passphrase === null) return void written.keyFiles.push(file.path)
+    const whole = await readWhole(file)
+    if (whole) keepKey(whole)
+  }
+
+  const addStripped = async (file: FoundFile): Promise<void> => {
+    const whole = await readWhole(file)
+    if (!whole) return
+    const text = whole.content.toString('utf8')
+    const stripped = withoutKeys(file.path, text)
+    if (stripped === null) return keepKey(whole)
+    count(Buffer.byteLength(stripped))
+    if (stripped === text) return addBytes(whole, whole.content)
+    keepKey(whole)
+    await addBytes(whole, Buffer.from(stripped), { keys_removed: true })
+  }
+
+  const addContent = async (file: FoundFile): Promise<void> => {
+    const opened = await open(file, file.treatment === 'journal')
+    if (!opened) return
+    try {
+      const { mode, mtimeMs, size, whole } = opened
+      if (whole) {
+        count(size)
+        return await addBytes({ path: file.path, mode, mtimeMs }, whole)
+      }
+      const hash = createHash('sha256')
+      const content = opened.content()
+      const state = { size, padding: 0, changed: false }
+      const hashed = async function* (): AsyncGenerator<Buffer> {
+        for (;;) {
+          const next = await content.next()
+          if (next.done) return void Object.assign(state, next.value)
+          hash.update(next.value)
+          yield next.value
+        }
+      }
+      await writer.add(
+        { path: file.path, type: 'file', mode, mtimeMs, size, target: null },
+        hashed(),
+      )
+      note({
+        path: file.path,
+        type: 'file',
+        mode: mode & 0o777,
+        size: state.size,
+        sha256: hash.digest('hex'),
+        ...(state.padding > 0 && { padding: state.padding }),
+        ...(state.changed && { changed: true as const }),
+      })
+      if (state.changed) problems.push({ path: file.path, reason: 'it changed while it was read' })
+      count(state.size)
+    } finally {
+      await opened.close()
+    }
+  }
+
+  const addDatabase = async (file: FoundFile): Promise<void> => {
+    const copy = await copyDatabase(file.file)
+    if (!copy) return addContent({ ...file, treatment: 'save' })
+    try {
+      await addContent({ ...file, file: copy.file, treatment: 'save' })
+    } finally {
+      copy.remove()
+    }
+  }
+
+  const treatUnknown = createUnknown(options, open)
+  const add = {
+    save: addContent,
+    journal: addContent,
+    database: addDatabase,
+    strip: addStripped,
+    key: addKey,
+  } satisfies Record<FoundFile['treatment'], (file: FoundFile) => Promise<void>>
+
+  return {
+    written,
+    manifest,
+    keys,
+    addBytes,
+    async add(entry: Found): Promise<void> {
+      if (entry.type === 'file') {
+        const file = await treatUnknown(entry)
+        return add[file.treatment](file)
+      }
+      const { path, type, mtimeMs } = entry
+      const mode = entry.mode & 0o777
+      const target = entry.type === 'link' ? entry.target : null
+      await writer.add({ path, type, mode, mtimeMs, size: 0, target })
+      note({ path, type, mode, ...(target !== null && { target }) })
+    },
+  }
+}
+
+const fill = async (writer: TarWriter, options: ArchiveOptions): Promise<Written> => {
+  const { head, found, passphrase, workFactor, signal } = options
+  const entries = createEntries(writer, options)
+  const own = (path: string) => ({ path, mode: 0o600, mtimeMs: options.now })
+  await entries.addBytes(own(HEAD), Buffer.from(`${JSON.stringify(head, null, 2)}\n`))
+  for await (const entry of found) {
+    signal?.throwIfAborted()
+    await entries.add(entry)
+  }
+  if (passphrase !== null)
+    await entries.addBytes(own(KEYS), await encryptKeys(entries.keys, { passphrase, workFactor }))
+  const lines = entries.manifest.map(line => `${JSON.stringify(line)}\n`).join('')
+  const last = Buffer.from(lines)
+  await writer.add({ ...own(MANIFEST), type: 'file', size: last.length, target: null }, last)
+  writer.end()
+  return entries.written
+}
+
+/** Writes the archive into `target`, which is empty. Does not sync it. */
+export const writeArchive = async (
+  target: FileHandle,
+  options: ArchiveOptions,
+): Promise<Written> => {
+  const writer = createTarWriter()
+  const compress = createZstdCompress({
+    params: {
+      [constants.ZSTD_c_compressionLevel]: 3,
+      [constants.ZSTD_c_checksumFlag]: 1,
+    },
+  })
+  const flushed = pipeline(writer.stream, compress, async chunks => {
+    for await (const chunk of chunks) await target.writeFile(chunk as Buffer)
+  })
+  const failure = flushed.then(
+    () => null,
+    (error: unknown) => error,
+  )
+  try {
+    const written = await fill(writer, options)
+    await flushed
+    return written
+  } catch (error) {
+    writer.stream.destroy()
+    // A full disk is the reason; that the archive accepts no more entries follows from it.
+    const cause = await failure
+    throw isFull(cause) ? cause : error
+  }
+}

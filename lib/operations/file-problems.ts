@@ -1,0 +1,89 @@
+/** Watches shared files for damage by hand edits or other programs; each change is logged and shown once. */
+import { type Words, withCodes } from '../base/sentences.ts'
+import type { UnreadableFile } from '../schema/file-problem.ts'
+import { join } from 'node:path'
+import { type Clock, every } from '../base/clock.ts'
+import type { Home } from '../profiles/home.ts'
+import type { FileProblem } from '../schema/file-problem.ts'
+import type { Notify } from '../schema/notice.ts'
+import type { Workspaces } from '../workspaces/workspaces.ts'
+
+export type FileSources = {
+  homes: { list: () => Home[] }
+  workspaces: Pick<Workspaces, 'problem'>
+  /** Files of the service itself. */
+  own: readonly { problem: () => UnreadableFile | null }[]
+  /** The scheduled jobs of a home. */
+  jobsOf: (home: Home) => { problem: () => Words | null; isLost: () => boolean }
+}
+
+type Found = UnreadableFile & Pick<FileProblem, 'profile'>
+
+/** Everything a person or another program may write, at this moment. */
+export const createFileCheck = ({ homes, workspaces, jobsOf, own }: FileSources) => {
+  const jobsProblem = (home: Home) => {
+    const jobs = jobsOf(home)
+    const reason = jobs.problem()
+    if (reason === null) return null
+    return { file: join(home.dir, 'cron', 'jobs.json'), reason, in_force: !jobs.isLost() }
+  }
+  const ofHome = (home: Home): Found[] =>
+    [...home.problems(), workspaces.problem(home), jobsProblem(home)].flatMap(found =>
+      found ? [{ profile: home.name, ...found }] : [],
+    )
+  return (): Found[] => {
+    const shared = own.flatMap(each => each.problem() ?? [])
+    return [...homes.list().flatMap(ofHome), ...shared.map(found => ({ profile: null, ...found }))]
+  }
+}
+
+export type FileProblemsOptions = {
+  /** The current problems. Must be cheap. */
+  check: () => Found[]
+  log: (line: string) => void
+  notify: Notify
+  clock: Pick<Clock, 'timer'>
+}
+
+const CHECK_MS = 2_000
+
+const keyOf = ({ file, reason, in_force }: Found): string => `${file}\0${reason}\0${in_force}`
+
+/** The problem and its consequence. */
+export const toSentence = ({ file, reason, in_force }: UnreadableFile): string =>
+  `${file} cannot be read: ${reason}. ${
+    in_force
+      ? 'The last valid version stays in use.'
+      : 'Features that depend on it are unavailable until it is fixed.'
+  }`
+
+export type FileProblems = ReturnType<typeof watchFileProblems>
+
+export const watchFileProblems = ({ check, log, notify, clock }: FileProblemsOptions) => {
+  let known = new Map<string, Found>()
+
+  /** The current problems. Reports changes since the last call. */
+  const list = (): FileProblem[] => {
+    const found = new Map(check().map(problem => [keyOf(problem), problem]))
+    const before = known
+    known = found
+    for (const [key, problem] of found) {
+      if (before.has(key)) continue
+      log(toSentence(problem))
+      const { file, reason, in_force: isKept } = problem
+      notify('error', toSentence(problem), {
+        code: isKept ? 'file_kept' : 'file_lost',
+        values: { file, reason },
+      })
+    }
+    const broken = new Set([...found.values()].map(({ file }) => file))
+    for (const { file } of new Map([...before.values()].map(each => [each.file, each])).values()) {
+      if (broken.has(file)) continue
+      log(`${file} can be read again`)
+      notify('info', `${file} can be read again.`, { code: 'file_readable', values: { file } })
+    }
+    return [...found.values()].map(withCodes)
+  }
+
+  return { list, close: every(clock, CHECK_MS, list) }
+}

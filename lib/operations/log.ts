@@ -1,0 +1,236 @@
+/**
+ * The log: one line per event, as text or as JSON. Information goes to standard output, problems to standard error. Every
+ * line of a request has its id, which the response has in `X-Request-Id`.
+ */
+import { shorten } from '../base/shorten.ts'
+import { type Clock, fromSeconds, systemClock, toSeconds } from '../base/clock.ts'
+import { isObject } from '../base/json.ts'
+import { requestScope } from '../base/request-scope.ts'
+import { messageOf } from '../errors.ts'
+import { LOG_LEVELS, type LogLevel, type LogSettings } from '../schema/log-settings.ts'
+
+export type FinishedRequest = {
+  method: string
+  /** Without the query, which may contain secrets. */
+  path: string
+  status: number
+  ms: number
+  /** Logged at the level `debug` unless it failed: health checks would fill the log. */
+  isQuiet?: boolean
+}
+
+export type Log = {
+  request(finished: FinishedRequest): void
+  debug(text: string, extra?: unknown): void
+  info(text: string, extra?: unknown): void
+  warn(text: string, extra?: unknown): void
+  /** `error` may be any caught value, whose stack is logged, or an object with details. */
+  error(text: string, error?: unknown): void
+  flush(): void
+  close(): void
+}
+
+/** Lines are batched for this long: one write per request would cost a third of the throughput. */
+const JOIN_MS = 20
+const BATCH_BYTES = 64 * 1024
+/** Bytes of a UTF-16 unit. */
+const MAX_UTF8 = 3
+const MAX_PATH = 2_000
+const MAX_MASKED = 1_000
+
+/**
+ * What a terminal or an editor does not show as it is: control characters (C0 with escape sequences, C1), and those that
+ * are invisible or change the direction of text.
+ */
+const UNSEEN = /[\0-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
+
+const escapeUnseen = (text: string): string =>
+  text.replace(UNSEEN, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+/** Prevents log injection: a line break in a client's input would start a new line. */
+const oneLine = (text: string): string => escapeUnseen(text.replace(/\r?\n/g, ' ⏎ '))
+
+/** JSON with the same escapes, which are valid in its strings; elsewhere it has none of these characters. */
+const jsonLine = (value: unknown): string => escapeUnseen(JSON.stringify(value))
+
+const NAMES: Readonly<Record<LogLevel, string>> = {
+  error: 'error',
+  warn: 'warning',
+  info: 'info',
+  debug: 'debug',
+}
+
+export type LogOptions = Partial<LogSettings> & {
+  clock?: Pick<Clock, 'now'>
+  out?: (text: string) => void
+  err?: (text: string) => void
+  /** Removes secrets from lines that may quote input. */
+  redact?: (text: string) => string
+  redactValue?: <T>(value: T) => T
+}
+
+/** A closed pipe must not end the server. */
+const consoleWriter = (stream: NodeJS.WriteStream) => {
+  stream.on('error', () => {
+    // There is no other output to report it on.
+  })
+  return (text: string) => void stream.write(text)
+}
+
+/** Seconds, formatted once each. */
+const createStamp = (clock: Pick<Clock, 'now'>) => {
+  let second = 0
+  let stamp = ''
+  return (): string => {
+    const at = Math.floor(toSeconds(clock.now()))
+    if (at !== second) {
+      second = at
+      stamp = `${new Date(fromSeconds(at)).toISOString().slice(0, 19)}Z`
+    }
+    return stamp
+  }
+}
+
+/** Masks paths, as JSON. Most are asked for again and again; the results are dropped soon, because new secrets may become known. */
+const createPathMask = (redact: (text: string) => string) => {
+  const masked = new Map<string, string>()
+  return (path: string): string => {
+    const known = masked.get(path)
+    if (known !== undefined) return known
+    if (masked.size >= MAX_MASKED) masked.clear()
+    const shown = jsonLine(redact(shorten(path, MAX_PATH)))
+    masked.set(path, shown)
+    return shown
+  }
+}
+
+/** Collects lines as bytes: V8 would copy texts that wait, piece by piece. Flushes itself when it is full. */
+const createBatch = (out: (text: string) => void) => {
+  let bytes: Buffer | undefined
+  let size = 0
+  const flush = (): void => {
+    if (size === 0) return
+    const text = bytes!.toString('utf8', 0, size)
+    size = 0
+    out(text)
+  }
+  return {
+    flush,
+    add(line: string): void {
+      const most = line.length * MAX_UTF8
+      if (most > BATCH_BYTES - size) flush()
+      if (most > BATCH_BYTES) {
+        out(line)
+        return
+      }
+      bytes ??= Buffer.allocUnsafeSlow(BATCH_BYTES)
+      size += bytes.write(line, size)
+    },
+  }
+}
+
+const stackOf = (error: unknown): string | undefined => {
+  if (error === undefined) return undefined
+  return error instanceof Error ? (error.stack ?? messageOf(error)) : String(error)
+}
+
+/** What one line says besides time and level; everything in it is masked. */
+type Line = { text: string; extra: unknown; error: string | undefined; id: string | undefined }
+
+type Format = (head: { ts: string; level: LogLevel; cell: string | null }, line: Line) => string
+
+/** What the text form of each line begins with. */
+const markOf = (cell: string | null): string => (cell === null ? '[webui]' : `[webui ${cell}]`)
+
+const toText: Format = ({ ts, level, cell }, { text, extra, error, id }) => {
+  const more = extra === undefined ? '' : ` ${JSON.stringify(extra)}`
+  const request = id === undefined ? '' : ` (request ${JSON.parse(id)})`
+  return `${markOf(cell)} ${ts} ${NAMES[level]}: ${oneLine(`${text}${error === undefined ? '' : `: ${error}`}${more}`)}${request}\n`
+}
+
+const toJson: Format = ({ ts, level, cell }, { text, extra, error, id }) =>
+  `${jsonLine({ ts, level, cell: cell ?? undefined, message: text, request_id: id && JSON.parse(id), error, data: extra })}\n`
+
+/** The usual ones, which are JSON with quotes around them. */
+const METHOD = /^[A-Z]+$/
+
+/** As the request listener makes them. Others come from a proxy, and could be anything. */
+const OWN_ID = /^[0-9a-f]{12}-[0-9a-z]{1,12}$/
+
+export const createLog = ({
+  format = 'text',
+  level: least = 'info',
+  cell = null,
+  clock = systemClock,
+  out = consoleWriter(process.stdout),
+  err = consoleWriter(process.stderr),
+  redact = text => text,
+  redactValue = value => value,
+}: LogOptions = {}): Log => {
+  const batch = createBatch(out)
+  let timer: NodeJS.Timeout | undefined
+  const now = createStamp(clock)
+  const maskPath = createPathMask(redact)
+  /** As JSON. */
+  const requestId = (): string | undefined => {
+    const id = requestScope()?.id
+    if (id === undefined) return undefined
+    return OWN_ID.test(id) ? `"${id}"` : maskPath(id)
+  }
+  const isShown = (level: LogLevel) => LOG_LEVELS.indexOf(level) <= LOG_LEVELS.indexOf(least)
+  const isInfo = isShown('info')
+  const isDebug = isShown('debug')
+  const [mark, ofCell] = [markOf(cell), cell === null ? '' : `,"cell":${jsonLine(cell)}`]
+  const toLine = format === 'json' ? toJson : toText
+
+  const flush = () => {
+    clearTimeout(timer)
+    timer = undefined
+    batch.flush()
+  }
+  const add = (line: string) => {
+    batch.add(line)
+    timer ??= setTimeout(flush, JOIN_MS)
+  }
+  const write = (level: LogLevel, text: string, extra?: unknown, error?: string) => {
+    if (!isShown(level)) return
+    const line = toLine(
+      { ts: now(), level, cell },
+      {
+        text: redact(text),
+        extra: extra === undefined ? undefined : redactValue(extra),
+        error: error && redact(error),
+        id: requestId(),
+      },
+    )
+    if (level === 'info' || level === 'debug') return add(line)
+    // Problems are written immediately, after the batched lines.
+    flush()
+    err(line)
+  }
+
+  return {
+    request({ method, path, status, ms, isQuiet = false }) {
+      // A wrong token of a collector is to be found, too.
+      const level = isQuiet && status < 400 ? 'debug' : 'info'
+      if (level === 'debug' ? !isDebug : !isInfo) return
+      const head =
+        format === 'json'
+          ? `{"ts":"${now()}","level":"${level}"${ofCell}`
+          : `${mark} {"ts":"${now()}"`
+      const id = requestId()
+      add(
+        `${head},"method":${METHOD.test(method) ? `"${method}"` : jsonLine(method)},"path":${maskPath(path)},"status":${status},"ms":${Math.round(ms * 10) / 10}${id === undefined ? '' : `,"request_id":${id}`}}\n`,
+      )
+    },
+    debug: (text, extra) => write('debug', text, extra),
+    info: (text, extra) => write('info', text, extra),
+    warn: (text, extra) => write('warn', text, extra),
+    error: (text, error) =>
+      isObject(error) && !(error instanceof Error)
+        ? write('error', text, error)
+        : write('error', text, undefined, stackOf(error)),
+    flush,
+    close: flush,
+  }
+}

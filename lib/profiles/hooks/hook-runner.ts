@@ -1,0 +1,99 @@
+/** Runs single hooks of a turn and reports their failures; `turn-hooks.ts` decides which run and joins their answers. */
+import { shortenCounting } from '../../base/shorten.ts'
+import type { HookActivity } from '../../schema/hook.ts'
+import type { JsonObject } from '../../base/json.ts'
+import type { Hook } from './config.ts'
+import type { HookEvent } from './events.ts'
+import { type HookPlace, toPayload } from './payload.ts'
+import type { HookRecords } from './records.ts'
+import { type HookReply, parseReply } from './reply.ts'
+import { runHookCommand } from './run-command.ts'
+
+export type TurnHooksOptions = {
+  /** Those of the home, read at each event, so that a changed file takes effect immediately. */
+  hooks: () => readonly Hook[]
+  place: HookPlace & { home: string }
+  env: Readonly<Record<string, string>>
+  records: HookRecords
+  redact: (text: string) => string
+  /** Shows a message of a hook, or that it failed. */
+  warn: (message: string) => void
+}
+
+export type HookScope = TurnHooksOptions & {
+  /** Shared by the turn and its subagents. */
+  state: { stopped: string | null; hasChanges: boolean }
+  subagent: { id: string; name: string; goal: string } | null
+}
+
+export type Fired = { answer: HookReply; failure: string | null }
+
+const SHOWN_COMMAND_CHARS = 80
+const SHOWN_TEXT_CHARS = 200
+
+export const shownCommand = ({ command }: Hook): string =>
+  shortenCounting(command, SHOWN_COMMAND_CHARS)
+
+export type HookRunner = ReturnType<typeof createHookRunner>
+
+export const createHookRunner = (scope: HookScope) => {
+  const { state, redact, warn, records, place, env, subagent } = scope
+  const owner: JsonObject = subagent ? { agent_id: subagent.id, agent_type: subagent.name } : {}
+  const warned = new Set<string>()
+
+  /** Once per turn and hook. */
+  const warnFailure = (hook: Hook, failure: string): void => {
+    const key = JSON.stringify([hook.name, hook.command])
+    if (!warned.has(key)) warn(`The ${hook.name} hook "${shownCommand(hook)}" failed: ${failure}.`)
+    warned.add(key)
+  }
+
+  return {
+    scope,
+
+    /** `names`: what a matcher is compared with; absent where the event has nothing to compare. */
+    matching: (event: HookEvent, names?: readonly string[]): Hook[] =>
+      scope.hooks().filter(hook => hook.event === event && (!names || hook.matches(names))),
+
+    activity: (hook: Hook, action: HookActivity['action'], text = ''): HookActivity => ({
+      event: hook.name,
+      hook: shortenCounting(redact(hook.command), SHOWN_COMMAND_CHARS),
+      action,
+      ...(text !== '' && { text: shortenCounting(redact(text), SHOWN_TEXT_CHARS) }),
+    }),
+
+    /** Rejects only with the signal's reason. An asynchronous hook is not waited for, and what it answers is ignored. */
+    async fire(
+      hook: Hook,
+      fields: JsonObject,
+      extra: JsonObject,
+      signal: AbortSignal,
+    ): Promise<Fired> {
+      const running = runHookCommand({
+        command: hook.command,
+        cwd: place.cwd,
+        env,
+        input: toPayload(hook, place, { ...owner, ...fields }, extra),
+        timeoutMs: hook.timeoutMs,
+        signal,
+      }).then((run): Fired => {
+        const { reply, failure } = parseReply(hook, run)
+        if (!signal.aborted) {
+          records.ran(place.home, hook, { isBlocking: reply.block !== undefined, failure })
+          if (failure !== null) warnFailure(hook, failure)
+        }
+        return { answer: reply, failure }
+      })
+      if (hook.isAsync) return { answer: {}, failure: null }
+      const fired = await running
+      signal.throwIfAborted()
+      const { message, stop } = fired.answer
+      if (message !== undefined) warn(message)
+      if (stop !== undefined && state.stopped === null) {
+        state.stopped = redact(stop)
+        warn(`A hook ended the turn: ${stop}`)
+      }
+      return fired
+    },
+  }
+}

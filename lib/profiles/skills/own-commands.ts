@@ -1,0 +1,58 @@
+/** Slash commands of the user: Markdown files in `commands` of the home, whose text replaces the typed command. */
+import { join } from 'node:path'
+import type { OwnCommand } from '../../schema/skill.ts'
+import { descriptionOf, textOf } from './front-matter.ts'
+import { markdownFiles } from './markdown-files.ts'
+
+type CommandHome = { dir: string }
+type Filter = <S extends { slug: string }>(commands: readonly S[]) => S[]
+
+/** Not those without text, which would be sent as an empty message. */
+const filesOf = (home: CommandHome, callable: Filter) =>
+  callable(
+    markdownFiles(join(home.dir, 'commands')).flatMap(file => {
+      const text = file.body.trim()
+      return text === '' ? [] : [{ ...file, text, slug: file.name.toLowerCase() }]
+    }),
+  )
+
+/** Those whose name is free. `callable` leaves out the names of built-in commands. */
+export const ownCommands = (home: CommandHome, callable: Filter): OwnCommand[] =>
+  filesOf(home, callable).map(file => ({
+    name: file.slug,
+    description: descriptionOf(file),
+    argument_hint: textOf(file.values['argument-hint']),
+    file: file.path,
+  }))
+
+const CALL = /^\/([\w:.-]+)(?:\s+([\s\S]*))?$/
+/** `$10` is an amount. */
+const PLACEHOLDER = /\$(ARGUMENTS\b|[1-9](?![0-9]))/g
+
+/** Words, or texts in quotes. */
+const argumentsOf = (text: string): string[] =>
+  [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+    ([, double, single, word]) => double ?? single ?? word ?? '',
+  )
+
+/** `/name and words` → the command's text with the words in place; null when there is no such command. */
+export const expandOwnCommand = (
+  home: CommandHome,
+  text: string,
+  callable: Filter,
+): string | null => {
+  const match = CALL.exec(text.trim())
+  const slug = match?.[1]?.toLowerCase()
+  if (slug === undefined) return null
+  const found = filesOf(home, callable).find(file => file.slug === slug)
+  if (!found) return null
+  const given = match?.[2]?.trim() ?? ''
+  const words = argumentsOf(given)
+  const { text: body } = found
+  // One pass: placeholders in the arguments are text.
+  const filled = body.replace(PLACEHOLDER, (_, name: string) =>
+    name === 'ARGUMENTS' ? given : (words[Number(name) - 1] ?? ''),
+  )
+  const isUsed = body.search(PLACEHOLDER) !== -1
+  return isUsed || given === '' ? filled : `${filled}\n\n${given}`
+}

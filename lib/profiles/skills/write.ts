@@ -1,0 +1,272 @@
+/** Writes, removes, enables and disables skills, atomically and only in the profile's own directory. */
+import { randomBytes } from 'node:crypto'
+import { lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { asObject, isObject } from '../../base/json.ts'
+import { conflict, forbidden, invalid, missing } from '../../errors.ts'
+import { redact, unredact } from '../../base/redact/redact.ts'
+import { isInside } from '../../store/path-within.ts'
+import { replaceText } from '../../store/atomic-write.ts'
+import { rewriteText } from '../../store/text-rewrite.ts'
+import { type Finder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
+import {
+  descriptionOf,
+  MAX_DESCRIPTION_CHARS,
+  MAX_NAME_CHARS,
+  parseFrontMatter,
+  textOf,
+  textsOf,
+} from './front-matter.ts'
+import { parseLinkedPath, readLinkedFile, writeLinkedFile } from './linked-files.ts'
+import { versionOf } from './view.ts'
+import { readWhole, readWholeText } from '../../store/read-text.ts'
+import { reportWrite } from '../../store/write-reports.ts'
+
+const MAX_CONTENT_CHARS = 100_000
+
+const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
+/** Categories made by hand have capitals and spaces. */
+const CATEGORY = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u
+const REMOVED = '.removed-'
+
+const normalizeName = (given: string): string => given.trim().toLowerCase().replace(/\s+/g, '-')
+
+const checkName = (given: string): string => {
+  const name = normalizeName(given)
+  if (!NAME.test(name) || name.includes('..'))
+    throw invalid('Invalid skill name', { code: 'invalid_skill_name' })
+  return name
+}
+
+const checkCategory = (given: string | null | undefined): string | null => {
+  if (given === null) return null
+  const category = given?.trim() ?? ''
+  if (category !== '' && (!CATEGORY.test(category) || category.includes('..')))
+    throw invalid('Invalid category', { code: 'invalid_category' })
+  return category
+}
+
+/** Validates SKILL.md as the host agent does; text without front matter gets one with its first line as description. */
+export const checkContent = (given: string, name: string): string => {
+  const matter = parseFrontMatter(given)
+  if (matter.body.trim() === '')
+    throw invalid('A skill needs a text after its front matter', { code: 'skill_empty' })
+  const hasHead = /^\uFEFF?---[ \t]*\r?\n/.test(given)
+  const description = hasHead ? textOf(matter.values.description) : descriptionOf(matter) || name
+  const content = hasHead
+    ? given
+    : `---\nname: ${name}\ndescription: ${JSON.stringify(description)}\n---\n\n${given}`
+  if (hasHead) {
+    if (matter.problem)
+      throw invalid(`The skill was not saved. ${matter.problem}`, {
+        code: 'front_matter_invalid',
+        values: { problem: matter.problem },
+      })
+    if (!textOf(matter.values.name))
+      throw invalid('The front matter needs a name', { code: 'skill_needs_fields' })
+    if (!description)
+      throw invalid('The front matter needs a description', { code: 'skill_needs_fields' })
+    if ([...textOf(matter.values.name)].length > MAX_NAME_CHARS)
+      throw invalid(`The name in the front matter has more than ${MAX_NAME_CHARS} characters`, {
+        code: 'name_too_long',
+        values: { max: MAX_NAME_CHARS },
+      })
+    if ([...description].length > MAX_DESCRIPTION_CHARS)
+      throw invalid(`The description has more than ${MAX_DESCRIPTION_CHARS} characters`, {
+        code: 'description_too_long',
+        values: { max: MAX_DESCRIPTION_CHARS },
+      })
+  }
+  if ([...content].length > MAX_CONTENT_CHARS)
+    throw invalid(`A skill has at most ${MAX_CONTENT_CHARS.toLocaleString('en')} characters`, {
+      code: 'text_too_long',
+      values: { max: MAX_CONTENT_CHARS },
+    })
+  return content
+}
+
+/** Deletes the host agent's cached index of skills, which is out of date after a change. */
+export const deletePromptSnapshot = (home: SkillsHome): void =>
+  rmSync(join(home.dir, '.skills_prompt_snapshot.json'), { force: true })
+
+export const refuseReadOnly = (found: FoundSkill): void => {
+  if (found.readOnly)
+    throw forbidden(`"${found.name}" is in a directory outside this profile and is read-only`, {
+      code: 'skill_read_only',
+      values: { name: found.name },
+    })
+}
+
+/** Removes empty category directories. */
+export const removeEmptyDirs = (root: string, dir: string): void => {
+  for (let at = dir; at !== root && isInside(root, at); at = dirname(at)) {
+    try {
+      rmdirSync(at)
+    } catch {
+      // Not empty.
+      return
+    }
+  }
+}
+
+/** Removes what a killed process had started to remove. */
+const sweep = (root: string): void => {
+  for (const name of readdirSync(root)) {
+    if (name.startsWith(REMOVED)) rmSync(join(root, name), { recursive: true, force: true })
+  }
+}
+
+export type SkillText = {
+  name: string
+  content: string
+  /** Absent or blank: none for a new skill, unchanged for an existing one. Null: none. */
+  category?: string | null | undefined
+  /** The version that was read: a change since then is a conflict. */
+  expected_version?: string | undefined
+  /** With `create`, a name that exists is a conflict. */
+  create?: boolean | undefined
+}
+
+export type SkillFile = {
+  name: string
+  /** Below one of the four folders for files. */
+  file: string
+  content: string
+  expected_version?: string | undefined
+}
+
+export const createSkillWriter = (finder: Finder) => {
+  const requireSkill = (home: SkillsHome, name: string): FoundSkill => {
+    const found = finder.find(home, name)
+    if (!found) throw missing('Skill not found', { code: 'skill_not_found' })
+    return found
+  }
+
+  /** Moves the skill when the category changes; returns its directory. */
+  const moveToCategory = (home: SkillsHome, found: FoundSkill, category: string | null): string => {
+    if (category === '' || category === found.category) return found.dir
+    const to = join(skillsRoot(home), category ?? '', found.dirName)
+    if (lstatSync(to, { throwIfNoEntry: false }))
+      throw conflict(`There is already a "${found.dirName}" there`, {
+        code: 'skill_exists',
+        values: { name: found.dirName },
+      })
+    mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
+    if (!isInside(skillsRoot(home), dirname(to)))
+      throw invalid('Invalid skill path', { code: 'invalid_category' })
+    renameSync(found.dir, to)
+    for (const path of [found.dir, to]) reportWrite(path)
+    removeEmptyDirs(skillsRoot(home), dirname(found.dir))
+    return to
+  }
+
+  const requireVersion = (found: FoundSkill, expected: string | undefined): void => {
+    if (expected === undefined) return
+    const content = readWholeText(join(found.dir, 'SKILL.md'))
+    const version = versionOf(content)
+    if (version !== expected)
+      throw conflict(
+        'The skill has changed since you opened it. Review it before you overwrite it.',
+        {
+          code: 'skill_changed',
+          content: redact(content),
+          version,
+        },
+      )
+  }
+
+  const requireFileVersion = (found: FoundSkill, file: string, expected: string): void => {
+    const path = join(found.dir, ...parseLinkedPath(file))
+    if (!lstatSync(path, { throwIfNoEntry: false }))
+      throw conflict('The file has been deleted since you opened it.', { code: 'skill_deleted' })
+    const { content } = readLinkedFile(found.dir, file)
+    const version = versionOf(content)
+    if (version !== expected)
+      throw conflict(
+        'The file has changed since you opened it. Review it before you overwrite it.',
+        {
+          code: 'skill_changed',
+          content: redact(content),
+          version,
+        },
+      )
+  }
+
+  /** The stored text, for restoring masked secrets; empty for a new file. */
+  const storedFile = ({ dir }: FoundSkill, file: string): string =>
+    lstatSync(join(dir, ...parseLinkedPath(file)), { throwIfNoEntry: false })?.isFile()
+      ? readLinkedFile(dir, file).content
+      : ''
+
+  return {
+    /** Masked secrets that come back unchanged are restored. */
+    save(home: SkillsHome, given: SkillText): { name: string; path: string; version: string } {
+      const name = checkName(given.name)
+      const category = checkCategory(given.category)
+      const content = checkContent(given.content, name)
+      const found = finder.find(home, given.name) ?? finder.find(home, name)
+      if (found && given.create)
+        throw conflict(`There is already a skill "${found.name}"`, {
+          code: 'skill_exists',
+          values: { name: found.name },
+        })
+      if (!found && given.expected_version !== undefined)
+        throw conflict('The skill has been deleted since you opened it.', { code: 'skill_deleted' })
+      const root = skillsRoot(home)
+      if (found) {
+        refuseReadOnly(found)
+        requireVersion(found, given.expected_version)
+      }
+      const dir = found ? moveToCategory(home, found, category) : join(root, category ?? '', name)
+      const path = join(dir, 'SKILL.md')
+      // The category may be a symlink out of the profile.
+      if (!isInside(root, path)) throw invalid('Invalid skill path', { code: 'invalid_category' })
+      const text = found ? unredact(content, readWholeText(path)) : content
+      replaceText(path, found ? rewriteText(readWhole(path), text) : text)
+      deletePromptSnapshot(home)
+      return { name: found ? found.dirName : name, path, version: versionOf(text) }
+    },
+
+    saveFile(home: SkillsHome, given: SkillFile): { name: string; path: string; version: string } {
+      const { file, expected_version: expected } = given
+      const found = requireSkill(home, given.name)
+      refuseReadOnly(found)
+      if (expected !== undefined) requireFileVersion(found, file, expected)
+      const content = unredact(given.content, storedFile(found, file))
+      const path = writeLinkedFile(found.dir, file, content)
+      deletePromptSnapshot(home)
+      return { name: found.dirName, path, version: versionOf(content) }
+    },
+
+    /** Renames the directory, so that it disappears in one step, then deletes it. */
+    remove(home: SkillsHome, name: string): string {
+      const found = requireSkill(home, name)
+      refuseReadOnly(found)
+      const aside = join(found.root, `${REMOVED}${randomBytes(6).toString('hex')}`)
+      renameSync(found.dir, aside)
+      reportWrite(found.dir)
+      deletePromptSnapshot(home)
+      sweep(found.root)
+      removeEmptyDirs(found.root, dirname(found.dir))
+      return found.name
+    },
+
+    toggle(home: SkillsHome, name: string, enabled: boolean): string {
+      const found = requireSkill(home, name)
+      const { skills } = home.config.read()
+      const { disabled, platform_disabled } = asObject(skills)
+      const own = isObject(platform_disabled) ? platform_disabled.cli : undefined
+      const without = (list: unknown) =>
+        textsOf(list).filter(one => one !== found.name && one !== found.dirName)
+      const kept = without(disabled)
+      home.config.editAll([
+        [['skills', 'disabled'], enabled ? kept : [...kept, found.name]],
+        ...(enabled && own !== undefined
+          ? [[['skills', 'platform_disabled', 'cli'], without(own)] as const]
+          : []),
+      ])
+      deletePromptSnapshot(home)
+      return found.name
+    },
+  }
+}

@@ -1,0 +1,73 @@
+/** Lists the sessions that command-line programs recorded in state.db, with the directory each one worked in. */
+import { asObject, asString } from '../../base/json.ts'
+import type { SessionSource } from './session-recorder.ts'
+import { columnsOf, readState } from './state-db.ts'
+
+export type RecordedEntry = {
+  id: string
+  title: string | null
+  /** Empty when it was not recorded. */
+  cwd: string
+  /** Seconds since 1970. */
+  updatedAt: number
+}
+
+type Stored = {
+  id: string
+  title: string | null
+  place: string | null
+  config: string | null
+  at: number
+}
+
+/** Enough for any list a person reads; older sessions can still be opened by id. */
+const MAX_ENTRIES = 1_000
+
+const cwdIn = (config: string | null): string => {
+  try {
+    return asString(asObject(JSON.parse(config ?? '{}')).cwd)
+  } catch {
+    // Written by another program.
+    return ''
+  }
+}
+
+/** Newest activity first; empty without a database. */
+export const listRecorded = (
+  file: string,
+  addon: string | undefined,
+  sources: readonly SessionSource[],
+): RecordedEntry[] => {
+  const stored =
+    readState(file, addon, db => {
+      const place = columnsOf(db, 'sessions').has('cwd') ? 's.cwd' : 'null'
+      return db
+        .prepare<SessionSource[], Stored>(
+          `select s.id, s.title, ${place} as place, s.model_config as config,
+             coalesce((select max(m.timestamp) from messages m where m.session_id = s.id), s.started_at) as at
+           from sessions s where s.source in (${sources.map(() => '?').join(', ')})
+           and exists (select 1 from messages m where m.session_id = s.id)
+           order by at desc, s.id limit ${MAX_ENTRIES}`,
+        )
+        .all(...sources)
+    }) ?? []
+  return stored.map(({ id, title, place, config, at }) => ({
+    id,
+    title,
+    cwd: asString(place) || cwdIn(config),
+    updatedAt: at,
+  }))
+}
+
+/** Whether the session comes from one of these programs. */
+export const isFrom = (
+  file: string,
+  addon: string | undefined,
+  id: string,
+  sources: readonly SessionSource[],
+): boolean => {
+  const source = readState(file, addon, db =>
+    db.prepare<[string], { source: string }>('select source from sessions where id = ?').get(id),
+  )?.source
+  return sources.some(each => each === source)
+}

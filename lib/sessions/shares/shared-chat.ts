@@ -1,0 +1,209 @@
+/** What a link shows of a chat: an explicit choice from the transcript. Everything that is not named here stays private. */
+import { isObject } from '../../base/json.ts'
+import { ownToolName } from '../../base/common-tool-names.ts'
+import type { Decision } from '../../schema/decision.ts'
+import { type DecisionSentence, decisionSentence } from '../../schema/decision-words.ts'
+import type { Message, ToolCall } from '../../schema/message.ts'
+import type { ShareOptions } from '../../schema/share.ts'
+
+export type SharedStep = {
+  words: string
+  /** With "Include tool output": the command, query or address, and what it printed. */
+  input: string
+  output: string
+}
+
+export type SharedPart =
+  | { kind: 'request'; at: number | null; text: string; files: string[]; pictures: string[] }
+  | { kind: 'text'; at: number | null; text: string }
+  | { kind: 'step'; at: number | null; step: SharedStep }
+  | { kind: 'decision'; at: number | null; sentence: DecisionSentence }
+  | { kind: 'failed'; at: number | null }
+
+const WORDS: Readonly<Record<string, string>> = {
+  terminal: 'Ran a command',
+  process: 'Checked a background process',
+  execute_code: 'Ran a script',
+  read_file: 'Read a file',
+  write_file: 'Changed a file',
+  patch: 'Changed a file',
+  search_files: 'Searched files',
+  web_search: 'Searched the web',
+  web_extract: 'Read a web page',
+  delegate_task: 'Ran a subagent',
+  todo: 'Updated the plan',
+  clarify: 'Asked a question',
+  memory: 'Used its memory',
+  session_search: 'Searched past chats',
+  skills_list: 'Used a skill',
+  skill_view: 'Used a skill',
+  skill_manage: 'Used a skill',
+  cronjob: 'Managed scheduled tasks',
+  vision_analyze: 'Looked at a picture',
+  exit_plan_mode: 'Proposed a plan',
+}
+
+/**
+ * The tools whose input and output may be included: the field of the arguments that says what was done. Not those that read files,
+ * notes, skills or other chats, and no tools of MCP servers, whose results can contain anything.
+ */
+const INPUT: Readonly<Record<string, string>> = {
+  terminal: 'command',
+  execute_code: 'code',
+  web_search: 'query',
+  web_extract: 'urls',
+}
+
+const parse = (json: string): Record<string, unknown> => {
+  try {
+    const value: unknown = JSON.parse(json)
+    return isObject(value) ? value : {}
+  } catch {
+    // Arguments that the model left incomplete, or a result that is plain text.
+    return {}
+  }
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string'
+    ? value
+    : Array.isArray(value)
+      ? value.map(textOf).filter(Boolean).join('\n')
+      : ''
+
+/** Of a result only what was printed or found: no reasons, approvals or paths in other fields. */
+const outputOf = (name: string, content: string): string => {
+  const fields = parse(content)
+  if (name === 'terminal' || name === 'execute_code') return textOf(fields.output)
+  const found = fields.results ?? (isObject(fields.data) ? fields.data.web : undefined)
+  if (!Array.isArray(found)) return ''
+  return found
+    .filter(isObject)
+    .map(({ title, url, description, content: text }) =>
+      [title, url, description, text].map(textOf).filter(Boolean).join('\n'),
+    )
+    .join('\n\n')
+}
+
+/** Of a call that was refused, or failed without output, `WORDS` would claim what was not done. */
+const isDone = ({ _refused_by }: Message, result: string): boolean => {
+  const { status, error, output } = parse(result)
+  const isRefused = _refused_by !== undefined || status === 'blocked'
+  return !isRefused && (!textOf(error) || textOf(output) !== '')
+}
+
+const stepOf = (call: ToolCall, result: string, withOutput: boolean): SharedStep => {
+  const name = ownToolName(call.function.name)
+  const words = Object.hasOwn(WORDS, name) ? WORDS[name]! : 'Used a tool'
+  const field = Object.hasOwn(INPUT, name) ? INPUT[name] : undefined
+  if (!withOutput || field === undefined) return { words, input: '', output: '' }
+  return {
+    words,
+    input: textOf(parse(call.function.arguments)[field]),
+    output: outputOf(name, result),
+  }
+}
+
+const APPROVAL = 'a step that needed approval'
+
+/** What the agent asked and what was answered; a command only when its input may be included. Names stay private. */
+const sharedDecision = (
+  { by: _, rule: __, ...decision }: Decision,
+  { withInput, clean }: { withInput: boolean; clean: (text: string) => string },
+): DecisionSentence | null => {
+  if (decision.kind !== 'approval') {
+    const { what, end, ...words } = decisionSentence(decision)
+    return { ...words, what: clean(what), end: clean(end) }
+  }
+  // No one was asked.
+  if (decision.auto && decision.answered_at === decision.asked_at) return null
+  // It was stopped, or what asked is gone: nobody decided.
+  if (decision.reason && decision.reason !== 'timeout') return null
+  const { what, isCode, ...words } = decisionSentence(decision)
+  return withInput
+    ? { ...words, what: clean(what), isCode }
+    : { ...words, what: APPROVAL, isCode: false }
+}
+
+const timeOf = ({ timestamp, _ts }: Message): number | null => timestamp ?? _ts ?? null
+
+const nameOf = (path: string): string => path.split(/[\\/]/).at(-1) ?? ''
+
+/**
+ * `messages` are redacted already. `clean` removes what else must not be shown, such as paths of the home. `picturesOf` returns
+ * `data:` URLs of the pictures that were sent with a message.
+ */
+export const toSharedParts = (
+  messages: readonly Message[],
+  options: ShareOptions,
+  {
+    contentText,
+    clean,
+    picturesOf,
+  }: {
+    contentText: (content: Message['content']) => string
+    clean: (text: string) => string
+    picturesOf: (message: Message) => string[]
+  },
+): SharedPart[] => {
+  const results = new Map<string, string>()
+  for (const message of messages) {
+    if (message.role !== 'tool' || message.tool_call_id === undefined) continue
+    const text = contentText(message.content)
+    if (isDone(message, text)) results.set(message.tool_call_id, text)
+  }
+
+  const called = new Map<string, string>()
+  /** Those of the newest message that made any: what is asked after it is about one of them. */
+  let calls: readonly ToolCall[] = []
+  const decisionsOf = (message: Message): SharedPart[] =>
+    (message._decisions ?? []).flatMap((decision): SharedPart[] => {
+      const name = called.get(decision.call_id ?? (calls.length === 1 ? calls[0]!.id : ''))
+      const withInput =
+        options.tool_output && name !== undefined && Object.hasOwn(INPUT, ownToolName(name))
+      const sentence = sharedDecision(decision, { withInput, clean })
+      return sentence ? [{ kind: 'decision', at: decision.answered_at, sentence }] : []
+    })
+
+  return messages.flatMap((message): SharedPart[] => {
+    const at = timeOf(message)
+    calls = message.role === 'tool' ? calls : (message.tool_calls ?? [])
+    for (const { id, function: made } of calls) called.set(id, made.name)
+    const decisions = decisionsOf(message)
+    const text = clean(contentText(message.content)).trim()
+    if (message.role === 'user') {
+      // A hook wrote it, not the person.
+      if (message._hooks) return []
+      const pictures = options.pictures ? picturesOf(message) : []
+      const files = (message.attachments ?? []).map(path => clean(nameOf(path)))
+      return [{ kind: 'request', at, text, files, pictures }, ...decisions]
+    }
+    if (message.role !== 'assistant') return decisions
+    // Texts of errors name providers, addresses and settings.
+    if (message._error) return [{ kind: 'failed', at }]
+    const isAsked = message._decisions?.some(({ kind }) => kind === 'clarify')
+    const steps = (message.tool_calls ?? []).flatMap((call): SharedPart[] => {
+      const result = results.get(call.id)
+      // Without a result it waits for an approval, or was interrupted.
+      if (result === undefined) return []
+      // The question itself is shown.
+      if (isAsked && ownToolName(call.function.name) === 'clarify') return []
+      const step = stepOf(call, result, options.tool_output)
+      const { words, input, output } = step
+      return [{ kind: 'step', at, step: { words, input: clean(input), output: clean(output) } }]
+    })
+    const shown = [...decisions, ...steps]
+    return text === '' ? shown : [{ kind: 'text', at, text }, ...shown]
+  })
+}
+
+/** Replaces paths of directories by `~`. Shorter than two characters, a path would match everywhere. */
+export const hidePaths = (directories: readonly string[]): ((text: string) => string) => {
+  const paths = [...new Set(directories)]
+    .filter(path => path.length > 2)
+    .toSorted((a, b) => b.length - a.length)
+    .map(path => path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  if (paths.length === 0) return text => text
+  const pattern = new RegExp(`(?:${paths.join('|')})(?![\\w-])`, 'g')
+  return text => text.replace(pattern, '~')
+}

@@ -1,0 +1,31 @@
+/** Warnings of turns that are shown once per session, and again when they change. */
+import { redact } from '../../base/redact/redact.ts'
+import type { Turn } from '../turn.ts'
+
+/** How many sessions we remember warnings for. */
+const MAX_SESSIONS = 200
+
+export class SessionWarnings {
+  readonly #type: string
+  readonly #onWarning: ((message: string) => void) | undefined
+  readonly #shown = new Map<string, string>()
+
+  /** `type` is that of the event. `onWarning` receives the warnings where the turn's log is not shown. */
+  constructor(type: string, onWarning?: (message: string) => void) {
+    this.#type = type
+    this.#onWarning = onWarning
+  }
+
+  show({ sessionId, over, log }: Turn, warnings: readonly string[]): void {
+    const text = warnings.join('\n')
+    if (text === (this.#shown.get(sessionId) ?? '') || over) return
+    this.#shown.delete(sessionId)
+    if (text !== '') this.#shown.set(sessionId, text)
+    for (const message of warnings.map(redact)) {
+      log.append({ type: 'warning', data: { message, type: this.#type } })
+      this.#onWarning?.(message)
+    }
+    const [oldest] = this.#shown.keys()
+    if (this.#shown.size > MAX_SESSIONS && oldest !== undefined) this.#shown.delete(oldest)
+  }
+}

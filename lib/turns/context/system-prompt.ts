@@ -1,0 +1,95 @@
+/** The system prompt: built from home and workspace once per session, then cached. */
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { fromSeconds } from '../../base/clock.ts'
+import { stablePrompt, systemPrompt, needsToolEnforcement } from '../../agent/prompt.ts'
+import { toolsetOf } from '../../agent/toolsets.ts'
+import type { Tool } from '../../agent/types.ts'
+import { UserError } from '../../errors.ts'
+import { memoryPrompt } from '../../profiles/memory/memory.ts'
+import { personalityPrompt } from '../../profiles/personalities.ts'
+import { contextFiles } from './context-files.ts'
+import { environmentFacts } from './environment-facts.ts'
+import { dayOf } from '../../base/time-zone.ts'
+import { rulesBasis, rulesFor } from './permissions/home-rules.ts'
+import type { TurnScope } from './turn-scope.ts'
+import type { Services } from './services.ts'
+import { readText } from '../../store/read-text.ts'
+
+/** `files`: absolute paths of the instruction files in the text. */
+export type SystemPrompt = { text: string; files: readonly string[] }
+
+/** Empty for a missing or unreadable file; the page reports damaged ones. */
+const readIfThere = (path: string): string => readText(path).text ?? ''
+
+/** `contextLength`: the short form, for a window of that many tokens. */
+export const promptOf = async (
+  scope: TurnScope,
+  { config: service, runners, sessions, promptCache, skills, surface, observer }: Services,
+  tools: readonly Tool[],
+  forbidden: readonly string[],
+  contextLength?: number,
+): Promise<SystemPrompt> => {
+  const { turn, sessionId, home, workspace, meta, config, unattended } = scope
+  const { created_at, spans } = sessions.head(sessionId)
+  const { model, provider } =
+    turn.endpoint instanceof UserError ? { model: '', provider: '' } : turn.endpoint
+  // MCP tools come and go; the prompt must not change with them.
+  const own = tools.map(({ name }) => name).filter(name => toolsetOf(name) !== undefined)
+  const isDirect = !unattended && !runners.runnerFor({ home, workspace, owner: sessionId })
+  const { mode, outside_sandbox: asksAbout = service.outsideSandbox } = config.approvals
+  const soul = readIfThere(join(home.dir, 'SOUL.md'))
+  const startDay = dayOf(fromSeconds(created_at), config.timezone)
+  const fixed = {
+    soul,
+    tools: own.toSorted(),
+    enforceTools: needsToolEnforcement(model, config.agent.tool_use_enforcement),
+    // A program that gets the answer has no use for sentences on the way to it.
+    isWatched: unattended === null && !turn.client,
+    asks: isDirect ? (mode === 'off' ? ('nothing' as const) : asksAbout) : null,
+    instructions: config.agent.system_prompt,
+    startDay,
+    model,
+    provider,
+    ...(surface && { surface }),
+    ...(contextLength && { contextLength }),
+  }
+  // Notes, skills, context files and facts are as of the start of the session or its last compaction.
+  const basis = createHash('sha256')
+    .update(
+      JSON.stringify([
+        fixed,
+        home.dir,
+        workspace,
+        unattended !== null,
+        config.memory,
+        spans.map(({ n }) => n),
+        ...rulesBasis(config),
+      ]),
+    )
+    .digest('hex')
+  const { text, files } = await promptCache.getOrBuild(sessionId, basis, async () => {
+    const env = home.childEnv()
+    const readable = { env, forbidden, rules: rulesFor(home, workspace, env) }
+    const context = contextFiles(workspace, readable)
+    const built = stablePrompt({
+      ...fixed,
+      memory: unattended ? '' : memoryPrompt(home),
+      skills: skills.index(home, {
+        tools: tools.map(({ name }) => name),
+        toolsets: [...new Set(own.flatMap(name => toolsetOf(name) ?? []))],
+      }),
+      subagents: skills.subagents(home),
+      context,
+      facts: await environmentFacts(workspace, readable),
+    })
+    return { text: built, files: context.map(({ path }) => path) }
+  })
+  const whole = systemPrompt(text, {
+    workspace,
+    personality: personalityPrompt(config, meta.personality ?? null) ?? '',
+    preamble: unattended?.preamble ?? turn.client?.instructions ?? '',
+  })
+  observer?.prompt(sessionId, whole)
+  return { text: whole, files }
+}

@@ -1,0 +1,76 @@
+/** Binds the hooks of a home to a turn, and adds what they say about a message of the user to it. */
+import { isDirectory } from '../../base/directories.ts'
+import { redact } from '../../base/redact/redact.ts'
+import { type ParsedHooks, parseHooks } from '../../profiles/hooks/config.ts'
+import type { HookRecords } from '../../profiles/hooks/records.ts'
+import { scriptsOf } from '../../profiles/hooks/scripts.ts'
+import {
+  createTurnHooks,
+  type PromptAnswer,
+  type TurnHooks,
+} from '../../profiles/hooks/turn-hooks.ts'
+import type { Home } from '../../profiles/home.ts'
+import type { HookRow } from '../../schema/hook.ts'
+import type { Sent } from '../../sessions/entries.ts'
+import type { Services } from './services.ts'
+import type { TurnScope } from './turn-scope.ts'
+
+const parsed = new WeakMap<object, ParsedHooks>()
+
+/** The hooks of a home, parsed again only when its file has changed. Throws when the file cannot be read. */
+export const hooksOf = (home: Pick<Home, 'values'>): ParsedHooks => {
+  const values = home.values()
+  const known = parsed.get(values)
+  if (known) return known
+  const found = parseHooks(values.hooks)
+  parsed.set(values, found)
+  return found
+}
+
+/** The hooks of a home, and what they have done since the service started. */
+export const hookRows = (home: Home, records: HookRecords): HookRow[] =>
+  records.rows(home.dir, hooksOf(home.lenient).hooks)
+
+/** The files that the hooks of a home name, as absolute paths. */
+export const hookScripts = (home: Home, workspace: string): string[] => {
+  const place = { cwd: workspace, env: home.env() }
+  const named = new Set(hooksOf(home).hooks.flatMap(({ command }) => scriptsOf(command, place)))
+  // `cd "$CLAUDE_PROJECT_DIR" && npm test` does not make a script of the workspace.
+  return [...named].filter(path => !isDirectory(path))
+}
+
+/** Names under which scripts for other agents look for the project. */
+const projectVariables = (workspace: string) => ({
+  CLAUDE_PROJECT_DIR: workspace,
+  AGENT_PROJECT_DIR: workspace,
+})
+
+export const hooksFor = (
+  { home, workspace, sessionId, turn }: TurnScope,
+  { hooks: records, warnings }: Services,
+  model: string,
+  env: Readonly<Record<string, string>>,
+): TurnHooks =>
+  createTurnHooks({
+    hooks: () => hooksOf(home).hooks,
+    place: { sessionId, cwd: workspace, profile: home.name, home: home.dir, model },
+    env: { ...env, ...projectVariables(workspace) },
+    records,
+    redact,
+    warn: message => warnings.hook.show(turn, [message]),
+  })
+
+/** What the model gets in place of a message that a hook blocked, in this and all later turns. */
+const WITHHELD = '[A hook of the user withheld this message.]'
+
+/** How a message is sent to the model, given what hooks said about it. */
+export const withHookAnswer = (
+  said: string,
+  how: Omit<Sent, 'id'>,
+  { blocked, context }: PromptAnswer,
+): Omit<Sent, 'id'> => {
+  if (blocked !== null) return { before: how.before, text: WITHHELD }
+  if (context.length === 0) return how
+  const added = context.map(text => `[Added by a hook of the user:\n${text}\n]`)
+  return { ...how, text: [how.text ?? said, ...added].join('\n\n') }
+}

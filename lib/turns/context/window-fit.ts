@@ -1,0 +1,144 @@
+/** Fits prompt and tools of a turn to the model's real context window: fewer of both where they would take too much of it. */
+import { SMALL_WINDOW_TOOLS } from '../../agent/toolsets.ts'
+import { describeTools } from '../../agent/tool-schema.ts'
+import { estimateTextTokens, formatTokens } from '../../agent/tokens.ts'
+import type { ModelEndpoint, Tool } from '../../agent/types.ts'
+import { raiseWindowAdvice, type WindowServices } from '../../agent/window-services.ts'
+import { redact } from '../../base/redact/redact.ts'
+import type { Meta } from '../../sessions/entries.ts'
+import type { Services } from './services.ts'
+import { promptOf } from './system-prompt.ts'
+import type { TurnScope } from './turn-scope.ts'
+import { turnTools } from './turn-tools.ts'
+
+type Given = {
+  tools: readonly Tool[]
+  system: string
+  /** Instruction files in the prompt. */
+  promptFiles: readonly string[]
+}
+
+/** What the model is given: the endpoint with its real window, tools, and system prompt. */
+type Fitted = Given & WindowServices & { endpoint: ModelEndpoint }
+
+/** Share of the window that prompt and tools may take; the work needs the rest. */
+const FIXED_SHARE = 0.25
+/** A window that shrank below this share of the kept one needs another decision, as does one that grew. */
+const SAME_SHARE = 0.75
+
+/** What the model is given, from the most to the least: `short` cuts long parts of the prompt, `few tools` does too. */
+const EXTENTS = ['whole', 'short', 'few tools'] as const
+type Extent = (typeof EXTENTS)[number]
+
+/** The decision in the session's record: prompt and tools must not change between turns. */
+type Reduced = NonNullable<Meta['small_window']>
+
+/** Null when this chat was not reduced, or for another model or window. */
+const keptFor = (
+  { meta }: TurnScope,
+  { provider, model, contextLength }: ModelEndpoint,
+): Reduced | null => {
+  const kept = meta.small_window
+  const isSame =
+    kept?.provider === provider &&
+    kept.model === model &&
+    contextLength <= kept.context_length &&
+    contextLength > kept.context_length * SAME_SHARE
+  return isSame ? kept : null
+}
+
+const fixedTokens = ({ system, tools }: Given): number =>
+  estimateTextTokens(system) + estimateTextTokens(JSON.stringify(describeTools(tools)))
+
+const reductionNote = (
+  { model, context_length: tokens, extent }: Reduced,
+  tools: readonly Tool[],
+): string => {
+  const names = tools.map(({ name }) => name).join(', ') || 'none'
+  return extent === 'short'
+    ? `${model} reads ${formatTokens(tokens)} tokens at once, so this chat uses a short prompt: long instructions, notes, and lists of skills are cut.`
+    : `${model} reads ${formatTokens(tokens)} tokens at once, so this chat uses a short prompt and fewer tools: ${names}. Choose a model with a larger window to get the others.`
+}
+
+/** Asks the server for the window in use, and reports one that is smaller than configured. */
+const withRealWindow = async (
+  { turn }: TurnScope,
+  { models: { windows }, warnings }: Services,
+  endpoint: ModelEndpoint,
+): Promise<ModelEndpoint> => {
+  const served = await windows.settle(endpoint, turn.controller.signal)
+  const real = windows.apply(endpoint)
+  const isSmaller = served?.isCertain && served.tokens > 0 && served.tokens < endpoint.contextLength
+  const isWrong = endpoint.hasConfiguredWindow && isSmaller && real.apiMode !== 'ollama_chat'
+  warnings.window.show(
+    turn,
+    isWrong
+      ? [
+          `context_length in config.yaml is ${formatTokens(endpoint.contextLength)}, but the server runs ${endpoint.model} with ${formatTokens(served.tokens)} tokens. ${raiseWindowAdvice(served.kind)}`,
+        ]
+      : [],
+  )
+  return real
+}
+
+/** The tools and the system prompt of a turn, as far as they fit. Async because MCP servers may have to be started first. */
+export const fitWindow = async (
+  scope: TurnScope,
+  services: Services,
+  chosen: ModelEndpoint,
+  forbidden: readonly string[],
+): Promise<Fitted> => {
+  const endpoint = await withRealWindow(scope, services, chosen)
+  const whole = await turnTools(scope, services)
+
+  const build = async (extent: Extent, contextLength: number): Promise<Given> => {
+    const tools =
+      extent === 'few tools'
+        ? whole.filter(({ name, isClient }) => isClient || SMALL_WINDOW_TOOLS.includes(name))
+        : whole
+    const size = extent === 'whole' ? undefined : contextLength
+    const { text, files } = await promptOf(scope, services, tools, forbidden, size)
+    return { tools, system: redact(text), promptFiles: files }
+  }
+
+  /** The largest of `extents` that fits; the last one where none does. */
+  const choose = async (contextLength: number, extents: readonly Extent[]) => {
+    const most = contextLength * FIXED_SHARE || Number.POSITIVE_INFINITY
+    for (const extent of extents) {
+      const given = await build(extent, contextLength)
+      if (fixedTokens(given) <= most || extent === extents.at(-1)) return { extent, given }
+    }
+    throw new Error('There is nothing to choose from.')
+  }
+
+  /** Records what was left out, except for a fallback, which serves one turn only; and warns the user. */
+  const reduced = async (
+    { provider, model, contextLength }: ModelEndpoint,
+    extents: readonly Extent[],
+  ): Promise<Fitted> => {
+    const { extent, given } = await choose(contextLength, extents)
+    if (extent === 'whole') return withServices(extent, given)
+    const kept: Reduced = { provider, model, context_length: contextLength, extent }
+    if (provider === endpoint.provider && model === endpoint.model)
+      services.sessions.append(scope.sessionId, [{ t: 'meta', patch: { small_window: kept } }])
+    services.warnings.reduced.show(scope.turn, [reductionNote(kept, given.tools)])
+    return withServices(extent, given)
+  }
+
+  const withServices = (extent: Extent, given: Given): Fitted => {
+    const smaller = EXTENTS.slice(EXTENTS.indexOf(extent) + 1)
+    return {
+      ...given,
+      endpoint,
+      windows: services.models.windows,
+      ...(smaller.length > 0 && { reduce: used => reduced(used, smaller) }),
+    }
+  }
+
+  if (endpoint.apiMode === 'acp' || endpoint.apiMode === 'demo')
+    return withServices('whole', await build('whole', 0))
+  const kept = keptFor(scope, endpoint)
+  return kept
+    ? withServices(kept.extent, await build(kept.extent, kept.context_length))
+    : reduced(endpoint, EXTENTS)
+}

@@ -1,0 +1,298 @@
+/** Restores the files of a turn: byte for byte, only where they have not changed since, and recorded as an undoable change. */
+import { isUtf8 } from 'node:buffer'
+import { toSeconds } from '../../base/clock.ts'
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
+import { conflict, invalid, messageOf, missing, UserError } from '../../errors.ts'
+import { toUserError } from '../../store/file-error.ts'
+import {
+  type ReadResult,
+  makeFolder,
+  readContent,
+  removeContent,
+  removeFolder,
+  writeContent,
+} from './file-content.ts'
+import type { CheckpointStore } from './checkpoint-store.ts'
+import { resolvePath, type CheckpointContext, toChanges } from './record-changes.ts'
+import { type Change, sameVersion, type TurnRecord, type Version } from './records.ts'
+import { blobId } from './shadow-git.ts'
+import { DIFF_OPTIONS, hunksTakenBack, withoutHunks } from './hunks.ts'
+
+const MAX_DIFF_BYTES = 400_000
+
+export type RestoreResult = {
+  restored: string[]
+  /** Already in the earlier state. */
+  unchanged: string[]
+  failed: { path: string; error: string }[]
+  /** Id of the checkpoint that records this undo; null when nothing changed. */
+  checkpoint: string | null
+}
+
+/** Compares kind, permissions and content, regardless of where the bytes are stored. */
+const matchesVersion = (found: ReadResult, version: Version | null): boolean => {
+  if ('problem' in found) return false
+  const { content } = found
+  if (!content || !version) return !content && !version
+  const { kind, perm } = content
+  const now: Version = { kind, perm, id: blobId(content.bytes), store: version.store }
+  return sameVersion(now, version)
+}
+
+export type UndoInput = {
+  /** All files of the turn when absent. */
+  paths?: readonly string[] | undefined
+  force: boolean
+  /** Id of the new record, and its time in milliseconds since 1970. */
+  id: string
+  now: number
+  /** Called with the paths before the first file is changed. An error leaves all files as they are. */
+  beforeFiles?: ((paths: string[]) => void) | undefined
+}
+
+type Plan = { change: Change; found: ReadResult }
+
+/** A folder the turn created where a file was: its content is removed with it, so the path counts as empty. */
+const withoutMade = ({ folders_made }: TurnRecord, path: string, found: ReadResult): ReadResult =>
+  'isFolder' in found && folders_made.includes(path) ? { content: null } : found
+
+/** Which files to restore. Throws a conflict with the paths when files have changed since and `force` is not set. */
+const plan = ({ bounds }: CheckpointContext, turn: TurnRecord, { paths, force }: UndoInput) => {
+  const wanted = new Set(paths ?? turn.changes.map(({ path }) => path))
+  const chosen = turn.changes.filter(({ path }) => wanted.has(path))
+  if (chosen.length < wanted.size || chosen.length === 0)
+    throw missing('Change not found', { code: 'checkpoint_not_found' })
+  const unchanged: string[] = []
+  const todo: Plan[] = []
+  const conflicts: string[] = []
+  for (const change of chosen) {
+    const found = withoutMade(turn, change.path, readContent(...resolvePath(bounds, change.path)))
+    if (matchesVersion(found, change.before)) unchanged.push(change.path)
+    else {
+      todo.push({ change, found })
+      if (!matchesVersion(found, change.after)) conflicts.push(change.path)
+    }
+  }
+  if (conflicts.length > 0 && !force)
+    throw conflict(
+      conflicts.length === 1
+        ? `${conflicts[0]} has changed since. Nothing was restored.`
+        : `${conflicts.length} files have changed since. Nothing was restored.`,
+      { code: 'restore_conflict', values: { paths: conflicts.slice(0, 5) }, conflicts },
+    )
+  return { todo, unchanged }
+}
+
+const apply = async (
+  { store, bounds }: CheckpointContext,
+  { path, before }: Change,
+): Promise<void> => {
+  const [within, name] = resolvePath(bounds, path)
+  if (!before) return removeContent(within, name)
+  const bytes = await store.get(before)
+  if (blobId(bytes) !== before.id) throw new Error('its earlier content is damaged')
+  writeContent(within, name, { kind: before.kind, perm: before.perm, bytes })
+}
+
+const errorText = (error: unknown): string => {
+  const userError = toUserError(error)
+  return userError instanceof UserError ? userError.message : messageOf(error)
+}
+
+const deepestFirst = (folders: readonly string[]) => folders.toSorted((a, b) => b.length - a.length)
+
+/** Writes the record before the first file, so that an undo that is killed can itself be undone, or repeated. */
+export const undoTurn = async (
+  context: CheckpointContext,
+  turn: TurnRecord,
+  input: UndoInput,
+): Promise<RestoreResult> => {
+  const { store, bounds } = context
+  const { todo, unchanged } = plan(context, turn, input)
+  if (todo.length === 0) return { restored: [], unchanged, failed: [], checkpoint: null }
+  const pairs = new Map<string, { before: Version | null; after: Version | null }>()
+  const failed: RestoreResult['failed'] = []
+  const ready: Change[] = []
+  for (const { change, found } of todo) {
+    if ('problem' in found) {
+      failed.push({ path: change.path, error: found.problem })
+      continue
+    }
+    ready.push(change)
+    pairs.set(change.path, {
+      before: found.content && (await store.put(found.content)),
+      after: change.before,
+    })
+  }
+  const isWhole = input.paths === undefined
+  const record: TurnRecord = {
+    ...turn,
+    id: input.id,
+    at: toSeconds(input.now),
+    ended_at: toSeconds(input.now),
+    undo_of: turn.id,
+    changes: await toChanges(store, input.id, pairs),
+    folders_made: isWhole ? turn.folders_gone : [],
+    folders_gone: isWhole ? turn.folders_made : [],
+    notes: [],
+    interrupted: false,
+    is_partial: turn.is_partial,
+  }
+  input.beforeFiles?.(ready.map(({ path }) => path))
+  store.writeTurn(record)
+  const restored: string[] = []
+  // Deletions first: a folder may be where a file was.
+  const order = ready.toSorted((a, b) => Number(a.before !== null) - Number(b.before !== null))
+  const removing = order.filter(({ before }) => !before)
+  const writing = order.filter(({ before }) => before)
+  const each = async (change: Change) => {
+    try {
+      await apply(context, change)
+      restored.push(change.path)
+    } catch (error) {
+      failed.push({ path: change.path, error: errorText(error) })
+    }
+  }
+  for (const change of removing) await each(change)
+  if (isWhole) for (const folder of deepestFirst(turn.folders_made)) removeFolder(bounds, folder)
+  for (const change of writing) await each(change)
+  if (isWhole)
+    for (const folder of deepestFirst(turn.folders_gone).reverse()) {
+      try {
+        makeFolder(bounds, folder)
+      } catch (error) {
+        failed.push({ path: folder, error: errorText(error) })
+      }
+    }
+  if (failed.length > 0) {
+    const done = new Set(restored)
+    store.writeTurn({ ...record, changes: record.changes.filter(({ path }) => done.has(path)) })
+  }
+  return { restored, unchanged, failed, checkpoint: restored.length > 0 ? input.id : null }
+}
+
+/** Undefined for files that have no diff by lines: binary, in another encoding, or too large. */
+const toText = (...contents: readonly Buffer[]): string[] | undefined => {
+  const size = contents.reduce((total, { length }) => total + length, 0)
+  const isText = (bytes: Buffer) => !bytes.includes(0) && isUtf8(bytes)
+  return size <= MAX_DIFF_BYTES * 2 && contents.every(isText)
+    ? contents.map(bytes => bytes.toString())
+    : undefined
+}
+
+export type HunksInput = Omit<UndoInput, 'paths' | 'force'> & {
+  path: string
+  /** Headers of hunks in the diff of the file. */
+  hunks: readonly string[] | 'all'
+}
+
+/**
+ * Restores parts of one file. Lines that changed since elsewhere in the file are kept; where the lines themselves have
+ * changed it throws a conflict. A file that was created, deleted, or is a link has one part: it is restored as a whole.
+ */
+export const undoHunks = async (
+  context: CheckpointContext,
+  turn: TurnRecord,
+  { path, hunks, ...input }: HunksInput,
+): Promise<RestoreResult> => {
+  const { store, bounds } = context
+  const change = turn.changes.find(each => each.path === path)
+  if (!change) throw missing('Change not found', { code: 'checkpoint_not_found' })
+  const { before, after } = change
+  const whole = { ...input, paths: [path], force: false }
+  if (before?.kind !== 'file' || after?.kind !== 'file') return undoTurn(context, turn, whole)
+  const found = readContent(...resolvePath(bounds, path))
+  if (matchesVersion(found, before))
+    return { restored: [], unchanged: [path], failed: [], checkpoint: null }
+  const changed = (): UserError =>
+    conflict(`These lines of ${path} have changed since. Nothing was restored.`, {
+      code: 'restore_conflict',
+      values: { paths: [path] },
+      conflicts: [path],
+    })
+  if ('problem' in found || found.content?.kind !== 'file') throw changed()
+  const { content } = found
+  const texts = toText(await store.get(before), await store.get(after), content.bytes)
+  if (!texts)
+    throw invalid(`${path} can only be restored as a whole.`, {
+      code: 'restore_whole',
+      values: { path },
+    })
+  const [old = '', current = '', now = ''] = texts
+  const result = withoutHunks({ before: old, after: current, now }, hunks)
+  if (result === 'unknown') throw missing('Change not found', { code: 'checkpoint_not_found' })
+  if (result === 'conflict') throw changed()
+  const bytes = Buffer.from(result.text)
+  const perm = blobId(bytes) === before.id ? before.perm : content.perm
+  const part: TurnRecord = {
+    ...turn,
+    is_partial: true,
+    changes: [
+      {
+        ...change,
+        before: await store.put({ kind: 'file', perm, bytes }),
+        // Compared again before it is written: the file may change until then.
+        after: await store.put(content),
+      },
+    ],
+  }
+  return undoTurn(context, part, whole)
+}
+
+/** Headers of the parts of a changed file that its current text no longer has. */
+export const undoneHunks = async (
+  { store, bounds }: Pick<CheckpointContext, 'store' | 'bounds'>,
+  { path, before, after }: Change,
+): Promise<string[]> => {
+  if (before?.kind !== 'file' || after?.kind !== 'file') return []
+  const found = readContent(...resolvePath(bounds, path))
+  if ('problem' in found || found.content?.kind !== 'file') return []
+  const versions = [await store.get(before), await store.get(after), found.content.bytes]
+  const [old, current, now] = toText(...versions) ?? []
+  if (old === undefined || current === undefined || now === undefined) return []
+  return hunksTakenBack({ before: old, after: current, now })
+}
+
+export type ChangeDiff = { path: string; diff: string; binary: boolean; truncated: boolean }
+
+/** The unified diff of one change, from the stored versions. */
+export const diffOf = async (store: CheckpointStore, change: Change): Promise<ChangeDiff> => {
+  const { path, before, after } = change
+  const [old, current] = await Promise.all(
+    [before, after].map(async version => (version ? store.get(version) : Buffer.alloc(0))),
+  )
+  if (!old || !current) throw missing('Change not found', { code: 'checkpoint_not_found' })
+  const head = modeLines(change)
+  if (old.includes(0) || current.includes(0) || !isUtf8(old) || !isUtf8(current))
+    return { path, diff: head, binary: true, truncated: false }
+  if (old.length + current.length > MAX_DIFF_BYTES)
+    return { path, diff: head, binary: false, truncated: true }
+  const name = JSON.stringify(path).slice(1, -1)
+  const patch =
+    before?.id === after?.id
+      ? ''
+      : createTwoFilesPatch(
+          before ? `a/${name}` : '/dev/null',
+          after ? `b/${name}` : '/dev/null',
+          old.toString(),
+          current.toString(),
+          undefined,
+          undefined,
+          { ...DIFF_OPTIONS, headerOptions: FILE_HEADERS_ONLY },
+        )
+  return {
+    path,
+    diff: head + (patch ?? ''),
+    binary: false,
+    truncated: patch === undefined,
+  }
+}
+
+const modeOf = ({ kind, perm }: Version): string =>
+  kind === 'link' ? '120000' : `100${perm.toString(8).padStart(3, '0')}`
+
+/** Changed permissions in git's format. */
+const modeLines = ({ before, after }: Change): string => {
+  if (!before || !after || modeOf(before) === modeOf(after)) return ''
+  return `old mode ${modeOf(before)}\nnew mode ${modeOf(after)}\n`
+}

@@ -1,0 +1,136 @@
+/** Projects: a list in one file, which other programs may edit. */
+import type { UnreadableFile } from '../schema/file-problem.ts'
+import { randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import { type Clock, toSeconds } from '../base/clock.ts'
+import { isObject } from '../base/json.ts'
+import { invalid, missing } from '../errors.ts'
+import { PROJECT_COLOR, PROJECT_NAME_CHARS, type Project } from '../schema/project.ts'
+import { jsonFile } from '../store/json-file.ts'
+
+export type ProjectsOptions = {
+  /** `<state>/projects.json` */
+  path: string
+  /** Sessions of a project, as on disk now. */
+  members: (id: string) => readonly string[]
+  unassign: (sessionId: string) => void
+  clock: Pick<Clock, 'now'>
+}
+
+export type Projects = ReturnType<typeof createProjects>
+
+/** Sessions that are written before yielding to the event loop. */
+const BATCH_SIZE = 100
+
+const textAt = (value: object, key: string): string => {
+  const found = (value as Readonly<Record<string, unknown>>)[key]
+  return typeof found === 'string' ? found : ''
+}
+
+/** Parses a stored project tolerantly; unknown keys are preserved. Entries without id or name are skipped. */
+const parseProject = (raw: unknown): Project[] => {
+  if (!isObject(raw)) return []
+  const project_id = textAt(raw, 'project_id')
+  const name = textAt(raw, 'name')
+  const color = textAt(raw, 'color')
+  const created = 'created_at' in raw ? Number(raw.created_at) : 0
+  if (!project_id || !name.trim()) return []
+  return [
+    {
+      ...raw,
+      project_id,
+      name,
+      color: PROJECT_COLOR.test(color) ? color : null,
+      created_at: Number.isFinite(created) ? created : 0,
+    },
+  ]
+}
+
+type Stored = { raw: readonly unknown[]; projects: Project[] }
+
+export const parseProjects = (value: unknown): Stored => {
+  if (value === undefined) return { raw: [], projects: [] }
+  if (!Array.isArray(value)) throw new Error('it is not a list')
+  return { raw: value, projects: value.flatMap(parseProject) }
+}
+
+/** Trims and validates a name. Length is counted in code points. */
+const checkProjectName = (raw: string): string => {
+  const name = raw.trim()
+  if (!name) throw invalid('name required', { code: 'missing_fields' })
+  if ([...name].length > PROJECT_NAME_CHARS)
+    throw invalid(`name must be at most ${PROJECT_NAME_CHARS} characters`, {
+      code: 'name_too_long',
+      values: { max: PROJECT_NAME_CHARS },
+    })
+  return name
+}
+
+const checkProjectColor = (raw: string | null): string | null => {
+  if (raw === null || raw === '') return null
+  if (!PROJECT_COLOR.test(raw)) throw invalid('Invalid color format')
+  return raw
+}
+
+export const createProjects = ({ path, members, unassign, clock }: ProjectsOptions) => {
+  const file = jsonFile(path, parseProjects)
+
+  const find = (id: string): Project => {
+    const found = file.read().projects.find(project => project.project_id === id)
+    if (!found) throw missing('Project not found', { code: 'project_not_found' })
+    return found
+  }
+
+  /** Replaces or removes one project; unrecognized entries are preserved. */
+  const replace = (id: string, by: Project | undefined): void =>
+    file.write(
+      file.read().raw.flatMap(entry => {
+        const isIt = isObject(entry) && textAt(entry, 'project_id') === id
+        return isIt ? (by ?? []) : [entry]
+      }),
+    )
+
+  return {
+    list: (): readonly Project[] => file.read().projects,
+    /** Null when the file is readable. */
+    problem(): UnreadableFile | null {
+      const reason = file.problem()
+      return reason === null ? null : { file: path, reason, in_force: !file.isLost() }
+    },
+
+    create({ name, color }: { name: string; color?: string | null | undefined }): Project {
+      const project = {
+        project_id: randomBytes(6).toString('hex'),
+        name: checkProjectName(name),
+        color: checkProjectColor(color ?? null),
+        created_at: toSeconds(clock.now()),
+      }
+      file.write([...file.read().raw, project])
+      return project
+    },
+
+    /** The color is unchanged unless given; null clears it. */
+    rename(id: string, { name, color }: { name: string; color?: string | null | undefined }) {
+      const wanted = checkProjectName(name)
+      const newColor = color === undefined ? undefined : checkProjectColor(color)
+      const project = find(id)
+      const next = {
+        ...project,
+        name: wanted,
+        color: newColor === undefined ? project.color : newColor,
+      }
+      replace(id, next)
+      return next
+    },
+
+    /** Unassigns the sessions first, so that a crash never leaves sessions with a missing project. */
+    async remove(id: string): Promise<void> {
+      find(id)
+      for (let ids = members(id); ids.length > 0; ids = members(id)) {
+        for (const sessionId of ids.slice(0, BATCH_SIZE)) unassign(sessionId)
+        await setImmediate()
+      }
+      replace(id, undefined)
+    },
+  }
+}

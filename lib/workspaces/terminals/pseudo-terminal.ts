@@ -1,0 +1,206 @@
+/**
+ * A program on a pseudo-terminal, by script(1) of util-linux or BSD: Node cannot open one, and an addon that can is
+ * native code for each platform.
+ */
+import { sentence, type Words } from '../../base/sentences.ts'
+import { shellQuote } from '../../base/shell-quote.ts'
+import { readdirSync, readFileSync } from 'node:fs'
+import { StringDecoder } from 'node:string_decoder'
+import { findProgram } from '../../base/find-program.ts'
+import { killGroup, run, signalProcess, spawnGroup, waitForClose } from '../../base/process.ts'
+import { unavailable } from '../../errors.ts'
+import type { TerminalSize } from '../../schema/terminal.ts'
+
+const START_TIMEOUT_MS = 5_000
+const RESIZE_TIMEOUT_MS = 2_000
+/** Between the hangup and SIGKILL, and the longest wait for the kernel after that. */
+const KILL_AFTER_MS = 500
+
+export type PseudoTerminal = {
+  write(text: string): void
+  /** Bytes that the program has not read yet. */
+  unreadBytes(): number
+  resize(size: TerminalSize): Promise<void>
+  /** The program waits when its output is not read. */
+  setPaused(isPaused: boolean): void
+  /** Ends the program and everything it started in this terminal. */
+  kill(): Promise<void>
+  /** Its exit code; 128 plus the number of the signal that ended it. */
+  ended: Promise<number>
+}
+
+export type PseudoTerminalOptions = {
+  /** Program and arguments. */
+  command: readonly string[]
+  cwd: string
+  env: Readonly<Record<string, string>>
+  size: TerminalSize
+  onOutput: (text: string) => void
+  platform?: NodeJS.Platform
+}
+
+/**
+ * Sets up the terminal, prints the process id and the terminal's name, and becomes the program. `sane` turns on the echo,
+ * which script turns off when its own input is a pipe.
+ */
+const bootstrap = ({ command, env }: PseudoTerminalOptions, { cols, rows }: TerminalSize): string =>
+  [
+    `stty sane rows ${rows} cols ${cols}`,
+    `printf '%s %s\\n' "$$" "$(tty)"`,
+    // script runs this text with $SHELL, so that was /bin/sh until now.
+    `SHELL=${shellQuote(env.SHELL ?? '/bin/sh')}`,
+    `exec ${command.map(shellQuote).join(' ')}`,
+  ].join('; ')
+
+/**
+ * Starts script so that the kernel ends it, and with it the terminal, when this process is killed: a program in the
+ * foreground would run on. Without a setpriv that can do this (busybox, macOS), script is started alone.
+ */
+const START = `setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL script "$@"
+exec script "$@"`
+
+const FIRST_LINE = /^(\d+) (\/dev\/\S+)\r*\n/
+
+/** Why no terminal can be opened on this computer; null when one can. */
+export const terminalProblem = (
+  path: string | undefined,
+  platform: NodeJS.Platform = process.platform,
+): Words | null => {
+  if (platform === 'win32')
+    return 'The terminal is not available on Windows. Run the server in WSL to use it.'
+  const found = (name: string) => findProgram(path ?? '', name) !== undefined
+  if (!found('script')) return sentence('terminal.no_script')
+  return found('stty') ? null : sentence('terminal.no_stty')
+}
+
+/** Processes of a session (setsid(2)), by field 6 of /proc/<pid>/stat (proc_pid_stat(5)). Empty where there is no /proc. */
+const processesOf = (sessionId: number): number[] => {
+  try {
+    return readdirSync('/proc').flatMap(name => {
+      if (!/^\d+$/.test(name)) return []
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'latin1')
+        const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+        // A zombie has ended.
+        return fields[0] !== 'Z' && Number(fields[3]) === sessionId ? [Number(name)] : []
+      } catch {
+        // It has ended.
+        return []
+      }
+    })
+  } catch {
+    // macOS: the hangup has to do.
+    return []
+  }
+}
+
+const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
+
+const untilEmpty = async (sessionId: number): Promise<void> => {
+  const deadline = performance.now() + KILL_AFTER_MS
+  while (processesOf(sessionId).length > 0 && performance.now() < deadline) await pause(10)
+}
+
+/** Rejects when no terminal can be had. `onOutput` is called with whole characters. */
+export const openPseudoTerminal = async (
+  options: PseudoTerminalOptions,
+): Promise<PseudoTerminal> => {
+  const { cwd, env, size, onOutput, platform = process.platform } = options
+  const text = bootstrap(options, size)
+  const isLinux = platform === 'linux'
+  const args = isLinux
+    ? ['-q', '-e', '-f', '-c', text, '/dev/null']
+    : ['-q', '/dev/null', '/bin/sh', '-c', text]
+  const child = spawnGroup('/bin/sh', ['-c', START, 'sh', ...args], {
+    cwd,
+    env: { ...env, SHELL: '/bin/sh' },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  // EPIPE after the end: the exit code reports it.
+  child.stdin.on('error', () => undefined)
+  const closed = waitForClose(child)
+  const decoder = new StringDecoder('utf8')
+  const complaints: string[] = []
+  child.stderr.on('data', (bytes: Buffer) => complaints.push(bytes.toString().slice(0, 500)))
+
+  const place = await new Promise<{ pid: number; device: string }>((resolve, reject) => {
+    let head = ''
+    const fail = (reason: Words) => {
+      clearTimeout(timer)
+      killGroup(child, 'SIGKILL')
+      reject(
+        unavailable(`The terminal could not be opened: ${reason}`, {
+          code: 'terminal_failed',
+          values: { reason },
+        }),
+      )
+    }
+    const timer = setTimeout(fail, START_TIMEOUT_MS, sentence('terminal.no_start'))
+    const onHead = (bytes: Buffer) => {
+      head += decoder.write(bytes)
+      const match = FIRST_LINE.exec(head)
+      if (!match) return
+      clearTimeout(timer)
+      child.stdout.off('data', onHead)
+      child.stdout.on('data', (more: Buffer) => onOutput(decoder.write(more)))
+      const rest = head.slice(match[0].length)
+      if (rest) onOutput(rest)
+      resolve({ pid: Number(match[1]), device: match[2]! })
+    }
+    child.stdout.on('data', onHead)
+    closed.then(
+      () => fail((head + complaints.join('')).trim().slice(0, 300) || 'script ended at once'),
+      (error: Error) => fail(error.message),
+    )
+  })
+
+  let isRunning = true
+  const ended = closed.then(({ code, signal }) => {
+    isRunning = false
+    const rest = decoder.end()
+    if (rest) onOutput(rest)
+    return code ?? (signal === 'SIGKILL' ? 137 : 129)
+  })
+  /** One after the other: the last size wins. */
+  let resizing: Promise<unknown> = Promise.resolve()
+
+  return {
+    ended,
+    write: data => void child.stdin.write(data),
+    unreadBytes: () => child.stdin.writableLength,
+    setPaused(isPaused) {
+      if (isPaused) child.stdout.pause()
+      else child.stdout.resume()
+    },
+    resize({ cols, rows }) {
+      const work = async () => {
+        // Another program may have this terminal by now.
+        if (!isRunning) return
+        const given = [isLinux ? '-F' : '-f', place.device, 'rows', `${rows}`, 'cols', `${cols}`]
+        const { code, stderr } = await run('stty', given, {
+          cwd: '/',
+          env,
+          timeoutMs: RESIZE_TIMEOUT_MS,
+        })
+        if (code !== 0 && isRunning)
+          throw unavailable(`The terminal could not be resized: ${stderr.trim()}`, {
+            code: 'terminal_failed',
+            values: { reason: stderr.trim() },
+          })
+      }
+      const done = resizing.then(work)
+      resizing = done.catch(() => undefined)
+      return done
+    },
+    async kill() {
+      if (!isRunning) return
+      child.stdout.resume()
+      for (const pid of processesOf(place.pid)) signalProcess(pid, 'SIGHUP')
+      await untilEmpty(place.pid)
+      for (const pid of processesOf(place.pid)) signalProcess(pid, 'SIGKILL')
+      // Without /proc the kernel hangs up the terminal now that its other end is closed.
+      killGroup(child, 'SIGKILL')
+      await Promise.all([ended, untilEmpty(place.pid)])
+    },
+  }
+}

@@ -1,0 +1,329 @@
+/**
+ * Terminals of a session: shells that its person opened, with the output they have shown. They outlive the page and end
+ * with the session or the service.
+ */
+import { sentence, type Words } from '../../base/sentences.ts'
+import { randomBytes } from 'node:crypto'
+import { basename } from 'node:path'
+import { type Clock, every, toSeconds } from '../../base/clock.ts'
+import { conflict, missing, tooMany, unavailable } from '../../errors.ts'
+import type { Terminal, TerminalOutput, TerminalSize } from '../../schema/terminal.ts'
+import { OutputBuffer } from './output-buffer.ts'
+import { openPseudoTerminal, type PseudoTerminal, terminalProblem } from './pseudo-terminal.ts'
+
+const MAX_PER_SESSION = 8
+const MAX_TERMINALS = 32
+const MAX_OPENED_PER_MINUTE = 30
+/** Input that the program has not read. */
+const MAX_UNREAD_BYTES = 1_000_000
+/** An ended terminal is listed with its exit code for this long. */
+const ENDED_RETENTION_MS = 30 * 60_000
+/** Closed after this long without input, output, and a page that reads it. */
+const IDLE_MS = 24 * 60 * 60_000
+const CHECK_MS = 10 * 60_000
+/** Below the idle limit of common proxies. */
+const READ_WAIT_MS = 20_000
+/** Collects what a program writes at once into one reply. */
+const SETTLE_MS = 4
+/** The program waits while a page that reads is this far behind. */
+const MAX_LAG_UNITS = 400_000
+/** A page that has not read for this long slows down no program. */
+const READER_MS = 5_000
+/** Without a page, about 20 MB/s are read, so that a program that prints without end does not block the event loop. */
+const UNITS_PER_SLICE = 1_000_000
+const SLICE_MS = 50
+const MAX_CLIENTS = 50
+
+type Reader = { position: number; atMs: number; isWaiting: boolean }
+
+type Entry = {
+  id: string
+  owner: string
+  shell: string
+  cwd: string
+  size: TerminalSize
+  /** Milliseconds since 1970. The other moments are of the monotonic clock. */
+  startedAt: number
+  clock: Clock
+  pty: PseudoTerminal
+  output: OutputBuffer
+  exitCode: number | null
+  endedAt: number | null
+  usedAtMs: number
+  readers: Map<string, Reader>
+  /** Number of the last input of each client. */
+  inputs: Map<string, number>
+  /** Resolves waiting reads. */
+  waiting: Set<() => void>
+  slice: number
+  isThrottled: boolean
+  isPaused: boolean
+}
+
+export type TerminalsOptions = {
+  clock: Clock
+  /** Where `script` and `stty` are looked for. */
+  path: string | undefined
+  /** False: no terminal can be opened. */
+  isEnabled: boolean
+  /** The current id of a session: its id can change. */
+  resolve?: (sessionId: string) => string | undefined
+  platform?: NodeJS.Platform
+  readWaitMs?: number
+}
+
+export type OpenTerminal = {
+  command: readonly [string, ...string[]]
+  cwd: string
+  env: Readonly<Record<string, string>>
+  size: TerminalSize
+}
+
+export type TerminalInput = { client: string; n: number; data: string }
+export type TerminalRead = { client: string; after: number; signal: AbortSignal }
+
+export type Terminals = ReturnType<typeof createTerminals>
+
+const toView = (entry: Entry): Terminal => ({
+  terminal_id: entry.id,
+  shell: entry.shell,
+  cwd: entry.cwd,
+  ...entry.size,
+  status: entry.endedAt === null ? 'running' : 'exited',
+  exit_code: entry.exitCode,
+  started_at: toSeconds(entry.startedAt),
+})
+
+const wake = (entry: Entry): void => {
+  for (const resume of entry.waiting) resume()
+}
+
+/** Stops reading the program's output while a page is behind, or for a moment after much output. */
+const applyFlowControl = (entry: Entry): void => {
+  const isBehind = [...entry.readers.values()].some(
+    ({ position, atMs, isWaiting }) =>
+      !isWaiting &&
+      entry.output.end - position > MAX_LAG_UNITS &&
+      entry.clock.monotonic() - atMs < READER_MS,
+  )
+  const isPaused = entry.endedAt === null && (isBehind || entry.isThrottled)
+  if (isPaused === entry.isPaused) return
+  entry.isPaused = isPaused
+  entry.pty.setPaused(isPaused)
+  // The page may never read again.
+  if (isBehind) entry.clock.timer(READER_MS, () => applyFlowControl(entry))
+}
+
+const addOutput = (entry: Entry, text: string): void => {
+  if (text === '') return
+  entry.output.append(text)
+  entry.usedAtMs = entry.clock.monotonic()
+  wake(entry)
+  entry.slice += text.length
+  if (entry.slice >= UNITS_PER_SLICE) {
+    entry.slice = 0
+    entry.isThrottled = true
+    entry.clock.timer(SLICE_MS, () => {
+      entry.isThrottled = false
+      applyFlowControl(entry)
+    })
+  }
+  applyFlowControl(entry)
+}
+
+/** Bounded: clients choose their names. */
+const remember = <T>(map: Map<string, T>, key: string, value: T): void => {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size > MAX_CLIENTS) map.delete(map.keys().next().value!)
+}
+
+const waitForOutput = (entry: Entry, waitMs: number, signal: AbortSignal): Promise<void> =>
+  new Promise(resolve => {
+    const done = () => {
+      cancel()
+      entry.waiting.delete(settle)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const settle = () => void entry.clock.timer(SETTLE_MS, done)
+    const cancel = entry.clock.timer(waitMs, done)
+    entry.waiting.add(settle)
+    signal.addEventListener('abort', done, { once: true })
+    if (signal.aborted) done()
+  })
+
+export const createTerminals = (options: TerminalsOptions) => {
+  const { clock, path, isEnabled, resolve, platform, readWaitMs = READ_WAIT_MS } = options
+  const entries = new Map<string, Entry>()
+  /** Owners of terminals that are being opened. */
+  const opening: string[] = []
+  let openedAtMs: number[] = []
+  let isClosed = false
+
+  const currentId = (sessionId: string) => resolve?.(sessionId) ?? sessionId
+  const ofSession = (owner: string): Entry[] =>
+    [...entries.values()].filter(entry => currentId(entry.owner) === currentId(owner))
+
+  const problem = (): Words | null =>
+    isEnabled ? terminalProblem(path, platform) : sentence('terminal.off')
+
+  const remove = async (entry: Entry): Promise<void> => {
+    await entry.pty.kill()
+    entries.delete(entry.id)
+    wake(entry)
+  }
+
+  const dropUnused = (): void => {
+    const at = clock.monotonic()
+    for (const entry of entries.values()) {
+      const isExpired = entry.endedAt !== null && at - entry.endedAt > ENDED_RETENTION_MS
+      if (isExpired || at - entry.usedAtMs > IDLE_MS) void remove(entry)
+    }
+  }
+  const stopChecks = every(clock, CHECK_MS, dropUnused)
+
+  const requireCapacity = (owner: string): void => {
+    const running = [...entries.values()].filter(({ endedAt }) => endedAt === null)
+    const own = running.filter(entry => currentId(entry.owner) === currentId(owner)).length
+    const isOwn = (id: string) => currentId(id) === currentId(owner)
+    if (own + opening.filter(isOwn).length >= MAX_PER_SESSION)
+      throw tooMany(`${MAX_PER_SESSION} terminals are open in this chat. Close one first.`, {
+        code: 'too_many_terminals',
+        values: { max: MAX_PER_SESSION },
+      })
+    if (running.length + opening.length >= MAX_TERMINALS)
+      throw tooMany(`${MAX_TERMINALS} terminals are open on this server. Close one first.`, {
+        code: 'too_many_terminals',
+        values: { max: MAX_TERMINALS },
+      })
+    const at = clock.monotonic()
+    openedAtMs = openedAtMs.filter(each => at - each < 60_000)
+    if (openedAtMs.length >= MAX_OPENED_PER_MINUTE)
+      throw tooMany('Too many terminals were opened. Wait a minute, then try again.', {
+        code: 'too_many_terminals_opened',
+      })
+    openedAtMs.push(at)
+  }
+
+  const open = async (owner: string, given: OpenTerminal): Promise<Terminal> => {
+    if (isClosed) throw unavailable('The server is shutting down.', { code: 'shutting_down' })
+    const reason = problem()
+    if (reason) throw unavailable(reason, { code: 'terminal_unavailable', values: { reason } })
+    requireCapacity(owner)
+    const output = new OutputBuffer()
+    const early: string[] = []
+    let receive = (text: string): void => {
+      early.push(text)
+    }
+    opening.push(owner)
+    try {
+      const pty = await openPseudoTerminal({
+        ...given,
+        ...(platform ? { platform } : {}),
+        onOutput: text => receive(text),
+      })
+      const entry: Entry = {
+        id: `term_${randomBytes(8).toString('hex')}`,
+        owner,
+        shell: basename(given.command[0]),
+        cwd: given.cwd,
+        size: given.size,
+        clock,
+        startedAt: clock.now(),
+        pty,
+        output,
+        exitCode: null,
+        endedAt: null,
+        usedAtMs: clock.monotonic(),
+        readers: new Map(),
+        inputs: new Map(),
+        waiting: new Set(),
+        slice: 0,
+        isThrottled: false,
+        isPaused: false,
+      }
+      receive = text => addOutput(entry, text)
+      for (const text of early) receive(text)
+      entries.set(entry.id, entry)
+      void pty.ended.then(code => {
+        entry.exitCode = code
+        entry.endedAt = clock.monotonic()
+        wake(entry)
+      })
+      // The service was stopped in between.
+      if (isClosed) await remove(entry)
+      return toView(entry)
+    } finally {
+      opening.splice(opening.indexOf(owner), 1)
+    }
+  }
+
+  const find = (owner: string, id: string): Entry => {
+    const entry = entries.get(id)
+    if (!entry || currentId(entry.owner) !== currentId(owner))
+      throw missing('Terminal not found', { code: 'terminal_not_found' })
+    return entry
+  }
+
+  const read = async (
+    entry: Entry,
+    { client, after, signal }: TerminalRead,
+  ): Promise<TerminalOutput> => {
+    const reader = { position: after, atMs: clock.monotonic(), isWaiting: false }
+    remember(entry.readers, client, reader)
+    entry.usedAtMs = reader.atMs
+    if (after === entry.output.end && entry.endedAt === null) {
+      reader.isWaiting = true
+      await waitForOutput(entry, readWaitMs, signal)
+      reader.isWaiting = false
+    }
+    const slice = entry.output.read(after)
+    Object.assign(reader, { position: slice.next, atMs: clock.monotonic() })
+    applyFlowControl(entry)
+    return { ...slice, terminal: toView(entry) }
+  }
+
+  return {
+    /** Why no terminal can be opened; null when one can. */
+    problem,
+    /** The terminals of one session; those of others are not visible. */
+    of: (owner: string) => ({
+      list: (): Terminal[] => ofSession(owner).map(toView),
+      open: (given: OpenTerminal) => open(owner, given),
+      /** Output after a position; waits up to 20 s for some. */
+      read: (id: string, given: TerminalRead) => read(find(owner, id), given),
+      /** Writes input once: a client numbers its inputs, and repeats one whose reply was lost under the same number. */
+      write(id: string, { client, n, data }: TerminalInput): void {
+        const entry = find(owner, id)
+        if (n <= (entry.inputs.get(client) ?? 0)) return
+        if (entry.endedAt !== null)
+          throw conflict('The terminal has ended.', { code: 'terminal_ended' })
+        if (entry.pty.unreadBytes() + data.length > MAX_UNREAD_BYTES)
+          throw unavailable('The program in the terminal does not read its input.', {
+            code: 'terminal_not_reading',
+          })
+        remember(entry.inputs, client, n)
+        entry.usedAtMs = clock.monotonic()
+        entry.pty.write(data)
+      },
+      async resize(id: string, size: TerminalSize): Promise<void> {
+        const entry = find(owner, id)
+        if (entry.size.cols === size.cols && entry.size.rows === size.rows) return
+        entry.size = size
+        await entry.pty.resize(size)
+      },
+      /** Ends it with everything that runs in it, and forgets it. */
+      close: (id: string): Promise<void> => remove(find(owner, id)),
+    }),
+    isAnyOpen: () => [...entries.values()].some(({ endedAt }) => endedAt === null),
+    /** Ends and forgets the terminals of a session. */
+    endSession: async (owner: string): Promise<void> =>
+      void (await Promise.all(ofSession(owner).map(remove))),
+    async close(): Promise<void> {
+      isClosed = true
+      stopChecks()
+      await Promise.all([...entries.values()].map(remove))
+    },
+  }
+}

@@ -1,0 +1,29 @@
+/** Which settings the page shows, and their texts. */
+import {
+  type Setting,
+  SETTING_NAMES,
+  type SettingName,
+  settingOf,
+} from '../../../lib/base/settings.ts'
+import { may } from '../../parts/may.ts'
+import { t } from './strings.ts'
+
+type Text = 'settings.theme'
+
+/** `test/structure.test.ts` finds a row without its texts. */
+export const textOf = (key: string): string => t(key as Text)
+
+export const labelOf = (name: SettingName): string => textOf(settingOf(name).label ?? name)
+
+/** Empty where there is none. */
+export const hintOf = (name: SettingName): string => {
+  const { label, hint } = settingOf(name)
+  return label === undefined || hint === false ? '' : textOf(`${label}.hint`)
+}
+
+/** What is not about the person is the owner's. */
+export const shownSettings = (section: Setting['section']): SettingName[] =>
+  SETTING_NAMES.filter(name => {
+    const setting = settingOf(name)
+    return setting.section === section && (setting.personal || may('POST /api/settings'))
+  })

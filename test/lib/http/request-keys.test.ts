@@ -1,0 +1,141 @@
+/** The keys of requests: bounded in number and time, private replies in memory only, damaged files replaced. */
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createTestClock, type TestClock } from '../../_clock.ts'
+import { createKeyJournal } from '../../../lib/http/request-key-journal.ts'
+import { openRequestKeys } from '../../../lib/http/request-keys.ts'
+
+const test = suite<{ dir: string; clock: TestClock }>('request keys')
+
+test.before.each(state => {
+  state.dir = mkdtempSync(join(tmpdir(), 'keys-'))
+  state.clock = createTestClock()
+})
+test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
+
+const REPLY = { status: 200, type: 'application/json', headers: {}, text: '{"word":"quartz"}' }
+
+const open = (state: { dir: string; clock: TestClock }, maxKeys?: number) => {
+  const lines: string[] = []
+  const path = join(state.dir, 'cache', 'requests.db')
+  const keys = openRequestKeys(path, {
+    addon: undefined,
+    clock: state.clock,
+    log: line => lines.push(line),
+    ...(maxKeys !== undefined && { maxKeys }),
+  })
+  return { path, lines, ...keys }
+}
+
+test('a reply that may not be stored is never in a file, and is gone after a restart', state => {
+  const keys = open(state)
+  keys.begin('a', 'print')
+  keys.end('a', REPLY, 'memory')
+  assert.equal(keys.find('a'), { fingerprint: 'print', isDone: true, reply: REPLY })
+  keys.close()
+  const dir = join(state.dir, 'cache')
+  for (const name of readdirSync(dir))
+    assert.not(readFileSync(join(dir, name)).includes('quartz'), name)
+  const again = open(state)
+  assert.equal(again.find('a'), { fingerprint: 'print', isDone: true, reply: null })
+  again.close()
+})
+
+test('replies in memory have a common bound: the oldest leave', state => {
+  const keys = open(state)
+  const text = 'x'.repeat(1_000_000)
+  for (const id of ['a', 'b', 'c', 'd', 'e']) {
+    keys.begin(id, 'print')
+    keys.end(id, { ...REPLY, text }, 'memory')
+  }
+  const isKept = (id: string) => keys.find(id)?.reply !== null
+  assert.equal(['a', 'b', 'c', 'd', 'e'].map(isKept), [false, true, true, true, true])
+  keys.close()
+})
+
+test('a request without an end is known as such; a released one is not known', state => {
+  const keys = open(state)
+  keys.begin('a', 'print')
+  keys.begin('b', 'print')
+  keys.release('b')
+  keys.close()
+  const again = open(state)
+  assert.equal(again.find('a'), { fingerprint: 'print', isDone: false, reply: null })
+  assert.is(again.find('b'), undefined)
+  again.close()
+})
+
+test('keys are kept for a day, and no more than a number of them', async state => {
+  const keys = open(state, 50)
+  for (let n = 0; n < 400; n++) {
+    state.clock.set(state.clock.now() + 1)
+    keys.begin(`k${n}`, 'print')
+    keys.end(`k${n}`, REPLY, 'disk')
+  }
+  assert.is(keys.find('k0'), undefined)
+  assert.equal(keys.find('k399')?.reply, REPLY)
+  await state.clock.advance(24 * 3_600_000 + 1)
+  assert.is(keys.find('k399'), undefined)
+  keys.begin('next', 'print')
+  assert.is(keys.find('k399'), undefined)
+  keys.close()
+})
+
+test('a damaged file is replaced', state => {
+  const first = open(state)
+  first.begin('a', 'print')
+  first.close()
+  writeFileSync(first.path, 'this is no database, and longer than a header '.repeat(30))
+  const keys = open(state)
+  assert.is(keys.find('a'), undefined)
+  keys.begin('a', 'print')
+  assert.is(keys.lines.length, 1)
+  keys.close()
+})
+
+test('what another machine began is known here: not again what may have been done, and its reply', async state => {
+  const files = join(state.dir, 'request-keys')
+  const openShared = (name: string) =>
+    openRequestKeys(join(state.dir, name, 'requests.db'), {
+      addon: undefined,
+      clock: state.clock,
+      log: line => assert.unreachable(line),
+      journal: createKeyJournal(files, state.clock),
+    })
+  const first = openShared('first')
+  for (const id of ['cut', 'freed', 'kept', 'private']) first.begin(id, `print of ${id}`)
+  first.release('freed')
+  first.end('kept', REPLY, 'disk')
+  first.end('private', { ...REPLY, text: 'secret' }, 'memory')
+  first.close()
+  const [name = ''] = readdirSync(files)
+  const text = readFileSync(join(files, name), 'utf8')
+  assert.not.match(text, 'secret')
+  // A kill tears the last line.
+  appendFileSync(join(files, name), '{}\n{"t":"begun","id":7}\n{"t":"begun","id":"to')
+  const second = openShared('second')
+  assert.is(second.find('freed'), undefined)
+  assert.equal(second.find('cut'), { fingerprint: 'print of cut', isDone: false, reply: null })
+  assert.equal(second.find('kept'), { fingerprint: 'print of kept', isDone: true, reply: REPLY })
+  assert.equal(second.find('private')?.reply, null)
+  second.begin('after', 'print')
+  second.close()
+  const third = openShared('third')
+  assert.ok(third.find('after'), 'a torn line does not take the next one with it')
+  await state.clock.advance(3 * 24 * 3_600_000)
+  third.begin('later', 'print')
+  assert.is(readdirSync(files).length, 1)
+  third.close()
+})
+
+test.run()

@@ -1,0 +1,59 @@
+/** Imported sessions of the host agent: what the terminal added arrives, also when it could not be read at once. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createHostSessions } from '../../../../lib/sessions/host-db/host-sessions.ts'
+import { createSessions } from '../../../../lib/sessions/sessions.ts'
+import { createTestClock } from '../../../_clock.ts'
+import { addMessage, addSession, createStateDb } from '../../../_state-db.ts'
+
+const test = suite('host sessions')
+
+test('messages that were added during a turn arrive after it, without another change', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'host-sessions-'))
+  const home = { name: 'default', dir }
+  const clock = createTestClock()
+  const sessions = createSessions({
+    dir: join(dir, 'sessions'),
+    trashDir: join(dir, 'trash'),
+    cacheDir: join(dir, 'cache'),
+    redact: text => text,
+    onRow: () => undefined,
+    onDeleted: () => undefined,
+    onCopied: () => undefined,
+    log: () => undefined,
+    clock,
+  })
+  let isActive = false
+  const host = createHostSessions({
+    sessions,
+    isActive: () => isActive,
+    lastWorkspace: () => dir,
+    redact: text => text,
+    redactValue: value => value,
+    trashDir: join(dir, 'trash'),
+    log: () => undefined,
+    onChange: () => undefined,
+    clock,
+  })
+  mkdirSync(join(dir, 'trash'), { recursive: true })
+  const db = createStateDb(dir, 30)
+  addSession(db, 'a1')
+  addMessage(db, 'a1', 'user', 'first', { timestamp: 1_500 })
+  host.importSession(home, 'a1')
+  addMessage(db, 'a1', 'assistant', 'second', { timestamp: 1_600 })
+  const count = () => sessions.load('a1').messages.length
+  isActive = true
+  host.refreshAll(home)
+  assert.is(count(), 1)
+  isActive = false
+  host.refreshAll(home)
+  assert.is(count(), 2)
+  db.close()
+  await sessions.close()
+  rmSync(dir, { recursive: true })
+})
+
+test.run()
