@@ -59,7 +59,7 @@ test('denied: returns the reason, and does not ask again', async () => {
   const { spend, asked } = setup({ turn: { tokens: 100 } })
   const why = 'The budget for this turn is used up: 150 tokens of 100 tokens.'
   assert.is(`${await spend(150)}`, why)
-  assert.is(await spend(150), why)
+  assert.is(`${await spend(150)}`, why)
   assert.equal(asked, [why])
 })
 
