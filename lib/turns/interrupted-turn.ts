@@ -42,9 +42,9 @@ export const UNRECORDED = {
 
 type Closing = { stopped: string; note: string; sentences?: Sentences }
 
-export const CANCEL_MARKER = '*Task cancelled.*'
+const CANCEL_MARKER = '*Task cancelled.*'
 /** The error of a call without a result, when the user stopped the turn. */
-export const STOPPED = 'Stopped by the user.'
+const STOPPED = 'Stopped by the user.'
 
 export const cancelledEvent = (): TurnEvent => ({
   type: 'cancel',
