@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join, relative, sep } from 'node:path'
 import * as esbuild from 'esbuild'
-import { DEFAULT_SETTINGS, LOOK, PERSONAL_SETTINGS, SETTING_NAMES } from '../lib/base/settings.ts'
+import { DEFAULT_SETTINGS, LOOK, PERSONAL_SETTINGS } from '../lib/base/settings.ts'
 import { createAsset } from '../lib/http/static.ts'
 import { root } from './files.mjs'
 import { joinFirstLoad } from './first-load.mjs'
@@ -112,9 +112,9 @@ const settingValues = {
         : undefined,
     )
     build.onLoad({ filter: /./, namespace: 'settings' }, () => ({
-      contents: Object.entries({ DEFAULT_SETTINGS, LOOK, PERSONAL_SETTINGS, SETTING_NAMES })
+      contents: `${Object.entries({ DEFAULT_SETTINGS, LOOK, PERSONAL_SETTINGS })
         .map(([name, value]) => `export const ${name} = ${JSON.stringify(value)}`)
-        .join('\n'),
+        .join('\n')}\nexport const SETTING_NAMES = Object.keys(DEFAULT_SETTINGS)`,
     }))
   },
 }
