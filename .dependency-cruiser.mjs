@@ -16,9 +16,9 @@ const ORDER = [
   ['people'],
   ['notifications'],
   ['operations'],
+  ['cron'],
   ['turns'],
   ['client-api'],
-  ['cron'],
   ['cluster'],
   ['app', 'cli', 'context', 'start'],
 ]

@@ -9,7 +9,7 @@ import type { Bench } from './_bench.ts'
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '..')
 const START_MS = 600_000
-const [FRESH_S, FRESH_MB, WARM_S] = [20, 400, 1]
+const [FRESH_S, FRESH_MB, WARM_S] = [25, 400, 1]
 
 const megabytes = (path: string): number => Math.round(statSync(path).size / 1e6)
 

@@ -1,6 +1,7 @@
 /**
- * `npm run mermaid -- VERSION`: makes build/mermaid.tgz, from which npm installs `mermaid`. The package of the registry is 128 MB and needs
- * a hundred others; this is the one of its five builds that has them in it, without source maps (docs/decisions/0011-plain-npm.md).
+ * `npm run mermaid -- VERSION`: makes build/mermaid.tgz, from which npm installs `mermaid`, and writes its checksum into package-lock.json.
+ * The package of the registry is 128 MB and needs a hundred others; this is the one of its five builds that has them in it, without source
+ * maps (docs/decisions/0011-plain-npm.md).
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -26,14 +27,14 @@ const [wanted] = process.argv.slice(2)
 if (!wanted) throw new Error('Usage: npm run mermaid -- VERSION')
 
 const work = mkdtempSync(join(tmpdir(), 'agent-webui-mermaid-'))
-const npm = (...words) =>
-  execFileSync('npm', [...words, '--silent'], { cwd: work, encoding: 'utf8' }).trim()
+const npm = (cwd, ...words) =>
+  execFileSync('npm', [...words, '--silent'], { cwd, encoding: 'utf8' }).trim()
 const from = (...path) => join(work, 'node_modules/mermaid', ...path)
 const to = (...path) => join(work, 'packed', ...path)
 
 try {
   writeFileSync(join(work, 'package.json'), '{}')
-  npm('install', '--ignore-scripts', `mermaid@${wanted}`)
+  npm(work, 'install', '--ignore-scripts', `mermaid@${wanted}`)
   const { packages } = JSON.parse(readFileSync(join(work, 'package-lock.json'), 'utf8'))
   const strict = Object.entries(packages).filter(
     ([path, { license = '' }]) =>
@@ -49,7 +50,8 @@ try {
   const { name, version, license } = JSON.parse(readFileSync(from('package.json'), 'utf8'))
   const manifest = { name, version, license, type: 'module', exports: `./${BUILD}` }
   writeFileSync(to('package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
-  cpSync(join(work, npm('pack', './packed')), join(root, 'build/mermaid.tgz'))
+  cpSync(join(work, npm(work, 'pack', './packed')), join(root, 'build/mermaid.tgz'))
+  npm(root, 'install', '--package-lock-only', './build/mermaid.tgz')
 } finally {
   rmSync(work, { recursive: true })
 }

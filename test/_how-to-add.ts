@@ -29,7 +29,7 @@ const tool = async (): Promise<boolean> => {
   return (
     isOffered &&
     String(result?.content).includes('It worked') &&
-    toolsets.some(({ name }: Shape) => name === 'fake')
+    toolsets.some(({ tools }: { tools: Shape[] }) => JSON.stringify(tools).includes('"fake"'))
   )
 }
 

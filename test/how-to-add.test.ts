@@ -25,10 +25,7 @@ type Addition = readonly (readonly [before: string, text: string])[] | string
 const ADDITIONS: Readonly<Record<Kind, Readonly<Record<string, Addition>>>> = {
   setting: {
     'lib/base/settings.ts': [
-      [
-        '  default_workspace: {',
-        "  fake: { type: 'flag', default: false, section: 'general', label: 'settings.fake' },\n",
-      ],
+      ['  default_workspace: {', "  fake: { type: 'flag', default: false, section: 'general' },\n"],
     ],
     'public/features/settings/strings.ts': [
       [
@@ -56,7 +53,10 @@ export const fake: Tool<z.ZodObject> = {
       ['  plain(patch),', '  plain(fake),\n'],
     ],
     'lib/agent/toolsets.ts': [
-      ["  { name: 'terminal',", "  { name: 'fake', summary: 'A fake', tools: ['fake'] },\n"],
+      [
+        '  exit_plan_mode: { toolset: null,',
+        "  fake: { toolset: 'todo', shared: 'Used a fake' },\n",
+      ],
     ],
   },
   provider: {

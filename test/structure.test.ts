@@ -66,7 +66,7 @@ const server = read('router.ts', '{lib,handlers}/**/*.ts')
 /** The texts of the rows of the settings: their table names them in parts. */
 const rowTexts = SETTING_NAMES.flatMap(name => {
   const setting = settingOf(name)
-  const { section, label = name, hint } = setting
+  const { section, label = `settings.${name}`, hint } = setting
   if (section === undefined) return []
   // One of its texts names a key of the machine, so its row has a control of its own.
   const choices = setting.type === 'choice' && name !== 'send_key' ? setting.choices : []

@@ -1,4 +1,71 @@
-/** Toolsets: the names used in the configuration, shared with the host agent, and the tools in each. Data. */
+/** Our tools by name, and the toolsets that switch them: names used in the configuration, shared with the host agent. Data. */
+
+export type ToolInfo = {
+  /** Null: it cannot be switched off alone. */
+  toolset: string | null
+  /** What it is in the terms of the Agent Client Protocol; absent: none of these. */
+  kind?: 'read' | 'edit' | 'search' | 'fetch' | 'execute' | 'think' | 'switch_mode'
+  /** What precedes its preview in the title that an editor shows; absent: its name. */
+  title?: string
+  /** What a share link says that a call did; absent: that a tool was used. */
+  shared?: string
+  /**
+   * The argument that a share link may show with the output. Not of tools that read files, notes, skills or other chats, and of none of
+   * an MCP server, whose results can contain anything.
+   */
+  sharedInput?: string
+}
+
+const TOOLS: Readonly<Record<string, ToolInfo>> = {
+  terminal: {
+    toolset: 'terminal',
+    kind: 'execute',
+    shared: 'Ran a command',
+    sharedInput: 'command',
+  },
+  process: { toolset: 'terminal', kind: 'execute', shared: 'Checked a background process' },
+  read_file: { toolset: 'file', kind: 'read', title: 'Read', shared: 'Read a file' },
+  write_file: { toolset: 'file', kind: 'edit', title: 'Write', shared: 'Changed a file' },
+  patch: { toolset: 'file', kind: 'edit', title: 'Edit', shared: 'Changed a file' },
+  search_files: { toolset: 'file', kind: 'search', title: 'Search', shared: 'Searched files' },
+  execute_code: {
+    toolset: 'code_execution',
+    kind: 'execute',
+    title: 'Run a script:',
+    shared: 'Ran a script',
+    sharedInput: 'code',
+  },
+  web_search: {
+    toolset: 'web',
+    kind: 'fetch',
+    title: 'Search the web for',
+    shared: 'Searched the web',
+    sharedInput: 'query',
+  },
+  web_extract: {
+    toolset: 'web',
+    kind: 'fetch',
+    title: 'Fetch',
+    shared: 'Read a web page',
+    sharedInput: 'urls',
+  },
+  vision_analyze: { toolset: 'vision', kind: 'read', shared: 'Looked at a picture' },
+  skills_list: { toolset: 'skills', kind: 'read', shared: 'Used a skill' },
+  skill_view: { toolset: 'skills', kind: 'read', title: 'Read the skill', shared: 'Used a skill' },
+  skill_manage: { toolset: 'skills', shared: 'Used a skill' },
+  memory: { toolset: 'memory', shared: 'Used its memory' },
+  session_search: { toolset: 'session_search', kind: 'search', shared: 'Searched past chats' },
+  todo: { toolset: 'todo', kind: 'think', title: 'To-do list:', shared: 'Updated the plan' },
+  clarify: { toolset: 'clarify', shared: 'Asked a question' },
+  delegate_task: { toolset: 'delegation', title: 'Delegate', shared: 'Ran a subagent' },
+  cronjob: { toolset: 'cronjob', shared: 'Managed scheduled tasks' },
+  exit_plan_mode: { toolset: null, kind: 'switch_mode', shared: 'Proposed a plan' },
+  tool_search: { toolset: null, kind: 'search' },
+}
+
+/** Of a tool that is not ours, such as one of an MCP server, nothing is known. */
+export const toolInfo = (name: string): ToolInfo =>
+  (Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined) ?? { toolset: null }
 
 export type Toolset = {
   name: string
@@ -7,36 +74,34 @@ export type Toolset = {
   tools: readonly string[]
 }
 
-export const TOOLSETS: readonly Toolset[] = [
-  { name: 'terminal', summary: 'Run commands', tools: ['terminal', 'process'] },
-  {
-    name: 'file',
-    summary: 'Read, search and change files',
-    tools: ['read_file', 'write_file', 'patch', 'search_files'],
-  },
-  { name: 'code_execution', summary: 'Run programs that use tools', tools: ['execute_code'] },
-  { name: 'web', summary: 'Search the web and read pages', tools: ['web_search', 'web_extract'] },
-  { name: 'vision', summary: 'Analyze images', tools: ['vision_analyze'] },
-  {
-    name: 'skills',
-    summary: 'Use and write skills',
-    tools: ['skills_list', 'skill_view', 'skill_manage'],
-  },
-  { name: 'memory', summary: 'Keep notes between chats', tools: ['memory'] },
-  { name: 'session_search', summary: 'Search earlier chats', tools: ['session_search'] },
-  { name: 'todo', summary: 'Keep a list of steps', tools: ['todo'] },
-  { name: 'clarify', summary: 'Ask you questions', tools: ['clarify'] },
-  { name: 'delegation', summary: 'Give work to subagents', tools: ['delegate_task'] },
-  { name: 'cronjob', summary: 'Schedule tasks', tools: ['cronjob'] },
-  { name: 'browser', summary: '', tools: [] },
-  { name: 'image_gen', summary: '', tools: [] },
-  { name: 'tts', summary: '', tools: [] },
-  { name: 'messaging', summary: '', tools: [] },
-  { name: 'moa', summary: '', tools: [] },
-  { name: 'homeassistant', summary: '', tools: [] },
-  { name: 'rl', summary: '', tools: [] },
-  { name: 'webhook', summary: '', tools: [] },
-]
+const SUMMARIES: Readonly<Record<string, string>> = {
+  terminal: 'Run commands',
+  file: 'Read, search and change files',
+  code_execution: 'Run programs that use tools',
+  web: 'Search the web and read pages',
+  vision: 'Analyze images',
+  skills: 'Use and write skills',
+  memory: 'Keep notes between chats',
+  session_search: 'Search earlier chats',
+  todo: 'Keep a list of steps',
+  clarify: 'Ask you questions',
+  delegation: 'Give work to subagents',
+  cronjob: 'Schedule tasks',
+  browser: '',
+  image_gen: '',
+  tts: '',
+  messaging: '',
+  moa: '',
+  homeassistant: '',
+  rl: '',
+  webhook: '',
+}
+
+export const TOOLSETS: readonly Toolset[] = Object.entries(SUMMARIES).map(([name, summary]) => ({
+  name,
+  summary,
+  tools: Object.keys(TOOLS).filter(tool => toolInfo(tool).toolset === name),
+}))
 
 /** The tools that remain in a small context window. Everything else can be done with them, at the cost of more steps. */
 export const SMALL_WINDOW_TOOLS: readonly string[] = [
@@ -73,8 +138,7 @@ export const composite = (name: string): readonly string[] | null => {
 export const isToolset = (name: string): boolean => TOOLSETS.some(each => each.name === name)
 
 /** The toolset of a built-in tool; undefined for MCP tools. */
-export const toolsetOf = (tool: string): string | undefined =>
-  TOOLSETS.find(({ tools }) => tools.includes(tool))?.name
+export const toolsetOf = (tool: string): string | undefined => toolInfo(tool).toolset ?? undefined
 
 /** Tool names in a toolset or composite; null when it does not exist. */
 export const toolsOf = (name: string): readonly string[] | null => {

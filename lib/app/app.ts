@@ -146,7 +146,7 @@ const catchUp = ({ notifications, cron, clientApi, turns, turnStarter, clock, lo
   turns
     .resume({
       endpointOf: turnStarter.endpointToResume,
-      workOf: { task: cron.resume, program: clientApi.resume },
+      workOf: { task: id => cron.resume(id), program: clientApi.resume },
     })
     .catch((error: unknown) => log.error('a turn could not be closed', error))
   cron.start()

@@ -35,7 +35,7 @@ const composeExternalAgents = (
   { endpointOf, external, turns }: Engine,
   skills: Skills,
 ) => {
-  onSessionDeleted(external.forget)
+  onSessionDeleted(id => external.forget(id))
   const options = {
     external,
     sessions,

@@ -1,6 +1,6 @@
 /** Composition: models, tools and turns, shared by the service and the command line. */
 import { join } from 'node:path'
-import { createExternalAgents } from '../agent/acp/agents.ts'
+import { ExternalAgents } from '../agent/acp/agents.ts'
 import { hintFor } from '../agent/failure.ts'
 import { createAgent } from '../agent/loop.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
@@ -70,7 +70,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     log: log.warn,
   })
   const providers = createProviders(dispatcher, clock, signIns.keyFor)
-  const external = createExternalAgents({ clock, version, redact, log: log.info })
+  const external = new ExternalAgents(clock, version, log.info)
   const models = createModelServices({
     clock,
     config,
@@ -80,7 +80,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     writeEnv,
     log: log.warn,
     redact,
-    agentModels: external.modelsOf,
+    agentModels: (home, agent) => external.modelsOf(home, agent),
     keyFor: signIns.keyFor,
   })
   const auxiliary = new AuxiliaryModels(models, providers, clock)

@@ -7,7 +7,7 @@ type Row = {
   personal?: true
   /** Absent: it has no row, or one that is elsewhere. */
   section?: 'general' | 'appearance'
-  /** The text of the row in public/features/settings/strings.ts. */
+  /** The text of the row in public/features/settings/strings.ts; absent: `settings.NAME`. */
   label?: string
   /** False: no text with `.hint` explains it. */
   hint?: false
@@ -31,14 +31,13 @@ export const SETTINGS = {
   default_workspace: { type: 'text', default: '' },
   onboarding_completed: { type: 'flag', default: false },
   /** The default is `Config.botName`. */
-  bot_name: { type: 'text', default: 'Agent', section: 'general', label: 'settings.bot_name' },
+  bot_name: { type: 'text', default: 'Agent', section: 'general' },
   /** For example `en` or `pt-BR`. */
   language: {
     type: 'text',
     default: 'en',
     personal: true,
     section: 'general',
-    label: 'settings.language',
   },
   /** `browser`: the page uses the first language that the browser asks for, and `language` says `en`. */
   language_from: {
@@ -53,7 +52,6 @@ export const SETTINGS = {
     default: 'enter',
     personal: true,
     section: 'general',
-    label: 'settings.send_key',
     hint: false,
     control: 'select',
   },
@@ -92,7 +90,6 @@ export const SETTINGS = {
     default: 'dark',
     personal: true,
     section: 'appearance',
-    label: 'settings.theme',
     hint: false,
   },
   skin: {
@@ -107,7 +104,6 @@ export const SETTINGS = {
     default: 'theme',
     personal: true,
     section: 'appearance',
-    label: 'settings.accent',
     control: 'buttons',
   },
   /** Scales all text and everything measured in it: 15, 16, 18, or 20 px for 1 rem. */
@@ -117,7 +113,6 @@ export const SETTINGS = {
     default: 'default',
     personal: true,
     section: 'appearance',
-    label: 'settings.font_size',
     control: 'buttons',
   },
   /** Height of rows and controls. */
@@ -127,7 +122,6 @@ export const SETTINGS = {
     default: 'comfortable',
     personal: true,
     section: 'appearance',
-    label: 'settings.density',
     control: 'buttons',
   },
   /** The font of responses; `system` is the system's own font everywhere. */
@@ -137,7 +131,6 @@ export const SETTINGS = {
     default: 'sans',
     personal: true,
     section: 'appearance',
-    label: 'settings.reading_font',
     control: 'buttons',
   },
 } as const satisfies Readonly<Record<string, Setting>>

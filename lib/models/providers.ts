@@ -1,7 +1,7 @@
 /** Provider table: key variables, base URLs, hosts and wire formats. Data. */
 import type { HttpApiMode } from '../agent/types.ts'
 
-/** `per_model`: the model's name decides (see `wireOf` in runtime.ts). `process`: an external program. */
+/** `per_model`: the model's name decides (`wireOf` in endpoint.ts). `process`: an external program. */
 export type Wire = HttpApiMode | 'per_model' | 'process'
 
 export type ProviderFacts = {

@@ -115,11 +115,11 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
         const side = externalFor({ sessionId: id, home }, sessions)
         const served = { provider: endpoint.provider, model: endpoint.model }
         const work = external.use(endpoint, side, async running => {
-          const options = { workspace, served }
           const { session, replayed } = await adoptSession(
             running,
             theirs,
-            options,
+            workspace,
+            served,
             toAcpServers(side, agent, running.connection.capabilities),
             signal,
           )

@@ -1,26 +1,22 @@
 /** Runs external agents (ACP): one process per agent and home, started on demand and stopped when idle. */
 import type { Clock } from '../../base/clock.ts'
-import { createTurn } from './turn.ts'
+import { redact } from '../../base/redact/redact.ts'
+import { runExternalTurn } from './turn.ts'
 import type { ExternalAgentContext, SignIn } from '../external-agent.ts'
 import { SignedOut, toSignedOut } from './failures.ts'
-import type { Agent, ModelEndpoint } from '../types.ts'
+import type { AgentRequest, Emit, ModelEndpoint, Outcome } from '../types.ts'
 import { modelsOf } from './options.ts'
-import { type AgentSlot, type RunningAgent, startAgent } from './running-agent.ts'
+import { AgentSlot, type RunningAgent } from './running-agent.ts'
 import { withStartupNotices } from './startup.ts'
 
-export type ExternalAgentsOptions = {
-  clock: Clock
-  version: string
-  log: (line: string, extra: Record<string, unknown>) => void
-  /** Removes secrets; an agent's output may contain a key. */
-  redact: (text: string) => string
+export type AgentLimits = {
   /** Idle time in milliseconds after which a session or the process is closed. Longer for agents that can't restore sessions. */
-  idleMs?: number
+  idleMs: number
+  /** Grace period of a cancelled turn or a terminated process. */
+  graceMs: number
   /** How many idle sessions stay open in an agent. */
   maxIdle?: number
   startMs?: number
-  /** Grace period of a cancelled turn or a terminated process. */
-  graceMs?: number
 }
 
 export type OfferedModel = { id: string; label: string }
@@ -30,132 +26,144 @@ const IDLE_MS = 10 * 60_000
 const NO_RESTORE_FACTOR = 6
 const GRACE_MS = 2_000
 
-export type ExternalAgents = ReturnType<typeof createExternalAgents>
-
-export const createExternalAgents = (options: ExternalAgentsOptions) => {
-  const { clock } = options
-  const idleMs = options.idleMs ?? IDLE_MS
-  const graceMs = options.graceMs ?? GRACE_MS
-  const slots = new Map<string, AgentSlot>()
-  /** Processes removed from `slots` that have not ended yet. */
-  const ending = new Set<Promise<void>>()
-  const offered = new Map<string, OfferedModel[]>()
+export class ExternalAgents {
+  readonly clock: Clock
+  readonly version: string
+  /** Used unless the settings of an agent say otherwise. */
+  readonly limits: AgentLimits
+  readonly #log: (line: string) => void
+  readonly #slots = new Map<string, AgentSlot>()
+  /** Processes removed from `#slots` that have not ended yet. */
+  readonly #ending = new Set<Promise<void>>()
+  readonly #offered = new Map<string, OfferedModel[]>()
   /** How to sign in to agents to which nobody is, by home and agent. */
-  const signIns = new Map<string, SignIn>()
-  let isClosed = false
+  readonly #signIns = new Map<string, SignIn>()
+  #isClosed = false
 
-  const keyOf = (endpoint: ModelEndpoint, home: string): string =>
-    JSON.stringify([
-      home,
-      endpoint.agent?.id,
-      endpoint.command,
-      endpoint.agent?.settings?.env,
-      endpoint.agent?.settings?.files,
-    ])
-
-  const remove = (slot: AgentSlot): void => {
-    if (slots.get(slot.key) === slot) slots.delete(slot.key)
+  constructor(
+    clock: Clock,
+    version: string,
+    log: (line: string) => void,
+    limits: Partial<AgentLimits> = {},
+  ) {
+    this.clock = clock
+    this.version = version
+    this.limits = { idleMs: IDLE_MS, graceMs: GRACE_MS, ...limits }
+    this.#log = log
   }
 
-  const stop = (slot: AgentSlot): void => {
-    remove(slot)
-    slot.cancelStop()
-    const stopped = slot.child.stop()
-    ending.add(stopped)
-    void stopped.finally(() => ending.delete(stopped))
+  /** Runs a turn of the agent at the request's endpoint. Never rejects. */
+  run(request: AgentRequest, emit: Emit): Promise<Outcome> {
+    return runExternalTurn(this, request, emit)
   }
 
-  const start = (key: string, endpoint: ModelEndpoint, external: ExternalAgentContext) => {
-    const name = endpoint.agent?.name ?? endpoint.provider
-    const slot = startAgent({
-      key,
-      endpoint,
-      external,
-      clock,
-      version: options.version,
-      log: line => options.log(`${name}: ${options.redact(line)}`, {}),
-      defaults: { idleMs, maxIdle: options.maxIdle, startMs: options.startMs },
-      graceMs,
-      remove,
-      stop,
-    })
-    slots.set(key, slot)
-    return slot
-  }
-
-  /** Stops an unused process: at once if it was removed, else after its idle time. */
-  const release = (slot: AgentSlot, endpoint: ModelEndpoint): void => {
-    slot.users--
-    slot.sweep()
-    if (slot.users > 0) return
-    if (slots.get(slot.key) !== slot) {
-      stop(slot)
-      return
-    }
-    const own = endpoint.agent?.settings?.idleMs ?? idleMs
-    const wait = slot.cannotRestore ? own * NO_RESTORE_FACTOR : own
-    slot.cancelStop = clock.timer(wait, () => stop(slot))
-  }
-
-  /** Runs `work` with the agent's process, which isn't stopped until `work` settles. */
-  const use = async <T>(
+  /** Runs `work` with the agent's process, which isn't stopped until `work` settles. `say` receives notices while it starts. */
+  async use<T>(
     endpoint: ModelEndpoint,
     external: ExternalAgentContext,
     work: (running: RunningAgent) => Promise<T>,
     say: (words: string) => void = () => undefined,
-  ): Promise<T> => {
-    if (isClosed) throw new Error('The service is shutting down.')
+  ): Promise<T> {
+    if (this.#isClosed) throw new Error('The service is shutting down.')
     const key = keyOf(endpoint, external.home)
-    const slot = slots.get(key) ?? start(key, endpoint, external)
+    const slot = this.#slots.get(key) ?? new AgentSlot(key, endpoint, external, this)
+    this.#slots.set(key, slot)
     slot.cancelStop()
     slot.users++
+    const agent = `${external.home}\n${endpoint.agent?.id}`
     try {
-      const name = endpoint.agent?.name ?? endpoint.provider
       const command = endpoint.command ?? []
       const running =
         slot.running ??
-        (await withStartupNotices(slot.started, { name, command, clock, notify: say }))
+        (await withStartupNotices(slot.started, {
+          name: slot.name,
+          command,
+          clock: this.clock,
+          notify: say,
+        }))
       const done = await work(running).catch((error: unknown) => {
         const signedOut = error instanceof SignedOut ? error : toSignedOut(error, running)
         if (!signedOut) throw error
-        signIns.set(`${external.home}\n${endpoint.agent?.id}`, signedOut.signIn)
+        this.#signIns.set(agent, signedOut.signIn)
         // Many read their login at their start only.
         running.retire()
         throw signedOut
       })
-      if (running.sessions.size > 0) signIns.delete(`${external.home}\n${endpoint.agent?.id}`)
+      if (running.sessions.size > 0) this.#signIns.delete(agent)
       const models = [...running.sessions.values()].map(modelsOf).findLast(list => list.length > 0)
-      if (models) offered.set(`${external.home}\n${endpoint.agent?.id}`, models)
+      if (models) this.#offered.set(agent, models)
       return done
     } finally {
-      release(slot, endpoint)
+      this.#release(slot, endpoint)
     }
   }
 
-  const agent: Agent = createTurn({ use, graceMs, redact: options.redact })
+  /** The models an agent offers; empty until it has run for this home. */
+  modelsOf(home: string, id: string): OfferedModel[] {
+    return this.#offered.get(`${home}\n${id}`) ?? []
+  }
 
-  return {
-    agent,
-    use,
-    /** The models an agent offers; empty until it has run for this home. */
-    modelsOf: (home: string, id: string): OfferedModel[] => offered.get(`${home}\n${id}`) ?? [],
-    /** Null unless the agent has said that nobody is signed in to it. */
-    signIn: (home: string, id: string): SignIn | null => signIns.get(`${home}\n${id}`) ?? null,
-    /** The agent's session of one of ours, if the agent is running. */
-    peek(endpoint: ModelEndpoint, home: string, sessionKey: string) {
-      const running = slots.get(keyOf(endpoint, home))?.running
-      const session = running?.sessions.get(sessionKey)
-      return running && session ? { running, session } : null
-    },
-    /** The chat was deleted: no agent keeps a session for it. */
-    forget(sessionKey: string): void {
-      for (const slot of slots.values()) slot.forget(sessionKey)
-    },
-    running: (): number => slots.size,
-    async close(): Promise<void> {
-      isClosed = true
-      for (const slot of [...slots.values()]) stop(slot)
-      await Promise.all(ending)
-    },
+  /** Null unless the agent has said that nobody is signed in to it. */
+  signIn(home: string, id: string): SignIn | null {
+    return this.#signIns.get(`${home}\n${id}`) ?? null
+  }
+
+  /** The agent's session of one of ours, if the agent is running. */
+  peek(endpoint: ModelEndpoint, home: string, sessionKey: string) {
+    const running = this.#slots.get(keyOf(endpoint, home))?.running
+    const session = running?.sessions.get(sessionKey)
+    return running && session ? { running, session } : null
+  }
+
+  /** The chat was deleted: no agent keeps a session for it. */
+  forget(sessionKey: string): void {
+    for (const slot of this.#slots.values()) slot.running?.forget(sessionKey)
+  }
+
+  /** How many processes run. */
+  running(): number {
+    return this.#slots.size
+  }
+
+  /** An agent's output may contain a key. */
+  log(line: string): void {
+    this.#log(redact(line))
+  }
+
+  /** Lets no further turns use the slot. */
+  remove(slot: AgentSlot): void {
+    if (this.#slots.get(slot.key) === slot) this.#slots.delete(slot.key)
+  }
+
+  /** Removes the slot and stops its process. */
+  stop(slot: AgentSlot): void {
+    this.remove(slot)
+    slot.cancelStop()
+    const stopped = slot.child.stop()
+    this.#ending.add(stopped)
+    void stopped.finally(() => this.#ending.delete(stopped))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const slot of [...this.#slots.values()]) this.stop(slot)
+    await Promise.all(this.#ending)
+  }
+
+  /** Stops an unused process: at once if it was removed, else after its idle time. */
+  #release(slot: AgentSlot, endpoint: ModelEndpoint): void {
+    slot.users--
+    slot.running?.sweep()
+    if (slot.users > 0) return
+    if (this.#slots.get(slot.key) !== slot) {
+      this.stop(slot)
+      return
+    }
+    const own = endpoint.agent?.settings?.idleMs ?? this.limits.idleMs
+    const wait = slot.running?.cannotRestore ? own * NO_RESTORE_FACTOR : own
+    slot.cancelStop = this.clock.timer(wait, () => this.stop(slot))
   }
 }
+
+const keyOf = ({ agent, command }: ModelEndpoint, home: string): string =>
+  JSON.stringify([home, agent?.id, command, agent?.settings?.env, agent?.settings?.files])

@@ -1,53 +1,39 @@
 /** Attaches one of our sessions to a session of the external agent: reuses, restores, forks, or opens one. */
 import { oneLine } from '../../base/shorten.ts'
-import type { Clock } from '../../base/clock.ts'
 import type { ExternalAgentContext, ExternalSession } from '../external-agent.ts'
-import type { AgentRequest, LoopMessage, ModelEndpoint } from '../types.ts'
+import type { LoopMessage, ModelEndpoint } from '../types.ts'
 import type { RunningAgent } from './running-agent.ts'
-import type { Connection } from './connection.ts'
 import { withTimeout } from './timeout.ts'
 import { restoreChoices } from './options.ts'
 import { errorText } from './failures.ts'
 import { type AcpMcpServer, toAcpServers } from './mcp-servers.ts'
 import { historyHash, messagesSince, messageTextAt, formatHistory } from './history-hash.ts'
 import { applyFirstChoices } from './first-choices.ts'
-import { createLastMessageReader } from './replay.ts'
-import { createSession, type Session, applyOpened } from './session.ts'
+import { LastMessageReader } from './replay.ts'
+import { Session } from './session.ts'
 import { OpenedSession } from './updates.ts'
 
 const CALL_MS = 60_000
 const timeoutText = (name: string, what: string) => `${name} did not ${what} within a minute.`
 
-type OpenOptions = {
-  name: string
-  connection: Connection
-  clock: Clock
-  cwd: string
-  mcpServers: AcpMcpServer[]
-  whileOpening: RunningAgent['whileOpening']
-  /** Must run before the session's first updates are handled. */
-  register: (session: Session) => void
-  log: (line: string) => void
-}
+/** Where a session is opened. */
+type Place = { running: RunningAgent; cwd: string; mcpServers: AcpMcpServer[] }
 
-const startNew = (options: OpenOptions): Promise<Session> => {
-  const { name, connection, cwd, mcpServers } = options
-  return options.whileOpening(async () => {
-    const work = connection.request('session/new', { cwd, mcpServers })
-    return registerNew(
-      options,
-      await withTimeout(work, CALL_MS, timeoutText(name, 'open a session')),
-    )
+const startNew = ({ running, cwd, mcpServers }: Place): Promise<Session> =>
+  running.router.whileOpening(async () => {
+    const work = running.connection.request('session/new', { cwd, mcpServers })
+    const text = timeoutText(running.name, 'open a session')
+    return registerNew(running, await withTimeout(work, CALL_MS, text))
   })
-}
 
-const registerNew = ({ name, register, clock }: OpenOptions, answer: unknown): Session => {
+const registerNew = ({ name, router, clock }: RunningAgent, answer: unknown): Session => {
   const opened = OpenedSession.safeParse(answer)
   if (!opened.success || !opened.data.sessionId)
     throw new Error(`${name} opened a session without saying which.`)
-  const session = createSession(opened.data.sessionId, clock)
-  applyOpened(session, opened.data)
-  register(session)
+  const session = new Session(opened.data.sessionId, clock)
+  session.applyOpened(opened.data)
+  // Before the session's first updates are handled.
+  router.register(session)
   return session
 }
 
@@ -58,21 +44,21 @@ type Restored = { session: Session; lastMessage: string }
  * `session/load` does, which shows what the agent has received: `said` is the last user message then.
  */
 const restore = async (
-  options: OpenOptions,
+  { running, cwd, mcpServers }: Place,
   saved: ExternalSession,
   withHistory = false,
 ): Promise<Restored | null> => {
-  const { name, connection, cwd, mcpServers, log } = options
+  const { name, connection, router, clock, log } = running
   const { loadSession, sessionCapabilities } = connection.capabilities.agentCapabilities
   const load = loadSession ? 'session/load' : null
   const resume = sessionCapabilities.resume ? 'session/resume' : null
   const method = withHistory ? (load ?? resume) : (resume ?? load)
   if (!method) return null
   for (const id of [saved.session_id, ...saved.aliases]) {
-    const session = createSession(id, options.clock)
-    const lastMessageReader = createLastMessageReader()
-    session.replay = lastMessageReader
-    options.register(session)
+    const session = new Session(id, clock)
+    const reader = new LastMessageReader()
+    session.replay = reader
+    router.register(session)
     try {
       const answer = await withTimeout(
         connection.request(method, { sessionId: id, cwd, mcpServers }),
@@ -80,14 +66,14 @@ const restore = async (
         timeoutText(name, 'restore its session'),
       )
       const opened = OpenedSession.safeParse(answer ?? {})
-      if (opened.success) applyOpened(session, opened.data)
+      if (opened.success) session.applyOpened(opened.data)
       session.reported = saved.reported
       session.isReopened = true
       for (const alias of [saved.session_id, ...saved.aliases])
         if (alias !== session.id) session.aliases.add(alias)
       // By then all updates written before the response have been handled.
       await new Promise(resolve => setImmediate(resolve))
-      return { session, lastMessage: lastMessageReader.lastMessage() }
+      return { session, lastMessage: reader.lastMessage }
     } catch (error) {
       // Unknown to the agent: try the session's other ids, then a new session.
       log(`${method} ${id}: ${errorText(error)}`)
@@ -98,15 +84,18 @@ const restore = async (
   return null
 }
 
-const fork = async (options: OpenOptions, saved: ExternalSession): Promise<Session | null> => {
-  const { name, connection, cwd, mcpServers, log } = options
+const fork = async (
+  { running, cwd, mcpServers }: Place,
+  saved: ExternalSession,
+): Promise<Session | null> => {
+  const { name, connection, router, log } = running
   if (!connection.capabilities.agentCapabilities.sessionCapabilities.fork) return null
   try {
     const params = { sessionId: saved.session_id, cwd, mcpServers }
-    return await options.whileOpening(async () => {
+    return await router.whileOpening(async () => {
       const work = connection.request('session/fork', params)
       return registerNew(
-        options,
+        running,
         await withTimeout(work, CALL_MS, timeoutText(name, 'copy its session')),
       )
     })
@@ -117,24 +106,16 @@ const fork = async (options: OpenOptions, saved: ExternalSession): Promise<Sessi
   }
 }
 
-type SessionRef = Pick<AgentRequest, 'workspace' | 'sessionKey'>
+/** One of our sessions. */
+type SessionRef = { workspace: string; sessionKey?: string }
 
 /** The agent and its context in this profile. */
 export type AgentSide = { external: ExternalAgentContext; agent: ModelEndpoint['agent'] }
 
-const optionsOf = (
-  running: RunningAgent,
-  cwd: string,
-  { external, agent }: AgentSide,
-): OpenOptions => ({
-  mcpServers: toAcpServers(external, agent, running.connection.capabilities),
-  name: running.name,
-  connection: running.connection,
-  clock: running.clock,
+const placeOf = (running: RunningAgent, cwd: string, { external, agent }: AgentSide): Place => ({
+  running,
   cwd,
-  whileOpening: running.whileOpening,
-  register: running.register,
-  log: running.log,
+  mcpServers: toAcpServers(external, agent, running.connection.capabilities),
 })
 
 export type AttachedSession = {
@@ -159,7 +140,7 @@ const collapseSpace = (text: string): string => oneLine(text).slice(0, 500)
 
 /** Restores the agent's session. If it ended during a message, the replayed history shows whether it received that message. */
 const restoreOwn = async (
-  options: OpenOptions,
+  place: Place,
   history: readonly LoopMessage[],
   saved: ExternalSession,
   known: Session | undefined,
@@ -167,7 +148,7 @@ const restoreOwn = async (
   const { sent, mark } = saved
   if (known?.id === saved.session_id) return { session: known, mark: sent || mark }
   const wanted = collapseSpace(messageTextAt(history, sent) ?? '')
-  const restored = await restore(options, saved, sent !== '')
+  const restored = await restore(place, saved, sent !== '')
   if (!restored) return null
   const isTaken = wanted !== '' && collapseSpace(restored.lastMessage).includes(wanted)
   return { session: restored.session, mark: isTaken ? sent : mark }
@@ -186,16 +167,16 @@ export const attachSession = async (
 ): Promise<AttachedSession> => {
   // A session that is being closed cannot be opened again yet.
   await running.settled()
-  const options = optionsOf(running, workspace, side)
-  const here = saved?.cwd === options.cwd ? saved : null
+  const place = placeOf(running, workspace, side)
+  const here = saved?.cwd === workspace ? saved : null
   // The interrupted message is sent again; the agent may see it twice.
   const fits = here?.sent === historyHash(history) ? { ...here, sent: '' } : here
   // The interrupted message must still be part of the conversation.
   if (fits && messagesSince(history, fits.sent || fits.mark)) {
     const isOwn = fits.owner === owner
-    const session = isOwn ? null : await fork(options, fits)
+    const session = isOwn ? null : await fork(place, fits)
     const joined = isOwn
-      ? await restoreOwn(options, history, fits, running.sessions.get(owner))
+      ? await restoreOwn(place, history, fits, running.sessions.get(owner))
       : session && { session, mark: fits.mark }
     const missed = joined && messagesSince(history, joined.mark)
     if (missed) {
@@ -206,7 +187,7 @@ export const attachSession = async (
     }
   }
   const before = messagesSince(history, '') ?? []
-  const session = await startNew(options)
+  const session = await startNew(place)
   if (saved?.owner === owner) await restoreChoices(running, session, saved)
   else await firstChoices(running, session, side.agent)
   const context = before.length > 0 ? formatHistory(before) : ''
@@ -245,9 +226,9 @@ export const attachToCutTurn = async (
   const isOwn = saved?.owner === owner && saved.cwd === workspace
   if (isOwn && saved.mark === newest) return 'answered'
   if (!isOwn || saved.sent !== newest) return hasWorked ? 'lost' : 'unsent'
-  const options = optionsOf(running, workspace, side)
+  const place = placeOf(running, workspace, side)
   if (!running.connection.capabilities.agentCapabilities.loadSession) return 'lost'
-  const restored = await restore(options, saved, true)
+  const restored = await restore(place, saved, true)
   const last = collapseSpace(restored?.lastMessage ?? '')
   const wanted = collapseSpace(messageTextAt(history, newest) ?? '')
   const isTaken = (wanted !== '' && last.includes(wanted)) || last.includes(referenceOf(newest))
@@ -259,13 +240,13 @@ export const attachToCutTurn = async (
 
 export const toSavedSession = (
   session: Session,
-  request: Pick<AgentRequest, 'workspace' | 'sessionKey'>,
+  ref: SessionRef,
   { mark, sent = '', cost }: { mark: string; sent?: string; cost: number },
 ): ExternalSession => ({
   session_id: session.id,
   aliases: [...session.aliases].slice(-20),
-  owner: request.sessionKey ?? '',
-  cwd: request.workspace,
+  owner: ref.sessionKey ?? '',
+  cwd: ref.workspace,
   mark,
   sent,
   cost,
@@ -289,11 +270,11 @@ export const attachForSettings = async (
 ): Promise<void> => {
   const owner = ref.sessionKey ?? ''
   if (running.sessions.has(owner)) return
-  const options = optionsOf(running, ref.workspace, { external, agent })
+  const place = placeOf(running, ref.workspace, { external, agent })
   const saved = external.load(agent.id)
   const isOurs = saved?.owner === owner && saved.cwd === ref.workspace
-  const restored = isOurs ? await restore(options, saved) : null
-  const session = restored?.session ?? (await startNew(options))
+  const restored = isOurs ? await restore(place, saved) : null
+  const session = restored?.session ?? (await startNew(place))
   if (isOurs) await restoreChoices(running, session, saved)
   else await firstChoices(running, session, agent)
   session.onTitle = external.onTitle ?? null

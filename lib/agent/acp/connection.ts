@@ -18,19 +18,6 @@ export type ClientServices = {
   form: (request: acp.CreateElicitationRequest) => Promise<acp.CreateElicitationResponse>
 }
 
-export type ConnectOptions = {
-  child: AgentProcess
-  /** Display name. */
-  name: string
-  version: string
-  startMs: number
-  /** False: it uses its own files and terminals. */
-  servesFiles?: boolean
-  services: ClientServices
-  onUpdate: (params: unknown) => void
-  log: (line: string) => void
-}
-
 /** The supported protocol version. The next draft has neither files nor terminals. */
 const PROTOCOL = 1
 
@@ -45,8 +32,15 @@ const capabilitiesFor = (servesFiles: boolean): acp.ClientCapabilities => ({
 
 export type Connection = Awaited<ReturnType<typeof connectAgent>>
 
-export const connectAgent = async (options: ConnectOptions) => {
-  const { child, name, services } = options
+export const connectAgent = async (
+  child: AgentProcess,
+  /** Its display name, our version, how long it may take to answer, and whether it may use our files and terminals. */
+  about: { name: string; version: string; startMs: number; servesFiles: boolean },
+  services: ClientServices,
+  onUpdate: (params: unknown) => void,
+  log: (line: string) => void,
+) => {
+  const { name, version, startMs, servesFiles } = about
   // Loaded on first use, to keep the service's startup fast.
   const sdk = await import('@agentclientprotocol/sdk')
 
@@ -64,34 +58,54 @@ export const connectAgent = async (options: ConnectOptions) => {
 
   const connection = sdk
     .client({ name: 'agent-webui' })
-    .onRequest('session/request_permission', serve(services.permission))
-    .onRequest('fs/read_text_file', serve(services.read))
-    .onRequest('fs/write_text_file', serve(services.write))
-    .onRequest('terminal/create', serve(services.terminal))
-    .onRequest('terminal/output', serve(services.output))
-    .onRequest('terminal/wait_for_exit', serve(services.wait))
-    .onRequest('terminal/kill', serve(services.kill))
-    .onRequest('terminal/release', serve(services.release))
-    .onRequest('elicitation/create', serve(services.form))
-    .onNotification('*', ({ method }) => options.log(`unhandled notification: ${method}`))
-    .connect(
-      ndjsonStream({
-        stdin: child.stdin,
-        stdout: child.stdout,
-        onUpdate: options.onUpdate,
-        log: options.log,
-      }),
+    .onRequest(
+      'session/request_permission',
+      serve(params => services.permission(params)),
     )
+    .onRequest(
+      'fs/read_text_file',
+      serve(params => services.read(params)),
+    )
+    .onRequest(
+      'fs/write_text_file',
+      serve(params => services.write(params)),
+    )
+    .onRequest(
+      'terminal/create',
+      serve(params => services.terminal(params)),
+    )
+    .onRequest(
+      'terminal/output',
+      serve(params => services.output(params)),
+    )
+    .onRequest(
+      'terminal/wait_for_exit',
+      serve(params => services.wait(params)),
+    )
+    .onRequest(
+      'terminal/kill',
+      serve(params => services.kill(params)),
+    )
+    .onRequest(
+      'terminal/release',
+      serve(params => services.release(params)),
+    )
+    .onRequest(
+      'elicitation/create',
+      serve(params => services.form(params)),
+    )
+    .onNotification('*', ({ method }) => log(`unhandled notification: ${method}`))
+    .connect(ndjsonStream(child, onUpdate, log))
 
   const greeting = connection.agent.request('initialize', {
     protocolVersion: PROTOCOL,
-    clientInfo: { name: 'agent-webui', title: 'Agent Web UI', version: options.version },
-    clientCapabilities: capabilitiesFor(options.servesFiles ?? true),
+    clientInfo: { name: 'agent-webui', title: 'Agent Web UI', version },
+    clientCapabilities: capabilitiesFor(servesFiles),
   })
-  const seconds = Math.round(options.startMs / 1_000)
+  const seconds = Math.round(startMs / 1_000)
   const answer = await withTimeout(
     Promise.race([greeting, child.ended.then(how => Promise.reject(new Error(how)))]),
-    options.startMs,
+    startMs,
     `did not answer within ${seconds} seconds of its start`,
   ).catch(async (error: unknown) => {
     const how = (await child.exitReason()) ?? (error instanceof Error ? error.message : 'broke off')

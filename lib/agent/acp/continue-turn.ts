@@ -12,11 +12,11 @@ import {
 import { TurnFailure } from './failures.ts'
 import { historyHash } from './history-hash.ts'
 import { syncPlanMode } from './plan.ts'
-import { promptOnce, type TurnContext, untilAborted } from './prompt-once.ts'
+import { promptOnce, type ExternalTurn, untilAborted } from './prompt-once.ts'
 
 /** Null when the agent has not received the message: the turn begins. Throws where it cannot continue safely. */
 export const continueTurn = async (
-  turn: TurnContext,
+  turn: ExternalTurn,
   history: readonly LoopMessage[],
   saved: ExternalSession | null,
   side: AgentSide,
@@ -34,7 +34,7 @@ export const continueTurn = async (
 }
 
 /** The agent had answered when the service stopped: only the end of the turn was missing. */
-const finished = ({ base }: TurnContext, history: readonly LoopMessage[]): Outcome => {
+const finished = ({ base }: ExternalTurn, history: readonly LoopMessage[]): Outcome => {
   const last = history.findLast(({ role }) => role === 'assistant')?.content
   return { ...base, status: 'finished', text: typeof last === 'string' ? last : '' }
 }
@@ -47,7 +47,7 @@ const cannotContinue = (name: string): Failure => ({
 
 /** Asks the agent to continue the turn. */
 const continueCut = async (
-  turn: TurnContext,
+  turn: ExternalTurn,
   attached: AttachedSession,
   history: readonly LoopMessage[],
   warn: (message: Words) => void,

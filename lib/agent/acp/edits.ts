@@ -118,87 +118,91 @@ const isEdit = ({ kind, content }: Call): boolean =>
   kind === 'edit' || kind === 'delete' || content.some(({ type }) => type === 'diff')
 
 /** Tracks the edits of one turn. */
-export const createEdits = (workspace: string, read: ReadFile) => {
+export class Edits {
+  readonly #workspace: string
+  readonly #read: ReadFile
   /** File texts before the edit, by call and path, read when the call first named them. */
-  const seen = new Map<string, Map<string, string | null | undefined>>()
+  readonly #seen = new Map<string, Map<string, string | null | undefined>>()
+
+  constructor(workspace: string, read: ReadFile) {
+    this.#workspace = workspace
+    this.#read = read
+  }
+
+  /** Call it for each update of an unfinished call. */
+  recordBefore(call: Call): void {
+    if (!isEdit(call)) return
+    const known = this.#seen.get(call.id) ?? new Map<string, string | null | undefined>()
+    this.#seen.set(call.id, known)
+    for (const path of pathsOf(call, this.#workspace).slice(0, MAX_FILES))
+      if (!known.has(path)) known.set(path, this.#read(path))
+  }
+
+  /** The proposed change; '' if unknown. */
+  planned(call: Call): string {
+    if (!isEdit(call)) return ''
+    const textsOf = (path: string): Texts[] => {
+      const before = this.#read(path)
+      if (this.#partsOf(call, path).length > 0) return this.#shownBy(call, path, before)
+      if (before === undefined) return []
+      if (call.kind === 'delete') return [{ before, after: null }]
+      const after = afterInput(call.rawInput, before)
+      return after === undefined ? [] : [{ before, after }]
+    }
+    return this.#render(call, textsOf) || ownDiff(call.rawInput)
+  }
+
+  /** The change made, as sent by the agent, otherwise from the files. */
+  done(call: Call): string {
+    if (!isEdit(call)) return ''
+    const textsOf = (path: string): Texts[] => {
+      const before = this.#seen.get(call.id)?.get(path)
+      if (this.#partsOf(call, path).length > 0) return this.#shownBy(call, path, before)
+      const after = call.status === 'failed' ? before : this.#read(path)
+      return before === undefined || after === undefined ? [] : [{ before, after }]
+    }
+    const diff = this.#render(call, textsOf)
+    this.#seen.delete(call.id)
+    return diff || (call.status === 'failed' ? '' : ownDiff(call.rawInput))
+  }
+
+  #partsOf(call: Call, path: string) {
+    return call.content.flatMap(part =>
+      part.type === 'diff' && resolve(this.#workspace, part.path) === path ? [part] : [],
+    )
+  }
 
   /** The diff parts that the agent sent, applied to the whole file if they are found in it. */
-  const shownBy = (call: Call, path: string, before: string | null | undefined): Texts[] => {
-    const parts = call.content.flatMap(part =>
-      part.type === 'diff' && resolve(workspace, part.path) === path ? [part] : [],
-    )
+  #shownBy(call: Call, path: string, before: string | null | undefined): Texts[] {
+    const parts = this.#partsOf(call, path)
     const pieces = parts.map(({ oldText, newText }) => ({
       before: oldText ?? null,
       after: newText,
       isPiece: Boolean(oldText),
     }))
     if (before === undefined) return pieces
+    const all = asObject(call.rawInput).replace_all === true
     let after = before ?? ''
     for (const { oldText, newText } of parts) {
       const from = oldText ?? ''
       // The file was read after the change.
       if (after === newText) return pieces
       if (from === '' || from === after) after = newText
-      else if (after.includes(from))
-        after = replaced(after, {
-          from,
-          to: newText,
-          all: asObject(call.rawInput).replace_all === true,
-        })
+      else if (after.includes(from)) after = replaced(after, { from, to: newText, all })
       else return pieces
     }
     return [{ before, after }]
   }
 
-  const isShown = ({ content }: Call, path: string): boolean =>
-    content.some(part => part.type === 'diff' && resolve(workspace, part.path) === path)
-
-  const planned = (call: Call, path: string): Texts[] => {
-    const before = read(path)
-    if (isShown(call, path)) return shownBy(call, path, before)
-    if (before === undefined) return []
-    if (call.kind === 'delete') return [{ before, after: null }]
-    const after = afterInput(call.rawInput, before)
-    return after === undefined ? [] : [{ before, after }]
-  }
-
-  const done = (call: Call, path: string): Texts[] => {
-    const before = seen.get(call.id)?.get(path)
-    if (isShown(call, path)) return shownBy(call, path, before)
-    const after = call.status === 'failed' ? before : read(path)
-    return before === undefined || after === undefined ? [] : [{ before, after }]
-  }
-
-  const render = (call: Call, textsOf: (path: string) => Texts[]): string => {
+  #render(call: Call, textsOf: (path: string) => Texts[]): string {
     const limits: DiffLimits = { lines: MAX_LINES, chars: MAX_CHARS, ms: DIFF_MS }
-    const paths = pathsOf(call, workspace)
+    const paths = pathsOf(call, this.#workspace)
     const shown = paths
       .slice(0, MAX_FILES)
       .flatMap(path =>
-        textsOf(path).map(texts => patchOf(shownPath(path, workspace), texts, limits)),
+        textsOf(path).map(texts => patchOf(shownPath(path, this.#workspace), texts, limits)),
       )
     const more = paths.length - MAX_FILES
     return shown.join('') + (more > 0 ? `\\ ${more} more files are not shown.\n` : '')
-  }
-
-  return {
-    /** Call it for each update of an unfinished call. */
-    recordBefore(call: Call): void {
-      if (!isEdit(call)) return
-      const known = seen.get(call.id) ?? new Map<string, string | null | undefined>()
-      seen.set(call.id, known)
-      for (const path of pathsOf(call, workspace).slice(0, MAX_FILES))
-        if (!known.has(path)) known.set(path, read(path))
-    },
-    /** The proposed change; '' if unknown. */
-    planned: (call: Call): string =>
-      isEdit(call) ? render(call, path => planned(call, path)) || ownDiff(call.rawInput) : '',
-    /** The change made, as sent by the agent, otherwise from the files. */
-    done(call: Call): string {
-      if (!isEdit(call)) return ''
-      const diff = render(call, path => done(call, path))
-      seen.delete(call.id)
-      return diff || (call.status === 'failed' ? '' : ownDiff(call.rawInput))
-    },
   }
 }

@@ -50,46 +50,55 @@ const decide = async (
     : approve
 }
 
-export type AgentHooks = ReturnType<typeof createAgentHooks>
+/** The hooks of one turn of an agent. */
+export class AgentHooks {
+  readonly #request: AgentRequest
+  /** The agent's display name. */
+  readonly #name: string
+  readonly #warn: (message: Words) => void
+  readonly #running = new Set<Promise<void>>()
 
-/** The hooks of one turn of an agent with this display name. */
-export const createAgentHooks = (
-  request: AgentRequest,
-  name: string,
-  warn: (message: Words) => void,
-) => {
-  const { hooks, signal } = request
-  const running = new Set<Promise<void>>()
-  return {
-    /** `approve` of the call: what a hook allows is not asked about. Throws `Refusal`. */
-    async before(call: AgentCall): Promise<Approve> {
-      if (!hooks) return request.approve
-      return decide(request, call, await hooks.before(toHooked(call, request)))
-    },
+  constructor(request: AgentRequest, name: string, warn: (message: Words) => void) {
+    this.#request = request
+    this.#name = name
+    this.#warn = warn
+  }
 
-    /** Not waited for: the agent has its result already. */
-    finished(call: AgentCall, result: { content: string; isError: boolean; durationMs: number }) {
-      if (!hooks || signal.aborted) return
-      const content = request.secrets?.mask(result.content) ?? result.content
-      const work = hooks
-        .after(toHooked(call, request), { ...result, content })
-        .then(({ context }) => {
-          for (const text of context) warn(`${name} can’t be given what a hook says: ${text}`)
-        })
-        // The turn was stopped.
-        .catch(() => undefined)
-        .finally(() => running.delete(work))
-      running.add(work)
-    },
+  /** `approve` of the call: what a hook allows is not asked about. Throws `Refusal`. */
+  async before(call: AgentCall): Promise<Approve> {
+    const { hooks, approve } = this.#request
+    if (!hooks) return approve
+    return decide(this.#request, call, await hooks.before(toHooked(call, this.#request)))
+  }
 
-    /** Waits for hooks of finished calls, then runs those at the end of the turn. */
-    async ended(text: string, durationMs: number): Promise<void> {
-      await Promise.all(running)
-      if (!hooks || signal.aborted) return
-      const answer = await hooks.atEnd(text, signal)
-      if (answer) warn(`${name} can’t be made to continue by a hook, which said: ${answer.text}`)
-      const { model } = request.endpoint
-      await hooks.ended({ status: 'finished', text, model, durationMs }, signal)
-    },
+  /** Not waited for: the agent has its result already. */
+  finished(
+    call: AgentCall,
+    result: { content: string; isError: boolean; durationMs: number },
+  ): void {
+    const { hooks, signal, secrets } = this.#request
+    if (!hooks || signal.aborted) return
+    const content = secrets?.mask(result.content) ?? result.content
+    const work = hooks
+      .after(toHooked(call, this.#request), { ...result, content })
+      .then(({ context }) => {
+        for (const text of context)
+          this.#warn(`${this.#name} can’t be given what a hook says: ${text}`)
+      })
+      // The turn was stopped.
+      .catch(() => undefined)
+      .finally(() => this.#running.delete(work))
+    this.#running.add(work)
+  }
+
+  /** Waits for hooks of finished calls, then runs those at the end of the turn. */
+  async ended(text: string, durationMs: number): Promise<void> {
+    await Promise.all(this.#running)
+    const { hooks, signal, endpoint } = this.#request
+    if (!hooks || signal.aborted) return
+    const answer = await hooks.atEnd(text, signal)
+    if (answer)
+      this.#warn(`${this.#name} can’t be made to continue by a hook, which said: ${answer.text}`)
+    await hooks.ended({ status: 'finished', text, model: endpoint.model, durationMs }, signal)
   }
 }

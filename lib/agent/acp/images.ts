@@ -11,59 +11,65 @@ const MAX_TOTAL_BYTES = 5 * MAX_BYTES
 /** The marker that the page renders as an inline file. */
 const mediaTag = (path: string): string => `MEDIA:"${path}"`
 
-export type Images = ReturnType<typeof createImages>
-
-export const createImages = (save: AgentRequest['saveImage']) => {
+/** The images of one turn. */
+export class Images {
+  readonly #save: AgentRequest['saveImage']
   /** By content hash, because agents resend a call's whole content with each update. */
-  const saved = new Map<string, string | null>()
-  const shown = new Set<string>()
-  let bytesLeft = MAX_TOTAL_BYTES
+  readonly #saved = new Map<string, string | null>()
+  readonly #shown = new Set<string>()
+  #bytesLeft = MAX_TOTAL_BYTES
+
+  constructor(save: AgentRequest['saveImage']) {
+    this.#save = save
+  }
+
+  /** The marker for an image in the answer; null if it can't be shown. */
+  inAnswer(block: Block): string | null {
+    const path = this.#saveBlock(block, 'answer')
+    return path === null ? null : this.#show(path)
+  }
+
+  /** The update with each saved image replaced by its marker. */
+  inCall(update: CallUpdate): CallUpdate {
+    if (!update.content) return update
+    const content = update.content.map(part => {
+      const path = part.type === 'content' ? this.#saveBlock(part.content, update.toolCallId) : null
+      return path === null
+        ? part
+        : { type: 'content' as const, content: { type: 'text' as const, text: mediaTag(path) } }
+    })
+    return { ...update, content }
+  }
+
+  /** Markers for the images of a finished call, shown below its card, which shows text only. */
+  belowCall(content: readonly CallContent[]): string {
+    return [...this.#saved.values()]
+      .flatMap(path => (path !== null && content.some(part => names(part, path)) ? [path] : []))
+      .map(path => this.#show(path))
+      .join('')
+  }
 
   /** The saved file's path; null if the block isn't an image, is too large, or couldn't be saved. */
-  const saveBlock = (block: Block, name: string): string | null => {
-    if (block.type !== 'image' || !save || block.data.length > (MAX_BYTES / 3) * 4 + 4) return null
+  #saveBlock(block: Block, name: string): string | null {
+    if (block.type !== 'image' || !this.#save || block.data.length > (MAX_BYTES / 3) * 4 + 4)
+      return null
     const key = createHash('sha256').update(block.data).digest('base64url')
-    const known = saved.get(key)
+    const known = this.#saved.get(key)
     if (known !== undefined) return known
     const bytes = Buffer.from(block.data, 'base64')
     // The declared type is not trusted.
-    const type = bytes.length > Math.min(bytesLeft, MAX_BYTES) ? null : imageType(bytes)
-    const path = type === null ? null : save(name, bytes, type.slice('image/'.length))
-    if (path !== null) bytesLeft -= bytes.length
-    saved.set(key, path)
+    const type = bytes.length > Math.min(this.#bytesLeft, MAX_BYTES) ? null : imageType(bytes)
+    const path = type === null ? null : this.#save(name, bytes, type.slice('image/'.length))
+    if (path !== null) this.#bytesLeft -= bytes.length
+    this.#saved.set(key, path)
     return path
   }
 
   /** Each image is shown once per turn, on its own line. */
-  const show = (path: string): string => {
-    if (shown.has(path)) return ''
-    shown.add(path)
+  #show(path: string): string {
+    if (this.#shown.has(path)) return ''
+    this.#shown.add(path)
     return `\n\n${mediaTag(path)}\n\n`
-  }
-
-  return {
-    /** The marker for an image in the answer; null if it can't be shown. */
-    inAnswer(block: Block): string | null {
-      const path = saveBlock(block, 'answer')
-      return path === null ? null : show(path)
-    },
-    /** The update with each saved image replaced by its marker. */
-    inCall(update: CallUpdate): CallUpdate {
-      if (!update.content) return update
-      const content = update.content.map(part => {
-        const path = part.type === 'content' ? saveBlock(part.content, update.toolCallId) : null
-        return path === null
-          ? part
-          : { type: 'content' as const, content: { type: 'text' as const, text: mediaTag(path) } }
-      })
-      return { ...update, content }
-    },
-    /** Markers for the images of a finished call, shown below its card, which shows text only. */
-    belowCall: (content: readonly CallContent[]): string =>
-      [...saved.values()]
-        .flatMap(path => (path !== null && content.some(part => names(part, path)) ? [path] : []))
-        .map(show)
-        .join(''),
   }
 }
 

@@ -3,9 +3,9 @@ import { realPath } from '../../store/path-within.ts'
 import type { RunMessage } from '../types.ts'
 import type { RunningAgent } from './running-agent.ts'
 import { withTimeout } from './timeout.ts'
-import { createReplay, type ReplayOptions } from './replay.ts'
+import { Replay } from './replay.ts'
 import type { AcpMcpServer } from './mcp-servers.ts'
-import { createSession, type Session, applyOpened } from './session.ts'
+import { Session } from './session.ts'
 import { SessionList, OpenedSession } from './updates.ts'
 
 const CALL_MS = 60_000
@@ -63,7 +63,8 @@ export type Adopted = {
 export const adoptSession = async (
   running: RunningAgent,
   id: string,
-  options: ReplayOptions,
+  workspace: string,
+  served: { provider: string; model: string },
   mcpServers: AcpMcpServer[],
   signal: AbortSignal,
 ): Promise<Adopted> => {
@@ -72,10 +73,10 @@ export const adoptSession = async (
   const method = loadSession ? 'session/load' : sessionCapabilities.resume ? 'session/resume' : null
   if (!method) throw new Error(`${name} can't resume earlier sessions.`)
   await running.settled()
-  const session = createSession(id, running.clock)
-  const replay = loadSession ? createReplay(options, running.clock) : null
+  const session = new Session(id, running.clock)
+  const replay = loadSession ? new Replay(workspace, served, running.clock) : null
   session.replay = replay
-  running.register(session)
+  running.router.register(session)
   const aborted = new Promise<never>((_, reject) => {
     const stop = () => reject(new Error('stopped'))
     if (signal.aborted) stop()
@@ -84,7 +85,7 @@ export const adoptSession = async (
   try {
     const answer = await withTimeout(
       Promise.race([
-        connection.request(method, { sessionId: id, cwd: options.workspace, mcpServers }),
+        connection.request(method, { sessionId: id, cwd: workspace, mcpServers }),
         aborted,
       ]),
       CALL_MS,
@@ -93,7 +94,7 @@ export const adoptSession = async (
     // By then all updates written before the response have been handled.
     await new Promise(resolve => setImmediate(resolve))
     const opened = OpenedSession.safeParse(answer ?? {})
-    if (opened.success) applyOpened(session, opened.data)
+    if (opened.success) session.applyOpened(opened.data)
     return { session, replayed: replay?.end() ?? null }
   } finally {
     session.replay = null

@@ -5,34 +5,40 @@ const BURST = 60
 const REFILL_MS = 2_000
 const LINE_CHARS = 500
 
-export const createLogLimiter = (
-  write: (line: string) => void,
-  clock: Pick<Clock, 'monotonic'>,
-): ((line: string) => void) => {
-  let tokens = BURST
-  let filledAt = clock.monotonic()
-  let omitted = 0
-  return line => {
-    const more = Math.floor((clock.monotonic() - filledAt) / REFILL_MS)
+export class LogLimiter {
+  readonly #write: (line: string) => void
+  readonly #clock: Clock
+  #tokens = BURST
+  #filledAt: number
+  #omitted = 0
+
+  constructor(write: (line: string) => void, clock: Clock) {
+    this.#write = write
+    this.#clock = clock
+    this.#filledAt = clock.monotonic()
+  }
+
+  write(line: string): void {
+    const more = Math.floor((this.#clock.monotonic() - this.#filledAt) / REFILL_MS)
     if (more > 0) {
-      tokens = Math.min(BURST, tokens + more)
-      filledAt += more * REFILL_MS
+      this.#tokens = Math.min(BURST, this.#tokens + more)
+      this.#filledAt += more * REFILL_MS
     }
-    if (tokens <= 0) {
-      if (omitted === 0) write('prints more than is kept; what follows is left out')
-      omitted++
+    if (this.#tokens <= 0) {
+      if (this.#omitted === 0) this.#write('prints more than is kept; what follows is left out')
+      this.#omitted++
       return
     }
-    if (omitted > 0) {
+    if (this.#omitted > 0) {
       // Only after a quiet period; otherwise every second line would be this notice.
-      if (tokens < BURST / 2) {
-        omitted++
+      if (this.#tokens < BURST / 2) {
+        this.#omitted++
         return
       }
-      write(`${omitted} lines were left out`)
-      omitted = 0
+      this.#write(`${this.#omitted} lines were left out`)
+      this.#omitted = 0
     }
-    tokens--
-    write(line.slice(0, LINE_CHARS))
+    this.#tokens--
+    this.#write(line.slice(0, LINE_CHARS))
   }
 }

@@ -14,7 +14,7 @@ export type AcpMcpServer =
 
 /** All agents support stdio; http and sse are optional capabilities. */
 export const toAcpServers = (
-  { mcpServers }: Pick<ExternalAgentContext, 'mcpServers'>,
+  { mcpServers }: ExternalAgentContext,
   agent: ModelEndpoint['agent'],
   { agentCapabilities: { mcpCapabilities } }: InitializeResponse,
 ): AcpMcpServer[] => {

@@ -1,18 +1,10 @@
 /** Newline-delimited JSON-RPC over a child's pipes; tolerates other output on stdout. */
 import { StringDecoder } from 'node:string_decoder'
-import type { Readable, Writable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk'
 import { type JsonObject, isObject } from '../../base/json.ts'
-
-export type NdjsonStreamOptions = {
-  stdin: Writable
-  stdout: Readable
-  /** Called for each `session/update`, in order, before any later message is handled. */
-  onUpdate: (params: unknown) => void
-  /** Called with lines that aren't messages, shortened. */
-  log: (line: string) => void
-}
+import type { AgentProcess } from './agent-process.ts'
 
 /** Longer lines are skipped, to bound memory. */
 const MAX_LINE_CHARS = 32 * 1024 * 1024
@@ -29,35 +21,39 @@ const parse = (line: string): JsonObject | null => {
 }
 
 /** The SDK's stream. Updates go to `onUpdate` instead, and responses without a pending request are dropped. */
-export const ndjsonStream = (options: NdjsonStreamOptions): Stream => {
+export const ndjsonStream = (
+  { stdin, stdout }: AgentProcess,
+  /** Called for each `session/update`, in order, before any later message is handled. */
+  onUpdate: (params: unknown) => void,
+  /** Called with lines that aren't messages, shortened. */
+  log: (line: string) => void,
+): Stream => {
   /** Ids of our requests without a response. */
   const pendingIds = new Set<unknown>()
 
   const dispatch = (line: string): AnyMessage | null => {
     const message = parse(line)
     if (!message) {
-      options.log(line.slice(0, MAX_LOG_CHARS))
+      log(line.slice(0, MAX_LOG_CHARS))
       return null
     }
     const { method, id } = message
     if (method === 'session/update' && id === undefined) {
-      options.onUpdate(message.params)
+      onUpdate(message.params)
       return null
     }
     if (typeof method === 'string') return { ...message, jsonrpc: '2.0' } as AnyMessage
     if (pendingIds.delete(id)) return { ...message, jsonrpc: '2.0' } as AnyMessage
-    options.log(line.slice(0, MAX_LOG_CHARS))
+    log(line.slice(0, MAX_LOG_CHARS))
     return null
   }
 
-  const readable = ReadableStream.from(messagesOf(options, dispatch))
+  const readable = ReadableStream.from(messagesOf(stdout, log, dispatch))
   const writable = new WritableStream<AnyMessage>({
     write(message) {
       if ('method' in message && 'id' in message) pendingIds.add(message.id)
       return new Promise<void>((resolve, reject) =>
-        options.stdin.write(`${JSON.stringify(message)}\n`, error =>
-          error ? reject(error) : resolve(),
-        ),
+        stdin.write(`${JSON.stringify(message)}\n`, error => (error ? reject(error) : resolve())),
       )
     },
   })
@@ -66,7 +62,8 @@ export const ndjsonStream = (options: NdjsonStreamOptions): Stream => {
 
 /** Pull-based, so that a flooding agent is slowed by backpressure. */
 async function* messagesOf(
-  { stdout, log }: NdjsonStreamOptions,
+  stdout: Readable,
+  log: (line: string) => void,
   dispatch: (line: string) => AnyMessage | null,
 ): AsyncGenerator<AnyMessage> {
   const decoder = new StringDecoder('utf8')

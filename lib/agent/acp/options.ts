@@ -85,7 +85,7 @@ export const setMode = async (
 export const restoreChoices = async (
   { connection, log, name }: RunningAgent,
   session: Session,
-  { mode, options }: Pick<ExternalSession, 'mode' | 'options'>,
+  { mode, options }: ExternalSession,
 ): Promise<void> => {
   const { modes } = session
   const model = modelOption(session.options)?.id

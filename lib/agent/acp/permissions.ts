@@ -1,11 +1,7 @@
 /** Answers an agent's permission requests with our approvals, mapped to the options it offers. */
 import type { Words } from '../../base/sentences.ts'
 import { Refusal } from '../../base/refusal.ts'
-import type {
-  PermissionOption,
-  RequestPermissionOutcome,
-  RequestPermissionRequest,
-} from '@agentclientprotocol/sdk'
+import type { PermissionOption, RequestPermissionOutcome } from '@agentclientprotocol/sdk'
 import { stakesOf } from '../reasons.ts'
 import { CONTROL } from '../shell/labels.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
@@ -26,26 +22,10 @@ import { type Call, commandOf, pathsOf, shownPath } from './tool-calls.ts'
 export type PermissionContext = {
   /** The agent's display name. */
   name: string
-  request: Pick<
-    AgentRequest,
-    | 'approve'
-    | 'clarify'
-    | 'workspace'
-    | 'env'
-    | 'forbidden'
-    | 'guards'
-    | 'tools'
-    | 'controlPaths'
-    | 'ownAddresses'
-    | 'outside'
-    | 'isOwnProcess'
-    | 'rules'
-  >
+  request: AgentRequest
   /** Approved commands (`allowedKey`), which need no second approval when the agent runs them in our terminal. */
   allowed: Set<string>
   warn: (message: Words) => void
-  /** The answer that denies it, where no one is asked; its message becomes the result of the call. */
-  refuse: (refusal: Refusal) => RequestPermissionOutcome
   /** The proposed change; '' if unknown. */
   diff: string
   /** What the agent says about it; '' if nothing. */
@@ -173,12 +153,7 @@ const askOptions = async (
   options: readonly PermissionOption[],
   call: Call,
   callId: string,
-  {
-    name,
-    request,
-    explanation,
-    warn,
-  }: Pick<PermissionContext, 'name' | 'request' | 'explanation' | 'warn'>,
+  { name, request, explanation, warn }: PermissionContext,
 ): Promise<RequestPermissionOutcome> => {
   const args = JSON.stringify(call.rawInput ?? {})
   const question = [
@@ -202,12 +177,14 @@ const askOptions = async (
   return answerFor('deny', options)
 }
 
+/** Throws the `Refusal` where no one is asked; its message becomes the result of the call. */
 export const askPermission = async (
-  { options }: Pick<RequestPermissionRequest, 'options'>,
+  options: readonly PermissionOption[],
   call: Call,
   callId: string,
-  { name, request, allowed, warn, refuse, diff, explanation }: PermissionContext,
+  context: PermissionContext,
 ): Promise<RequestPermissionOutcome> => {
+  const { name, request, allowed, warn, diff, explanation } = context
   const { workspace } = request
   const command = commandOf(call)
   const shell = shellContextFor(request, workspace)
@@ -243,10 +220,9 @@ export const askPermission = async (
           : null
   if (refusal) {
     warn(refusalWarning(name, command === '' ? 'access' : 'a command', refusal.message))
-    return refuse(refusal)
+    throw refusal
   }
-  if (command === '' && isQuestion(call, options))
-    return askOptions(options, call, callId, { name, request, explanation, warn })
+  if (command === '' && isQuestion(call, options)) return askOptions(options, call, callId, context)
   const act =
     ACTS[command === '' ? call.kind : 'execute'] ??
     (isAbsolute(call.title) ? 'access files' : 'use a tool')

@@ -22,7 +22,7 @@ const REQUEST =
 
 /** Sets the agent's mode before a message. Returns what to say in words, to an agent without a plan mode; else ''. */
 export const syncPlanMode = async (
-  request: Pick<AgentRequest, 'planMode'>,
+  request: AgentRequest,
   running: RunningAgent,
   session: Session,
   warn: (message: Words) => void,

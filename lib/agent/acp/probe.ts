@@ -1,22 +1,9 @@
 /** Starts an agent to check that it responds and that somebody is signed in to it, and stops it. */
-import { type AgentProcess, spawnAgent } from './agent-process.ts'
+import { AgentProcess } from './agent-process.ts'
 import { connectAgent, type ClientServices } from './connection.ts'
 import { errorText, type SignedOut, toSignedOut } from './failures.ts'
 import { withTimeout } from './timeout.ts'
 import { OpenedSession } from './updates.ts'
-
-export type ProbeOptions = {
-  name: string
-  command: readonly string[]
-  env: Readonly<Record<string, string>>
-  /** A directory for the session that is opened: the agent may list it later. */
-  cwd: string
-  /** It uses its own files and terminals. */
-  isRemote: boolean
-  version: string
-  /** For each of its answers. */
-  startMs: number
-}
 
 const GRACE_MS = 1_000
 
@@ -38,28 +25,32 @@ const services: ClientServices = {
 }
 
 /** The agent's name and version, and how to sign in if nobody is. Throws if it doesn't respond or opens no session. */
-export const probeAgent = async (
-  options: ProbeOptions,
-): Promise<{ title: string; signedOut: SignedOut | null }> => {
-  const { name, command, env, cwd, isRemote, version, startMs } = options
-  const child: AgentProcess = spawnAgent({
-    command,
-    cwd: (!isRemote && env.HOME) || '/',
-    env,
-    graceMs: GRACE_MS,
-    onStderrLine: () => undefined,
-  })
+export const probeAgent = async ({
+  name,
+  command,
+  env,
+  cwd,
+  isRemote,
+  version,
+  startMs,
+}: {
+  name: string
+  command: readonly string[]
+  env: Readonly<Record<string, string>>
+  /** A directory for the session that is opened: the agent may list it later. */
+  cwd: string
+  /** It uses its own files and terminals. */
+  isRemote: boolean
+  version: string
+  /** For each of its answers. */
+  startMs: number
+}): Promise<{ title: string; signedOut: SignedOut | null }> => {
+  const ignore = () => undefined
+  const home = (!isRemote && env.HOME) || '/'
+  const child = new AgentProcess(command, home, env, GRACE_MS, ignore)
   try {
-    const connection = await connectAgent({
-      child,
-      name,
-      version,
-      startMs,
-      servesFiles: !isRemote,
-      services,
-      onUpdate: () => undefined,
-      log: () => undefined,
-    })
+    const about = { name, version, startMs, servesFiles: !isRemote }
+    const connection = await connectAgent(child, about, services, ignore, ignore)
     const { agentInfo, agentCapabilities } = connection.capabilities
     const title = [name, agentInfo?.version].filter(Boolean).join(' ')
     const seconds = Math.round(startMs / 1_000)

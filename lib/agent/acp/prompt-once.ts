@@ -2,39 +2,25 @@
 import { type Sentence, sentence, type Words } from '../../base/sentences.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
 import type { Usage } from '../../schema/usage.ts'
-import type { AgentRequest, Emit, Failure, LoopMessage, ModelEndpoint, Outcome } from '../types.ts'
+import type { AgentRequest, Emit, Failure, LoopMessage, Outcome } from '../types.ts'
 import type { AttachedSession } from './attach-session.ts'
 import { readForDiff, readImages } from './client-files.ts'
 import { isUnknownSession, rpcErrorCode, toTurnFailure, TurnFailure } from './failures.ts'
-import { createAgentHooks } from './hooks.ts'
+import { AgentHooks } from './hooks.ts'
 import { toPromptBlocks } from './prompt.ts'
 import type { RunningAgent } from './running-agent.ts'
 import { toolContextOf, usesOwnFiles } from './services.ts'
 import type { Session } from './session.ts'
 import { waitAtMost } from './timeout.ts'
-import { createTranscript, type Transcript } from './transcript.ts'
+import { Transcript } from './transcript.ts'
 import { PromptResult } from './updates.ts'
 import { countReport, countsOf, NO_TOKENS, toUsage, usageStyle } from './usage.ts'
 
-export type TurnOptions = {
-  use: <T>(
-    endpoint: ModelEndpoint,
-    external: ExternalAgentContext,
-    work: (running: RunningAgent) => Promise<T>,
-    /** Receives notices while the agent starts. */
-    say?: (words: string) => void,
-  ) => Promise<T>
-  /** Grace period of a cancelled turn. */
-  graceMs: number
-  redact: (text: string) => string
-}
-
-export type TurnContext = {
+export type ExternalTurn = {
   request: AgentRequest
   external: ExternalAgentContext
   emit: Emit
   running: RunningAgent
-  options: TurnOptions
   /** Its usage is set when the turn ends, however it ends. */
   base: Omit<Outcome, 'status'>
 }
@@ -52,24 +38,27 @@ const MAX_TOLD = 200
 
 /** `unknown`: the agent doesn't have the session, and no output was produced. */
 export const promptOnce = async (
-  turn: TurnContext,
+  turn: ExternalTurn,
   { session, context, cost }: AttachedSession,
   history: readonly LoopMessage[],
   warn: (message: Words) => void,
   /** Called when the agent has answered, has rejected the message without acting on it, or was cut off. */
   onSettled: (end: PromptEnd) => void,
 ): Promise<Outcome | 'unknown'> => {
-  const { request, running, options, base } = turn
+  const { request, running, base } = turn
   const { connection, child, name, clock } = running
   const { signal } = request
-  const { graceMs } = options
   const { sessionKey: owner = '' } = request
   const stop = Promise.withResolvers<Failure>()
-  const hooks = createAgentHooks(request, name, warn)
+  const hooks = new AgentHooks(request, name, warn)
   const startedAt = clock.monotonic()
-  const transcript = createTranscript({
-    onFinished: hooks.finished,
-    request,
+  const transcript = new Transcript({
+    workspace: request.workspace,
+    history: request.history,
+    nextMessageId: request.nextMessageId,
+    saveImage: request.saveImage,
+    secrets: request.secrets,
+    hooks,
     emit: turn.emit,
     clock,
     served: { provider: base.provider, model: base.model },
@@ -155,7 +144,9 @@ export const promptOnce = async (
       // Cancelled first, then retired after the grace period.
       session.terminals.stopAll()
       await connection.notify('session/cancel', { sessionId: session.id }).catch(() => undefined)
-      const late = await waitAtMost(Promise.race([answered, dead]), graceMs, () => running.retire())
+      const late = await waitAtMost(Promise.race([answered, dead]), running.graceMs, () =>
+        running.retire(),
+      )
       // What was used until then counts too.
       base.usage = measureUsage(turn, session, late && 'answer' in late ? late.answer : null, cost)
       settle('cut')
@@ -201,7 +192,7 @@ const RESTART_HINT = sentence('turn.agent_restarts')
 
 /** The usage of the turn: what its end reports, otherwise the model calls that were reported one by one. */
 const measureUsage = (
-  { running, request }: TurnContext,
+  { running, request }: ExternalTurn,
   session: Session,
   answer: unknown,
   costBefore: number,
@@ -236,7 +227,7 @@ const measureUsage = (
 }
 
 const end = (
-  { base, running }: TurnContext,
+  { base, running }: ExternalTurn,
   transcript: Transcript,
   answer: unknown,
   warn: (message: Words) => void,
@@ -264,7 +255,7 @@ const end = (
 /** Runs requests before the prompt; aborts, exits, and errors become TurnFailure. */
 export const untilAborted = async <T>(
   work: () => Promise<T>,
-  { running, request }: TurnContext,
+  { running, request }: ExternalTurn,
 ): Promise<T> => {
   const dead = running.child.ended.then((how): never => {
     throw new TurnFailure({

@@ -82,7 +82,7 @@ const toValue = (field: Field, answer: string): ElicitationContentValue | undefi
 /** Cancels without an answer or an attended session; declines an answer that doesn't fit, so that the agent may ask again. */
 export const askForm = async (
   elicitation: CreateElicitationRequest,
-  request: Pick<AgentRequest, 'clarify' | 'tools'>,
+  request: AgentRequest,
   callId: string,
 ): Promise<CreateElicitationResponse> => {
   const form = Form.safeParse(elicitation)
@@ -142,7 +142,7 @@ const textOf = ({ question, options, multiSelect }: Question): string => {
 export const askInstead = async (
   question: string,
   choices: string[],
-  { clarify, tools }: Pick<AgentRequest, 'clarify' | 'tools'>,
+  { clarify, tools }: AgentRequest,
   callId: string,
 ): Promise<string> => {
   if (!tools.some(({ kind }) => kind === 'ask')) throw new Unapproved('noOne')
@@ -154,7 +154,7 @@ export const askInstead = async (
 /** The answers by the index of their question, as Qwen Code reads them. Throws `Refusal` when one stays without an answer. */
 export const askQuestions = async (
   questions: readonly Question[],
-  request: Pick<AgentRequest, 'clarify' | 'tools'>,
+  request: AgentRequest,
   callId: string,
 ): Promise<Record<string, string>> => {
   const answers: Record<string, string> = {}

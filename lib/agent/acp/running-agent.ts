@@ -1,169 +1,183 @@
-/** Starts an external agent's process, connects to it, and keeps the state of its use. */
+/** An external agent's process, the connection to it, and the state of its use. */
 import type { Clock } from '../../base/clock.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
 import type { ModelEndpoint } from '../types.ts'
-import { type AgentProcess, spawnAgent } from './agent-process.ts'
+import { AgentProcess } from './agent-process.ts'
+import type { ExternalAgents } from './agents.ts'
 import { type Connection, connectAgent } from './connection.ts'
-import { createIdleSessions } from './idle-sessions.ts'
-import { createLogLimiter } from './log-limiter.ts'
-import { createServices } from './services.ts'
+import { LogLimiter } from './log-limiter.ts'
+import { ClientRequests } from './services.ts'
 import type { Session } from './session.ts'
 import { startTimeoutMs } from './startup.ts'
-import { createUpdateRouter } from './update-router.ts'
-import { Notification } from './updates.ts'
+import { UpdateRouter } from './update-router.ts'
 
 const MAX_IDLE = 4
 
 /** A running agent process with its connection. */
-export type RunningAgent = {
+export class RunningAgent {
   readonly name: string
   readonly command: readonly string[]
   readonly clock: Clock
   readonly child: AgentProcess
   readonly connection: Connection
-  /** By the id of our session. */
-  readonly sessions: Map<string, Session>
-  /** Makes a session known before it is attached to one of ours, because its first updates may arrive before. */
-  readonly register: (session: Session) => void
-  /** Wraps a request that opens a session; updates that arrive before its response are queued. */
-  readonly whileOpening: <T>(work: () => Promise<T>) => Promise<T>
+  readonly router: UpdateRouter
   readonly log: (line: string) => void
+  /** Of a cancelled turn. */
+  readonly graceMs: number
+  /** Attached sessions, by the id of our session. */
+  readonly sessions = new Map<string, Session>()
   /** What it has said beside its answers, by the id of our session. */
-  readonly told: Map<string, Set<string>>
-  /** Closes a session that no chat needs any more. */
-  readonly close: (session: Session) => void
-  /** Resolves when no session is being closed. */
-  readonly settled: () => Promise<void>
+  readonly told = new Map<string, Set<string>>()
+  readonly #slot: AgentSlot
+  readonly #idleMs: number
+  readonly #maxIdle: number
+  readonly #closing = new Set<Promise<unknown>>()
+  #cancelSweep = (): void => undefined
+
+  constructor(slot: AgentSlot, endpoint: ModelEndpoint, connection: Connection) {
+    const settings = endpoint.agent?.settings
+    this.#slot = slot
+    this.name = slot.name
+    this.command = endpoint.command ?? []
+    this.clock = slot.agents.clock
+    this.child = slot.child
+    this.connection = connection
+    this.router = slot.router
+    this.log = slot.log
+    this.graceMs = slot.agents.limits.graceMs
+    this.#idleMs = settings?.idleMs ?? slot.agents.limits.idleMs
+    this.#maxIdle = settings?.maxIdle ?? slot.agents.limits.maxIdle ?? MAX_IDLE
+  }
+
+  /** Whether it would lose its sessions with its process. */
+  get cannotRestore(): boolean {
+    const { loadSession, sessionCapabilities } = this.connection.capabilities.agentCapabilities
+    return !loadSession && !sessionCapabilities.resume
+  }
+
   /** Accepts no further turns; the process ends with its last running turn. */
-  retire(): void
+  retire(): void {
+    this.#slot.agents.remove(this.#slot)
+    if (this.#slot.users <= 1) this.#slot.agents.stop(this.#slot)
+  }
+
+  /** Resolves when no session is being closed: one that is can't be opened again yet. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#closing)
+  }
+
+  /** Closes a session that no chat needs any more. */
+  close(session: Session): void {
+    const { opened } = this.router
+    opened.splice(opened.indexOf(session), 1)
+    for (const [key, each] of this.sessions) if (each === session) this.sessions.delete(key)
+    session.terminals.stopAll()
+    if (!this.#closesSessions) return
+    const closed = this.connection
+      .request('session/close', { sessionId: session.id })
+      .catch(() => this.log('could not close a session; it ends with the process'))
+      .finally(() => this.#closing.delete(closed))
+    this.#closing.add(closed)
+  }
+
+  /** Closes idle sessions that it can restore, and schedules itself for the next one. */
+  sweep(): void {
+    this.#cancelSweep()
+    if (!this.#closesSessions || this.cannotRestore) return
+    const unused = this.router.opened
+      .filter(({ turn, isOpening }) => turn === null && !isOpening)
+      .sort((a, b) => a.usedAt - b.usedAt)
+    const now = this.clock.monotonic()
+    const due = unused.filter(
+      ({ usedAt }, at) => now - usedAt >= this.#idleMs || unused.length - at > this.#maxIdle,
+    )
+    for (const session of due) this.close(session)
+    const next = unused[due.length]
+    if (!next) return
+    const wait = Math.max(1, next.usedAt + this.#idleMs - now)
+    this.#cancelSweep = this.clock.timer(wait, () => this.sweep())
+  }
+
+  stopSweeping(): void {
+    this.#cancelSweep()
+  }
+
+  /** The chat was deleted: closes its session, with its MCP servers. */
+  forget(sessionKey: string): void {
+    this.told.delete(sessionKey)
+    const session = this.sessions.get(sessionKey)
+    if (!session || session.turn) return
+    this.close(session)
+    // An agent that can't close a session keeps it, and its MCP servers, until it ends.
+    if (!this.#closesSessions && this.sessions.size === 0 && this.#slot.users === 0)
+      this.#slot.agents.stop(this.#slot)
+  }
+
+  get #closesSessions(): boolean {
+    return Boolean(this.connection.capabilities.agentCapabilities.sessionCapabilities.close)
+  }
 }
 
 /** An agent's process and its users, from its start until it ends. */
-export type AgentSlot = {
+export class AgentSlot {
   /** Identifies agent and home. */
   readonly key: string
+  readonly name: string
+  readonly agents: ExternalAgents
   readonly child: AgentProcess
+  readonly router: UpdateRouter
+  readonly log: (line: string) => void
+  /** `initialize` has been answered. */
   readonly started: Promise<RunningAgent>
-  /** Null until `initialize` has been answered. */
-  running: RunningAgent | null
-  /** Closes idle sessions. */
-  readonly sweep: () => void
-  /** Closes the agent's session of a chat that was deleted. */
-  readonly forget: (sessionKey: string) => void
-  users: number
+  /** Null until then. */
+  running: RunningAgent | null = null
+  users = 0
   /** It is stopped after its idle time unless this is called before. */
-  cancelStop: () => void
-  cannotRestore: boolean
-}
+  cancelStop = (): void => undefined
 
-export type StartAgentOptions = {
-  key: string
-  endpoint: ModelEndpoint
-  external: ExternalAgentContext
-  clock: Clock
-  version: string
-  log: (line: string) => void
-  /** Used unless the endpoint's settings say otherwise. */
-  defaults: { idleMs: number; maxIdle?: number; startMs?: number }
-  graceMs: number
-  /** Lets no further turns use the slot. */
-  remove: (slot: AgentSlot) => void
-  /** Removes the slot and stops its process. */
-  stop: (slot: AgentSlot) => void
-}
-
-export const startAgent = (options: StartAgentOptions): AgentSlot => {
-  const { endpoint, external, defaults, graceMs, clock } = options
-  const name = endpoint.agent?.name ?? endpoint.provider
-  const settings = endpoint.agent?.settings
-  const command = endpoint.command ?? []
-  const log = createLogLimiter(options.log, clock)
-  const env = { ...external.env, ...settings?.env }
-  // Another user may not enter this home.
-  const cwd = (settings?.files !== 'agent' && env.HOME) || '/'
-  const child = spawnAgent({ command, cwd, env, graceMs, onStderrLine: log })
-  const router = createUpdateRouter(log)
-  let idle: ReturnType<typeof createIdleSessions> | undefined
-
-  const onConnected = (connection: Connection): RunningAgent => {
-    const { loadSession, sessionCapabilities } = connection.capabilities.agentCapabilities
-    slot.cannotRestore = !loadSession && !sessionCapabilities.resume
-    const sessions = new Map<string, Session>()
-    idle = createIdleSessions({
-      clock,
-      connection,
-      opened: router.opened,
-      sessions,
-      idleMs: settings?.idleMs ?? defaults.idleMs,
-      maxIdle: settings?.maxIdle ?? defaults.maxIdle ?? MAX_IDLE,
-      log,
+  constructor(
+    key: string,
+    endpoint: ModelEndpoint,
+    external: ExternalAgentContext,
+    agents: ExternalAgents,
+  ) {
+    const settings = endpoint.agent?.settings
+    const command = endpoint.command ?? []
+    const servesFiles = settings?.files !== 'agent'
+    const env = { ...external.env, ...settings?.env }
+    this.key = key
+    this.name = endpoint.agent?.name ?? endpoint.provider
+    this.agents = agents
+    const limiter = new LogLimiter(line => agents.log(`${this.name}: ${line}`), agents.clock)
+    this.log = line => limiter.write(line)
+    this.router = new UpdateRouter(this.log)
+    // Another user may not enter this home.
+    const cwd = (servesFiles && env.HOME) || '/'
+    this.child = new AgentProcess(command, cwd, env, agents.limits.graceMs, this.log)
+    const startMs = settings?.startMs ?? agents.limits.startMs ?? startTimeoutMs(command)
+    this.started = connectAgent(
+      this.child,
+      { name: this.name, version: agents.version, startMs, servesFiles },
+      new ClientRequests(this.name, this.router),
+      params => this.router.route(params),
+      this.log,
+    ).then(
+      connection => {
+        this.running = new RunningAgent(this, endpoint, connection)
+        return this.running
+      },
+      (error: unknown) => {
+        agents.stop(this)
+        throw error
+      },
+    )
+    // Callers of `use` get the rejection; without one it must not be unhandled.
+    this.started.catch(() => undefined)
+    void this.child.ended.then(how => {
+      agents.remove(this)
+      this.cancelStop()
+      this.running?.stopSweeping()
+      if (!this.child.isStopping) this.log(how)
     })
-    slot.running = {
-      name,
-      command,
-      clock,
-      child,
-      connection,
-      sessions,
-      log,
-      told: new Map(),
-      close: session => idle?.close(session),
-      settled: async () => idle?.settled(),
-      whileOpening: router.whileOpening,
-      register: router.register,
-      retire() {
-        options.remove(slot)
-        if (slot.users <= 1) options.stop(slot)
-      },
-    }
-    return slot.running
   }
-
-  const slot: AgentSlot = {
-    key: options.key,
-    child,
-    users: 0,
-    cancelStop: () => undefined,
-    cannotRestore: false,
-    running: null,
-    sweep: () => idle?.sweep(),
-    forget(sessionKey) {
-      const { sessions, told } = slot.running ?? {}
-      told?.delete(sessionKey)
-      if (!sessions?.has(sessionKey)) return
-      const isClosed = idle?.forget(sessionKey) ?? true
-      // An agent that can't close a session keeps it, and its MCP servers, until it ends.
-      if (!isClosed && sessions.size === 0 && slot.users === 0) options.stop(slot)
-    },
-    started: connectAgent({
-      child,
-      name,
-      version: options.version,
-      startMs: settings?.startMs ?? defaults.startMs ?? startTimeoutMs(command),
-      servesFiles: settings?.files !== 'agent',
-      services: createServices(name, id => {
-        const session = router.findOrAlias(id)
-        if (!session) throw new Error(`There is no session ${id}.`)
-        return session
-      }),
-      onUpdate(params) {
-        const parsed = Notification.safeParse(params)
-        if (parsed.success) router.route(parsed.data.sessionId, parsed.data.update)
-        else log('unreadable update')
-      },
-      log,
-    }).then(onConnected, (error: unknown) => {
-      options.stop(slot)
-      throw error
-    }),
-  }
-  // Callers of `use` get the rejection; without one it must not be unhandled.
-  slot.started.catch(() => undefined)
-  void child.ended.then(how => {
-    options.remove(slot)
-    slot.cancelStop()
-    idle?.stop()
-    if (!child.isStopping()) log(how)
-  })
-  return slot
 }

@@ -28,7 +28,7 @@ const GENERAL =
 /** `said`: the error of the agent. */
 export const signInOf = (
   said: string,
-  { authMethods }: Pick<InitializeResponse, 'authMethods'>,
+  { authMethods }: InitializeResponse,
   command: readonly string[],
 ): SignIn => ({
   said: GENERAL.test(said.trim()) ? '' : said.trim(),

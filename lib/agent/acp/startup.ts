@@ -29,7 +29,7 @@ export const withStartupNotices = async <T>(
   }: {
     name: string
     command: readonly string[]
-    clock: Pick<Clock, 'monotonic' | 'timer'>
+    clock: Clock
     notify: (words: string) => void
   },
 ): Promise<T> => {

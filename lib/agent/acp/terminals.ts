@@ -48,168 +48,173 @@ const tail = (text: string, bytes: number): string => {
   return whole.subarray(from).toString('utf8')
 }
 
-export type Terminals = ReturnType<typeof createTerminals>
-
 /** The terminals of one session. */
-export const createTerminals = () => {
-  const open = new Map<string, Terminal>()
-  const released = new Map<string, { output: string; exitCode: number | null }>()
+export class Terminals {
+  readonly #open = new Map<string, Terminal>()
+  readonly #released = new Map<string, { output: string; exitCode: number | null }>()
 
-  const find = (id: string): Terminal => {
-    const terminal = open.get(id)
+  async create(
+    ctx: ToolContext,
+    params: CreateTerminalRequest,
+    agent: { name: string; allowed: Set<string>; hooks?: AgentHooks },
+  ): Promise<string> {
+    if (this.#open.size >= MAX_OPEN)
+      throw new Error(`${MAX_OPEN} terminals are open. Release some of them first.`)
+    const { command, args = [] } = params
+    const line = args.length > 0 ? [command, ...args].map(shellQuote).join(' ') : command
+    const cwd = params.cwd ? resolvePath(ctx, params.cwd) : ctx.workspace
+    const shell = shellContextFor(ctx, cwd)
+    const decision = decideCommand(line, { ...ctx, shell })
+    if (decision.kind === 'refuse') throw decision.refusal
+    const refused = planRefusal(ctx.planMode, line, shell)
+    if (refused !== null) throw new Error(refused)
+    const unavailable = (await ctx.runner?.problem()) ?? null
+    if (unavailable !== null) throw new Error(`${unavailable}`)
+    const { approved, ask: question } = decision
+    const { labels = [], isControl = false } = question ?? {}
+    const call: RuledCall = {
+      tool: 'terminal',
+      accesses: [{ kind: 'command', command: line, shell }],
+    }
+    const verdict = ctx.rules?.decide(call) ?? null
+    if (ctx.rules && verdict?.list === 'deny') throw new Error(denial(verdict, ctx.rules))
+    const key = allowedKey(line, cwd)
+    const isAllowed = agent.allowed.has(key)
+    // An approval for a control file, or one that a rule requires, is valid once.
+    if (isControl || verdict) agent.allowed.delete(key)
+    const { callId } = ctx
+    const asked = {
+      callId,
+      name: 'terminal',
+      kind: 'execute',
+      args: { command: line, workdir: cwd },
+    }
+    // Hooks have seen a command that the agent asked permission for.
+    const approve = isAllowed ? undefined : await agent.hooks?.before(asked)
+    if ((labels.length > 0 || verdict) && !isAllowed) {
+      const asked = approvalFor({
+        command: line,
+        cwd,
+        question: question ?? { labels, isControl, marks: [] },
+        runsIn: runsIn(ctx.runner, approved.access),
+      })
+      const who = `${agent.name} asks to run a command.`
+      const needed = {
+        ...asked,
+        ...addToApproval(verdict, labels, [who, ...stakesOf(labels)]),
+      }
+      const ask = withRule(ctx.rules, call, needed)
+      const choice = await (approve?.(ask, callId) ?? ctx.approve(ask))
+      if (choice === 'deny') throw new Error(`The user denied this command (${labels.join('; ')}).`)
+    }
+    ctx.signal.throwIfAborted()
+    const added = Object.fromEntries((params.env ?? []).map(({ name, value }) => [name, value]))
+    // Without arguments, `command` may be a whole command line.
+    const [file, ...words] = args.length > 0 ? [command, ...args] : ['sh', '-c', command]
+    const program = { file: file ?? '', args: words }
+    // Variables of the agent could change what a reading command does.
+    const env = { ...ctx.env, ...(ctx.planMode?.isOn() ? READING_GIT_ENV : added) }
+    const where = runsIn(ctx.runner, approved.access)
+    const gate = createNetworkGate(ctx, { command: line, cwd, runsIn: where })
+    const place = { program, cwd, env, onTarget: gate.check }
+    const placed = await placeCommand(ctx, approved, place)
+    const stdio = ['ignore', 'pipe', 'pipe'] as const
+    const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
+    const terminal: Terminal = {
+      child,
+      output: '',
+      truncated: false,
+      limit: Math.min(params.outputByteLimit ?? MAX_BYTES, MAX_BYTES),
+      exit: null,
+      watch: null,
+      ended: waitForClose(child).then(
+        ({ code, signal }) => {
+          terminal.exit = { exitCode: code, signal }
+          return terminal.exit
+        },
+        (error: unknown) => {
+          take(`${messageOf(error)}\n`)
+          terminal.exit = { exitCode: 127, signal: null }
+          return terminal.exit
+        },
+      ),
+    }
+    const take = (text: string) => {
+      if (text === '') return
+      const all = terminal.output + text
+      terminal.output = tail(all, terminal.limit)
+      terminal.truncated ||= terminal.output.length < all.length
+      terminal.watch?.(text)
+    }
+    for (const stream of [child.stdout, child.stderr]) {
+      const decoder = new StringDecoder('utf8')
+      stream?.on('data', (bytes: Buffer) => take(decoder.write(bytes)))
+    }
+    const id = `terminal_${randomBytes(4).toString('hex')}`
+    this.#open.set(id, terminal)
+    return id
+  }
+
+  output(id: string) {
+    const { output, truncated, exit } = this.#find(id)
+    return { output, truncated, ...(exit ? { exitStatus: exit } : {}) }
+  }
+
+  wait(id: string): Promise<TerminalExitStatus> {
+    return this.#find(id).ended
+  }
+
+  kill(id: string): void {
+    stop(this.#find(id))
+  }
+
+  /** Closed for the agent; its output stays available to the tool card. */
+  release(id: string): void {
+    const terminal = this.#find(id)
+    stop(terminal)
+    this.#released.set(id, {
+      output: stripVTControlCharacters(terminal.output),
+      exitCode: terminal.exit?.exitCode ?? null,
+    })
+    const [oldest] = this.#released.keys()
+    if (this.#released.size > MAX_OPEN && oldest !== undefined) this.#released.delete(oldest)
+    this.#open.delete(id)
+  }
+
+  /** Calls `show` with all output, starting with what was printed before. */
+  watch(id: string, show: (text: string) => void): void {
+    const terminal = this.#open.get(id)
+    if (!terminal || terminal.watch) return
+    terminal.watch = show
+    if (terminal.output !== '') show(terminal.output)
+  }
+
+  /** The output of these terminals, including released ones. */
+  view(ids: readonly string[]): { output: string; exitCode: number | null } | null {
+    const found = ids.flatMap(id => {
+      const terminal = this.#open.get(id)
+      if (!terminal) return this.#released.get(id) ?? []
+      const output = stripVTControlCharacters(terminal.output)
+      return { output, exitCode: terminal.exit?.exitCode ?? null }
+    })
+    if (found.length === 0) return null
+    return {
+      output: found.map(({ output }) => output).join('\n'),
+      exitCode: found.at(-1)?.exitCode ?? null,
+    }
+  }
+
+  stopAll(): void {
+    for (const terminal of this.#open.values()) stop(terminal)
+  }
+
+  #find(id: string): Terminal {
+    const terminal = this.#open.get(id)
     if (!terminal) throw new Error(`There is no terminal ${id}.`)
     return terminal
   }
+}
 
-  const stop = ({ child, exit }: Terminal): void => {
-    if (exit) return
-    terminateGroup(child, KILL_AFTER_MS)
-  }
-
-  return {
-    async create(
-      ctx: ToolContext,
-      params: CreateTerminalRequest,
-      agent: { name: string; allowed: Set<string>; hooks?: Pick<AgentHooks, 'before'> },
-    ): Promise<string> {
-      if (open.size >= MAX_OPEN)
-        throw new Error(`${MAX_OPEN} terminals are open. Release some of them first.`)
-      const { command, args = [] } = params
-      const line = args.length > 0 ? [command, ...args].map(shellQuote).join(' ') : command
-      const cwd = params.cwd ? resolvePath(ctx, params.cwd) : ctx.workspace
-      const shell = shellContextFor(ctx, cwd)
-      const decision = decideCommand(line, { ...ctx, shell })
-      if (decision.kind === 'refuse') throw decision.refusal
-      const refused = planRefusal(ctx.planMode, line, shell)
-      if (refused !== null) throw new Error(refused)
-      const unavailable = (await ctx.runner?.problem()) ?? null
-      if (unavailable !== null) throw new Error(`${unavailable}`)
-      const { approved, ask: question } = decision
-      const { labels = [], isControl = false } = question ?? {}
-      const call: RuledCall = {
-        tool: 'terminal',
-        accesses: [{ kind: 'command', command: line, shell }],
-      }
-      const verdict = ctx.rules?.decide(call) ?? null
-      if (ctx.rules && verdict?.list === 'deny') throw new Error(denial(verdict, ctx.rules))
-      const key = allowedKey(line, cwd)
-      const isAllowed = agent.allowed.has(key)
-      // An approval for a control file, or one that a rule requires, is valid once.
-      if (isControl || verdict) agent.allowed.delete(key)
-      const { callId } = ctx
-      const asked = {
-        callId,
-        name: 'terminal',
-        kind: 'execute',
-        args: { command: line, workdir: cwd },
-      }
-      // Hooks have seen a command that the agent asked permission for.
-      const approve = isAllowed ? undefined : await agent.hooks?.before(asked)
-      if ((labels.length > 0 || verdict) && !isAllowed) {
-        const asked = approvalFor({
-          command: line,
-          cwd,
-          question: question ?? { labels, isControl, marks: [] },
-          runsIn: runsIn(ctx.runner, approved.access),
-        })
-        const who = `${agent.name} asks to run a command.`
-        const needed = {
-          ...asked,
-          ...addToApproval(verdict, labels, [who, ...stakesOf(labels)]),
-        }
-        const ask = withRule(ctx.rules, call, needed)
-        const choice = await (approve?.(ask, callId) ?? ctx.approve(ask))
-        if (choice === 'deny')
-          throw new Error(`The user denied this command (${labels.join('; ')}).`)
-      }
-      ctx.signal.throwIfAborted()
-      const added = Object.fromEntries((params.env ?? []).map(({ name, value }) => [name, value]))
-      // Without arguments, `command` may be a whole command line.
-      const [file, ...words] = args.length > 0 ? [command, ...args] : ['sh', '-c', command]
-      const program = { file: file ?? '', args: words }
-      // Variables of the agent could change what a reading command does.
-      const env = { ...ctx.env, ...(ctx.planMode?.isOn() ? READING_GIT_ENV : added) }
-      const where = runsIn(ctx.runner, approved.access)
-      const gate = createNetworkGate(ctx, { command: line, cwd, runsIn: where })
-      const place = { program, cwd, env, onTarget: gate.check }
-      const placed = await placeCommand(ctx, approved, place)
-      const stdio = ['ignore', 'pipe', 'pipe'] as const
-      const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
-      const terminal: Terminal = {
-        child,
-        output: '',
-        truncated: false,
-        limit: Math.min(params.outputByteLimit ?? MAX_BYTES, MAX_BYTES),
-        exit: null,
-        watch: null,
-        ended: waitForClose(child).then(
-          ({ code, signal }) => {
-            terminal.exit = { exitCode: code, signal }
-            return terminal.exit
-          },
-          (error: unknown) => {
-            take(`${messageOf(error)}\n`)
-            terminal.exit = { exitCode: 127, signal: null }
-            return terminal.exit
-          },
-        ),
-      }
-      const take = (text: string) => {
-        if (text === '') return
-        const all = terminal.output + text
-        terminal.output = tail(all, terminal.limit)
-        terminal.truncated ||= terminal.output.length < all.length
-        terminal.watch?.(text)
-      }
-      for (const stream of [child.stdout, child.stderr]) {
-        const decoder = new StringDecoder('utf8')
-        stream?.on('data', (bytes: Buffer) => take(decoder.write(bytes)))
-      }
-      const id = `terminal_${randomBytes(4).toString('hex')}`
-      open.set(id, terminal)
-      return id
-    },
-
-    output(id: string) {
-      const { output, truncated, exit } = find(id)
-      return { output, truncated, ...(exit ? { exitStatus: exit } : {}) }
-    },
-    wait: (id: string): Promise<TerminalExitStatus> => find(id).ended,
-    kill: (id: string): void => stop(find(id)),
-    /** Closed for the agent; its output stays available to the tool card. */
-    release(id: string): void {
-      stop(find(id))
-      const { output, exit } = find(id)
-      released.set(id, {
-        output: stripVTControlCharacters(output),
-        exitCode: exit?.exitCode ?? null,
-      })
-      if (released.size > MAX_OPEN) released.delete(released.keys().next().value ?? '')
-      open.delete(id)
-    },
-    /** Calls `show` with all output, starting with what was printed before. */
-    watch(id: string, show: (text: string) => void): void {
-      const terminal = open.get(id)
-      if (!terminal || terminal.watch) return
-      terminal.watch = show
-      if (terminal.output !== '') show(terminal.output)
-    },
-    /** The output of these terminals, including released ones. */
-    view(ids: readonly string[]): { output: string; exitCode: number | null } | null {
-      const found = ids.flatMap(id => {
-        const terminal = open.get(id)
-        if (!terminal) return released.get(id) ?? []
-        const output = stripVTControlCharacters(terminal.output)
-        return { output, exitCode: terminal.exit?.exitCode ?? null }
-      })
-      if (found.length === 0) return null
-      return {
-        output: found.map(({ output }) => output).join('\n'),
-        exitCode: found.at(-1)?.exitCode ?? null,
-      }
-    },
-    stopAll(): void {
-      for (const terminal of open.values()) stop(terminal)
-    },
-  }
+const stop = ({ child, exit }: Terminal): void => {
+  if (!exit) terminateGroup(child, KILL_AFTER_MS)
 }

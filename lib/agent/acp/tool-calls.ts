@@ -45,7 +45,7 @@ const toolNameIn = ({ _meta }: CallUpdate): string =>
   _meta?.claudeCode?.toolName || _meta?.toolName || ''
 
 /** What an update says about the call in words. */
-export const explanationIn = ({ content }: Pick<CallUpdate, 'content'>): string =>
+export const explanationIn = ({ content }: CallUpdate): string =>
   (content ?? [])
     .flatMap(part => (part.type === 'content' ? [blockText(part.content).trim()] : []))
     .filter(words => words !== '')

@@ -1,9 +1,11 @@
 /** Runs one turn of an external agent with the engine's interface: sends the prompt, streams updates, returns the outcome. */
 import { changeWords, type Sentence, sentence, type Words } from '../../base/sentences.ts'
+import { redact } from '../../base/redact/redact.ts'
 import { messageOf } from '../../errors.ts'
 import type { Usage } from '../../schema/usage.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
-import type { Agent, AgentRequest, Failure, Outcome } from '../types.ts'
+import type { AgentRequest, Emit, Failure, Outcome } from '../types.ts'
+import type { ExternalAgents } from './agents.ts'
 import { inForm, withForm } from './answer-form.ts'
 import { continueTurn, ignoreDeleted } from './continue-turn.ts'
 import { historyHash } from './history-hash.ts'
@@ -13,7 +15,7 @@ import { type AttachedSession, attachSession, toSavedSession } from './attach-se
 import type { Session } from './session.ts'
 import { TurnFailure } from './failures.ts'
 import { isSlashCommand, stripWorkspacePrefix } from './prompt.ts'
-import { promptOnce, type TurnContext, type TurnOptions, untilAborted } from './prompt-once.ts'
+import { promptOnce, type ExternalTurn, untilAborted } from './prompt-once.ts'
 import { usesOwnFiles } from './services.ts'
 
 const nothing: Usage = {
@@ -25,39 +27,41 @@ const nothing: Usage = {
   last_prompt_tokens: 0,
 }
 
-export const createTurn =
-  (options: TurnOptions): Agent =>
-  async (request, emit) => {
-    const { endpoint, external } = request
-    const base = {
-      text: '',
-      steps: 0,
-      usage: nothing,
-      provider: endpoint.provider,
-      model: endpoint.model,
-    }
-    const fail = (failure: Failure): Outcome => ({
-      ...base,
-      status: request.signal.aborted ? 'stopped' : 'failed',
-      failure: { ...failure, message: changeWords(failure.message, options.redact) },
-    })
-    if (!external || !endpoint.command?.length)
-      return fail({ type: 'error', message: "This agent can't run here." })
-    // It runs commands without asking us about all of them.
-    const forbidden = request.guards?.commands() ?? null
-    if (forbidden !== null) return fail({ type: 'error', message: forbidden })
-    try {
-      return await options.use(
-        endpoint,
-        external,
-        running => runTurn({ request: atAgent(request), external, emit, running, options, base }),
-        message => emit({ type: 'warning', kind: 'external_agent', message }),
-      )
-    } catch (error) {
-      if (error instanceof TurnFailure) return fail(error.failure)
-      return fail({ type: 'error', message: messageOf(error) })
-    }
+export const runExternalTurn = async (
+  agents: ExternalAgents,
+  request: AgentRequest,
+  emit: Emit,
+): Promise<Outcome> => {
+  const { endpoint, external } = request
+  const base = {
+    text: '',
+    steps: 0,
+    usage: nothing,
+    provider: endpoint.provider,
+    model: endpoint.model,
   }
+  const fail = (failure: Failure): Outcome => ({
+    ...base,
+    status: request.signal.aborted ? 'stopped' : 'failed',
+    failure: { ...failure, message: changeWords(failure.message, redact) },
+  })
+  if (!external || !endpoint.command?.length)
+    return fail({ type: 'error', message: "This agent can't run here." })
+  // It runs commands without asking us about all of them.
+  const forbidden = request.guards?.commands() ?? null
+  if (forbidden !== null) return fail({ type: 'error', message: forbidden })
+  try {
+    return await agents.use(
+      endpoint,
+      external,
+      running => runTurn({ request: atAgent(request), external, emit, running, base }),
+      message => emit({ type: 'warning', kind: 'external_agent', message }),
+    )
+  } catch (error) {
+    if (error instanceof TurnFailure) return fail(error.failure)
+    return fail({ type: 'error', message: messageOf(error) })
+  }
+}
 
 /** The request as the agent is concerned: its own directory, and messages without the note on ours. */
 const atAgent = (request: AgentRequest): AgentRequest => ({
@@ -66,18 +70,14 @@ const atAgent = (request: AgentRequest): AgentRequest => ({
   workspace: request.endpoint.agent?.settings?.cwd ?? request.workspace,
 })
 
-const runTurn = async (turn: TurnContext): Promise<Outcome> => {
+const runTurn = async (turn: ExternalTurn): Promise<Outcome> => {
   const { request, external, running, emit } = turn
   const { signal, endpoint } = request
   const { history } = request
   const owner = request.sessionKey ?? ''
   const agentId = endpoint.agent?.id ?? endpoint.provider
   const warn = (message: Words) =>
-    emit({
-      type: 'warning',
-      kind: 'external_agent',
-      message: changeWords(message, turn.options.redact),
-    })
+    emit({ type: 'warning', kind: 'external_agent', message: changeWords(message, redact) })
 
   const known = running.sessions.get(owner)
   // A cancelled prompt may still be running.
@@ -174,7 +174,7 @@ const withheldNotices = (name: string, { withheld }: ExternalAgentContext): Sent
 const historyLost = (name: string): Sentence => sentence('turn.agent_history', { name })
 
 const selectModel = async (
-  turn: TurnContext,
+  turn: ExternalTurn,
   session: Session,
   warn: (message: Words) => void,
 ): Promise<void> => {

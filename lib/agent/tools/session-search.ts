@@ -53,11 +53,7 @@ const rolesOf = (text: string): string[] => {
   return ROLES.filter(role => given.includes(role))
 }
 
-export const sessionSearchTool = ({
-  recent,
-  find,
-  read,
-}: SessionSearchStore): Tool<typeof input> => ({
+export const sessionSearchTool = (store: SessionSearchStore): Tool<typeof input> => ({
   name: 'session_search',
   summary:
     'Search earlier conversations of this profile, including those of the command line. Use it when the user refers to something from before, or when a problem may have been solved already. Without a query, lists the most recent ones.',
@@ -68,10 +64,10 @@ export const sessionSearchTool = ({
     const query = asked.trim()
     const id = session_id.trim().replace(/^chat:/, '')
     const results = id
-      ? [read({ id, query, roles: rolesOf(role_filter) })]
+      ? [store.read({ id, query, roles: rolesOf(role_filter) })]
       : query
-        ? await find({ query, roles: rolesOf(role_filter), limit })
-        : await recent(limit)
+        ? await store.find({ query, roles: rolesOf(role_filter), limit })
+        : await store.recent(limit)
     return {
       preview: id ? (results[0]?.title ?? id) : `${query || 'recent'} · ${results.length} found`,
       content: JSON.stringify({

@@ -243,7 +243,7 @@ export class EditorSession {
       approve: (ask, callId) => this.#asking.run(callId, () => request.approve(ask, callId)),
       ...(planMode && {
         planMode: {
-          ...planMode,
+          isOn: () => planMode.isOn(),
           present: (plan, callId) => this.#asking.run(callId, () => planMode.present(plan, callId)),
         },
       }),

@@ -1,6 +1,7 @@
 /** Describes tool calls of the engine in the terms of the Agent Client Protocol: kind, title, files, and differences. */
 import { resolve } from 'node:path'
 import type { ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk'
+import { toolInfo } from '../../agent/toolsets.ts'
 import { guardRead, resolvePath } from '../../agent/tools/allowed-paths.ts'
 import { parsePatch } from '../../agent/tools/patch-text.ts'
 import { textAt } from '../../agent/tools/text-file.ts'
@@ -13,45 +14,13 @@ import { redact } from '../../base/redact/redact.ts'
 /** Where paths of a call are resolved, and which of them may be read. */
 export type Place = Pick<AgentRequest, 'workspace' | 'env' | 'forbidden' | 'readable'>
 
-const KINDS: Readonly<Record<string, ToolKind>> = {
-  read_file: 'read',
-  skill_view: 'read',
-  skills_list: 'read',
-  vision_analyze: 'read',
-  write_file: 'edit',
-  patch: 'edit',
-  search_files: 'search',
-  session_search: 'search',
-  tool_search: 'search',
-  web_search: 'fetch',
-  web_extract: 'fetch',
-  terminal: 'execute',
-  execute_code: 'execute',
-  process: 'execute',
-  todo: 'think',
-  exit_plan_mode: 'switch_mode',
-}
-
-export const kindOf = (name: string): ToolKind => KINDS[name] ?? 'other'
-
-const VERBS: Readonly<Record<string, string>> = {
-  read_file: 'Read',
-  write_file: 'Write',
-  patch: 'Edit',
-  search_files: 'Search',
-  web_search: 'Search the web for',
-  web_extract: 'Fetch',
-  execute_code: 'Run a script:',
-  todo: 'To-do list:',
-  delegate_task: 'Delegate',
-  skill_view: 'Read the skill',
-}
+export const kindOf = (name: string): ToolKind => toolInfo(name).kind ?? 'other'
 
 /** Editors show the title of a command as the command. */
 export const titleOf = (name: string, preview: string | null): string => {
   const shown = visibleName(redact(preview ?? ''))
   if (name === 'terminal' && shown !== '') return shown
-  return `${VERBS[name] ?? name} ${shown}`.trim()
+  return `${toolInfo(name).title ?? name} ${shown}`.trim()
 }
 
 /** One file of an edit; null text: the file does not exist. */

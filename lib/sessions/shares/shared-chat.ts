@@ -1,4 +1,5 @@
 /** What a link shows of a chat: an explicit choice from the transcript. Everything that is not named here stays private. */
+import { toolInfo } from '../../agent/toolsets.ts'
 import { isObject } from '../../base/json.ts'
 import { ownToolName } from '../../base/common-tool-names.ts'
 import type { Decision } from '../../schema/decision.ts'
@@ -19,40 +20,6 @@ export type SharedPart =
   | { kind: 'step'; at: number | null; step: SharedStep }
   | { kind: 'decision'; at: number | null; sentence: DecisionSentence }
   | { kind: 'failed'; at: number | null }
-
-const WORDS: Readonly<Record<string, string>> = {
-  terminal: 'Ran a command',
-  process: 'Checked a background process',
-  execute_code: 'Ran a script',
-  read_file: 'Read a file',
-  write_file: 'Changed a file',
-  patch: 'Changed a file',
-  search_files: 'Searched files',
-  web_search: 'Searched the web',
-  web_extract: 'Read a web page',
-  delegate_task: 'Ran a subagent',
-  todo: 'Updated the plan',
-  clarify: 'Asked a question',
-  memory: 'Used its memory',
-  session_search: 'Searched past chats',
-  skills_list: 'Used a skill',
-  skill_view: 'Used a skill',
-  skill_manage: 'Used a skill',
-  cronjob: 'Managed scheduled tasks',
-  vision_analyze: 'Looked at a picture',
-  exit_plan_mode: 'Proposed a plan',
-}
-
-/**
- * The tools whose input and output may be included: the field of the arguments that says what was done. Not those that read files,
- * notes, skills or other chats, and no tools of MCP servers, whose results can contain anything.
- */
-const INPUT: Readonly<Record<string, string>> = {
-  terminal: 'command',
-  execute_code: 'code',
-  web_search: 'query',
-  web_extract: 'urls',
-}
 
 const parse = (json: string): Record<string, unknown> => {
   try {
@@ -85,7 +52,7 @@ const outputOf = (name: string, content: string): string => {
     .join('\n\n')
 }
 
-/** Of a call that was refused, or failed without output, `WORDS` would claim what was not done. */
+/** Of a call that was refused, or failed without output, the words would claim what was not done. */
 const isDone = ({ _refused_by }: Message, result: string): boolean => {
   const { status, error, output } = parse(result)
   const isRefused = _refused_by !== undefined || status === 'blocked'
@@ -94,8 +61,7 @@ const isDone = ({ _refused_by }: Message, result: string): boolean => {
 
 const stepOf = (call: ToolCall, result: string, withOutput: boolean): SharedStep => {
   const name = ownToolName(call.function.name)
-  const words = Object.hasOwn(WORDS, name) ? WORDS[name]! : 'Used a tool'
-  const field = Object.hasOwn(INPUT, name) ? INPUT[name] : undefined
+  const { shared: words = 'Used a tool', sharedInput: field } = toolInfo(name)
   if (!withOutput || field === undefined) return { words, input: '', output: '' }
   return {
     words,
@@ -160,7 +126,9 @@ export const toSharedParts = (
     (message._decisions ?? []).flatMap((decision): SharedPart[] => {
       const name = called.get(decision.call_id ?? (calls.length === 1 ? calls[0]!.id : ''))
       const withInput =
-        options.tool_output && name !== undefined && Object.hasOwn(INPUT, ownToolName(name))
+        options.tool_output &&
+        name !== undefined &&
+        toolInfo(ownToolName(name)).sharedInput !== undefined
       const sentence = sharedDecision(decision, { withInput, clean })
       return sentence ? [{ kind: 'decision', at: decision.answered_at, sentence }] : []
     })

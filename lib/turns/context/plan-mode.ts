@@ -64,10 +64,9 @@ export const modeTag = (
     ? 'No one can approve a plan now: when the task needs changes, your answer is the plan.'
     : 'When the task needs changes, present a plan with exit_plan_mode; the user approves it before anything changes.'
   const isOurs = !(turn.endpoint instanceof UserError) && turn.endpoint.apiMode !== 'acp'
-  const runner = isOurs && runners.runnerFor({ home, workspace, owner: sessionId })
-  const run =
-    runner && runner.readOnly
-      ? 'The terminal runs any command, but only /tmp can change and there is no network: builds and tests that write nothing else are possible. '
-      : ''
+  const runner = isOurs ? runners.runnerFor({ home, workspace, owner: sessionId }) : undefined
+  const run = runner?.readOnly
+    ? 'The terminal runs any command, but only /tmp can change and there is no network: builds and tests that write nothing else are possible. '
+    : ''
   return `[Mode: plan] Read only: change nothing, on disk or elsewhere. ${run}${end}\n`
 }

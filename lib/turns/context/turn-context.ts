@@ -267,7 +267,9 @@ export class SessionTurnContext implements TurnContext {
         ? null
         : ((turn.resumed && sentBefore(sessions, turn)) ??
           recordMessage(sessions, turn, said, this.#messageContext))
-    const agent = isExternal(turn) ? services.external.agent : services.agent
+    const agent: Agent = isExternal(turn)
+      ? (request, emit) => services.external.run(request, emit)
+      : services.agent
     this.agent = withCheckpoints(services.checkpoints, scope, services.wrapAgent(agent))
   }
 

@@ -13,13 +13,13 @@ type Text = 'settings.theme'
 /** `test/structure.test.ts` finds a row without its texts. */
 export const textOf = (key: string): string => t(key as Text)
 
-export const labelOf = (name: SettingName): string => textOf(settingOf(name).label ?? name)
+const keyOf = (name: SettingName): string => settingOf(name).label ?? `settings.${name}`
+
+export const labelOf = (name: SettingName): string => textOf(keyOf(name))
 
 /** Empty where there is none. */
-export const hintOf = (name: SettingName): string => {
-  const { label, hint } = settingOf(name)
-  return label === undefined || hint === false ? '' : textOf(`${label}.hint`)
-}
+export const hintOf = (name: SettingName): string =>
+  settingOf(name).hint === false ? '' : textOf(`${keyOf(name)}.hint`)
 
 /** What is not about the person is the owner's. */
 export const shownSettings = (section: Setting['section']): SettingName[] =>

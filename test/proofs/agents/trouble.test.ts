@@ -9,8 +9,10 @@ import {
   type PermissionContext,
   askPermission,
 } from '../../../lib/agent/acp/permissions.ts'
-import { createTerminals } from '../../../lib/agent/acp/terminals.ts'
+import { Terminals } from '../../../lib/agent/acp/terminals.ts'
 import type { Call } from '../../../lib/agent/acp/tool-calls.ts'
+import type { ApprovalRequest } from '../../../lib/agent/types.ts'
+import { Refusal } from '../../../lib/base/refusal.ts'
 import type { ToolContext } from '../../../lib/agent/types.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { createExternal, using } from '../../lib/agent/acp/_external.ts'
@@ -152,7 +154,7 @@ test(
 )
 
 test('allowing a program does not allow its arguments', async () => {
-  const terminals = createTerminals()
+  const terminals = new Terminals()
   const asked: string[] = []
   const ctx = {
     workspace: '/',
@@ -176,7 +178,7 @@ test('allowing a program does not allow its arguments', async () => {
 
 test('allowing applies in its folder, and for control files only once', async () => {
   const asked: string[] = []
-  const terminals = createTerminals()
+  const terminals = new Terminals()
   const ctx = {
     workspace: '/',
     env: { HOME: '/nobody', PATH: process.env.PATH ?? '' },
@@ -223,10 +225,10 @@ test('no permission gives access to protected files', async () => {
     name: kind,
     kind,
   }))
-  const asking: PermissionContext = {
+  const asking = {
     name: 'Tester',
     request: {
-      approve: async ({ command }) => {
+      approve: async ({ command }: ApprovalRequest) => {
         asked.push(command)
         return 'once'
       },
@@ -239,12 +241,16 @@ test('no permission gives access to protected files', async () => {
     allowed: new Set(),
     explanation: '',
     warn: () => undefined,
-    refuse: () => answerFor('deny', options),
     diff: '',
-  }
+  } as unknown as PermissionContext
   const permit = async (kind: string, path: string) => {
     const call = { kind, title: 't', content: [], locations: [{ path }], rawInput: {} }
-    const answer = await askPermission({ options }, call as unknown as Call, 'c', asking)
+    const answer = await askPermission(options, call as unknown as Call, 'c', asking).catch(
+      (error: unknown) => {
+        if (error instanceof Refusal) return answerFor('deny', options)
+        throw error
+      },
+    )
     return answer.outcome === 'selected' ? answer.optionId : answer.outcome
   }
   assert.is(await permit('read', '/home/of/agent/.env'), 'reject_once')

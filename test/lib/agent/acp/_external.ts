@@ -3,10 +3,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bundleProgram } from '../../../_program.ts'
-import {
-  createExternalAgents,
-  type ExternalAgentsOptions,
-} from '../../../../lib/agent/acp/agents.ts'
+import { type AgentLimits, ExternalAgents } from '../../../../lib/agent/acp/agents.ts'
 import { clarify } from '../../../../lib/agent/tools/clarify.ts'
 import type {
   ExternalAgentSettings,
@@ -36,17 +33,13 @@ export type TurnOutput = {
   text: string
 }
 
-export const createExternal = (traits = '', options: Partial<ExternalAgentsOptions> = {}) => {
+export const createExternal = (traits = '', options: Partial<AgentLimits> = {}) => {
   const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'acp-')))
   writeFileSync(join(workspace, 'a.txt'), 'first\n')
   const lines: string[] = []
   const clock = createTestClock()
   const build = () =>
-    createExternalAgents({
-      clock,
-      version: 'test',
-      log: line => void lines.push(line),
-      redact: text => text.replaceAll('s3cret', '***'),
+    new ExternalAgents(clock, 'test', line => void lines.push(line), {
       graceMs: 500,
       ...options,
     })
@@ -136,7 +129,7 @@ export const createExternal = (traits = '', options: Partial<ExternalAgentsOptio
     ): Promise<TurnOutput> {
       const events: AgentEvent[] = []
       history.push({ role: 'user', content: words })
-      const outcome = await agents.agent(
+      const outcome = await agents.run(
         {
           endpoint: endpoint(model),
           system: '',

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { adoptSession } from '../../../../lib/agent/acp/list-sessions.ts'
-import { createReplay } from '../../../../lib/agent/acp/replay.ts'
+import { Replay } from '../../../../lib/agent/acp/replay.ts'
 import { createToolOutput } from '../../../../lib/sessions/tool-output.ts'
 import { using } from './_external.ts'
 import { createTestClock } from '../../../_clock.ts'
@@ -16,7 +16,7 @@ const served = { provider: 'acp', model: 'tester' }
 const text = (words: string) => ({ type: 'text' as const, text: words })
 
 test('replays messages with roles and calls with results, and ignores updates after the end', () => {
-  const replay = createReplay({ workspace: '/w', served }, createTestClock())
+  const replay = new Replay('/w', served, createTestClock())
   replay.user(text('Look at '), '')
   replay.user(text('a.txt'), '')
   replay.transcript()?.text(text('I look.'))
@@ -46,7 +46,7 @@ test('replays messages with roles and calls with results, and ignores updates af
 })
 
 test('drops the oldest turns of a history that is too long', () => {
-  const replay = createReplay({ workspace: '/w', served, maxMessages: 4 }, createTestClock())
+  const replay = new Replay('/w', served, createTestClock(), 4)
   for (const words of ['one', 'two', 'three']) {
     replay.user(text(words), '')
     replay.transcript()?.text(text(`${words}!`))
@@ -118,13 +118,7 @@ test(
       at
         .agents()
         .use(at.endpoint(), at.external(), running =>
-          adoptSession(
-            running,
-            id,
-            { workspace: at.workspace, served },
-            [],
-            new AbortController().signal,
-          ),
+          adoptSession(running, id, at.workspace, served, [], new AbortController().signal),
         )
     const [early] = await Promise.allSettled([adopt()])
     assert.is(early.status, 'rejected')

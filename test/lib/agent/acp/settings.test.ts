@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { isFetched, startTimeoutMs, withStartupNotices } from '../../../../lib/agent/acp/startup.ts'
-import { createLogLimiter } from '../../../../lib/agent/acp/log-limiter.ts'
+import { LogLimiter } from '../../../../lib/agent/acp/log-limiter.ts'
 import { using } from './_external.ts'
 import { until } from '../../../_wait.ts'
 import { createTestClock } from '../../../_clock.ts'
@@ -146,14 +146,14 @@ test(
 test('log limiter: passes a burst, reports dropped lines, and recovers after a quiet period', async () => {
   const lines: string[] = []
   const clock = createTestClock()
-  const noise = createLogLimiter(line => void lines.push(line), clock)
+  const noise = new LogLimiter(line => void lines.push(line), clock)
   for (let at = 0; at < 100; at++) {
-    for (let line = 0; line < 100; line++) noise(`line ${line}`)
+    for (let line = 0; line < 100; line++) noise.write(`line ${line}`)
     await clock.advance(1_000)
   }
   assert.ok(lines.length < 130, String(lines.length))
   await clock.advance(600_000)
-  noise('late')
+  noise.write('late')
   const [note, last] = lines.slice(-2)
   assert.match(note ?? '', /^\d+ lines were left out$/)
   assert.is(last, 'late')

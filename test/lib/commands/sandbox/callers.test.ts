@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createTerminals } from '../../../../lib/agent/acp/terminals.ts'
+import { Terminals } from '../../../../lib/agent/acp/terminals.ts'
 import type { ToolContext } from '../../../../lib/agent/types.ts'
 import { runScript } from '../../../../lib/cron/job-script.ts'
 import { createTree, reason, SECRET, type Tree } from './_sandbox.ts'
@@ -40,7 +40,7 @@ test('a terminal of an external agent', () =>
       signal: new AbortController().signal,
       approve: async () => 'once',
     } as unknown as ToolContext
-    const terminals = createTerminals()
+    const terminals = new Terminals()
     const agent = { name: 'Tester', allowed: new Set<string>() }
     writeFileSync(join(tree.workspace, 'attack.sh'), attackOf(tree))
     // Variables of the agent show it no more, and load nothing into bwrap, which starts outside.
