@@ -230,6 +230,6 @@ const STATIC_TIMEOUT_MS = 10_000
 export const fetchStatic = async (base: string, name: string): Promise<unknown> => {
   const signal = AbortSignal.timeout(STATIC_TIMEOUT_MS)
   const response = await fetch(urlOf(base, `static/${name}`), { signal })
-  if (!response.ok) throw new Error(`${name}: status ${response.status}`)
+  if (!response.ok) throw new Error(name)
   return await response.json()
 }

@@ -10,7 +10,8 @@ import type { TurnUsage, Usage } from '../../../lib/schema/usage.ts'
 import { withSubagentEvent, withoutSubagents } from '../transcript/subagents.ts'
 
 export type ChatError = { type: string; message: string; hint?: string | undefined }
-export type Notice = { id: string; text: string; coded?: Coded | undefined }
+/** What the server says below the transcript. */
+export type Notice = Said & { id: string }
 /** Outcome of a tool call, for turns that ran while this page was open; a reloaded session has only the result message. */
 export type ToolOutcome = { duration: number | null; isError: boolean }
 export type AsideEvent = Extract<Frame, { type: 'aside' }>['data']
@@ -245,15 +246,16 @@ const withRetrying = (
 /** Shows a warning; a failed compaction also ends its progress notice. */
 const withWarning = (
   chat: TranscriptState,
-  { message, type, sentences }: Extract<TurnEvent, { type: 'warning' }>['data'],
+  said: Extract<TurnEvent, { type: 'warning' }>['data'],
 ) => {
+  const { type } = said
   // The message itself says so, also after a reload.
   if (type === 'content_filter') return chat
   const notices = type === 'compression' ? without(chat.notices, 'compressed') : chat.notices
   // Another key or model is called instead of waiting.
   const isElsewhere = type === 'rotated' || type === 'fallback'
   const live = isElsewhere && chat.live ? { ...chat.live, retry: undefined } : chat.live
-  return { ...chat, live, notices: withNotice(notices, message, { message, sentences }) }
+  return { ...chat, live, notices: withNotice(notices, said.message, said) }
 }
 
 type Compressed = Extract<TurnEvent, { type: 'compressed' }>['data']
@@ -436,7 +438,7 @@ const without = (notices: Notice[], id: string): Notice[] =>
 
 type Said = { message: string; sentences?: Readonly<Record<string, Coded>> | undefined }
 
-const withNotice = (notices: Notice[], id: string, { message, sentences }: Said): Notice[] => [
+const withNotice = (notices: Notice[], id: string, said: Said): Notice[] => [
   ...without(notices, id),
-  { id, text: message, ...(sentences && { coded: sentences.message }) },
+  { ...said, id },
 ]

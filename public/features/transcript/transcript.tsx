@@ -195,8 +195,8 @@ function Tail() {
           </Asked>
         ),
       )}
-      {parts.notices.value.map(({ id, text, coded }) => (
-        <ServerNotice key={id} text={text} coded={coded} />
+      {parts.notices.value.map(({ id, message, sentences }) => (
+        <ServerNotice key={id} text={message} coded={sentences?.message} />
       ))}
       {retry && (
         <RetryCard
